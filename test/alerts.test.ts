@@ -8,7 +8,7 @@ import { DASHBOARDS } from "../scripts/monitoring/dashboards.ts";
 import { namedMetrics } from "../scripts/monitoring/named-metrics.ts";
 import { unitOf } from "../scripts/monitoring/panel.ts";
 import { ALERTS, RULE_FILES } from "../scripts/monitoring/rule-files.ts";
-import { METRICS } from "../src/metrics/metrics-table.ts";
+import { METRICS } from "../src/kernel/metrics/metrics-table.ts";
 import { hasPromtool, promtoolRules } from "./support/promtool.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");

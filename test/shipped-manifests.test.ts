@@ -9,8 +9,8 @@ import { staleCatalogFiles } from "../scripts/draft-catalog.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
 import { type Manifest, validateManifest } from "../src/catalog/manifest/index.ts";
-import { isPrivateAddress } from "../src/dispatch/address-guard.ts";
-import { listingHash } from "../src/listing-sources/listing-hash.ts";
+import { isPrivateAddress } from "../src/upstream/address-guard.ts";
+import { listingHash } from "../src/listing-tools/listing-sources/listing-hash.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = readdirSync(join(root, "manifests"))

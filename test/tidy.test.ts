@@ -72,9 +72,9 @@ describe("the layer tables of ARCHITECTURE.md", () => {
     expect(unknownFolders(product, tables)).toEqual([]);
     const more = [...product, { file: "src/helpers/text.ts", text: "" }];
     expect(unknownFolders(more, tables)).toEqual(["src/helpers is not in the layer table"]);
-    const fewer = product.filter(({ file }) => !file.startsWith("src/pricing/"));
+    const fewer = product.filter(({ file }) => !file.startsWith("src/catalog/pricing/"));
     expect(unknownFolders(fewer, tables)).toEqual([
-      "src/pricing is in the layer table and does not exist",
+      "src/catalog/pricing is in the layer table and does not exist",
     ]);
   });
 
@@ -83,33 +83,44 @@ describe("the layer tables of ARCHITECTURE.md", () => {
   });
 
   test.each([
-    ["an import of a folder above", "src/core/money.ts", 'import "../wire/b.ts";'],
-    ["one of a folder beside it", "src/json/splice.ts", 'import "../config/settings.ts";'],
-    ["one of a type", "src/core/money.ts", 'import type { B } from "../ledger/b.ts";'],
-    ["a type by its path", "src/core/money.ts", 'type B = import("../ledger/b.ts").B;'],
-    ["a re-export", "src/core/money.ts", 'export * from "../call/b.ts";'],
-    ["an import at run time", "src/core/money.ts", 'await import("../storage/b.ts");'],
-    ["the list of wires in one of them", "src/wire/openai-chat/finish.ts", 'import "../wires.ts";'],
-    ["one between parts of a big folder", "src/wire/sse/sse-reader.ts", 'import "../answer/b.ts";'],
+    ["an import of a folder above", "src/kernel/core/money.ts", 'import "../wire/b.ts";'],
+    ["one of a folder beside it", "src/kernel/json/splice.ts", 'import "../config/settings.ts";'],
+    ["one of a type", "src/kernel/core/money.ts", 'import type { B } from "../ledger/b.ts";'],
+    ["a type by its path", "src/kernel/core/money.ts", 'type B = import("../ledger/b.ts").B;'],
+    ["a re-export", "src/kernel/core/money.ts", 'export * from "../call/b.ts";'],
+    ["an import at run time", "src/kernel/core/money.ts", 'await import("../storage/b.ts");'],
+    [
+      "the list of wires in one of them",
+      "src/formats/wire/openai-chat/finish.ts",
+      'import "../wires.ts";',
+    ],
+    [
+      "one between parts of a big folder",
+      "src/formats/wire/sse/sse-reader.ts",
+      'import "../answer/b.ts";',
+    ],
   ])("forbid %s", (_what, file, line) => {
     expect(forbiddenImports(planted(file, line), tables)).toHaveLength(1);
   });
 
   test("are silent about an import in a comment and about packages", () => {
-    const silent = planted("src/core/money.ts", '// import "../wire/b.ts";\nimport "typebox";');
+    const silent = planted(
+      "src/kernel/core/money.ts",
+      '// import "../wire/b.ts";\nimport "typebox";',
+    );
     expect(forbiddenImports(silent, tables)).toEqual([]);
   });
 
   test("allow only what goes to a lower level", () => {
     expect(uphillAllowances(tables)).toEqual([]);
     const changed = readLayerTables(page.replace(/(`json` +\| )`core`/, "$1`wire`"));
-    expect(uphillAllowances(changed)).toEqual(["src/json > wire"]);
+    expect(uphillAllowances(changed)).toEqual(["src/kernel/json > wire"]);
   });
 
   test("allow nothing that no file uses", () => {
     expect(unusedAllowances(product, tables)).toEqual([]);
     const changed = readLayerTables(page.replace(/(`pricing` +\| )`core`/, "$1`json`, `core`"));
-    expect(unusedAllowances(product, changed)).toEqual(["src/pricing > json"]);
+    expect(unusedAllowances(product, changed)).toEqual(["src/catalog/pricing > json"]);
   });
 });
 
@@ -133,7 +144,7 @@ describe("every folder has a door and a short page that introduces it", () => {
       "helpers has no door",
       "helpers has no README.md",
     ]);
-    const long = new Map([...readmes, ["src/core/README.md", "line\n".repeat(31)]]);
+    const long = new Map([...readmes, ["src/kernel/core/README.md", "line\n".repeat(31)]]);
     expect(incompleteFolders(product, long)).toEqual(["the README.md of core is too long"]);
   });
 
@@ -155,11 +166,11 @@ test("no files import each other in a circle", () => {
   expect(fileCycles(product)).toEqual([]);
   const text = 'import type { MicroUsd } from "./money.ts";';
   const circle = product.map((each) =>
-    each.file === "src/core/money.ts"
+    each.file === "src/kernel/core/money.ts"
       ? { ...each, text: `import "./planted.ts";\n${each.text}` }
       : each,
   );
-  expect(fileCycles([...circle, { file: "src/core/planted.ts", text }])).toHaveLength(1);
+  expect(fileCycles([...circle, { file: "src/kernel/core/planted.ts", text }])).toHaveLength(1);
 });
 
 test("every exception for a shape test and a branded value is needed", () => {
@@ -180,7 +191,7 @@ test("every exception for a file that opens files or sockets is needed", () => {
   const { check } = RULES["files and sockets are opened at the edge"];
   const moved = product
     .filter(({ file }) => file in IO_FILES)
-    .map(({ text }, at) => ({ file: `src/core/moved-${at}.ts`, text }));
+    .map(({ text }, at) => ({ file: `src/kernel/core/moved-${at}.ts`, text }));
   expect(moved).toHaveLength(Object.keys(IO_FILES).length);
   for (const each of moved) expect(check([each])).not.toEqual([]);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../src/catalog/index.ts";
-import { readRawJson } from "../../src/json/index.ts";
+import { readRawJson } from "../../src/kernel/index.ts";
 import {
   findHead,
   importListings,
@@ -10,8 +10,8 @@ import {
   isImportable,
   type ListingSource,
   type SourceInput,
-} from "../../src/listing-sources/index.ts";
-import { matchesGlob } from "../../src/core/glob.ts";
+} from "../../src/listing-tools/index.ts";
+import { matchesGlob } from "../../src/kernel/core/glob.ts";
 
 /** A change to a drafted listing, or a listing that no source has, with its reason. */
 export interface HandEdit {

@@ -1,4 +1,4 @@
-import type { MetricNameOf } from "../../src/metrics/metrics-table.ts";
+import type { MetricNameOf } from "../../src/kernel/metrics/metrics-table.ts";
 import type { Dashboard, Panel } from "./panel.ts";
 
 const RATE = "$__rate_interval";

@@ -1,4 +1,4 @@
-import { type Clock, Job, type Logger } from "../core/index.ts";
+import { type Clock, Job, type Logger } from "../kernel/index.ts";
 import type { BooksFigures } from "../ledger/index.ts";
 
 const READ_EVERY_MS = 60_000;

@@ -1,7 +1,6 @@
-import type { CallPorts } from "../call/index.ts";
+import type { CallPorts, Verification } from "../gateway/index.ts";
 import { type Catalog, type Deployment, isBelowCost } from "../catalog/index.ts";
-import { type Family, ReadFamily, type Sample } from "../metrics/index.ts";
-import type { Verification } from "../verification/index.ts";
+import { type Family, ReadFamily, type Sample } from "../kernel/index.ts";
 
 interface ListingSources {
   readonly serve: Pick<CallPorts, "clock" | "health" | "pools" | "metrics">;

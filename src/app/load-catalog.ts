@@ -15,9 +15,8 @@ import {
   parseManifestFiles,
   parsePoolsFile,
 } from "../catalog/index.ts";
-import { isOwnVariable } from "../config/index.ts";
-import type { Clock } from "../core/index.ts";
-import { isPrivateAddress } from "../dispatch/index.ts";
+import { isOwnVariable, type Clock } from "../kernel/index.ts";
+import { isPrivateAddress } from "../upstream/index.ts";
 import type { SettlementTerms } from "../ledger/index.ts";
 
 export interface CatalogSources {

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 
 import { type Catalog, CHECK_DAYS_MAX, staleListings } from "../catalog/index.ts";
-import { type Config, type Environment, SETTINGS } from "../config/index.ts";
-import type { Clock } from "../core/index.ts";
+import { type Config, type Environment, SETTINGS, type Clock } from "../kernel/index.ts";
 import { type CatalogSources, loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 import type { Logging } from "./logging.ts";
 import type { Backend } from "./open-backend.ts";

@@ -1,8 +1,13 @@
-import type { CallPorts } from "../call/index.ts";
-import { addressesOf, type Config, type Environment } from "../config/index.ts";
-import type { OperatorDeps } from "../console-api/index.ts";
-import { type Clock, normaliseEmail } from "../core/index.ts";
-import { programSchemaLevel } from "../storage/index.ts";
+import type { CallPorts } from "../gateway/index.ts";
+import {
+  addressesOf,
+  type Config,
+  type Environment,
+  type Clock,
+  normaliseEmail,
+  programSchemaLevel,
+} from "../kernel/index.ts";
+import type { OperatorDeps } from "../account/index.ts";
 import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
 import { readSettlementTerms } from "./load-catalog.ts";

@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Job } from "../core/index.ts";
+import { Job } from "../kernel/index.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const SETTLE_MS = 200;

@@ -1,4 +1,4 @@
-import type { BySku, ModelId, OrgId, ProviderId } from "../core/index.ts";
+import type { BySku, ModelId, OrgId, ProviderId } from "../kernel/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
 /** The chat wire that an endpoint speaks: the id of a value in `wire/wires.ts`, which has the list. */

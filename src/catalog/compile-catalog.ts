@@ -1,4 +1,4 @@
-import { assert } from "../core/index.ts";
+import { assert } from "../kernel/index.ts";
 import type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 import type {
   Catalog,

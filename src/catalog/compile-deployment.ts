@@ -1,4 +1,4 @@
-import { assert, type ModelId, type ProviderId, unreachable } from "../core/index.ts";
+import { assert, type ModelId, type ProviderId, unreachable } from "../kernel/index.ts";
 import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ModelId } from "../core/index.ts";
+import type { ModelId } from "../kernel/index.ts";
 import type { CapabilityDescriptor, ListedModel } from "./catalog.ts";
 import { describeModel } from "./describe-model.ts";
 

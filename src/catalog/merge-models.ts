@@ -1,4 +1,4 @@
-import { assert } from "../core/index.ts";
+import { assert } from "../kernel/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 

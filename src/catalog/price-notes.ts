@@ -1,5 +1,5 @@
 import { costsMore, ratesOf } from "./sku-rates.ts";
-import type { Sku } from "../core/index.ts";
+import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, Deployment, PriceSheet } from "./catalog.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { assert, fromSkuNames } from "../core/index.ts";
+import { assert, fromSkuNames } from "../kernel/index.ts";
 import type { DatedPrices, PricedSku, PriceSheet, PriceTier } from "./catalog.ts";
 import type {
   ManifestExtraPricing,

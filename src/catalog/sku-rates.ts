@@ -1,4 +1,4 @@
-import { eachSku, HOUR_SKU, type Sku } from "../core/index.ts";
+import { eachSku, HOUR_SKU, type Sku } from "../kernel/index.ts";
 import type { PriceSheet } from "./catalog.ts";
 
 type Rates = Readonly<Record<Sku, bigint>>;

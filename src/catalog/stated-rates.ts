@@ -1,4 +1,4 @@
-import { assert, type BySkuName } from "../core/index.ts";
+import { assert, type BySkuName } from "../kernel/index.ts";
 import { EXTRA_SKUS, type ManifestExtraPricing, type ManifestPrice } from "./manifest/index.ts";
 
 /**

@@ -8,18 +8,18 @@ import {
   type Logging,
   openBackend,
   openLogging,
-  SchemaBusyFault,
 } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
 import {
+  SchemaBusyFault,
+  type ChangedBy,
   type Config,
   type Environment,
   loadConfig,
   secretsIn,
   secretsOf,
   type SettingName,
-} from "../config/index.ts";
-import { systemClock } from "../core/index.ts";
+  systemClock,
+} from "../kernel/index.ts";
 import { readChangedBy } from "./changed-by-flag.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 import { plainText } from "./plain-text.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { formatUsd, instant } from "../core/index.ts";
+import { formatUsd, instant } from "../kernel/index.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addOperations } from "./operation-command.ts";
 import { addStoredCommands, knownOrg, required, type StoredCommand } from "./stored-command.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
-import { instant } from "../core/index.ts";
-import type { DedicatedEndpoint, EndpointRecord } from "../accounts/index.ts";
+import { instant } from "../kernel/index.ts";
+import type { DedicatedEndpoint, EndpointRecord } from "../gateway/index.ts";
 import type { Backend } from "../app/index.ts";
 import { type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 import { SHIPPED_MANIFESTS } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import { isOwnVariable, loadConfig } from "../config/index.ts";
+import { isOwnVariable, loadConfig } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
   filesOf,
@@ -21,7 +21,7 @@ import {
   shippedListings,
   type YamlBounds,
   type YamlReading,
-} from "../moving-in/index.ts";
+} from "../listing-tools/index.ts";
 import { clock, UsageFault, type CommandAnswer, type Flags, textsOf } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readSourceFile } from "./read-source-file.ts";

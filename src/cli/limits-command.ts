@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import type { AccountRules } from "../accounts/index.ts";
+import type { AccountRules } from "../gateway/index.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addOperations } from "./operation-command.ts";
 import { addStoredCommands, knownOrg, required, type StoredCommand } from "./stored-command.ts";

@@ -12,7 +12,7 @@ import {
   publishedSchema,
   validateManifest,
 } from "../catalog/index.ts";
-import { isOwnVariable } from "../config/index.ts";
+import { isOwnVariable } from "../kernel/index.ts";
 import {
   answering,
   clock,

@@ -4,14 +4,12 @@ import type { Command } from "commander";
 
 import { NoDatabaseFault } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import type { Change } from "../changes/index.ts";
+import type { Change } from "../kernel/index.ts";
 import {
   diffManifests,
   type PriceRules,
   type RefreshFinding,
   refreshManifest,
-} from "../listing-changes/index.ts";
-import {
   findHead,
   type ImportInput,
   importListings,
@@ -21,7 +19,7 @@ import {
   listingHash,
   type ListingSource,
   type SourceInput,
-} from "../listing-sources/index.ts";
+} from "../listing-tools/index.ts";
 import {
   answering,
   clock,

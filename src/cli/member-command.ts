@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 
-import { assert, isEmail, parseRole, ROLES, unreachable } from "../core/index.ts";
-import { TEAM_MAX } from "../team/index.ts";
+import { assert, isEmail, parseRole, ROLES, unreachable } from "../kernel/index.ts";
+import { TEAM_MAX } from "../account/index.ts";
 import { UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addOperations } from "./operation-command.ts";

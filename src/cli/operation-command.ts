@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
-import type { OrgId } from "../core/index.ts";
+import type { OrgId } from "../kernel/index.ts";
 import {
   type CommandFace,
   type RouteContract,
   type RouteName,
   ROUTES,
-} from "../console-api/contract.ts";
+} from "../account/console-api/contract.ts";
 import {
   answering,
   onStoredData,
@@ -17,7 +17,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import type { OperationRefusal } from "../console-api/run-operation.ts";
+import type { OperationRefusal } from "../account/console-api/run-operation.ts";
 import { openOperationDeps } from "./operation-deps.ts";
 import {
   argumentNames,
@@ -76,7 +76,7 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
         const orgId = await findOrgId(backend, operation, { flags, args });
         const values: Record<string, unknown> = { ...args, ...secrets, org_id: orgId };
         for (const field of fields) values[field[0]] ??= readField(flags, field, face);
-        const { runOperation } = await import("../console-api/run-operation.ts");
+        const { runOperation } = await import("../account/console-api/run-operation.ts");
         const deps = openOperationDeps(context, flags, backend);
         const ran = await runOperation(deps, operation, { orgId, values, by });
         if (!ran.ok) throw asFault(ran.refusal, fields);

@@ -1,6 +1,6 @@
 import { type Backend, checkConnection, openConfiguredVault } from "../app/index.ts";
 import type { Catalog } from "../catalog/index.ts";
-import type { OperationDeps } from "../console-api/index.ts";
+import type { OperationDeps } from "../account/index.ts";
 import { clock, readConfig, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readCatalog } from "./read-catalog.ts";

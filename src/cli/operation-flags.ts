@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 import type { TSchema } from "typebox";
 
-import type { CommandFace, RouteContract } from "../console-api/contract.ts";
+import type { CommandFace, RouteContract } from "../account/console-api/contract.ts";
 import type { Flags } from "./command-context.ts";
 import { readText } from "./number-flags.ts";
 import { option, required } from "./stored-command.ts";

@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 
-import type { RoutingPolicy } from "../accounts/index.ts";
-import { isEmail } from "../core/index.ts";
+import type { RoutingPolicy } from "../gateway/index.ts";
+import { isEmail } from "../kernel/index.ts";
 import { readConfig, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readWhole } from "./number-flags.ts";

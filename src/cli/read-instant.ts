@@ -1,4 +1,4 @@
-import { isDay } from "../core/index.ts";
+import { isDay } from "../kernel/index.ts";
 import { UsageFault } from "./command-context.ts";
 
 /** A day is its midnight; a time of day needs its zone. */

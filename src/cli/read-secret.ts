@@ -1,4 +1,4 @@
-import { providerKeyProblem } from "../accounts/index.ts";
+import { providerKeyProblem } from "../gateway/index.ts";
 import { UsageFault } from "./command-context.ts";
 import type { CommandContext, StandardInput } from "./command-io.ts";
 

@@ -6,10 +6,9 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { readRefreshState } from "../app/index.ts";
-import type { Change, ChangeLog } from "../changes/index.ts";
+import { type Change, type ChangeLog, readRawJson } from "../kernel/index.ts";
 import type { Manifest } from "../catalog/index.ts";
-import { readRawJson } from "../json/index.ts";
-import { findHead, importListings, isImportable } from "../listing-sources/index.ts";
+import { findHead, importListings, isImportable } from "../listing-tools/index.ts";
 import type { SourceFile } from "./read-source-file.ts";
 import { refreshNow, startRefreshes } from "./refresh-schedule.ts";
 

@@ -4,10 +4,16 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 
 import { readRefreshState, sourcesFolder, writeRefreshState } from "../app/index.ts";
-import { byGateway, type ChangeLog } from "../changes/index.ts";
-import { type Config, readPairList, refreshHours } from "../config/index.ts";
-import { type Clock, cutText } from "../core/index.ts";
-import { isListingSource, type ListingSource, type SourceInput } from "../listing-sources/index.ts";
+import {
+  byGateway,
+  type ChangeLog,
+  type Config,
+  readPairList,
+  refreshHours,
+  type Clock,
+  cutText,
+} from "../kernel/index.ts";
+import { isListingSource, type ListingSource, type SourceInput } from "../listing-tools/index.ts";
 import { UsageFault } from "./command-context.ts";
 import { manifestFilesOf, readManifestFile } from "./manifest-files.ts";
 import { needsDecision, refreshFile, type RefreshOutcome } from "./manifest-refresh-command.ts";

@@ -13,8 +13,8 @@ import {
   type SettingsSource,
   SHIPPED_MANIFESTS,
 } from "../app/index.ts";
-import { type Config, SETTINGS } from "../config/index.ts";
-import { signInKindOf } from "../identity/index.ts";
+import { type Config, SETTINGS } from "../kernel/index.ts";
+import { signInKindOf } from "../account/index.ts";
 import {
   clock,
   openCommandLogging,

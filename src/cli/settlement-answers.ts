@@ -7,7 +7,7 @@ import {
   instant,
   picoUsd,
   plainCell,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import {
   linesByModel,
   type ClaimComparison,

@@ -3,8 +3,12 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 
 import { type Backend, readSettlementTerms } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
-import { instant, parseUsd, SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/index.ts";
+import {
+  type ChangedBy,
+  instant,
+  parseUsd,
+  SETTLEMENT_STATEMENT_BYTES_MAX,
+} from "../kernel/index.ts";
 import {
   compareStatement,
   ENTRY_COLUMNS,

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
-import { instantOrNull } from "../core/index.ts";
+import { instantOrNull } from "../kernel/index.ts";
 import type { Backend } from "../app/index.ts";
-import { parseMonth, statementCsv } from "../billing/index.ts";
+import { parseMonth, statementCsv } from "../account/index.ts";
 import {
   answering,
   onStoredData,

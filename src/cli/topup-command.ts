@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import { monthStartMs } from "../billing/index.ts";
-import { formatUsd, instant } from "../core/index.ts";
+import { monthStartMs } from "../account/index.ts";
+import { formatUsd, instant } from "../kernel/index.ts";
 import { answering, clock, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { knownOrg } from "./stored-command.ts";

@@ -10,8 +10,6 @@ import {
   type TokenBucket,
   TOKEN_BUCKETS,
   type Usage,
-} from "../core/index.ts";
-import {
   big,
   bool,
   type Column,
@@ -28,7 +26,7 @@ import {
   pico,
   text,
   word,
-} from "../storage/index.ts";
+} from "../kernel/index.ts";
 import type { AdoptedAttempt } from "./ledger-batch-store.ts";
 import type { AnsweredHeaders, CloseRow, ReserveRow } from "./ledger-store.ts";
 

@@ -1,4 +1,4 @@
-import type { MicroUsd, OrgId } from "../core/index.ts";
+import type { MicroUsd, OrgId } from "../kernel/index.ts";
 
 export interface Grant {
   readonly orgId: OrgId;

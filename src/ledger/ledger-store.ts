@@ -13,7 +13,7 @@ import type {
   RequestId,
   ServedModel,
   Usage,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 /** Where a lane notes what became of a row, for a trace of its request. */

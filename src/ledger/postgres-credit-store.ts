@@ -1,13 +1,14 @@
 import { DatabaseError, type Pool } from "pg";
-import type { ChangedBy, ChangeLog } from "../changes/index.ts";
 import {
+  type ChangedBy,
+  type ChangeLog,
   assert,
   formatUsd,
   microUsd,
   type MicroUsd,
   type OrgId,
   type Public,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import { CreditFault, type Grant, type GrantOutcome, type LedgerEntry } from "./credit-store.ts";
 
 const ENTRIES_MAX = 1_000;

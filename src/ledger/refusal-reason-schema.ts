@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Instant, List, oneOf, Usd } from "../json/schema-parts.ts";
+import { Count, Instant, List, oneOf, Usd } from "../kernel/json/schema-parts.ts";
 
 /** Why a refused request was refused; what does not apply to it is left out. */
 export const RefusalReason = Type.Object({

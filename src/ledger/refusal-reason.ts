@@ -4,7 +4,7 @@ import {
   type Refusal,
   refusalGround,
   refusalTimes,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import { keptNames } from "./kept-names.ts";
 import type { RefusalReason } from "./refusal-reason-schema.ts";
 

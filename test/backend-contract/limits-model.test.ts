@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { departedScopes } from "../../src/limits/departed-scopes.ts";
-import { neverFits } from "../../src/limits/never-fits.ts";
+import { departedScopes } from "../../src/gateway/limits/departed-scopes.ts";
+import { neverFits } from "../../src/gateway/limits/never-fits.ts";
 import {
   tokenCount,
   type LimitLease,
   type LimitSet,
   type ScopeClaim,
-} from "../../src/limits/limit-store.ts";
+} from "../../src/gateway/limits/limit-store.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";
 import { LimitCaller, limitBackends, type LimitBackend } from "../support/limit-backends.ts";

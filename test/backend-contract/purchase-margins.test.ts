@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 
-import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { picoUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
 import {
   closeRow,

@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 
 import { afterAll, expect, test } from "vitest";
 
-import { BufferPool, type LentBuffer } from "../../src/core/buffer-pool.ts";
+import { BufferPool, type LentBuffer } from "../../src/kernel/core/buffer-pool.ts";
 import { Random } from "../simulation/random.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";

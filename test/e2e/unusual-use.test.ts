@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { microUsd, parseUsd } from "../../src/core/money.ts";
+import { microUsd, parseUsd } from "../../src/kernel/core/money.ts";
 import { ask, at, get, post, type Ask, type HttpAnswer, type Wire } from "../support/ask.ts";
 import { callUntil, until } from "../support/books.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";

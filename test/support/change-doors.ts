@@ -1,6 +1,6 @@
-import type { ActionName } from "../../src/changes/actions.ts";
-import { ROUTES } from "../../src/console-api/contract.ts";
-import type { RouteContract } from "../../src/console-api/contract/shared.ts";
+import type { ActionName } from "../../src/kernel/changes/actions.ts";
+import { ROUTES } from "../../src/account/console-api/contract.ts";
+import type { RouteContract } from "../../src/account/console-api/contract/shared.ts";
 
 const contracts = Object.entries(ROUTES) as [string, RouteContract][];
 

@@ -21,7 +21,7 @@ const LONG = [
   "/test/e2e/require-verified.test.ts",
   "/test/e2e/clients/matrix.test.ts",
   "/test/e2e/faults/database",
-  "/src/storage/embedded-",
+  "/src/kernel/storage/embedded-",
 ];
 
 /** Long files begin first, so that no worker is left alone with one at the end of its project. */

@@ -1,5 +1,5 @@
-import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/core/ids.ts";
-import { picoUsd } from "../../src/core/money.ts";
+import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { retireDays, type RetireOutcome } from "../../src/ledger/retention/retire-days.ts";

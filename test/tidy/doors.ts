@@ -8,22 +8,24 @@ const README_LINES_MAX = 30;
 /** Inner files that other folders import, each with the reason. */
 export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
-  "src/core/request-status.ts": "its words are those of the contract, which the pages share",
-  "src/core/visible-text.ts": "the contract, which the pages share, says what a name may be",
-  "src/core/roles.ts": "its words are those of the contract, which the pages share",
-  "src/core/usage.ts":
+  "src/kernel/core/request-status.ts": "its words are those of the contract, which the pages share",
+  "src/kernel/core/visible-text.ts": "the contract, which the pages share, says what a name may be",
+  "src/kernel/core/roles.ts": "its words are those of the contract, which the pages share",
+  "src/kernel/core/usage.ts":
     "the contract, which the pages share, names token counts and prices after it",
-  "src/core/cap-period.ts": "the contract, which the pages share, names the caps of a key after it",
-  "src/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
-  "src/json/schema-parts.ts": "the contract, which the pages share, is made of these",
+  "src/kernel/core/cap-period.ts":
+    "the contract, which the pages share, names the caps of a key after it",
+  "src/kernel/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
+  "src/kernel/json/schema-parts.ts": "the contract, which the pages share, is made of these",
   "src/ledger/refusal-reason-schema.ts":
     "the console's contract, which the pages share, shows it as it is kept",
-  "src/records/contract/limit-change.ts":
+  "src/gateway/records/contract/limit-change.ts":
     "the console's contract, which the pages share, has this route of the gateway too",
-  "src/console-api/contract.ts": "shared with the pages, which must not load the server",
-  "src/console-api/run-operation.ts":
+  "src/account/console-api/contract.ts": "shared with the pages, which must not load the server",
+  "src/account/console-api/run-operation.ts":
     "loaded when it is needed: a short command must not read the console",
-  "src/changes/actions.ts": "the contract, which the pages share, names the actions of its routes",
+  "src/kernel/changes/actions.ts":
+    "the contract, which the pages share, names the actions of its routes",
 };
 
 /** Imports of another folder's inner files. Tests may import what they test. */
@@ -53,7 +55,7 @@ export const instrumentsStayOutOfTheProduct: Rule = (files) =>
     .map(({ file }) => file);
 
 /** The one file that imports the exporter's packages, and is itself loaded where traces are on. */
-const TRACE_EXPORTER = "src/telemetry/otlp-exporter.ts";
+const TRACE_EXPORTER = "src/gateway/telemetry/otlp-exporter.ts";
 
 /** Every start would read the packages of an exporter that few installations use. */
 export const tracePackagesAreLoadedOnDemand: Rule = (files) =>

@@ -5,12 +5,12 @@ import { parseSync, type ParseResult } from "oxc-parser";
 
 /** A file of the repository, or a made-up one that a rule must notice. */
 export interface SourceFile {
-  /** From the root of the repository: `src/core/money.ts`. */
+  /** From the root of the repository: `src/kernel/core/money.ts`. */
   readonly file: string;
   readonly text: string;
 }
 
-/** What is wrong in a list of files, one line each: `src/core/money.ts:12`. */
+/** What is wrong in a list of files, one line each: `src/kernel/core/money.ts:12`. */
 export type Rule = (files: readonly SourceFile[]) => string[];
 
 const ROOT = resolve(import.meta.dirname, "../..");

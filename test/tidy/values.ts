@@ -13,13 +13,13 @@ const EXACT =
   /^src\/(core\/(money|decimal)\.ts|listing-sources\/|pricing\/|ledger\/|abuse\/|call\/|videos\/job-close)/;
 
 /** Gauges of Prometheus are floats; nothing is decided by them. */
-const FLOATS_ALLOWED = "src/metrics/dollars.ts";
+const FLOATS_ALLOWED = "src/kernel/metrics/dollars.ts";
 
 /** The same for the attributes of traces. */
-const SHOWN_AMOUNT = "src/telemetry/shown-amount.ts";
+const SHOWN_AMOUNT = "src/gateway/telemetry/shown-amount.ts";
 
 /** The one file that reads clocks. */
-const CLOCK_FILE = "src/core/time.ts";
+const CLOCK_FILE = "src/kernel/core/time.ts";
 
 const AMOUNT = /[mM]icroUsd|[pP]icoUsd|[cC]ost|[dD]ebit/;
 
@@ -51,12 +51,14 @@ export const moneyIsWithoutFloats: Rule = (files) =>
   );
 
 /** The heads have no prices. */
-const NO_PRICES = "src/listing-sources/provider-heads.ts";
+const NO_PRICES = "src/listing-tools/listing-sources/provider-heads.ts";
 
 /** In the importers a price is a text from its first byte to its last. */
 export const pricesOfSourcesAreTexts: Rule = (files) =>
   files
-    .filter(({ file }) => file.startsWith("src/listing-sources/") && file !== NO_PRICES)
+    .filter(
+      ({ file }) => file.startsWith("src/listing-tools/listing-sources/") && file !== NO_PRICES,
+    )
     .flatMap((source) =>
       nodesWith(source, /JSON\.parse|Number|parseInt|\+/, (node) => {
         const what = (each: unknown): string => (isNode(each) ? textOf(source, each) : "");

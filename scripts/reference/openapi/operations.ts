@@ -1,6 +1,6 @@
-import { dryRunRoute } from "../../../src/call/route-contract.ts";
-import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../../src/core/constants.ts";
-import { RECORD_ROUTES } from "../../../src/records/contract/routes.ts";
+import { dryRunRoute } from "../../../src/gateway/call/route-contract.ts";
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../../src/kernel/core/constants.ts";
+import { RECORD_ROUTES } from "../../../src/gateway/records/contract/routes.ts";
 import { headersOn, refusalsOf } from "./errors.ts";
 import { text, type Schema } from "./kit.ts";
 import { JSON_TYPE, type Operation, readOperation, toSchema } from "./read-operations.ts";

@@ -1,8 +1,8 @@
 import type { TSchema } from "typebox";
 
-import { routeAnswer } from "../../../src/call/route-contract.ts";
-import type { ReadRoute } from "../../../src/json/read-route.ts";
-import { NAMED_SCHEMAS } from "../../../src/records/contract/routes.ts";
+import { routeAnswer } from "../../../src/gateway/call/route-contract.ts";
+import type { ReadRoute } from "../../../src/kernel/json/read-route.ts";
+import { NAMED_SCHEMAS } from "../../../src/gateway/records/contract/routes.ts";
 import { ref, type Schema } from "./kit.ts";
 
 /** A route as the document describes it. */

@@ -1,5 +1,5 @@
-import type { Backend, SchemaState } from "../../app/index.ts";
-import { formatUsd } from "../../core/index.ts";
+import type { Backend } from "../../app/index.ts";
+import { type SchemaState, formatUsd } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import type { ChangedBy } from "../../changes/index.ts";
+import type { ChangedBy } from "../../kernel/index.ts";
 import { wholePeriod } from "./settlement-entries.ts";
 import type { ProviderClaim } from "./settlement-file.ts";
 import { reconcile, type Reconciliation } from "./settlement-reconcile.ts";

@@ -6,8 +6,6 @@ import {
   type ChangeLog,
   type Note,
   recordChanges,
-} from "../../changes/index.ts";
-import {
   assert,
   formatExactUsd,
   formatUsd,
@@ -15,8 +13,8 @@ import {
   type MicroUsd,
   picoUsd,
   type Public,
-} from "../../core/index.ts";
-import type { Row } from "../../storage/index.ts";
+  type Row,
+} from "../../kernel/index.ts";
 import { bearLostLines } from "./lost-costs.ts";
 import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
 import { putBackPeriod } from "./put-back-period.ts";

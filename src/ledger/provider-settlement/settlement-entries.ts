@@ -7,7 +7,7 @@ import {
   plainCell,
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
-} from "../../core/index.ts";
+} from "../../kernel/index.ts";
 import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../core/index.ts";
+import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../kernel/index.ts";
 import type { SettlementBasis } from "../ledger-store.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 

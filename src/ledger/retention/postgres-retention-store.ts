@@ -1,15 +1,20 @@
 import type { Pool, PoolClient } from "pg";
 
-import type { Change, ChangedBy, ChangeLog } from "../../changes/index.ts";
-import { assert, type CsvRow, formatUsd, type Public } from "../../core/index.ts";
 import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  assert,
+  type CsvRow,
+  formatUsd,
+  type Public,
   big,
   columns,
   lockedConnection,
   micro,
   pico,
   unlockConnection,
-} from "../../storage/index.ts";
+} from "../../kernel/index.ts";
 import { deleteRefusedBefore } from "../refused-rows.ts";
 import {
   type ChangeNotes,

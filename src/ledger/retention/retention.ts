@@ -1,4 +1,4 @@
-import type { MicroUsd, PicoUsd } from "../../core/index.ts";
+import type { MicroUsd, PicoUsd } from "../../kernel/index.ts";
 
 /** A day of the journal in UTC: `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };

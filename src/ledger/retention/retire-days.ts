@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 
-import { formatUsd } from "../../core/index.ts";
+import { formatUsd } from "../../kernel/index.ts";
 import { countDayCsv, differenceOf, writeDayCsv } from "./retention-export.ts";
 import { readManifest, signManifest, type DayManifest } from "./retention-manifest.ts";
 import { sameSums } from "./retention-tally.ts";

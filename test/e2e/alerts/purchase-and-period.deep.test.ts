@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { systemClock } from "../../../src/core/time.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask } from "../../support/ask.ts";
 import { nothingHeld, until } from "../../support/books.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";

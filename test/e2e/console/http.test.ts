@@ -2,8 +2,8 @@ import { request } from "node:http";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
-import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
 import { addKey } from "../../support/add-key.ts";
 import { quickOrDeep } from "../../support/depth.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";

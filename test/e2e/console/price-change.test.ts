@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { systemClock } from "../../../src/core/time.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask, costOf, get, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../../support/books.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
-import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
+import { formatUsd, microUsd, parseUsd } from "../../../src/kernel/core/money.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";

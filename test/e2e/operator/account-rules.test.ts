@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { AccountRules } from "../../../src/accounts/account-rules.ts";
-import type { KeyId, OrgId } from "../../../src/core/ids.ts";
+import type { AccountRules } from "../../../src/gateway/accounts/account-rules.ts";
+import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
 import {
   openPostgresBackend,
   type PostgresBackend,

@@ -3,10 +3,10 @@ import { createServer, type AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../../src/accounts/connection-store.ts";
-import { openKeyVault } from "../../../src/accounts/key-vault.ts";
-import { assert } from "../../../src/core/assert.ts";
-import type { OrgId, ProviderId } from "../../../src/core/ids.ts";
+import { sealConnection } from "../../../src/gateway/accounts/connection-store.ts";
+import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
+import { assert } from "../../../src/kernel/core/assert.ts";
+import type { OrgId, ProviderId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import {

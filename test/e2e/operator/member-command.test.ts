@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/core/ids.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand, type CommandResult } from "../../support/program.ts";
 import { runOnce, withBackend } from "../../support/postgres.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { CallFamily } from "../../../src/accounts/account-rules.ts";
-import type { OrgId } from "../../../src/core/ids.ts";
+import type { CallFamily } from "../../../src/gateway/accounts/account-rules.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import {
   openPostgresBackend,
   type PostgresBackend,

@@ -2,7 +2,7 @@ import { Button, Group, SimpleGrid, Skeleton, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import type { KeyDetail } from "../../../../src/console-api/contract.ts";
+import type { KeyDetail } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";

@@ -2,7 +2,7 @@ import type {
   Model,
   ModelProvider,
   PricesPerMillion,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";

@@ -4,7 +4,7 @@ import type {
   ListingTrust,
   ModelProvider,
   Provider,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";

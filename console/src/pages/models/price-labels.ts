@@ -1,4 +1,7 @@
-import type { ModelProvider, PricesPerMillion } from "../../../../src/console-api/contract.ts";
+import type {
+  ModelProvider,
+  PricesPerMillion,
+} from "../../../../src/account/console-api/contract.ts";
 import { parseUsd, showUsd } from "../../ui/money-math.ts";
 
 /** What is billed by the token. */

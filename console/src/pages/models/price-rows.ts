@@ -3,7 +3,7 @@ import type {
   PriceChange,
   PricesPerMillion,
   PriceTier,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { dayLabel } from "./model-labels.ts";

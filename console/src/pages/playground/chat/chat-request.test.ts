@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import {
   chatBody,
   chatMessages,

@@ -1,9 +1,0 @@
-import type { OrgId } from "../core/index.ts";
-
-/** Which changes are meant; absent: all. */
-export interface ChangeFilter {
-  readonly orgId?: OrgId;
-  readonly sinceMs?: number;
-  /** Actions that begin with it. */
-  readonly actionPrefix?: string;
-}
