@@ -5,7 +5,7 @@ import {
   nodesOf,
   nodesWith,
   parse,
-  folderOf,
+  roomOf,
   textOf,
   type Rule,
   type SourceFile,
@@ -186,7 +186,7 @@ function childOf({ parent, rows }: LayerTable, file: string): string | undefined
 /** Modules that open files, sockets or processes. */
 const IO_MODULES =
   /^(node:)?(fs|net|http|https|http2|dns|tls|dgram|child_process|cluster)(\/|$)|^(undici|ioredis|stripe|fastify)$/;
-const WITH_IO = new Set("storage backup dispatch http console-api app cli dev".split(" "));
+const WITH_IO = new Set("storage backup upstream http console-api app cli dev".split(" "));
 
 /** Files of other folders that do, each with the reason. */
 export const IO_FILES: Readonly<Record<string, string>> = {
@@ -201,7 +201,7 @@ export const IO_FILES: Readonly<Record<string, string>> = {
 
 export const inputAndOutputAreAtTheEdge: Rule = (files) =>
   files
-    .filter(({ file }) => !WITH_IO.has(folderOf(file)) && !(file in IO_FILES))
+    .filter(({ file }) => !WITH_IO.has(roomOf(file)) && !(file in IO_FILES))
     .flatMap((source) => [
       ...valueImportsOf(source)
         .filter((specifier) => IO_MODULES.test(specifier))

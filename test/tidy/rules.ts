@@ -29,28 +29,28 @@ const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a
 
 export const RULES = {
   "folders import each other by their doors": {
-    check: doors.foldersHaveOneDoor,
+    check: doors.wingsHaveOneDoor,
     covers: "product",
     breakages: {
-      "an inner file": ["src/formats/wire/a.ts", 'import { microUsd } from "../core/money.ts";'],
+      "an inner file": ["src/formats/wire/a.ts", 'import "../../kernel/core/money.ts";'],
       "a type of one": [
         "src/formats/wire/a.ts",
-        'import type { MicroUsd } from "../core/money.ts";',
+        'import type { MicroUsd } from "../../kernel/core/money.ts";',
       ],
       "the door of a folder inside": [
         "src/gateway/call/a.ts",
-        'import "../wire/openai-chat/index.ts";',
+        'import "../../formats/wire/openai-chat/index.ts";',
       ],
       "one from deep inside": [
         "src/formats/wire/sse/a.ts",
-        'import { assert } from "../../core/assert.ts";',
+        'import { assert } from "../../../kernel/core/assert.ts";',
       ],
     },
     nearMisses: {
-      "a door": ["src/formats/wire/a.ts", 'import { microUsd } from "../core/index.ts";'],
+      "a door": ["src/formats/wire/a.ts", 'import { microUsd } from "../../kernel/index.ts";'],
       "a neighbour": ["src/kernel/core/a.ts", 'import { microUsd } from "./money.ts";'],
-      "a part of the same folder": ["src/formats/wire/a.ts", 'import "./sse/sse-reader.ts";'],
-      "a test": ["src/formats/wire/a.test.ts", 'import { microUsd } from "../core/money.ts";'],
+      "a room of the same wing": ["src/formats/wire/a.ts", 'import "./sse/sse-reader.ts";'],
+      "a test": ["src/formats/wire/a.test.ts", 'import "../../kernel/core/money.ts";'],
     },
   },
   "only the commands `dev` and `simulate` import instruments": {
@@ -74,7 +74,7 @@ export const RULES = {
         "src/gateway/telemetry/a.ts",
         'import { SpanKind } from "@opentelemetry/api";',
       ],
-      "the program": ["src/app/a.ts", 'import "../telemetry/otlp-exporter.ts";'],
+      "the program": ["src/app/a.ts", 'import "../gateway/telemetry/otlp-exporter.ts";'],
     },
     nearMisses: {
       "on demand": ["src/gateway/telemetry/a.ts", 'await import("./otlp-exporter.ts");'],
@@ -84,10 +84,10 @@ export const RULES = {
       ],
     },
   },
-  "no file imports the door of its own folder": {
+  "no file imports the door of its own wing": {
     check: doors.noFileImportsItsOwnDoor,
     covers: "product",
-    breakages: { "a detour": ["src/kernel/core/a.ts", 'import { microUsd } from "./index.ts";'] },
+    breakages: { "a detour": ["src/kernel/core/a.ts", 'import { microUsd } from "../index.ts";'] },
     nearMisses: {
       "the door of a part": ["src/formats/wire/wires.ts", 'import "./openai-chat/index.ts";'],
     },
@@ -135,7 +135,7 @@ export const RULES = {
       "a call of fetch": ["src/gateway/routing/a.ts", 'await fetch("https://example.test");'],
     },
     nearMisses: {
-      dispatch: ["src/upstream/a.ts", 'import { request } from "undici";'],
+      upstream: ["src/upstream/a.ts", 'import { request } from "undici";'],
       "a builtin without input and output": ["src/gateway/accounts/a.ts", 'import "node:crypto";'],
       "a type": ["src/gateway/call/a.ts", 'import type { Dispatcher } from "undici";'],
       "a package with a similar name": ["src/kernel/core/a.ts", 'import "pg-types";'],

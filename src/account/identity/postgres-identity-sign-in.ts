@@ -21,7 +21,7 @@ import {
   verifiedAccount,
 } from "./identity-changes.ts";
 import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
-import { END_SESSION_SQL } from "./session-end.ts";
+import { END_SESSION_SQL, SELECT_ACCOUNT_SQL } from "./session-end.ts";
 import { orgNameOf } from "./org-name.ts";
 import { isClaimTaken } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
@@ -394,8 +394,3 @@ async function endPrevious(
   );
   return { ended, hasMoved: moved.length > 0 };
 }
-
-const SELECT_ACCOUNT_SQL = `
-  select a.account_id, a.org_id, a.email, a.email_norm,
-    a.email_verified_at is not null as is_verified
-  from console_account a`;

@@ -4,3 +4,9 @@ export const END_SESSION_SQL = `
   from console_account a
   where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
   returning a.account_id, a.org_id`;
+
+/** The account of a person, by whatever a condition says. */
+export const SELECT_ACCOUNT_SQL = `
+  select a.account_id, a.org_id, a.email, a.email_norm,
+    a.email_verified_at is not null as is_verified
+  from console_account a`;

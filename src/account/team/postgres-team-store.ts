@@ -22,7 +22,9 @@ import {
   BY_LINK_SQL,
   CLAIM_MAIL_SQL,
   COUNT_TEAM_SQL,
+  DROP_REVEALS_SQL,
   EMAILS_SQL,
+  END_EXPIRED_SQL,
   invitationColumns,
   INVITATIONS_SQL,
   LOCK_ORG_SQL,
@@ -369,10 +371,6 @@ function joined(
   return { action: "member.join", orgId, target: accountId, before: null, after };
 }
 
-const END_EXPIRED_SQL = `
-  update org_invitation set ended_at = $3, ended_reason = 'revoked'
-  where org_id = $1 and email_norm = $2 and ended_at is null and expires_at <= $3`;
-
 const INVITE_SQL = `
   insert into org_invitation (invitation_id, org_id, email, email_norm, role, token_hash,
     invited_by, created_at, expires_at)
@@ -390,10 +388,6 @@ const END_INVITATIONS_SQL = `
   where org_id = $1 and ended_at is null
     and (invitation_id = $2 or invited_by = $3 or email_norm = $4)
   returning ${invitationColumns.sql}`;
-
-const DROP_REVEALS_SQL = `
-  delete from console_reveal r using console_session s
-  where s.session_id = r.session_id and s.account_id = $1`;
 
 const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
 

@@ -169,3 +169,11 @@ export const ACCEPT_SQL = `
     and a.account_id = $2 and a.email_verified_at is not null and a.email_norm = i.email_norm
     and ${INVITER_SQL}
   returning i.role, i.email`;
+
+export const END_EXPIRED_SQL = `
+  update org_invitation set ended_at = $3, ended_reason = 'revoked'
+  where org_id = $1 and email_norm = $2 and ended_at is null and expires_at <= $3`;
+
+export const DROP_REVEALS_SQL = `
+  delete from console_reveal r using console_session s
+  where s.session_id = r.session_id and s.account_id = $1`;
