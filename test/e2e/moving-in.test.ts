@@ -85,7 +85,7 @@ const newKey = withResource(async (): Promise<{ readonly key: string; readonly o
   let key = "";
   for (const command of moved.commands) {
     const answer = await runPlanned(command, saved);
-    if (command.newKeyOf !== undefined) key = textAt(answer, "key");
+    if (command.newKeyOf !== undefined) key = textAt(answer, "secret");
   }
   return { key, orgId: saved.get("ORG_1") ?? "" };
 });

@@ -28,11 +28,20 @@ export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
         ? []
         : [
             {
-              args: ["credit", "grant", "--org", id, `--usd=${org.creditUsd}`, `--ref=${org.ref}`],
+              args: [
+                "credit",
+                "grant",
+                "--org",
+                id,
+                `--amount-usd=${org.creditUsd}`,
+                `--ref=${org.ref}`,
+              ],
             },
           ]),
-      ...(org.capUsd === undefined ? [] : [{ args: ["org", "cap", id, `--usd=${org.capUsd}`] }]),
-      ...contract(["limits", "contract", "--org", id], org.limits),
+      ...(org.capUsd === undefined
+        ? []
+        : [{ args: ["org", "cap", id, `--cap-usd=${org.capUsd}`] }]),
+      ...contract(["limits", "contract", "--org", id, "--scope=org"], org.limits),
       ...org.keys.flatMap((key, keyAt): PlannedCommand[] => {
         const keyId = { saved: `KEY_${at + 1}_${keyAt + 1}` };
         const { rpm, ...others } = key.limits;
@@ -48,10 +57,10 @@ export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
               ...(key.capUsd === undefined ? [] : [`--cap-usd=${key.capUsd}`]),
               "--json",
             ],
-            saves: { field: "key_id", as: keyId.saved },
+            saves: { field: "key.key_id", as: keyId.saved },
             newKeyOf: `${org.name} / ${key.name}`,
           },
-          ...contract(["limits", "contract", "--org", id, "--key", keyId], {
+          ...contract(["limits", "contract", "--org", id, "--scope=key", "--key-id", keyId], {
             ...others,
             ...(rpm !== undefined && rpm > KEY_RPM_MAX ? { rpm } : {}),
           }),
@@ -91,7 +100,7 @@ set -C
 set +C
 tm() { \${TOKENMARKET:-tokenmarket} "$@"; }
 field() {
-  node -e 'let t="";process.stdin.on("data",(d)=>(t+=d)).on("end",()=>console.log(JSON.parse(t)[process.argv[1]]))' "$1"
+  node -e 'let t="";process.stdin.on("data",(d)=>(t+=d)).on("end",()=>console.log(process.argv[1].split(".").reduce((v,k)=>v[k],JSON.parse(t))))' "$1"
 }`;
 
 const TAIL = `echo "the new keys are in $KEYS_FILE; only its owner can read it" >&2`;
@@ -102,7 +111,7 @@ function lineOf({ args, saves, newKeyOf }: PlannedCommand): string {
   const answer = `ANSWER=$(${command})`;
   const saved = `${saves.as}=$(printf '%s' "$ANSWER" | field ${saves.field})`;
   if (newKeyOf === undefined) return `${answer}\n${saved}`;
-  const key = `"$(printf '%s' "$ANSWER" | field key)"`;
+  const key = `"$(printf '%s' "$ANSWER" | field secret)"`;
   const line = `printf '%s\\t%s\\t%s\\n' ${quoted(newKeyOf)} "$${saves.as}" ${key}`;
   return `${answer}\n${saved}\n${line} >>"$KEYS_FILE"`;
 }

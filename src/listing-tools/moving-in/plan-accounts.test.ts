@@ -155,7 +155,7 @@ describe("the script that makes them", () => {
       `import { appendFileSync } from "node:fs";
        const args = process.argv.slice(2);
        appendFileSync(${JSON.stringify(join(folder, `${name}.log`))}, JSON.stringify(args) + "\\n");
-       console.log(JSON.stringify({ org_id: "org_1", key_id: "key_1", key: "tm_vk_new" }));`,
+       console.log(JSON.stringify({ org_id: "org_1", secret: "tm_vk_new", key: { key_id: "key_1" } }));`,
     );
     const file = join(folder, `${name}.sh`);
     writeFileSync(file, script);
@@ -191,11 +191,21 @@ describe("the script that makes them", () => {
     const log = readFileSync(join(folder, "names.log"), "utf8").trim().split("\n");
     expect(log.map((line) => JSON.parse(line) as unknown)).toEqual([
       ["org", "create", "--email", "ops@example.com", "--json", "--", name],
-      ["credit", "grant", "--org", "org_1", "--usd=5", `--ref=litellm-${name}`],
-      ["org", "cap", "org_1", "--usd=7"],
-      ["limits", "contract", "--org", "org_1", "--rpm=10"],
+      ["credit", "grant", "--org", "org_1", "--amount-usd=5", `--ref=litellm-${name}`],
+      ["org", "cap", "org_1", "--cap-usd=7"],
+      ["limits", "contract", "--org", "org_1", "--scope=org", "--rpm=10"],
       ["key", "create", "--org", "org_1", `--name=-${name}`, "--cap-usd=1", "--json"],
-      ["limits", "contract", "--org", "org_1", "--key", "key_1", "--tpm=3", "--rpm=2000000"],
+      [
+        "limits",
+        "contract",
+        "--org",
+        "org_1",
+        "--scope=key",
+        "--key-id",
+        "key_1",
+        "--tpm=3",
+        "--rpm=2000000",
+      ],
     ]);
     expect(readdirSync(folder)).not.toContain("owned");
     const keys = join(folder, "names.tsv");
