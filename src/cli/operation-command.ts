@@ -66,9 +66,9 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
         const deps = openOperationDeps(context, flags, backend);
         const asked = { orgId, values: { ...values, org_id: orgId }, by };
         const ran = await runOperation(deps, operation, asked);
-        if (!ran.ok) throw asFault(ran.refusal, fields);
+        if (ran.kind === "refused") throw asFault(ran.refusal, fields);
+        if (ran.kind === "file") return await writeFile(context, ran.file, out);
         const { answer } = ran;
-        if (isFile(answer)) return await writeFile(context, answer, out);
         const { verdict, columns, csv } = face;
         const isNo = verdict !== undefined && isNegative(answer[verdict]);
         const text =
@@ -161,11 +161,6 @@ async function writeFile(
   else await pipeline(text, createWriteStream(out, { flags: "wx", flush: true }));
   onClosed();
   return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
-}
-
-/** `FileAnswer` itself is loaded with the console alone. */
-function isFile(answer: object): answer is FileAnswer {
-  return "pieces" in answer && "onClosed" in answer;
 }
 
 function isNegative(verdict: unknown): boolean {

@@ -49,8 +49,9 @@ export async function runOperation(
     readonly by: ChangedBy;
   },
 ): Promise<
-  | { readonly ok: true; readonly answer: Readonly<Record<string, unknown>> | FileAnswer }
-  | { readonly ok: false; readonly refusal: OperationRefusal }
+  | { readonly kind: "answer"; readonly answer: Readonly<Record<string, unknown>> }
+  | { readonly kind: "file"; readonly file: FileAnswer }
+  | { readonly kind: "refused"; readonly refusal: OperationRefusal }
 > {
   const { by, orgId = newOrgId() } = asked;
   const parts: Record<string, unknown> = {};
@@ -61,14 +62,14 @@ export async function runOperation(
     const problem = compileCheck(schema, part === "body" ? "body" : "text")(parts[part]);
     if (problem !== undefined) {
       const { field, message } = problem;
-      return { ok: false, refusal: { code: "invalid_request", field, message } };
+      return { kind: "refused", refusal: { code: "invalid_request", field, message } };
     }
   }
   const handle = operationHandlers(deps)[name] as (call: object) => Promise<unknown>;
   const session: Acting = { orgId, isOperator: true };
   const answer = await handle({ ...parts, session, by });
-  if (answer instanceof ConsoleRefusal) return { ok: false, refusal: answer };
-  if (answer instanceof FileAnswer) return { ok: true, answer };
+  if (answer instanceof ConsoleRefusal) return { kind: "refused", refusal: answer };
+  if (answer instanceof FileAnswer) return { kind: "file", file: answer };
   const first = answer as Answer;
   const data: unknown[] = [...(first.data ?? [])];
   let { next_cursor: cursor } = first;
@@ -78,7 +79,7 @@ export async function runOperation(
     data.push(...(next.data ?? []));
     cursor = next.next_cursor;
   }
-  return { ok: true, answer: first.data === undefined ? first : { ...first, data } };
+  return { kind: "answer", answer: first.data === undefined ? first : { ...first, data } };
 }
 
 /** A command lists every page. */
