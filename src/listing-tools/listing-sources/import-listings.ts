@@ -49,6 +49,8 @@ export interface ImportResult {
   /** Names in the source of what is not a listing; a note says why. */
   readonly skipped: readonly string[];
   readonly notes: readonly ImportNote[];
+  /** Marketplace ids that only sources behind the first have, no two of which agree. */
+  readonly unsettled: readonly string[];
 }
 
 /** Reads sources into the manifest of one provider. The same input gives the same manifest. */
@@ -75,7 +77,11 @@ export function importListings(input: ImportInput): ImportResult {
   for (const id of [...groups.keys()].toSorted()) {
     run.list(id, groups.get(id) ?? [], { names, denied, recentFrom });
   }
-  return run.result();
+  const dropped = others.flatMap(({ opinions }) => opinions.map(([id]) => id));
+  const unsettled = [...new Set(dropped)].filter(
+    (id) => !groups.has(id) && !denied.some((each) => each.id === id),
+  );
+  return { ...run.result(), unsettled };
 }
 
 function upstreamIdOf({ draft }: Opinion): string {
@@ -220,7 +226,7 @@ class ImportRun {
       : undefined;
   }
 
-  result(): ImportResult {
+  result(): Omit<ImportResult, "unsettled"> {
     const ids = (isReady: boolean): string[] =>
       this.#written.flatMap(([model]) =>
         (model.is_ready !== false) === isReady ? [model.id] : [],
