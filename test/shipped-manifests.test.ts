@@ -97,6 +97,11 @@ describe("the shipped manifests", () => {
       expect(ends.filter((day) => day <= review.as_of)).toEqual([]);
     });
 
+    test("announces only prices that were to come on the day of the review", () => {
+      const changes = Object.values(terms).flatMap((each) => each.price_changes ?? []);
+      expect(changes.filter(({ from }) => from.slice(0, 10) <= review.as_of)).toEqual([]);
+    });
+
     test("is ready where two sources agreed or a person checked, else it says why not", () => {
       const doubtful = manifest.models.filter((model) => {
         const { checked, staged_because: reasons = [] } = terms[model.id] ?? {};

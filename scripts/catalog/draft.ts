@@ -107,7 +107,14 @@ function draftProvider(
   if (own === undefined) throw new Error(`no source lists ${id}`);
   const against = all.filter((source) => source !== own);
   const read = (source: SourceInput, second: readonly SourceInput[], models: readonly string[]) =>
-    importListings({ head, source, against: second, models, withCapacity: false });
+    importListings({
+      head,
+      source,
+      against: second,
+      models,
+      withCapacity: false,
+      day: review.as_of,
+    });
   const everything = read(own, against, []);
   const leftOut = new Map<string, string>();
   const kept = (everything.manifest?.models ?? []).filter((model) => {

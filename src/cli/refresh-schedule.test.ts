@@ -216,10 +216,10 @@ test("one that failed is tried again in an hour, and a stop does not wait for a 
   expect(readRefreshState(data)?.waits[0]).toContain("is tried again in an hour");
   await failing.close();
   rmSync(data, { recursive: true });
-  const slow = async (_named: string, _dated: undefined, stopped?: AbortSignal) => {
+  const slow = async (_named: string, _dated: string | undefined, stopped?: AbortSignal) => {
     await once(stopped ?? new EventTarget(), "abort");
     throw new Error("cut off");
   };
-  await startRefreshes({ ...schedule(), read: slow as typeof read }).close();
+  await startRefreshes({ ...schedule(), read: slow }).close();
   expect(readRefreshState(data)).toBeUndefined();
 });

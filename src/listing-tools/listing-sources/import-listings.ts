@@ -38,6 +38,8 @@ export interface ImportInput {
   /** Percent on top of the source's prices. */
   readonly margin?: string;
   readonly withCapacity: boolean;
+  /** Price changes that begin until this day are made. Default: until the day of their source. */
+  readonly day?: string;
 }
 
 export interface ImportResult {
@@ -55,8 +57,8 @@ export interface ImportResult {
 
 /** Reads sources into the manifest of one provider. The same input gives the same manifest. */
 export function importListings(input: ImportInput): ImportResult {
-  const lead = readOpinions(input.source, input.head);
-  const others = input.against.map((source) => readOpinions(source, input.head));
+  const lead = readOpinions(input.source, input);
+  const others = input.against.map((source) => readOpinions(source, input));
   const run = new ImportRun(input, lead.skipped);
   const groups = groupOpinions(lead, others, (name, id) =>
     run.skip({ model: name, code: "dated-twin", message: `is ${id}, which is listed already` }),
@@ -88,13 +90,17 @@ function upstreamIdOf({ draft }: Opinion): string {
   return draft.upstreamId;
 }
 
-function readOpinions(source: SourceInput, head: ProviderHead): SourceOpinions {
+function readOpinions(
+  source: SourceInput,
+  { head, day = source.dated }: Pick<ImportInput, "head" | "day">,
+): SourceOpinions {
   const provider = head.sources[source.from];
   if (provider === undefined) return { opinions: [], skipped: [], denied: [] };
   const isLab = source.from === "openrouter" && provider !== EVERY_AUTHOR;
   const idOf = (name: string): string =>
     isLab ? labModelId(name) : marketplaceId(head.provider.id, name);
-  const readings = readSource(source.from, source.document, { provider, dated: source.dated });
+  const { dated } = source;
+  const readings = readSource(source.from, source.document, { provider, dated, day });
   const opinions = readings.flatMap((each): (readonly [string, Opinion])[] => {
     if (each.kind === "skipped") return [];
     const draft = isLab ? atTheLab(each.draft) : each.draft;
