@@ -73,10 +73,7 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
 }
 
 /** Imports every manifest again that was imported; what a person has to decide stays as it is. */
-export async function refreshNow(
-  schedule: RefreshSchedule,
-  stopped?: AbortSignal,
-): Promise<void> {
+export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSignal): Promise<void> {
   const { config, clock, log, changeLog } = schedule;
   const sources = new Map<ListingSource, SourceInput>();
   for (const [from, url] of addressesOf(schedule)) {
@@ -125,7 +122,11 @@ async function readKept(
     from,
     url,
     stopped,
-  }: { readonly from: ListingSource; readonly url: string; readonly stopped?: AbortSignal | undefined },
+  }: {
+    readonly from: ListingSource;
+    readonly url: string;
+    readonly stopped?: AbortSignal | undefined;
+  },
 ): Promise<SourceFile | undefined> {
   const folder = sourcesFolder(config.dataDir);
   mkdirSync(folder, { recursive: true });

@@ -195,7 +195,9 @@ test("a server of one's own without a price asks for one", () => {
 test("a deployment of Azure without a base model asks for one", () => {
   const params = `{model: azure/my-dep, api_base: "https://r.openai.azure.com"}`;
   const moved = moveText(config(["a", params]));
-  expect(nextOf(moved)).toMatch(/^name its base model \(model_info.base_model\), or write its price/);
+  expect(nextOf(moved)).toMatch(
+    /^name its base model \(model_info.base_model\), or write its price/,
+  );
 });
 
 test("a wildcard offers what is shipped of its provider", () => {
