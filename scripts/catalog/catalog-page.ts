@@ -69,7 +69,8 @@ ${Object.entries(REASONS)
   .join("\n")}
 
 - **DeepSeek** has nothing ready: both lists agree on a price by the hour, and a manifest has one price. The peak
-  price is listed, twice that of other hours. Set \`is_ready: true\` in a copy to sell at the peak price always.
+  price is listed, twice that of other hours. To sell at it always, set \`is_ready: true\` in a copy and remove
+  \`staged_because\`.
 - **xAI**: one list says "above 200,000 tokens" and the other "from 200,000": read as one, the lower bound. What is
   still staged has prices that differ, or ids that only one list knows.
 - **OpenRouter**, **Qwen** and **DeepInfra**: only one list of November knows their prices.

@@ -168,7 +168,7 @@ function newsOf({ result: { provider, difference, findings } }: RefreshOutcome):
 }
 
 const WAITS_SAY: Readonly<Record<string, string>> = {
-  rise_waits: `rises by more than ${MAX_RISE_PERCENT} %`,
+  rise_waits: `rises by more than ${MAX_RISE_PERCENT} %, and may be sold for less than its provider asks`,
   staging_waits: "is not confirmed by two sources any more",
   going_waits: "is gone from the sources, with half of the manifest",
   edited: "was edited, and the sources say that it costs more",
