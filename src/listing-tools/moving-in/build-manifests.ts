@@ -281,7 +281,9 @@ function stagedNext(
     return isUnnamed ? `name its base model (model_info.base_model), or ${next}` : next;
   });
   const isWritten = reasons.every((reason) => reason === "no-price" || reason === "no-limit");
-  const end = isWritten ? "and import again" : "then set is_ready to true";
+  const end = isWritten
+    ? "and import again"
+    : "then set is_ready to true and remove staged_because";
   return `${said.join("; ")}; ${end}`;
 }
 

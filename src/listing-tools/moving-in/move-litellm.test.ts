@@ -173,7 +173,9 @@ describe("a model is found", () => {
     expect(model).toMatchObject({ upstream_id: "my-dep" });
     expect(model?.pricing[0]?.cost_usd_per_million).toBe("2.5");
     expect(model?.context_length).toBeGreaterThan(100_000);
-    expect(nextOf(moved)).toMatch(/with your contract; then set is_ready/);
+    expect(nextOf(moved)).toMatch(
+      /with your contract; then set is_ready to true and remove staged_because/,
+    );
     const beside = moveText(config(["a", params.replace("}", ", base_model: azure/gpt-5.4}")]));
     expect(beside.listings[0]).toMatchObject({ stagedBecause: ["base-model"] });
     expect(beside.notes.filter(({ fate }) => fate === "not_carried")).toEqual([]);
