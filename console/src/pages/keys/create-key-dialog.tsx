@@ -5,10 +5,8 @@ import { useState, type ReactNode } from "react";
 import type { CreatedKey } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
-import { helloSnippets } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { useSampleCall } from "../../snippets/use-sample-model.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
@@ -65,16 +63,15 @@ export default function CreateKeyDialog(props: {
           props.onSaved();
         }}
       >
-        {created === undefined ? null : <FirstCall secret={created.secret} />}
+        {created === undefined ? null : <FirstCall of={created} />}
       </SecretOnce>
     </>
   );
 }
 
-function FirstCall({ secret }: { readonly secret: string }): ReactNode {
-  const { gateway_url: gatewayUrl } = useSession().installation;
-  const modelId = useSampleModel();
-  return <CallSnippets of={(wire) => helloSnippets(wire, { gatewayUrl, modelId, secret })} />;
+function FirstCall({ of: { key, secret } }: { readonly of: CreatedKey }): ReactNode {
+  const { of, hasOneRoute = false } = useSampleCall(key.models, secret);
+  return <CallSnippets {...{ of, hasOneRoute }} />;
 }
 
 interface CreateProps {

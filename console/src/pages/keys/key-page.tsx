@@ -7,11 +7,10 @@ import type { Key, KeyDetail } from "../../../../src/account/console-api/contrac
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
-import { helloSnippets, KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
+import { useSampleCall } from "../../snippets/use-sample-model.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
@@ -46,14 +45,14 @@ export function KeyPage(): ReactNode {
       <Answer of={answer} skeleton={<KeySkeleton />}>
         {(shown) => (
           <>
-            <RoleNote need="keys" what="Editing and disabling keys" />
+            <RoleNote need="keys" what="edit and disable keys" />
             <KeyFigures detail={shown} />
             <KeyFacts shown={shown.key} />
             <KeySpendPanel days={shown.days} />
             <CapLeftPanel detail={shown} />
             <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
             {statusOf(shown.key) === "active" ? (
-              <SamplePanel />
+              <SamplePanel of={shown.key} />
             ) : (
               <UnusablePanel isExpired={shown.key.disabled_at === null} />
             )}
@@ -227,13 +226,12 @@ function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNod
   );
 }
 
-function SamplePanel(): ReactNode {
-  const { gateway_url: gatewayUrl } = useSession().installation;
-  const modelId = useSampleModel();
+function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
+  const { of, hasOneRoute = false } = useSampleCall(key.models);
   return (
     <Panel title="Use this key">
       <CallSnippets
-        of={(wire) => helloSnippets(wire, { gatewayUrl, modelId })}
+        {...{ of, hasOneRoute }}
         note={`The key cannot be shown again. Set it as the environment variable ${KEY_VARIABLE}.`}
       />
     </Panel>

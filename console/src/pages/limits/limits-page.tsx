@@ -47,8 +47,8 @@ export function LimitsPage(): ReactNode {
         </Button>
       }
     >
-      <RoleNote need="keys" what="Changing limits and caps of keys" />
-      <RoleNote need="billing" what="Changing the cap of the organization" />
+      <RoleNote need="keys" what="change limits and caps of keys" />
+      <RoleNote need="billing" what="change the organization's cap" />
       <RefusalPanel />
       <Answer of={answer} skeleton={<LimitsSkeleton />}>
         {(limits) => (

@@ -192,7 +192,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             />
           </SimpleGrid>
           {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
-          <RoleNote need="keys" what="Starting a search" />
+          <RoleNote need="keys" what="start a search" />
           <Group justify="space-between" align="center">
             <SearchEstimate
               models={draft.models}

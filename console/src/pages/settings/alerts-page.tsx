@@ -18,7 +18,7 @@ export function AlertsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/alerts");
   return (
     <Page title="Alerts" lead={LEAD}>
-      <RoleNote need="billing" what="Changing alerts" />
+      <RoleNote need="billing" what="change alerts" />
       <Answer of={answer} skeleton={<AlertsSkeleton />}>
         {(alerts) => (
           <>

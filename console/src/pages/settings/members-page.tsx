@@ -29,7 +29,7 @@ export function MembersPage(): ReactNode {
         </Button>
       }
     >
-      <RoleNote need="members" what="Inviting and changing members" />
+      <RoleNote need="members" what="invite and change members" />
       <Answer of={answer} skeleton={<Loading rows={6} />}>
         {(team) => (
           <>

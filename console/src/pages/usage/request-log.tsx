@@ -5,9 +5,7 @@ import { useState, type ReactElement } from "react";
 import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
 import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
-import { helloSnippets } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { useSampleCall } from "../../snippets/use-sample-model.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { AsOf } from "../../ui/as-of.tsx";
 import { Answer } from "../../ui/answer.tsx";
@@ -151,8 +149,7 @@ function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
 }
 
 function FirstRequest(): ReactElement {
-  const { gateway_url: gatewayUrl } = useSession().installation;
-  const modelId = useSampleModel();
+  const { of } = useSampleCall(null);
   return (
     <Empty
       title={`${NONE} Send one with any of your keys:`}
@@ -161,7 +158,7 @@ function FirstRequest(): ReactElement {
           View keys
         </LinkButton>
       }
-      code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
+      code={of("chat", false)[0]?.code}
     />
   );
 }

@@ -20,9 +20,8 @@ import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline } from "./attempt-timeline.tsx";
 import { AttemptWaterfall } from "./attempt-waterfall.tsx";
 import { AnswerHeaders } from "./answer-headers.tsx";
-import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
-import { RefusalReasons } from "./refusal-reasons.tsx";
+import { EndingReasons } from "./refusal-reasons.tsx";
 import { EndingBadge } from "./ending-badge.tsx";
 import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
@@ -78,11 +77,7 @@ function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElem
       <Cards detail={detail} />
       <Panel title="Details">
         <RequestFacts request={request} />
-        {detail.refusal === null ? (
-          <Advice request={request} />
-        ) : (
-          <RefusalReasons refusal={detail.refusal} />
-        )}
+        <EndingReasons detail={detail} />
         <AnswerHeaders detail={detail} />
         <Text size="sm" c="dimmed" mt="md">
           Prompts and answers are not stored.
@@ -184,12 +179,6 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
       ]}
     />
   );
-}
-
-function Advice({ request }: { readonly request: RequestRow }): ReactElement | null {
-  const advice = errorAdvice(request);
-  if (advice === undefined) return null;
-  return <div className={styles.moved}>{advice}</div>;
 }
 
 function RequestSkeleton(): ReactElement {
