@@ -24,11 +24,13 @@ import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { KEY_CAPS, PERIOD_NAMES } from "./key-caps.ts";
 import { KeyDialogs } from "./key-dialogs.tsx";
 import { statusOf } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
 import { KeySpendPanel } from "./key-spend-panel.tsx";
+import { strictestCap } from "./strictest-cap.ts";
 import { useSubmission } from "./use-submission.ts";
 
 /** `/keys/$keyId`: one key, what it spends, and what holds it back. */
@@ -175,19 +177,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         value={<Money usd={key.spent_month_usd} headline />}
         hint="Since the 1st, UTC"
       />
-      <FigureCard
-        label="Monthly cap"
-        value={key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} headline />}
-        hint={
-          key.cap_usd === null ? (
-            "The organization's cap applies, if it has one"
-          ) : (
-            <>
-              Resets on <Time at={detail.cap_reset_at} precision="day" />
-            </>
-          )
-        }
-      />
+      <CapFigure detail={detail} />
       <FigureCard
         label="Requests per minute"
         value={formatCount(key.rpm_effective)}
@@ -209,6 +199,29 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         }
       />
     </SimpleGrid>
+  );
+}
+
+/** The cap of its own that refuses first, of whichever period. */
+function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
+  const strictest = strictestCap(detail.key);
+  const cap = KEY_CAPS.find(({ name }) => name === strictest?.name);
+  if (strictest === undefined || cap === undefined) {
+    return (
+      <FigureCard label="Cap" value="No cap" hint="The organization's cap applies, if it has one" />
+    );
+  }
+  return (
+    <FigureCard
+      label={`${PERIOD_NAMES[cap.period]} cap`}
+      value={<Money usd={detail.key[cap.field] ?? "0"} headline />}
+      hint={
+        <>
+          <Money usd={strictest.leftUsd} /> left · resets on{" "}
+          <Time at={detail[cap.resetAt]} precision="day" />
+        </>
+      }
+    />
   );
 }
 
