@@ -11,6 +11,7 @@ import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { AlertOffer } from "../settings/alert-offer.tsx";
 import { AddCreditPanel } from "./add-credit-panel.tsx";
 import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
 import { PurchasePanel } from "./purchase-panel.tsx";
@@ -29,20 +30,30 @@ export function BillingPage(): ReactNode {
   return (
     <Page title="Billing" lead={LEAD} actions={<StatementLinks />}>
       <Answer of={answer} skeleton={<BillingSkeleton />}>
-        {(billing) => (
-          <>
-            <BalanceFigures billing={billing} />
-            <AddCreditPanel
-              payments={billing.payments}
-              canSaveCard={topUp?.is_available === true && topUp.card === null}
-            />
-            {topUp === undefined ? null : <TopUpPanel topUp={topUp} />}
-            <PurchasePanel purchases={billing.purchases} />
-          </>
-        )}
+        {(billing) => <BillingParts billing={billing} topUp={topUp} />}
       </Answer>
       <CreditLedgerPanel />
     </Page>
+  );
+}
+
+function BillingParts(props: {
+  readonly billing: Billing;
+  readonly topUp: TopUp | undefined;
+}): ReactNode {
+  const { billing, topUp } = props;
+  const paid = billing.purchases.find(({ status }) => status === "paid");
+  return (
+    <>
+      <BalanceFigures billing={billing} />
+      <AddCreditPanel
+        payments={billing.payments}
+        canSaveCard={topUp?.is_available === true && topUp.card === null}
+      />
+      {topUp === undefined ? null : <TopUpPanel topUp={topUp} />}
+      {paid === undefined ? null : <AlertOffer purchasedUsd={paid.amount_usd} />}
+      <PurchasePanel purchases={billing.purchases} />
+    </>
   );
 }
 

@@ -12,6 +12,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { AlertOffer } from "../settings/alert-offer.tsx";
 import { PurchaseState } from "./purchase-panel.tsx";
 import { purchaseMessage } from "./purchase-message.ts";
 import { pollAfterMs } from "./poll-pace.ts";
@@ -105,6 +106,7 @@ function PurchaseReport(props: {
       </Group>
       <Text role="status">{meaning}</Text>
       {isDecided ? null : <Waiting isWaiting={isWaiting} onCheckAgain={onCheckAgain} />}
+      {purchase.status === "paid" ? <AlertOffer purchasedUsd={purchase.amount_usd} /> : null}
       <Group gap="xs">
         <Text size="sm" c="dimmed">
           Purchase ID

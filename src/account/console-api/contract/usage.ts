@@ -256,7 +256,14 @@ export const Overview = Type.Object({
   /** Those that `days` names, most spend first. */
   day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
   /** Requests that were rejected are not counted. */
-  top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
+  top_models: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      name: Type.String(),
+      requests: Count,
+      spent_usd: Usd,
+    }),
+  ),
   latest_errors: Type.Array(RequestRow),
   done: Type.Object({
     has_key: Type.Boolean(),
