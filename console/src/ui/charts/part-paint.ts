@@ -6,7 +6,7 @@ export interface Paint {
   readonly mark: number;
 }
 
-/** Chosen so that every two are distinct with any kind of colour blindness; see its test. */
+/** Chosen so that every two are distinct with any kind of colour blindness: `chart-colours.test.ts`. */
 export const COLOURS = 8;
 export const MARKS = 6;
 
