@@ -1,5 +1,5 @@
 import { SimpleGrid, Skeleton } from "@mantine/core";
-import { useEffect, useState, type ReactNode } from "react";
+import { lazy, useEffect, useState, Suspense, type ReactNode } from "react";
 
 import type { Billing, TopUp } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -11,11 +11,12 @@ import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { AlertOffer } from "../settings/alert-offer.tsx";
 import { AddCreditPanel } from "./add-credit-panel.tsx";
 import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
 import { PurchasePanel } from "./purchase-panel.tsx";
 import { TopUpPanel } from "./top-up-panel.tsx";
+
+const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
 
 const CARD_POLL_MS = 3_000;
 
@@ -51,7 +52,11 @@ function BillingParts(props: {
         canSaveCard={topUp?.is_available === true && topUp.card === null}
       />
       {topUp === undefined ? null : <TopUpPanel topUp={topUp} />}
-      {paid === undefined ? null : <AlertOffer purchasedUsd={paid.amount_usd} />}
+      {paid === undefined ? null : (
+        <Suspense>
+          <AlertOffer purchasedUsd={paid.amount_usd} />
+        </Suspense>
+      )}
       <PurchasePanel purchases={billing.purchases} />
     </>
   );

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import type { CompanyData, Issuer } from "../../../../src/account/console-api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { countryName } from "../models/model-labels.ts";
+import { countryName } from "../../ui/country-name.ts";
 import styles from "./statement.module.css";
 
 /** Who a statement is from, and for whom. */

@@ -10,7 +10,7 @@ import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
-import { useSampleCall } from "../../snippets/use-sample-model.ts";
+import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { fieldError } from "../../ui/field-errors.ts";

@@ -4,6 +4,7 @@ import { createContext, useContext, useMemo, useState, type ReactNode } from "re
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useMay } from "../../api/use-may.ts";
+import { useSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -24,7 +25,8 @@ import { KeyDialogs } from "./key-dialogs.tsx";
 import { KeyName } from "./key-name.tsx";
 import { statusOf } from "./match-keys.ts";
 import { strictestCap } from "./strictest-cap.ts";
-import { useSampleCall } from "../../snippets/use-sample-model.ts";
+import { helloSnippets } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
 /** The keys that a list shows, with what can be done to each. */
 export function KeyTable(props: {
@@ -75,13 +77,14 @@ export function KeyTable(props: {
 }
 
 function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
-  const { of } = useSampleCall(null);
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const modelId = useSampleModel();
   const mayCreate = useMay("keys");
   return (
     <Empty
       title="No keys yet. Create one to call the gateway."
       action={mayCreate ? <Button onClick={onCreate}>Create key</Button> : undefined}
-      code={of("chat", false)[0]?.code}
+      code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
     />
   );
 }

@@ -13,7 +13,8 @@ import {
   type ModelChoices,
   type ModelSearch,
 } from "./model-filters.ts";
-import { countryName, MODALITY_NAMES } from "./model-labels.ts";
+import { countryName } from "../../ui/country-name.ts";
+import { MODALITY_NAMES } from "./model-labels.ts";
 import styles from "./models.module.css";
 
 type Wanted = Partial<Record<keyof ModelSearch, string | undefined>>;

@@ -154,5 +154,5 @@ const CAUSES: Readonly<Record<RefusalCause, string>> = {
   limit: "over a rate limit",
   unusual_use: "for unusual use",
   provider: "with no provider available",
-  request: "invalid",
+  request: "invalid or for a model that is not available",
 };

@@ -10,7 +10,7 @@ import { compareUsd, parseUsd, showCents, writeUsd } from "../../ui/money-math.t
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 
 /** Offers the usual alerts by one press, where nobody is told when requests begin to be rejected. */
-export function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: string }): ReactNode {
+export default function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: string }): ReactNode {
   const { user } = useSession();
   const mayChange = useMay("billing");
   const { data } = useAnswer("GET /api/console/alerts", undefined, { enabled: mayChange });

@@ -28,8 +28,12 @@ export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): Reac
   return (
     <div className={styles.moved}>
       <Text mb="xs">{explanation}</Text>
-      <Stack gap="sm" align="flex-start">
-        {action === null ? null : <RepairButton action={action} target={target} />}
+      <Stack gap="sm">
+        {action === null ? null : (
+          <div>
+            <RepairButton action={action} target={target} />
+          </div>
+        )}
         {reason === null ? null : <FactList facts={factsOf(reason)} />}
       </Stack>
     </div>
@@ -48,7 +52,9 @@ function factsOf(reason: RefusalReason): FactListProps["facts"] {
     ...(scope === undefined
       ? []
       : [{ label: "Limit", value: <Code>{[scope, kind].filter(Boolean).join(" · ")}</Code> }]),
-    ...(reason.limit === undefined ? [] : [{ label: "Allowed", value: formatCount(reason.limit) }]),
+    ...(reason.limit === undefined || kind === "models"
+      ? []
+      : [{ label: "Allowed", value: formatCount(reason.limit) }]),
     ...(reason.used === undefined
       ? []
       : [{ label: "Used at that moment", value: formatCount(reason.used) }]),

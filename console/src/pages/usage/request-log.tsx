@@ -5,7 +5,9 @@ import { useState, type ReactElement } from "react";
 import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
 import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useSampleCall } from "../../snippets/use-sample-model.ts";
+import { useSession } from "../../api/use-session.ts";
+import { helloSnippets } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { AsOf } from "../../ui/as-of.tsx";
 import { Answer } from "../../ui/answer.tsx";
@@ -149,7 +151,8 @@ function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
 }
 
 function FirstRequest(): ReactElement {
-  const { of } = useSampleCall(null);
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const modelId = useSampleModel();
   return (
     <Empty
       title={`${NONE} Send one with any of your keys:`}
@@ -158,7 +161,7 @@ function FirstRequest(): ReactElement {
           View keys
         </LinkButton>
       }
-      code={of("chat", false)[0]?.code}
+      code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
     />
   );
 }

@@ -109,13 +109,13 @@ function Cards({
     <div className={styles.cards}>
       <FigureCard
         label="Cost"
-        value={<Money usd={request.cost_usd} />}
+        value={attempts.length === 0 ? "–" : <Money usd={request.cost_usd} />}
         hint={attempts.length === 0 ? undefined : `${showUsd(reserved)} reserved`}
       />
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        hint={`First token after ${formatMs(first_byte_ms)}`}
+        hint={first_byte_ms === null ? undefined : `First token after ${formatMs(first_byte_ms)}`}
       />
       <FigureCard
         label="Tokens"

@@ -8,7 +8,7 @@ import { useSession } from "../../api/use-session.ts";
 import { agentSnippets } from "../../snippets/agent-snippets.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
-import { useSampleCall } from "../../snippets/use-sample-model.ts";
+import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { Money } from "../../ui/money.tsx";
