@@ -136,8 +136,8 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 }
 
 /**
- * The 404 of an id that is not listed, and of one that is listed but unserved: the same message. Who
- * limited the key to some models finds out that this is why, listed or not.
+ * The 404 of an id that is not listed, and of one that is listed but unserved: the same message.
+ * Of a key that may call some models only it says that this is why, listed or not.
  */
 export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
   const named = JSON.stringify(modelId.slice(0, 256));

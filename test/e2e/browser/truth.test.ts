@@ -38,9 +38,9 @@ const PRICES = {
 const FIRST = simulatorManifest({
   provider: "first",
   dialect: "wire_a",
-  models: [
-    ...Object.entries(PRICES).map(([id, { first }]) => textModel(id, { pricing: pricing(first) })),
-  ],
+  models: Object.entries(PRICES).map(([id, { first }]) =>
+    textModel(id, { pricing: pricing(first) }),
+  ),
 });
 const PICTURES = imageManifest({
   provider: "pictures",
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     const names = table.column("For");
     for (const key of data) {
       const caps = [key.cap_usd, key.cap_week_usd, key.cap_day_usd].filter((cap) => cap !== null);
-      const shown = table.column("Cap").filter((_, at) => names[at] === key.name);
+      const shown = table.column("Cap").filter((_, place) => names[place] === key.name);
       const words = caps.length === 0 ? ["No cap"] : caps.map((usd) => `$${usd}`);
       expect(shown.toSorted()).toEqual(words.toSorted());
       await open(page, `/keys/${key.key_id}`);

@@ -3,6 +3,7 @@ import { useState, type ReactNode, type SyntheticEvent } from "react";
 
 import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { showCents, toCents } from "../../ui/money-math.ts";
@@ -20,6 +21,7 @@ const FIRST: Readonly<Record<Field, string>> = {
 /** When it buys, how much, and the most in a month. What it says to be on is on. */
 export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const { rule, card, pause } = topUp;
+  const mayChange = useMay("billing");
   const isOn = rule?.is_on === true && pause === null;
   const [typed, setTyped] = useState(() => typedOf(rule));
   const change = useChange("PATCH /api/console/top-up", {
@@ -73,11 +75,15 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
         </Text>
         {change.isError && !isPlaced ? <Fault error={change.error} /> : null}
         <Group gap="sm">
-          <Button type="submit" loading={change.isPending} disabled={card === null}>
+          <Button type="submit" loading={change.isPending} disabled={card === null || !mayChange}>
             {isOn ? "Save amounts" : "Turn on automatic top-up"}
           </Button>
           {rule?.is_on === true ? (
-            <Button variant="default" disabled={change.isPending} onClick={() => save(false)}>
+            <Button
+              variant="default"
+              disabled={change.isPending || !mayChange}
+              onClick={() => save(false)}
+            >
               Turn off
             </Button>
           ) : null}

@@ -140,7 +140,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         onChange={(event) => change({ name: event.currentTarget.value })}
         error={errorOf("name")}
       />
-      <MoreFields label="Limits, expiry, models, and tags" isWrong={isWrong}>
+      <MoreFields label="Limits, expiry, models, and tags" isTelling={isWrong}>
         <TextInput
           label="Requests per minute"
           description={`1 to ${rpmMax}. Leave blank for ${rpmMax}.`}

@@ -62,16 +62,16 @@ export function DialogForm(props: {
   );
 }
 
-/** Fields that most leave alone, out of sight until they are wanted, or one of them is wrong. */
+/** Fields that most leave alone, out of sight until they are wanted or one of them says something. */
 export function MoreFields(props: {
   readonly label: string;
-  readonly isWrong: boolean;
+  readonly isTelling: boolean;
   readonly children: ReactNode;
 }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   return (
     <details
-      open={isOpen || props.isWrong}
+      open={isOpen || props.isTelling}
       onToggle={(event) => setOpen(event.currentTarget.open)}
       className={kit.more}
     >

@@ -87,10 +87,12 @@ function useSaveCap(edited: CapRow): (capUsd: string, confirm: boolean) => Promi
   return async (capUsd, confirm) => {
     const { key_id: keyId } = edited;
     const sure = confirm && { confirm };
-    if (keyId === null)
-      return void (await forOrg.mutateAsync({ body: { cap_usd: capUsd, ...sure } }));
-    const body = { [ofPeriod(edited).field]: capUsd, ...sure };
-    await forKey.mutateAsync({ params: { key_id: keyId }, body });
+    if (keyId === null) {
+      await forOrg.mutateAsync({ body: { cap_usd: capUsd, ...sure } });
+    } else {
+      const body = { [ofPeriod(edited).field]: capUsd, ...sure };
+      await forKey.mutateAsync({ params: { key_id: keyId }, body });
+    }
   };
 }
 

@@ -4,7 +4,7 @@ import { changedFacts } from "./changed-facts.ts";
 
 test.each([
   [{ cap_usd: null }, { cap_usd: "12.500000" }, "Cap: none → $12.50"],
-  [null, { name: "ci", rpm: 60, key_id: null }, "Name: ci, Rpm: 60"],
+  [null, { name: "ci", rpm: 60, key_id: null }, "Name: ci, Requests per minute: 60"],
   [{ allowed: false, scope: "key" }, { allowed: true, scope: "key" }, "Allowed: no → yes"],
   [{ only: ["a", "b"] }, null, "Only was a, b"],
   [

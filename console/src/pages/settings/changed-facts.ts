@@ -18,6 +18,8 @@ export function changedFacts(before: Facts, after: Facts): string {
 
 /** The field's name as a word of a sentence: no unit, and no sign that it is a yes or a no. */
 function labelOf(name: string): string {
+  const known = LABELS[name];
+  if (known !== undefined) return known;
   const words = name
     .replace(/^(?:is|has)_/, "")
     .replace(USD, "")
@@ -25,6 +27,13 @@ function labelOf(name: string): string {
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }
 const USD = /_usd$/;
+const LABELS: Readonly<Record<string, string>> = {
+  rpm: "Requests per minute",
+  cap_day_usd: "Daily cap",
+  cap_week_usd: "Weekly cap",
+  ref: "Reference",
+  issuer: "Signed in by",
+};
 
 function wordOf(name: string, value: unknown): string {
   if (value === null || value === undefined || value === "") return "none";

@@ -22,6 +22,7 @@ export function MembersPage(): ReactNode {
   return (
     <Page
       title="Members"
+      crumbs={[{ label: "Settings", to: "/settings" }]}
       lead="All members share the keys, balance and limits of the organization."
       actions={
         <Button disabled={!mayManage} onClick={() => setInviting(true)}>
