@@ -111,6 +111,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(new Set(table.column("Succeeded"))).toEqual(new Set(["100%", "90%", "–"]));
     await expectFits(page);
     await expectAccessible(page, "the models with figures");
+    await page.getByText("More filters").click();
     await page.getByRole("group", { name: "Tokens per second" }).getByText("50+").click();
     await page.waitForURL((url) => url.searchParams.get("speed") === "50");
     await page.getByText("Speeds are those of your own calls", { exact: false }).waitFor();

@@ -42,7 +42,7 @@ export function RequestPage(): ReactElement {
   });
   return (
     <Page
-      title="Request"
+      title={titleOf(detail.data)}
       crumbs={CRUMBS}
       lead={<Copyable value={requestId} label="request ID" />}
       actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
@@ -52,6 +52,11 @@ export function RequestPage(): ReactElement {
       </Answer>
     </Page>
   );
+}
+
+function titleOf(detail: RequestDetail | undefined): string {
+  if (detail === undefined) return "Request";
+  return `Request ${endingOfRequest(detail.request).word.toLowerCase()}`;
 }
 
 function SupportButton({ detail }: { readonly detail: RequestDetail }): ReactElement {

@@ -35,8 +35,8 @@ export function KeyStep({ firstKey }: { readonly firstKey: FirstKey }): ReactEle
         <Stack gap="sm">
           <SecretField secret={firstKey.secret} />
           <Text size="sm">
-            Save it now, where you keep passwords. Once this tab is closed, not even support can
-            recover it. It is in the code below already.
+            Save it now, where you keep passwords: later, not even support can recover it. It is in
+            the code below already.
           </Text>
           <Act label="I saved it" run={firstKey.save} />
         </Stack>
