@@ -1,12 +1,7 @@
 import type { PoolClient } from "pg";
 
 import { microUsd, type KeyId, type MicroUsd, type OrgId, ZERO_MICRO_USD } from "../core/index.ts";
-import {
-  findRolledDays,
-  findUnrolledRequestIds,
-  walletLine,
-  type WalletRow,
-} from "../records/index.ts";
+import { findRolledDays, walletLine, type WalletRow } from "../records/index.ts";
 import * as sql from "./statement-sql.ts";
 import {
   type CreditKind,
@@ -30,9 +25,7 @@ export async function readStatement(
   opening?: MicroUsd,
 ): Promise<StatementFigures> {
   const { fromMs, toMs } = spanOfMonth(month);
-  const rolledDays = await findRolledDays(client, orgId);
-  const unrolledRequestIds = await findUnrolledRequestIds(client, orgId);
-  const books = { orgId, rolledDays, unrolledRequestIds };
+  const books = { orgId, rolledDays: await findRolledDays(client, orgId) };
   const sums = await rowsOf<CreditSumRow>(client, sql.creditSumsQuery(orgId, fromMs, toMs));
   const before = sumOf(sums.filter((row) => !row.in_month));
   const credits = creditSums(sums.filter((row) => row.in_month));

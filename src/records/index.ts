@@ -17,9 +17,15 @@ export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
 export type { RecordStore, Refused } from "./record-store.ts";
-export { idsOfDay, type ReportQuery } from "./report-parts.ts";
+export {
+  attemptsOutsideSql,
+  findRolledDays,
+  idsOfDay,
+  type ReportQuery,
+  TOKENS_AND_DEBIT,
+} from "./report-parts.ts";
 export { ReportSources } from "./report-sources.ts";
-export { OPEN_END } from "./request-status-sql.ts";
+export { ENDED_COLUMNS_SQL } from "./request-rows.ts";
 export { serveAdmissionLimits } from "./serve-admission-limits.ts";
 export { serveLimits } from "./serve-limits.ts";
 export {
@@ -31,7 +37,6 @@ export {
 } from "./serve-records.ts";
 export { changedLimit, sourceOf } from "./show-limits.ts";
 export { UsageCsv } from "./usage-csv.ts";
-export { findRolledDays, findUnrolledRequestIds, unsummedSql } from "./usage-report-days.ts";
 export { isoDay } from "./usage-report-sql.ts";
 export { CREDIT_LINES_SQL, walletLine, type WalletRow } from "./usage-report-wallet.ts";
 export {

@@ -14,10 +14,10 @@ import {
 } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import { refusedColumns } from "./record-rows.ts";
+import { findRolledDays } from "./report-parts.ts";
 import { readRequests } from "./request-pages.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import * as activity from "./usage-report-activity.ts";
-import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
 import * as requests from "./usage-report-requests.ts";
 import { usageReport, type ReportRow } from "./usage-report-rows.ts";
 import { sizedTokens, sizesQuery, type SizeRow } from "./usage-report-sizes.ts";
@@ -118,9 +118,8 @@ export class PostgresUsageReports implements UsageReports {
   async keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]> {
     const rows = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
-      const values = [orgId, rolledDays, await findUnrolledRequestIds(client, orgId)];
       const sql = activity.keyActivitySql(rolledDays);
-      return (await client.query<activity.KeyActivityRow>(sql, values)).rows;
+      return (await client.query<activity.KeyActivityRow>(sql, [orgId, rolledDays])).rows;
     });
     return rows.map(activity.keyActivity);
   }
@@ -171,9 +170,8 @@ export class PostgresUsageReports implements UsageReports {
     const cursor = wallet.readWalletCursor(page.cursor ?? "");
     const found = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
-      const unrolledRequestIds = await findUnrolledRequestIds(client, orgId);
       const { text, values } = wallet.walletQuery(
-        { orgId, rolledDays, unrolledRequestIds },
+        { orgId, rolledDays },
         { rows: page.limit + 1, ...(cursor === undefined ? {} : { cursor }) },
       );
       return (await client.query<wallet.WalletRow>(text, values)).rows;
@@ -210,10 +208,7 @@ async function planReport(
   if (toMs - fromMs <= REPORT_HOURS_MAX * HOUR_MS) {
     const isFine = toMs - fromMs <= REPORT_FINE_HOURS_MAX * HOUR_MS;
     const bucketMs = isFine ? FIVE_MINUTES_MS : HOUR_MS;
-    return { ...whole, bucketMs, rolledDays: [], unrolledRequestIds: [] };
+    return { ...whole, bucketMs, rolledDays: [] };
   }
-  const rolledDays = await findRolledDays(client, orgId);
-  const range = { fromMs: wholeFromMs, toMs: wholeToMs };
-  const unrolledRequestIds = await findUnrolledRequestIds(client, orgId, range);
-  return { ...whole, bucketMs: DAY_MS, rolledDays, unrolledRequestIds };
+  return { ...whole, bucketMs: DAY_MS, rolledDays: await findRolledDays(client, orgId) };
 }

@@ -2,7 +2,7 @@ import { TWO_DAYS_OF_IDS } from "../ledger/index.ts";
 import { TOKENS } from "./report-parts.ts";
 
 /** Of a row of `attempt` that is final: a column of the attempt and of those before it. */
-function withEarlier(column: string, of = ""): string {
+export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
   return `coalesce(${own} + ${earlier}, ${own}, ${earlier})`;
 }
@@ -37,9 +37,17 @@ export function openRequestsSql(where: string): string {
     from (
       select distinct on (request_id) *, count(*) over (partition by request_id) as open
       from hold where ${where} order by request_id, ordinal desc, attempt_id desc
-    ) h left join lateral (
+    ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
+}
+
+/** Of open requests: the last of their finished attempts, of those that have one. */
+export function endedOfOpenSql(where: string): string {
+  return `select a.* from (
+      select org_id, request_id, min(attempt_id) as attempt_id from hold where ${where} group by 1, 2
+    ) h cross join lateral (${FINAL_OF_HOLD_SQL}) a`;
+}
+
+const FINAL_OF_HOLD_SQL = `
       select * from attempt f where f.org_id = h.org_id and f.request_id = h.request_id and f.final
         and f.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
-        and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0
-    ) a on true`;
-}
+        and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0`;

@@ -7,23 +7,13 @@ import {
   type RequestStatus,
   requestStatusOf,
 } from "../core/index.ts";
-import { lastOf } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
 const SUCCEEDED_END = "ok";
 /** Of a request that has not ended. */
-export const OPEN_END = "in_flight";
-const LAST_END = lastOf("outcome || '/' || coalesce(error_class, '')");
+const OPEN_END = "in_flight";
 
-/**
- * How a group of attempts that are one request ended, as sums keep it: the outcome and the error
- * class of the last one. What that is called is decided on reading.
- */
-export const END_SQL = `case when bool_or(state = 'open') then '${OPEN_END}'
-      when ${LAST_END} like 'completed/%' then '${SUCCEEDED_END}'
-      else coalesce(${LAST_END}, 'failed/') end`;
-
-/** The same of a request's row. */
+/** How a request ended, as sums keep it: what that is called is decided on reading. */
 export const ROW_END_SQL = `case when outcome = 'completed' then '${SUCCEEDED_END}'
       when outcome = '${OPEN_END}' then outcome
       else coalesce(outcome || '/' || coalesce(error_class, ''), 'failed/') end`;

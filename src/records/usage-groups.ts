@@ -4,16 +4,9 @@ import { MANAGED_SQL } from "../accounts/index.ts";
 import { createdAtOf, requestIdFrom } from "../ledger/index.ts";
 import type { Row } from "../storage/index.ts";
 import type { UsageQuery } from "./record-store.ts";
-import { findRolledDays, findUnrolledRequestIds } from "./usage-report-days.ts";
-import { TOKENS_AND_DEBIT } from "./report-parts.ts";
+import { type Bind, findRolledDays, TOKENS_AND_DEBIT } from "./report-parts.ts";
 import type { RequestSpan } from "./usage-report-requests.ts";
-import {
-  DAY_MS,
-  hasSums,
-  type SummedPart,
-  sumsWhereSql,
-  unsummedSpans,
-} from "./usage-report-sql.ts";
+import { DAY_MS, hasSums, requestsSql, type SummedSpan, sumsWhereSql } from "./usage-report-sql.ts";
 
 const USAGE_SUMS_SQL = TOKENS_AND_DEBIT.map((column) => `sum(${column})::bigint as ${column}`).join(
   ", ",
@@ -35,9 +28,8 @@ export function spanOf(query: UsageQuery): RequestSpan {
 export type GroupedBy = "day" | "model" | "key" | "provider";
 
 /**
- * Sums of attempts by one of their columns. Days that are over come from the sums of the reports,
- * on the same snapshot as the rest. Not by provider: a sum has whole requests, and the attempts of
- * one may be of several providers.
+ * Sums of requests by one of their columns; by provider, of attempts, which may be of several. Days
+ * that are over come from the sums of the reports, on the same snapshot as the rest.
  */
 export async function readUsageGroups(
   client: PoolClient,
@@ -45,65 +37,58 @@ export async function readUsageGroups(
   by: GroupedBy,
 ): Promise<readonly Row[]> {
   await client.query("set transaction isolation level repeatable read, read only");
-  const span = spanOf(query);
-  const summed = by === "provider" ? NO_SUMS : await summedPart(client, query, span);
   const values: unknown[] = [query.orgId, query.limit];
   const $ = (value: unknown): string => `$${values.push(value)}`;
-  const parts = [
-    ...unsummedSpans({ ...summed, span }, { org: "$1", $ }).map((where) => journalSql(by, where)),
-    ...(hasSums(summed) ? [sumsSql(by, sumsWhereSql(summed, "$1", $))] : []),
-  ];
+  const parts = by === "provider" ? attemptsSql(query, $) : await requestSums(client, query, by, $);
   const named = by === "key" ? "coalesce(k.origin, name)" : "name";
   const keys = by === "key" ? `left join (${MANAGED_KEY_SQL}) k on k.managed_id = name` : "";
   const order = by === "day" ? "1 desc" : "debit desc, 1";
   const text = `
   select ${named} as group, sum(requests)::bigint as requests, ${USAGE_SUMS_SQL}
-  from (${parts.join(`
-    union all`)}
-  ) part ${keys}
-  group by 1 order by ${order} limit $2`;
+  from (${parts}) part ${keys}
+  group by 1 having sum(requests) <> 0 order by ${order} limit $2`;
   return (await client.query<Row>(text, values)).rows;
 }
 
-const NO_SUMS: SummedPart = {
-  wholeFromMs: 0,
-  wholeToMs: 0,
-  rolledDays: [],
-  unrolledRequestIds: [],
-};
 /** Days have names of four-figure years. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
-async function summedPart(
+async function requestSums(
   client: PoolClient,
-  { orgId }: UsageQuery,
-  span: RequestSpan,
-): Promise<SummedPart> {
-  const rolledDays = await findRolledDays(client, orgId);
-  const wholeFromMs = Math.ceil(createdAtOf(span.from) / DAY_MS) * DAY_MS;
-  const wholeToMs = Math.min(Math.floor(createdAtOf(span.end) / DAY_MS) * DAY_MS, LAST_DAY_MS);
-  const range = { fromMs: wholeFromMs, toMs: wholeToMs };
-  const unrolledRequestIds = await findUnrolledRequestIds(client, orgId, range);
-  return { wholeFromMs, wholeToMs, rolledDays, unrolledRequestIds };
+  query: UsageQuery,
+  by: Exclude<GroupedBy, "provider">,
+  $: Bind,
+): Promise<string> {
+  const span = spanOf(query);
+  const summed: SummedSpan = {
+    span,
+    rolledDays: await findRolledDays(client, query.orgId),
+    wholeFromMs: Math.ceil(createdAtOf(span.from) / DAY_MS) * DAY_MS,
+    wholeToMs: Math.min(Math.floor(createdAtOf(span.end) / DAY_MS) * DAY_MS, LAST_DAY_MS),
+  };
+  const signed = TOKENS_AND_DEBIT.map((column) => `sum(sign * ${column})::bigint as ${column}`);
+  const apart = `
+    select ${nameSql[by]} as name, sum(sign) as requests, ${signed.join(", ")}
+    from (${requestsSql(summed, "$1", $)}) r group by 1`;
+  if (!hasSums(summed)) return apart;
+  const name = by === "day" ? "to_char(request_day, 'YYYY-MM-DD')" : nameSql[by];
+  return `${apart}
+    union all
+    select ${name}, sum(requests), ${USAGE_SUMS_SQL}
+    from usage_sum where ${sumsWhereSql(summed, "$1", $)} group by 1`;
+}
+
+function attemptsSql(query: UsageQuery, $: Bind): string {
+  const { from, end } = spanOf(query);
+  return `
+    select provider_id as name, count(distinct request_id) as requests, ${USAGE_SUMS_SQL}
+    from journal where org_id = $1 and request_id >= ${$(from)}::uuid
+      and request_id < ${$(end)}::uuid group by 1`;
 }
 
 // A request's day is the one its id carries, so that days and the bounds of a query agree.
-const nameSql: Readonly<Record<GroupedBy, string>> = {
+const nameSql: Readonly<Record<Exclude<GroupedBy, "provider">, string>> = {
   day: "to_char(request_day(request_id), 'YYYY-MM-DD')",
   model: "model_id",
   key: "key_id",
-  provider: "provider_id",
 };
-
-function journalSql(by: GroupedBy, where: string): string {
-  return `
-    select ${nameSql[by]} as name, count(distinct request_id) as requests, ${USAGE_SUMS_SQL}
-    from journal where ${where} group by 1`;
-}
-
-function sumsSql(by: GroupedBy, where: string): string {
-  const name = by === "day" ? "to_char(request_day, 'YYYY-MM-DD')" : nameSql[by];
-  return `
-    select ${name}, sum(requests)::bigint, ${USAGE_SUMS_SQL}
-    from usage_sum where ${where} group by 1`;
-}

@@ -1,7 +1,7 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
 import { type KeyId, microUsd, PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../core/index.ts";
 import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
-import { unsummedSql } from "./usage-report-days.ts";
+import { attemptsOutsideSql } from "./report-parts.ts";
 import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
 
 export interface KeyActivityRow {
@@ -11,12 +11,16 @@ export interface KeyActivityRow {
   readonly in_flight: bigint;
 }
 
-/** $1 organization, $2 its rolled days, $3 its separate requests. */
+/** $1 organization, $2 its rolled days. */
 export function keyActivitySql(rolledDays: readonly string[]): string {
   return `
   with late as (
-    select key_id, max(attempt_id) as attempt_id
-    from ${unsummedSql("key_id, attempt_id", rolledDays)} a group by key_id
+    select key_id, max(attempt_id) as attempt_id from (
+      select key_id, attempt_id from attempt
+      where org_id = $1 and ${attemptsOutsideSql(rolledDays)}
+      union all
+      select key_id, attempt_id from hold where org_id = $1 and not annulled
+    ) a group by key_id
   )
   select k.key_id, s.spent, s.in_flight,
     greatest((greatest(late.attempt_id, summed.attempt_id) >> 22) + 1735689600000,

@@ -15,13 +15,14 @@ import {
   TOKENS,
   TOKENS_AND_DEBIT,
 } from "./report-parts.ts";
-import { ENDED_COLUMNS_SQL, openRequestsSql } from "./request-rows.ts";
+import { ENDED_COLUMNS_SQL, endedOfOpenSql, openRequestsSql } from "./request-rows.ts";
 import {
   mayBeRefused,
   REFUSED_STATUS_SQL,
   ROW_END_SQL,
   statusOfEndSql,
 } from "./request-status-sql.ts";
+import type { RequestSpan } from "./usage-report-requests.ts";
 import type { ReportFilter, ReportGroupBy, ReportRank } from "./usage-reports.ts";
 
 export const FIVE_MINUTES_MS = 300_000;
@@ -41,8 +42,6 @@ export interface ReportPlan {
   readonly wholeToMs: number;
   /** Days whose sums hold, `YYYY-MM-DD`. */
   readonly rolledDays: readonly string[];
-  /** Requests of the whole days that are in no sum, or not wholly. */
-  readonly unrolledRequestIds: readonly string[];
 }
 
 /**
@@ -65,10 +64,10 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     from api_key where org_id = ${org}
   ), request as materialized (
     select request_id, key_id, model_id, provider_id, ${ROW_END_SQL} as ended,
-      first_byte_span(first_byte_ms) as span, ${TOKENS_AND_DEBIT.map(
-        (column) => `coalesce(${column}, 0) as ${column}`,
+      first_byte_span(first_byte_ms) as span, sign, ${TOKENS_AND_DEBIT.map(
+        (column) => `sign * coalesce(${column}, 0) as ${column}`,
       ).join(", ")}
-    from (${requestsSql(plan, org, $)}) requests
+    from (${requestsSql({ ...plan, span: spanOfFilter(plan.filter) }, org, $)}) requests
   ), one as (${parts.join(`
     union all`)}
   ), fact as materialized (
@@ -91,50 +90,52 @@ export function hasSums({ wholeFromMs, wholeToMs, rolledDays }: SummedPart): boo
 const STATUS_COUNTS = Object.keys(REQUEST_STATUSES) as RequestStatus[];
 
 /** Which part of a span of requests is read from sums. */
-export type SummedPart = Pick<
-  ReportPlan,
-  "wholeFromMs" | "wholeToMs" | "rolledDays" | "unrolledRequestIds"
->;
+export type SummedPart = Pick<ReportPlan, "wholeFromMs" | "wholeToMs" | "rolledDays">;
 
-function requestsSql(plan: ReportPlan, org: string, $: Bind): string {
-  const { fromMs, toMs } = plan.filter;
-  const span = { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
-  const open = `select request_id from hold where org_id = ${org} and not annulled`;
-  return unsummedSpans({ ...plan, span }, { org, $ }).flatMap((where) => [
-    `select ${ENDED_COLUMNS_SQL} from attempt where final and ${where}
-        and request_id not in (${open})`,
-    openRequestsSql(`not annulled and ${where}`),
-  ]).join(`
-      union all
-      `);
+/** Requests by their ids, and which of them are read from sums. */
+export interface SummedSpan extends SummedPart {
+  readonly span: RequestSpan;
 }
 
-/** Where the journal has what is read from it: each request with all of its attempts, or not at all. */
-export function unsummedSpans(
-  of: SummedPart & { readonly span: { readonly from: string; readonly end: string } },
-  { org, $ }: { readonly org: string; readonly $: Bind },
-): readonly string[] {
-  const { span, wholeFromMs, wholeToMs, rolledDays, unrolledRequestIds } = of;
-  const between = (first: string, end: string): string =>
-    `(request_id >= ${$(first)}::uuid
-        and request_id < ${$(end)}::uuid)`;
-  const isOf = `org_id = ${org} and`;
-  if (!hasSums(of)) return [`${isOf} ${between(span.from, span.end)}`];
+function spanOfFilter({ fromMs, toMs }: ReportFilter): RequestSpan {
+  return { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
+}
+
+/**
+ * What no sum has of a span: requests that have ended, and those in flight. Sums have whatever has
+ * ended of a request: of one that is in flight after all, its row is taken back (`sign` -1).
+ */
+export function requestsSql(of: SummedSpan, org: string, $: Bind): string {
+  const { span, wholeFromMs, wholeToMs, rolledDays } = of;
+  const between = (from: string, end: string): string =>
+    `(request_id >= ${$(from)}::uuid and request_id < ${$(end)}::uuid)`;
+  const isOpen = `org_id = ${org} and not annulled and ${between(span.from, span.end)}`;
+  const ended = (where: string): string => `
+      select ${ENDED_COLUMNS_SQL}, 1 as sign from attempt where final and org_id = ${org} and ${where}
+        and request_id not in (select request_id from hold where org_id = ${org} and not annulled)`;
+  const open = `
+      select *, 1 from (${openRequestsSql(isOpen)}) o`;
+  if (!hasSums(of)) return [ended(between(span.from, span.end)), open].join(UNION_SQL);
   const [wholeFrom, wholeEnd] = [requestIdFrom(wholeFromMs), requestIdFrom(wholeToMs)];
-  const apart = $(unrolledRequestIds);
+  const isWhole = between(wholeFrom, wholeEnd);
   return [
-    `${isOf} (${between(span.from, wholeFrom)} or ${between(wholeEnd, span.end)}
-        or request_id = any (${apart}::uuid[]))`,
-    `${isOf} ${between(wholeFrom, wholeEnd)} and ${attemptsOutsideSql(rolledDays)}
-        and request_id <> all (${apart}::uuid[])`,
-  ];
+    ended(`(${between(span.from, wholeFrom)} or ${between(wholeEnd, span.end)})`),
+    ended(`${isWhole} and ${attemptsOutsideSql(rolledDays)}`),
+    open,
+    `
+      select ${ENDED_COLUMNS_SQL}, -1 from (${endedOfOpenSql(`${isOpen} and ${isWhole}`)}) a
+      where attempt_day(attempt_id) = any (${$(rolledDays)}::date[])`,
+  ].join(UNION_SQL);
 }
+
+const UNION_SQL = `
+      union all`;
 
 function fromJournalSql(plan: ReportPlan, $: Bind): string {
   return `
     select key_id, model_id, provider_id, ${statusOfEndSql("ended")} as status,
       ${bucketSql(plan, $)} as bucket, span,
-      1::bigint as requests, ${TOKENS_AND_DEBIT.join(", ")}
+      sign::bigint as requests, ${TOKENS_AND_DEBIT.join(", ")}
     from request`;
 }
 
@@ -158,8 +159,14 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
     from refused_request r
     where org_id = ${org} and request_id >= ${$(requestIdFrom(filter.fromMs))}::uuid
       and request_id < ${$(requestIdFrom(filter.toMs))}::uuid
-      and not exists (select from request q where q.request_id = r.request_id)`;
+      and not exists (select from request q where q.request_id = r.request_id)${
+        hasSums(plan) ? ` and ${NOT_SUMMED_SQL(org, $(plan.rolledDays))}` : ""
+      }`;
 }
+
+const NOT_SUMMED_SQL = (org: string, days: string): string => `request_id not in (
+        select unnest(also_refused) from usage_rolled
+        where org_id = ${org} and day = any (${days}::date[]))`;
 
 /* Those without a row of their own: of no model, and of the instant at which their minute began. */
 function countedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
@@ -261,7 +268,7 @@ function percentilesSql(by: string): string {
     from (
       select ${by}, span, sum(sum(requests)) over (partition by ${by} order by span) as upto,
         sum(sum(requests)) over (partition by ${by}) as of_all
-      from named_first_byte group by ${by}, span
+      from named_first_byte group by ${by}, span having sum(requests) > 0
     ) spans group by ${by}
   )`;
 }
@@ -287,7 +294,7 @@ const answerSql = (rank: string): string => `, ranked as materialized (
     select name,
       row_number() over (order by ${rank} desc, sum(debit) desc, sum(requests) desc, name) as rank,
       count(*) over () as names
-    from fact group by name
+    from fact group by name having sum(requests) <> 0
   ), named as materialized (
     select fact.*, ${NAMES_SQL} from fact join ranked using (name)
   ), named_first_byte as materialized (
@@ -303,6 +310,7 @@ const answerSql = (rank: string): string => `, ranked as materialized (
   left join ${percentilesSql("listed")} p on p.listed = g.listed
   union all
   select 'part', part, bucket, ${figuresSql}, null, null from named group by part, bucket
+  having sum(requests) <> 0
   union all
   select 'bucket', '', bucket, ${NO_FIGURES_SQL}, p50, p95 from ${percentilesSql("bucket")} p`;
 

@@ -1,6 +1,5 @@
 import { microUsd, type OrgId } from "../core/index.ts";
-import { unsummedSql } from "./usage-report-days.ts";
-import type { ReportQuery } from "./report-parts.ts";
+import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
 import type { WalletLine } from "./usage-reports.ts";
 
 export interface WalletRow {
@@ -17,14 +16,10 @@ export interface WalletRow {
  * it owes is not a line: the refund or dispute was one.
  */
 export function walletQuery(
-  of: {
-    readonly orgId: OrgId;
-    readonly rolledDays: readonly string[];
-    readonly unrolledRequestIds: readonly string[];
-  },
+  of: { readonly orgId: OrgId; readonly rolledDays: readonly string[] },
   page: { readonly rows: number; readonly cursor?: WalletCursor },
 ): ReportQuery {
-  const { orgId, rolledDays, unrolledRequestIds } = of;
+  const { orgId, rolledDays } = of;
   const { cursor = FROM_THE_NEWEST } = page;
   const text = `
   with line as (
@@ -35,18 +30,15 @@ export function walletQuery(
     from (
       select day, debit from usage_rolled where org_id = $1 and day = any ($2::date[])
       union all
-      select attempt_day(attempt_id), debit
-      from ${unsummedSql("attempt_id, debit", rolledDays)} a
+      select attempt_day(attempt_id), debit from attempt
+      where org_id = $1 and ${attemptsOutsideSql(rolledDays)}
       union all
       select day, settled from retired_spend where scope = 'org' and id = $1
     ) spent group by day having sum(debit) > 0
   )
   select at_ms, id, kind, ref, amount from line
-  where (at_ms, id) < ($4, $5) order by at_ms desc, id desc limit $6`;
-  return {
-    text,
-    values: [orgId, rolledDays, unrolledRequestIds, cursor.atMs, cursor.id, page.rows],
-  };
+  where (at_ms, id) < ($3, $4) order by at_ms desc, id desc limit $5`;
+  return { text, values: [orgId, rolledDays, cursor.atMs, cursor.id, page.rows] };
 }
 
 const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,

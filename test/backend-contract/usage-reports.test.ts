@@ -299,7 +299,8 @@ async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]):
 
 test("whatever is asked, and whatever was summed up before, figures are those of the rows", async () => {
   let walked = 0;
-  let apart = 0;
+  let refused = 0;
+  let over = 0;
   let rolled = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -324,16 +325,20 @@ test("whatever is asked, and whatever was summed up before, figures are those of
         expect(await backend.query(WRONG_HOURS_SQL)).toEqual([]);
         walked += early.length;
         const counts = await backend.query(
-          "select (select count(*) from usage_unrolled) as apart, (select count(*) from usage_sum) as n",
+          `select (select count(*) from usage_sum) as n, (select count(*) from usage_rolled
+            where also_refused <> '{}') as refused, (select count(*) from attempt where final
+            and earlier is not null and attempt_day(attempt_id) > request_day(request_id)) as over`,
         );
-        apart = Number(counts[0]?.["apart"]);
+        refused = Number(counts[0]?.["refused"]);
+        over = Number(counts[0]?.["over"]);
         rolled = Number(counts[0]?.["n"]);
       },
     ),
     { numRuns: RUNS },
   );
   expect(walked).toBeGreaterThan(RUNS);
-  expect(apart).toBeGreaterThan(0);
+  expect(refused).toBeGreaterThan(0);
+  expect(over).toBeGreaterThan(0);
   expect(rolled).toBeGreaterThan(0);
 }, 3_600_000);
 

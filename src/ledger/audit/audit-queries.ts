@@ -211,7 +211,7 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"]
-    .concat("cost_pico", "debit", "duration_ms")
+    .concat("cost_pico", "debit", "duration_ms", "cache_write_1h")
     .map((column) => `sum(${column}) over others`)
     .join(", ");
   return {
