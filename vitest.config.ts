@@ -37,7 +37,7 @@ const config: ViteUserConfig = defineConfig({
             "test/tidy/*.test.ts",
             "test/support/*.test.ts",
           ],
-          exclude: [...exclude, ...HEAVY, "src/storage/**"],
+          exclude: [...exclude, ...HEAVY, "src/kernel/storage/**"],
           pool: "threads",
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
@@ -47,7 +47,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "stores",
-          include: ["src/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
+          include: ["src/kernel/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
           exclude: [...exclude, ...HEAVY],
           pool: "forks",
           maxWorkers: 4,

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
-import { systemClock } from "../src/core/time.ts";
-import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
+import { startEmbeddedPostgres } from "../src/kernel/storage/embedded-server.ts";
 import { QUIET_LOG } from "./books.ts";
 import { fillBooks } from "./grown-books.ts";
 import type { Say } from "./program.ts";

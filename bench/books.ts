@@ -1,10 +1,10 @@
 import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
-import { newRequestId } from "../src/core/ids.ts";
-import { microUsd, picoUsd } from "../src/core/money.ts";
-import { systemClock } from "../src/core/time.ts";
+import { newRequestId } from "../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../src/kernel/core/money.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
 import type { CloseRow, Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
-import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
+import { startEmbeddedPostgres } from "../src/kernel/storage/embedded-server.ts";
 import { share } from "./program.ts";
 import type { Active } from "./sizes.ts";
 

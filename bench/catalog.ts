@@ -4,17 +4,18 @@ import { runInNewContext } from "node:vm";
 import { compileCatalog, type CatalogInput } from "../src/catalog/compile-catalog.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
 import { validateManifest } from "../src/catalog/manifest/index.ts";
-import { catalogHandlers } from "../src/console-api/catalog-routes.ts";
-import type { ConsoleDeps } from "../src/console-api/console-deps.ts";
-import { systemClock } from "../src/core/time.ts";
-import { headParameters, providerHeads } from "../src/listing-sources/index.ts";
-import { chatOn } from "../src/modality/chat/index.ts";
-import { planRoute } from "../src/routing/plan-route.ts";
-import { modelListA, modelListB } from "../src/records/list-models.ts";
-import { filterModels, rankNames } from "../src/records/model-query.ts";
-import { Verification } from "../src/verification/verification.ts";
-import { openaiChat } from "../src/wire/openai-chat/index.ts";
-import { wires } from "../src/wire/wires.ts";
+import { catalogHandlers } from "../src/account/console-api/catalog-routes.ts";
+import type { ConsoleDeps } from "../src/account/console-api/console-deps.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
+import { headParameters } from "../src/listing-tools/listing-sources/provider-heads.ts";
+import { providerHeads } from "../src/listing-tools/index.ts";
+import { chatOn } from "../src/formats/modality/chat/index.ts";
+import { planRoute } from "../src/gateway/routing/plan-route.ts";
+import { modelListA, modelListB } from "../src/gateway/records/list-models.ts";
+import { filterModels, rankNames } from "../src/gateway/records/model-query.ts";
+import { Verification } from "../src/gateway/verification/verification.ts";
+import { openaiChat } from "../src/formats/wire/openai-chat/index.ts";
+import { wires } from "../src/formats/wire/wires.ts";
 import { print } from "./markdown-table.ts";
 import { median, parseWords, type Report } from "./program.ts";
 
@@ -198,10 +199,10 @@ async function lists(catalog: Catalog): Promise<readonly Listed[]> {
     await listed("`GET /v1/models`, from then on", wireA),
     await listed("its models sorted by name", async () => {
       await rankNames(catalog.models);
-      return filterModels(catalog.models, { order: "name" }, verdicts).length;
+      return filterModels(catalog.models, { sort: "name" }, verdicts).length;
     }),
     await listed("its models sorted by price", async () =>
-      Promise.resolve(filterModels(catalog.models, { order: "prompt_price" }, verdicts).length),
+      Promise.resolve(filterModels(catalog.models, { sort: "prompt_price" }, verdicts).length),
     ),
     await listed("`GET /v1/models` in the shape of messages", async () =>
       bytesOf(await modelListB(catalog.models, {})),

@@ -1,4 +1,4 @@
-import { unreachable } from "../src/core/assert.ts";
+import { unreachable } from "../src/kernel/core/assert.ts";
 
 /** The chat wire a client or a provider speaks in a measurement. */
 export type Wire = "wire_a" | "wire_b";

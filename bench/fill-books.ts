@@ -1,12 +1,12 @@
 import { Client } from "pg";
-import { systemClock } from "../src/core/time.ts";
-import { idsOfDay } from "../src/records/report-parts.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
+import { idsOfDay } from "../src/gateway/records/report-parts.ts";
 import {
   FINISH_DAY_SQL,
   REMEMBER_DAY_SQL,
   ROLL_SQL,
   watchDaySql,
-} from "../src/records/usage-rollup-sql.ts";
+} from "../src/gateway/records/usage-rollup-sql.ts";
 import { MODELS_PER_PROVIDER, type Sizes } from "./sizes.ts";
 
 /**

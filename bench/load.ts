@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { unreachable } from "../src/core/assert.ts";
-import { systemClock } from "../src/core/time.ts";
+import { unreachable } from "../src/kernel/core/assert.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { requestBytes, withKey } from "./endpoint.ts";
 import type { Destination, LoadJob, LoadReport, RequestLoad, Watched } from "./load-job.ts";

@@ -7,7 +7,7 @@ import type {
   KeyList,
   RequestList,
   RequestRow,
-} from "../src/console-api/contract.ts";
+} from "../src/account/console-api/contract.ts";
 
 const TABLE_ROWS = 1_000;
 

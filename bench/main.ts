@@ -3,7 +3,7 @@ import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DisposalStack } from "../src/app/disposal-stack.ts";
-import { systemClock } from "../src/core/time.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
 import { markdownTableOf } from "./markdown-table.ts";
 import type { Program, Report } from "./program.ts";
 

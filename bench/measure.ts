@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { unreachable } from "../src/core/assert.ts";
+import { unreachable } from "../src/kernel/core/assert.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { Helper } from "./children.ts";
 import type { Destination, LoadJob, LoadReport, Watched } from "./load-job.ts";

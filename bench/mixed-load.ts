@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../src/core/time.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { requestBytes } from "./endpoint.ts";
 import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { systemClock } from "../src/core/time.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
 import type { Wire } from "./chat-bodies.ts";
 import { CANNED_ANSWERS, type CannedAnswers } from "./mock-answers.ts";
 

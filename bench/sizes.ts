@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { KeyId, ModelId, OrgId, ProviderId } from "../src/core/ids.ts";
+import type { KeyId, ModelId, OrgId, ProviderId } from "../src/kernel/core/ids.ts";
 
 /** How large an installation is made. */
 export interface Sizes {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../src/core/time.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
 import { flatnessOf, type Flatness } from "./flatness.ts";
 import { print } from "./markdown-table.ts";

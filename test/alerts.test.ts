@@ -8,7 +8,7 @@ import { DASHBOARDS } from "../scripts/monitoring/dashboards.ts";
 import { namedMetrics } from "../scripts/monitoring/named-metrics.ts";
 import { unitOf } from "../scripts/monitoring/panel.ts";
 import { ALERTS, RULE_FILES } from "../scripts/monitoring/rule-files.ts";
-import { METRICS } from "../src/metrics/metrics-table.ts";
+import { METRICS } from "../src/kernel/metrics/metrics-table.ts";
 import { hasPromtool, promtoolRules } from "./support/promtool.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -56,7 +56,7 @@ function sections(text: string): ReadonlyMap<string, string> {
 describe("every alert", () => {
   test("has its section in the page, and every section of one has an alert", () => {
     const names = alerts.map(({ alert = "" }) => alert);
-    expect(names.length).toBe(22);
+    expect(names.length).toBe(23);
     const found = [...sections(RUNBOOK).keys()].filter((name) => name.startsWith("Tm"));
     expect(sorted(found)).toEqual(sorted(names));
     for (const { alert = "", annotations } of alerts) {

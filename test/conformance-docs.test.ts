@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { LISTINGS } from "./real-servers/listings.ts";
 import { type RealRun, realServersPage, unexplained } from "./real-servers/page.ts";
 import { parseManifestFiles } from "../src/catalog/index.ts";
-import { CHECK_IDS, type ConformanceReport } from "../src/conformance/index.ts";
+import { CHECK_IDS, type ConformanceReport } from "../src/listing-tools/index.ts";
 
 const DOCS = resolve(import.meta.dirname, "../docs");
 const guide = readFileSync(join(DOCS, "conformance.md"), "utf8");

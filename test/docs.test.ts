@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
-import { ACTIONS } from "../src/changes/actions.ts";
+import { ACTIONS } from "../src/kernel/changes/actions.ts";
 import { parse } from "yaml";
 
-import { environmentName, SETTINGS, type Setting } from "../src/config/settings.ts";
-import { SPAN } from "../src/telemetry/names.ts";
+import { environmentName, SETTINGS, type Setting } from "../src/kernel/config/settings.ts";
+import { SPAN } from "../src/gateway/telemetry/names.ts";
 import { runCommand } from "./support/program.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 
-import { REFUSALS } from "../src/core/refusals.ts";
-import { gatewayRoutes } from "../src/http/gateway-routes.ts";
-import { HEADERS } from "../src/http/header-table.ts";
-import { wires } from "../src/wire/wires.ts";
+import { REFUSALS } from "../src/kernel/core/refusals.ts";
+import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
+import { HEADERS } from "../src/gateway/http/header-table.ts";
+import { wires } from "../src/formats/wire/wires.ts";
 
 const text = readFileSync(join(import.meta.dirname, "../schema/openapi-v1.json"), "utf8");
 const document = JSON.parse(text) as {

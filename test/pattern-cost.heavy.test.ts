@@ -12,13 +12,13 @@ const RUNS = 3;
 
 /** Files that cut what they match, at so many characters. */
 const CUT: Readonly<Record<string, number>> = {
-  "src/console-api/public-text.ts": 1_200,
-  "src/core/email-address.ts": 64,
-  "src/core/served-model.ts": 400,
-  "src/mail/name-in-mail.ts": 256,
-  "src/optimize/judge.ts": 256,
-  "src/wire/failure/provider-message.ts": 1_024,
-  "src/wire/failure/retry-after.ts": 128,
+  "src/account/console-api/public-text.ts": 1_200,
+  "src/kernel/core/email-address.ts": 64,
+  "src/kernel/core/served-model.ts": 400,
+  "src/kernel/mail/name-in-mail.ts": 256,
+  "src/account/optimize/judge.ts": 256,
+  "src/formats/wire/failure/provider-message.ts": 1_024,
+  "src/formats/wire/failure/retry-after.ts": 128,
 };
 
 /** Endings of addresses and decimals, which settings, manifests and our own figures keep short. */
@@ -26,7 +26,7 @@ const SHORT_ENDINGS: ReadonlySet<string> = new Set([String.raw`\/+$`, "0+$", Str
 const SHORT_CHARS = 1_024;
 
 /** Texts of ours or of the operator's machine, which nobody outside writes. */
-const OWN_TEXTS = ["src/dev/", "src/storage/", "src/backup/"];
+const OWN_TEXTS = ["src/dev/", "src/kernel/storage/", "src/app/backup/"];
 
 interface Pattern {
   readonly place: string;

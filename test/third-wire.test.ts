@@ -4,18 +4,18 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { NO_ABUSE_MONITOR } from "../src/abuse/abuse-monitor.ts";
+import { NO_ABUSE_MONITOR } from "../src/gateway/abuse/abuse-monitor.ts";
 import { openServing } from "../src/app/open-serving.ts";
 import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
-import { loadConfig } from "../src/config/load-config.ts";
-import { microUsd } from "../src/core/money.ts";
-import { systemClock } from "../src/core/time.ts";
-import { gatewayRoutes, type StoredDeps } from "../src/http/gateway-routes.ts";
-import { anthropicMessages } from "../src/wire/anthropic-messages/index.ts";
-import { openaiChat } from "../src/wire/openai-chat/index.ts";
-import { WireTable } from "../src/wire/wires.ts";
+import { loadConfig } from "../src/kernel/config/load-config.ts";
+import { microUsd } from "../src/kernel/core/money.ts";
+import { systemClock } from "../src/kernel/core/time.ts";
+import { gatewayRoutes, type StoredDeps } from "../src/gateway/http/gateway-routes.ts";
+import { anthropicMessages } from "../src/formats/wire/anthropic-messages/index.ts";
+import { openaiChat } from "../src/formats/wire/openai-chat/index.ts";
+import { WireTable } from "../src/formats/wire/wires.ts";
 import { simulatorManifest, textModel } from "./support/gateway.ts";
 import { httpCall, type HttpAnswer } from "./support/http-call.ts";
 import { Listeners } from "./support/http-listener.ts";

@@ -1,8 +1,9 @@
+import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { incompleteFolders, SIDE_DOORS } from "./tidy/doors.ts";
+import { incompleteWings, SIDE_DOORS } from "./tidy/doors.ts";
 import { INSTALL_SCRIPTS, installScriptsOf } from "./tidy/install-scripts.ts";
 import {
   fileCycles,
@@ -21,6 +22,7 @@ import {
   readSourceFile,
   readSourceFiles,
   type SourceFile,
+  wingOf,
 } from "./tidy/source-files.ts";
 import { exactFiles } from "./tidy/values.ts";
 
@@ -54,112 +56,123 @@ describe.each(Object.keys(RULES) as RuleName[])("%s", (name) => {
   });
 });
 
-describe("the layer tables of ARCHITECTURE.md", () => {
+describe("the layer table of ARCHITECTURE.md", () => {
   const page = readSourceFile("ARCHITECTURE.md").text;
   const tables = readLayerTables(page);
   /** The program with one more import in one of its files. */
   const planted = (file: string, line: string): SourceFile[] =>
     product.map((each) => (each.file === file ? { file, text: `${line}\n${each.text}` } : each));
 
-  test("are there for src and for each big folder", () => {
-    const parents = tables.map(({ parent }) => parent);
-    const big = ["wire", "modality", "catalog", "ledger", "limits", "conformance", "storage"];
-    expect(parents).toEqual(["src", ...big.map((folder) => `src/${folder}`)]);
-    expect(tables[0]?.rows.size).toBeGreaterThan(20);
-  });
-
-  test("name every folder, and no folder that does not exist", () => {
+  test("names every wing, and no wing that does not exist", () => {
+    expect(tables.map(({ parent }) => parent)).toEqual(["src"]);
     expect(unknownFolders(product, tables)).toEqual([]);
     const more = [...product, { file: "src/helpers/text.ts", text: "" }];
     expect(unknownFolders(more, tables)).toEqual(["src/helpers is not in the layer table"]);
-    const fewer = product.filter(({ file }) => !file.startsWith("src/pricing/"));
+    const fewer = product.filter(({ file }) => !file.startsWith("src/upstream/"));
     expect(unknownFolders(fewer, tables)).toEqual([
-      "src/pricing is in the layer table and does not exist",
+      "src/upstream is in the layer table and does not exist",
     ]);
   });
 
-  test("allow every import of the program", () => {
+  test("allows every import of the program", () => {
     expect(forbiddenImports(product, tables)).toEqual([]);
   });
 
   test.each([
-    ["an import of a folder above", "src/core/money.ts", 'import "../wire/b.ts";'],
-    ["one of a folder beside it", "src/json/splice.ts", 'import "../config/settings.ts";'],
-    ["one of a type", "src/core/money.ts", 'import type { B } from "../ledger/b.ts";'],
-    ["a type by its path", "src/core/money.ts", 'type B = import("../ledger/b.ts").B;'],
-    ["a re-export", "src/core/money.ts", 'export * from "../call/b.ts";'],
-    ["an import at run time", "src/core/money.ts", 'await import("../storage/b.ts");'],
-    ["the list of wires in one of them", "src/wire/openai-chat/finish.ts", 'import "../wires.ts";'],
-    ["one between parts of a big folder", "src/wire/sse/sse-reader.ts", 'import "../answer/b.ts";'],
-  ])("forbid %s", (_what, file, line) => {
+    ["an import of a wing above", "src/kernel/core/money.ts", 'import "../../formats/b.ts";'],
+    ["one of a wing beside it", "src/ledger/ledger-lane.ts", 'import "../catalog/index.ts";'],
+    ["a type", "src/kernel/core/money.ts", 'import type { B } from "../../ledger/b.ts";'],
+    ["a type by its path", "src/kernel/core/money.ts", 'type B = import("../../ledger/b.ts").B;'],
+    ["a re-export", "src/kernel/core/money.ts", 'export * from "../../gateway/b.ts";'],
+    ["one at run time", "src/kernel/core/money.ts", 'await import("../../account/b.ts");'],
+  ])("forbids %s", (_what, file, line) => {
     expect(forbiddenImports(planted(file, line), tables)).toHaveLength(1);
   });
 
-  test("are silent about an import in a comment and about packages", () => {
-    const silent = planted("src/core/money.ts", '// import "../wire/b.ts";\nimport "typebox";');
+  test("is silent about an import in a comment and about packages", () => {
+    const silent = planted(
+      "src/kernel/core/money.ts",
+      '// import "../../formats/b.ts";\nimport "typebox";',
+    );
     expect(forbiddenImports(silent, tables)).toEqual([]);
   });
 
-  test("allow only what goes to a lower level", () => {
+  test("allows only what goes to a lower level", () => {
     expect(uphillAllowances(tables)).toEqual([]);
-    const changed = readLayerTables(page.replace(/(`json` +\| )`core`/, "$1`wire`"));
-    expect(uphillAllowances(changed)).toEqual(["src/json > wire"]);
+    const changed = readLayerTables(page.replace(/(`ledger` +\| )`kernel`/, "$1`gateway`"));
+    expect(uphillAllowances(changed)).toEqual(["src/ledger > gateway"]);
   });
 
-  test("allow nothing that no file uses", () => {
+  test("allows nothing that no file uses", () => {
     expect(unusedAllowances(product, tables)).toEqual([]);
-    const changed = readLayerTables(page.replace(/(`pricing` +\| )`core`/, "$1`json`, `core`"));
-    expect(unusedAllowances(product, changed)).toEqual(["src/pricing > json"]);
+    const changed = readLayerTables(page.replace(/(`upstream` +\| )/, "$1`ledger`, "));
+    expect(unusedAllowances(product, changed)).toEqual(["src/upstream > ledger"]);
   });
 });
 
-describe("every folder has a door and a short page that introduces it", () => {
-  const folders = new Set(product.map(({ file }) => file.split("/").slice(0, 2).join("/")));
+describe("every wing has a door and a short page that introduces it", () => {
+  const wings = new Set(product.map(({ file }) => file.split("/").slice(0, 2).join("/")));
   const readmes = new Map(
-    [...folders]
-      .filter((folder) => !folder.endsWith(".ts"))
-      .map((folder) => `${folder}/README.md`)
-      .map((file) => [file, readSourceFile(file).text]),
+    [...wings].map((wing) => [`${wing}/README.md`, readSourceFile(`${wing}/README.md`).text]),
   );
 
   test("in the repository", () => {
-    expect(readmes.size).toBeGreaterThan(20);
-    expect(incompleteFolders(product, readmes)).toEqual([]);
+    expect(readmes.size).toBeGreaterThan(8);
+    expect(incompleteWings(product, readmes)).toEqual([]);
   });
 
-  test("notices a folder without one, and a page that is too long", () => {
+  test("notices a wing without one, and a page that is too long", () => {
     const more = [...product, { file: "src/helpers/text.ts", text: "" }];
-    expect(incompleteFolders(more, readmes)).toEqual([
+    expect(incompleteWings(more, readmes)).toEqual([
       "helpers has no door",
       "helpers has no README.md",
     ]);
-    const long = new Map([...readmes, ["src/core/README.md", "line\n".repeat(31)]]);
-    expect(incompleteFolders(product, long)).toEqual(["the README.md of core is too long"]);
+    const long = new Map([...readmes, ["src/kernel/README.md", "line\n".repeat(31)]]);
+    expect(incompleteWings(product, long)).toEqual(["the README.md of kernel is too long"]);
   });
 
   test("and every side door is used", () => {
-    const outside = everything.filter(({ file }) => !file.startsWith("src/app/"));
-    const targets = new Set(outside.flatMap(programImportsOf));
-    expect(Object.keys(SIDE_DOORS).filter((file) => !targets.has(file))).toEqual([]);
+    const targets = everything.flatMap((source) =>
+      programImportsOf(source).filter((target) => wingOf(target) !== wingOf(source.file)),
+    );
+    const used = new Set(targets);
+    expect(Object.keys(SIDE_DOORS).filter((file) => !used.has(file))).toEqual([]);
   });
 });
 
-test("ARCHITECTURE.md names tests that exist", () => {
-  const named = readSourceFile("ARCHITECTURE.md").text.match(/[\w-]+\.test\.ts/g) ?? [];
+describe("what never happens is held by a test that exists", () => {
   const known = new Set(everything.map(({ file }) => basename(file)));
-  expect(named.length).toBeGreaterThan(8);
-  expect(named.filter((name) => !known.has(name))).toEqual([]);
+  const namedIn = (text: string): readonly string[] => text.match(/[\w-]+\.test\.ts/g) ?? [];
+
+  test("in ARCHITECTURE.md", () => {
+    const named = namedIn(readSourceFile("ARCHITECTURE.md").text);
+    expect(named.length).toBeGreaterThan(8);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test("on the page of each folder", () => {
+    const pages = readdirSync("src", { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith("README.md"))
+      .map((file) => readSourceFile(`src/${file}`));
+    const nevers = pages.flatMap(({ text }) => /^\*\*Never\.\*\* [^]*?\n\n/m.exec(text) ?? []);
+    expect(nevers.length).toBeGreaterThan(20);
+    const unproven = nevers.filter((never) => {
+      const named = namedIn(never);
+      return named.length === 0 || named.some((name) => !known.has(name));
+    });
+    expect(unproven).toEqual([]);
+  });
 });
 
 test("no files import each other in a circle", () => {
   expect(fileCycles(product)).toEqual([]);
   const text = 'import type { MicroUsd } from "./money.ts";';
   const circle = product.map((each) =>
-    each.file === "src/core/money.ts"
+    each.file === "src/kernel/core/money.ts"
       ? { ...each, text: `import "./planted.ts";\n${each.text}` }
       : each,
   );
-  expect(fileCycles([...circle, { file: "src/core/planted.ts", text }])).toHaveLength(1);
+  expect(fileCycles([...circle, { file: "src/kernel/core/planted.ts", text }])).toHaveLength(1);
 });
 
 test("every exception for a shape test and a branded value is needed", () => {
@@ -180,7 +193,7 @@ test("every exception for a file that opens files or sockets is needed", () => {
   const { check } = RULES["files and sockets are opened at the edge"];
   const moved = product
     .filter(({ file }) => file in IO_FILES)
-    .map(({ text }, at) => ({ file: `src/core/moved-${at}.ts`, text }));
+    .map(({ text }, at) => ({ file: `src/kernel/core/moved-${at}.ts`, text }));
   expect(moved).toHaveLength(Object.keys(IO_FILES).length);
   for (const each of moved) expect(check([each])).not.toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { startEmbeddedPostgres } from "../../src/storage/index.ts";
+import { startEmbeddedPostgres } from "../../src/kernel/index.ts";
 import { descendantsOf } from "../../test/support/process-cost.ts";
 
 /** A PostgreSQL of a peer's own, with the settings that this gateway's embedded one has. */

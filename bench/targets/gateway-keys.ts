@@ -1,7 +1,7 @@
 import { pino } from "pino";
-import { newVirtualKey } from "../../src/accounts/index.ts";
+import { newVirtualKey } from "../../src/gateway/index.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { CONSOLE_KEY_REQUESTS_PER_MINUTE, microUsd } from "../../src/core/index.ts";
+import { CONSOLE_KEY_REQUESTS_PER_MINUTE, microUsd } from "../../src/kernel/index.ts";
 import { testOperator } from "../../test/support/test-operator.ts";
 
 /** Full keys, by what becomes of a request that carries one. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../src/catalog/index.ts";
-import { readRawJson } from "../../src/json/index.ts";
+import { readRawJson } from "../../src/kernel/index.ts";
 import {
   findHead,
   importListings,
@@ -10,8 +10,8 @@ import {
   isImportable,
   type ListingSource,
   type SourceInput,
-} from "../../src/listing-sources/index.ts";
-import { matchesGlob } from "../../src/core/glob.ts";
+} from "../../src/listing-tools/index.ts";
+import { matchesGlob } from "../../src/kernel/core/glob.ts";
 
 /** A change to a drafted listing, or a listing that no source has, with its reason. */
 export interface HandEdit {
@@ -27,6 +27,8 @@ export interface ProviderReview {
   readonly leave_out?: Readonly<Record<string, string>>;
   /** Sources that are not read for this provider, with the reason. */
   readonly without?: Readonly<Record<string, string>>;
+  /** Why listings of one source ship all the same, staged. */
+  readonly keep_one_source?: string;
   readonly edits?: readonly HandEdit[];
 }
 
@@ -53,13 +55,17 @@ export interface Drafted {
   readonly edits: readonly HandEdit[];
 }
 
-const LEAD = "litellm-2026-08-01.json";
-const SECOND: Readonly<Record<string, ListingSource>> = {
-  "models.dev-api-2026-07-02.json": "models.dev",
-  "openrouter-models-2026-08-01.json": "openrouter",
-  "genai-prices-2026-08-21.json": "genai-prices",
-};
-const LATER = "models.dev-later-2026-10-06.json";
+/** The first leads: its entries are the listings. Newer days win in prices. */
+const SNAPSHOTS: readonly (readonly [ListingSource, dated: string, file: string])[] = [
+  ["litellm", "2026-11-01", "litellm-2026-11-01.json"],
+  // Its pages are of July to October: the oldest day is said.
+  ["models.dev", "2026-07-31", "models.dev-later-2026-10-06.json"],
+  ["models.dev", "2026-07-02", "models.dev-api-2026-07-02.json"],
+  ["openrouter", "2026-08-01", "openrouter-models-2026-08-01.json"],
+  ["genai-prices", "2026-11-01", "genai-prices-2026-11-01.json"],
+  ["genai-prices", "2026-08-21", "genai-prices-2026-08-21.json"],
+  ["litellm", "2026-08-01", "litellm-2026-08-01.json"],
+];
 
 export function readReview(root: string): Review {
   const text = readFileSync(join(root, "test/listing-sources/reviewed.json"), "utf8");
@@ -69,18 +75,12 @@ export function readReview(root: string): Review {
 /** Drafts every shipped manifest from the snapshots and the review. The same bytes every time. */
 export function draftCatalog(root: string): readonly Drafted[] {
   const review = readReview(root);
-  const snapshot = (file: string, from: ListingSource): SourceInput => {
+  const sources = SNAPSHOTS.map(([from, dated, file]): SourceInput => {
     const bytes = readFileSync(join(root, "test/listing-sources/snapshots", file));
     const reading = readRawJson(bytes.toString("utf8"), 1_000_000);
     if (!reading.ok) throw new Error(`${file} is not JSON`);
-    const dated = /\d{4}-\d{2}-\d{2}/.exec(file)?.[0] ?? "";
     return { from, dated, bytes, document: reading.value };
-  };
-  const sources: Sources = {
-    lead: snapshot(LEAD, "litellm"),
-    second: Object.entries(SECOND).map(([file, from]) => snapshot(file, from)),
-    later: snapshot(LATER, "models.dev"),
-  };
+  });
   return [
     ...Object.entries(review.providers).map(([id, each]) =>
       draftProvider(id, each, review, sources),
@@ -91,31 +91,24 @@ export function draftCatalog(root: string): readonly Drafted[] {
   ];
 }
 
-interface Sources {
-  readonly lead: SourceInput;
-  readonly second: readonly SourceInput[];
-  readonly later: SourceInput;
-}
-
 function draftProvider(
   id: string,
   provider: ProviderReview,
   review: Review,
-  sources: Sources,
+  sources: readonly SourceInput[],
 ): Drafted {
   const head = findHead(id);
   if (head === undefined || !isImportable(head))
     throw new Error(`${id} has no head to import with`);
   const isUsed = (source: SourceInput): boolean =>
     head.sources[source.from] !== undefined && provider.without?.[source.from] === undefined;
-  const all = [sources.lead, ...sources.second].filter(isUsed);
-  const own = all.find(({ from }) => from === "litellm" || from === "models.dev") ?? all[0];
+  const all = sources.filter(isUsed);
+  const [own] = all;
   if (own === undefined) throw new Error(`no source lists ${id}`);
   const against = all.filter((source) => source !== own);
   const read = (source: SourceInput, second: readonly SourceInput[], models: readonly string[]) =>
     importListings({ head, source, against: second, models, withCapacity: false });
   const everything = read(own, against, []);
-  const newer = isUsed(sources.later) ? read(sources.later, [], []).manifest : undefined;
   const leftOut = new Map<string, string>();
   const kept = (everything.manifest?.models ?? []).filter((model) => {
     const reasons = everything.manifest?.listing_terms?.[model.id]?.staged_because ?? [];
@@ -130,7 +123,7 @@ function draftProvider(
   );
   if (imported.manifest === undefined) throw new Error(`${id} would ship nothing`);
   const edits = provider.edits ?? [];
-  const manifest = edited(withNewer(imported.manifest, newer), edits);
+  const manifest = edited(imported.manifest, edits);
   return { file: `${id}.json`, manifest, imported, leftOut, edits };
 }
 
@@ -145,28 +138,16 @@ function whyLeftOut(
   }
   const patterns = { ...review.leave_out, ...provider.leave_out };
   const pattern = Object.keys(patterns).find((glob) => matchesGlob(glob, model.id));
-  const code = reasons.find((each) => Object.hasOwn(review.leave_out_codes, each));
+  const code = reasons.find(
+    (each) =>
+      Object.hasOwn(review.leave_out_codes, each) &&
+      !(each === "one-source" && provider.keep_one_source !== undefined),
+  );
   return pattern === undefined
     ? code === undefined
       ? undefined
       : review.leave_out_codes[code]
     : patterns[pattern];
-}
-
-/** Adds models that only the later snapshot has: staged, for a person to check. */
-function withNewer(manifest: Manifest, newer: Manifest | undefined): Manifest {
-  const known = new Set(manifest.models.map(({ id }) => id));
-  const added = (newer?.models ?? []).filter(({ id }) => !known.has(id));
-  const terms = added.map(({ id }): [string, ManifestListingTerms] => {
-    const drafted = newer?.listing_terms?.[id] ?? {};
-    const reasons = ["newer", "one-source", ...(drafted.staged_because ?? [])];
-    return [id, { ...drafted, staged_because: [...new Set(reasons)] }];
-  });
-  return replaced(
-    manifest,
-    [...manifest.models, ...added.map((model) => ordered({ ...model, is_ready: false }))],
-    { ...manifest.listing_terms, ...Object.fromEntries(terms) },
-  );
 }
 
 function edited(manifest: Manifest, edits: readonly HandEdit[]): Manifest {

@@ -1,4 +1,4 @@
-import type { MetricNameOf } from "../../src/metrics/metrics-table.ts";
+import type { MetricNameOf } from "../../src/kernel/metrics/metrics-table.ts";
 import type { Dashboard, Panel } from "./panel.ts";
 
 const RATE = "$__rate_interval";
@@ -50,6 +50,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       worst("Pools resting", "tm_pool_resting", "pool"),
       by("Usable part of a pool", "min by (pool) (tm_pool_usable_ratio)", "pool"),
       worst("Suspect listings", "tm_listing_suspect", "provider, model"),
+      worst("Listings below cost", "tm_listing_below_cost", "provider, model"),
       by("Verified listings", "min by (provider, model) (tm_listing_verified)", "provider, model"),
       perSecond("Polls of video jobs", "tm_video_looks_total", "provider, look"),
       perSecond("Ended video jobs", "tm_video_jobs_ended_total", "provider, end"),

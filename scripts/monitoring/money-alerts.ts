@@ -57,6 +57,18 @@ export const MONEY_ALERTS = {
       isLong: true,
     },
   },
+  TmSoldBelowCost: {
+    expr: "max by (provider, model) (tm_listing_below_cost) > 0",
+    level: "ticket",
+    summary:
+      "{{ $labels.model }} of {{ $labels.provider }} is sold for less than its provider is owed.",
+    fires: {
+      series: { 'tm_listing_below_cost{provider="p",model="m"}': "0x2 1x5" },
+      at: "5m",
+      labels: { provider: "p", model: "m" },
+    },
+    quiet: { series: { 'tm_listing_below_cost{provider="p",model="m"}': "0x5" }, at: "5m" },
+  },
   TmChargedUnknown: {
     expr: "sum(increase(tm_ledger_recovered_total[1h])) > 0",
     level: "ticket",

@@ -1,5 +1,5 @@
-import type { MetricRow } from "../../src/metrics/metric-row.ts";
-import { METRICS } from "../../src/metrics/metrics-table.ts";
+import type { MetricRow } from "../../src/kernel/metrics/metric-row.ts";
+import { METRICS } from "../../src/kernel/metrics/metrics-table.ts";
 import { GENAI_RULES, RECORDING_RULES } from "./recording.ts";
 
 type Unit = NonNullable<MetricRow["unit"]> | "bytes" | "count";

@@ -1,4 +1,4 @@
-import { environmentName, SETTINGS, type Setting } from "../../src/config/settings.ts";
+import { environmentName, SETTINGS, type Setting } from "../../src/kernel/config/settings.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

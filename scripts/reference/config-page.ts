@@ -1,4 +1,4 @@
-import { environmentName, SETTINGS, type Setting } from "../../src/config/settings.ts";
+import { environmentName, SETTINGS, type Setting } from "../../src/kernel/config/settings.ts";
 import { code, page, table } from "./markdown.ts";
 
 /** docs/reference/config.md, from the one table of settings. */
@@ -12,7 +12,7 @@ export function configPage(): string {
   ]);
   return page(
     "Configuration",
-    "Source: `src/config/settings.ts`. The command line wins over the environment, the environment over " +
+    "Source: `src/kernel/config/settings.ts`. The command line wins over the environment, the environment over " +
       "`tokenmarket.yaml`, and the file over the defaults. A dot in a setting's name is a level of the file. " +
       "A secret `X` is read from a file where `X_FILE` names one ([secrets](../operating/running.md#secrets-in-files)). " +
       "A running server follows a few of them ([what follows without a restart](../operating/running.md#what-follows-without-a-restart)); " +

@@ -1,4 +1,4 @@
-import { REFUSALS } from "../../src/core/refusals.ts";
+import { REFUSALS } from "../../src/kernel/core/refusals.ts";
 import { code, table } from "./markdown.ts";
 
 /** docs/guides/errors.md: what a program does about each class, from the one table of refusals. */

@@ -1,4 +1,4 @@
-import { REFUSALS } from "../../src/core/refusals.ts";
+import { REFUSALS } from "../../src/kernel/core/refusals.ts";
 import { code, page, table } from "./markdown.ts";
 
 /** docs/reference/errors.md, from the one table of refusals. */
@@ -23,7 +23,7 @@ export function errorsPage(): string {
   ];
   return page(
     "Errors",
-    "Source: `src/core/refusals.ts`. Every error names its class, on both wires. " +
+    "Source: `src/kernel/core/refusals.ts`. Every error names its class, on both wires. " +
       "A class may answer with another status than its usual one; the column *When* says when.",
     table(header, rows),
   );

@@ -1,5 +1,5 @@
-import type { MetricLabel } from "../../src/metrics/metric-row.ts";
-import { METRICS } from "../../src/metrics/metrics-table.ts";
+import type { MetricLabel } from "../../src/kernel/metrics/metric-row.ts";
+import { METRICS } from "../../src/kernel/metrics/metrics-table.ts";
 import { code, page, table } from "./markdown.ts";
 
 /** docs/reference/metrics.md, from the one table of metrics. */
@@ -17,7 +17,7 @@ export function metricsPage(): string {
   );
   return page(
     "Metrics",
-    "Source: `src/metrics/metrics-table.ts`. How to scrape them: [metrics](../operating/metrics.md). " +
+    "Source: `src/kernel/metrics/metrics-table.ts`. How to scrape them: [metrics](../operating/metrics.md). " +
       "*Empty*: an instance that works well may show no series of it. Besides these there are the figures of " +
       "the process and its event loop, `process_*` and `nodejs_*`.",
     table(["Name", "Type", "Labels", "Unit", "Empty", "Meaning"], rows),

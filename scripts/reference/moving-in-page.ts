@@ -1,6 +1,6 @@
-import { otherKinds, refusedProviders } from "../../src/moving-in/find-provider.ts";
-import { openrouterFields } from "../../src/moving-in/match-openrouter.ts";
-import { settingGroups } from "../../src/moving-in/settings-table.ts";
+import { otherKinds, refusedProviders } from "../../src/listing-tools/moving-in/find-provider.ts";
+import { openrouterFields } from "../../src/listing-tools/moving-in/match-openrouter.ts";
+import { settingGroups } from "../../src/listing-tools/moving-in/settings-table.ts";
 import { code, page, table } from "./markdown.ts";
 
 const FATES = { carried: "carried", ignored: "ignored", not_carried: "not carried" } as const;
@@ -32,7 +32,7 @@ export function movingInPage(): string {
   const heading = ["In", "Setting", "Here", "What it is", "Becomes, or why not", "Instead"];
   return page(
     "Moving in, setting by setting",
-    "Source: the tables of `src/moving-in/`. How to move is in [operating/moving-in.md](../operating/moving-in.md). " +
+    "Source: the tables of `src/listing-tools/moving-in/`. How to move is in [operating/moving-in.md](../operating/moving-in.md). " +
       "A setting of LiteLLM that is not listed is named by the import as unknown. A `*` means any characters.",
     [
       `## Settings of LiteLLM\n\n${table(heading, settings)}`,

@@ -1,7 +1,7 @@
-import { ALERT_KINDS, type AlertKind } from "../../src/alerts/alert-kinds.ts";
-import { webhookBody } from "../../src/alerts/sign-webhook.ts";
-import { RETRY_MS } from "../../src/alerts/retry-times.ts";
-import type { OrgId } from "../../src/core/ids.ts";
+import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
+import { webhookBody } from "../../src/account/alerts/sign-webhook.ts";
+import { RETRY_MS } from "../../src/account/alerts/retry-times.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { code, table } from "./markdown.ts";
 
 /** docs/guides/webhooks.md: events with their bodies and the retries, as the program has them. */

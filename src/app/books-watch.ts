@@ -1,4 +1,4 @@
-import { type Clock, type Logger, Repeated } from "../core/index.ts";
+import { type Clock, Job, type Logger } from "../kernel/index.ts";
 import type { BooksFigures } from "../ledger/index.ts";
 
 const READ_EVERY_MS = 60_000;
@@ -9,10 +9,9 @@ const KEPT_MS = 3 * READ_EVERY_MS;
 export class BooksWatch {
   readonly #read: () => Promise<BooksFigures>;
   readonly #clock: Clock;
-  readonly #log: Logger;
   #figures: BooksFigures | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
-  readonly #rounds = new Repeated(() => this.#readOnce(), READ_EVERY_MS);
+  readonly #job: Job;
 
   constructor(options: {
     readonly read: () => Promise<BooksFigures>;
@@ -21,7 +20,12 @@ export class BooksWatch {
   }) {
     this.#read = options.read;
     this.#clock = options.clock;
-    this.#log = options.log;
+    const message = "the figures of the books could not be read for the metrics";
+    this.#job = new Job(
+      READ_EVERY_MS,
+      () => this.#readOnce(),
+      (fault) => options.log.warn({ err: fault }, message),
+    );
   }
 
   /** Undefined: they were not read lately. */
@@ -31,19 +35,15 @@ export class BooksWatch {
   }
 
   start(): void {
-    this.#rounds.startNow();
+    this.#job.startNow();
   }
 
   close(): Promise<void> {
-    return this.#rounds.close();
+    return this.#job.close();
   }
 
   async #readOnce(): Promise<void> {
-    try {
-      this.#figures = await this.#read();
-      this.#readAtMs = this.#clock.monotonicMs();
-    } catch (fault) {
-      this.#log.warn({ err: fault }, "the figures of the books could not be read for the metrics");
-    }
+    this.#figures = await this.#read();
+    this.#readAtMs = this.#clock.monotonicMs();
   }
 }

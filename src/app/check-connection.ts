@@ -1,8 +1,8 @@
-import type { KeyVault, StoredConnection } from "../accounts/index.ts";
+import type { KeyVault, StoredConnection } from "../gateway/index.ts";
 import { type Catalog, ownKeyDeployment } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
-import { UpstreamClient } from "../dispatch/index.ts";
-import { wires } from "../wire/index.ts";
+import type { Config } from "../kernel/index.ts";
+import { UpstreamClient } from "../upstream/index.ts";
+import { wires } from "../formats/index.ts";
 import { ownKeyOpener } from "./open-key-vault.ts";
 import { readOutbound } from "./read-outbound.ts";
 

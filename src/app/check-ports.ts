@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:net";
 
-import { type Config, environmentName, SETTINGS } from "../config/index.ts";
+import { type Config, environmentName, SETTINGS } from "../kernel/index.ts";
 
 /** One listener of this program, and what changes where it listens. */
 export interface Listener {

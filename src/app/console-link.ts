@@ -1,12 +1,10 @@
-import type { ChangedBy } from "../changes/index.ts";
-import type { Config } from "../config/index.ts";
-import { type Clock, isEmail } from "../core/index.ts";
+import { type ChangedBy, type Config, type Clock, isEmail } from "../kernel/index.ts";
 import {
   type ClaimLink,
   IdentitySettingFault,
   makeClaimLink,
   signInKindOf,
-} from "../identity/index.ts";
+} from "../account/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 export interface ConsoleLink extends ClaimLink {

@@ -1,5 +1,4 @@
-import type { Config } from "../config/index.ts";
-import type { DatabaseAddress } from "../storage/index.ts";
+import type { Config, DatabaseAddress } from "../kernel/index.ts";
 import { readSecretFile } from "./secret-files.ts";
 
 /** The file of the database's password is missing, is none, or is not needed. */

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Catalog, PoolDeclaration } from "../catalog/catalog.ts";
 import { decisionsManifest, edited, type Json } from "../catalog/manifest/fixtures/samples.ts";
-import type { OrgId } from "../core/ids.ts";
-import { systemClock } from "../core/time.ts";
-import type { LimitSet } from "../limits/limit-store.ts";
-import { PoolBoard } from "../limits/pool-board.ts";
+import type { OrgId } from "../kernel/core/ids.ts";
+import { systemClock } from "../kernel/core/time.ts";
+import type { LimitSet } from "../gateway/limits/limit-store.ts";
+import { PoolBoard } from "../gateway/limits/pool-board.ts";
 import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 
 const EXAMPLE = resolve(import.meta.dirname, "../../examples/pools/decision-pools.yaml");

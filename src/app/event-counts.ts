@@ -1,4 +1,4 @@
-import { type Family, mapped } from "../metrics/index.ts";
+import { type Family, mapped } from "../kernel/index.ts";
 
 /** What happens seldom, beside requests: counted by its result. */
 export class EventCounts {

@@ -1,7 +1,6 @@
-import type { CallPorts } from "../call/index.ts";
-import type { Catalog, Deployment } from "../catalog/index.ts";
-import { type Family, ReadFamily, type Sample } from "../metrics/index.ts";
-import type { Verification } from "../verification/index.ts";
+import type { CallPorts, Verification } from "../gateway/index.ts";
+import { type Catalog, type Deployment, isBelowCost } from "../catalog/index.ts";
+import { type Family, ReadFamily, type Sample } from "../kernel/index.ts";
 
 interface ListingSources {
   readonly serve: Pick<CallPorts, "clock" | "health" | "pools" | "metrics">;
@@ -26,6 +25,7 @@ export function listingFamilies(sources: ListingSources): readonly Family[] {
       "tm_listing_suspect",
       ofListings((listing) => verification.isSuspect(listing)),
     ),
+    new ReadFamily("tm_listing_below_cost", ofListings(isBelowCost)),
     new ReadFamily(
       "tm_circuit_open",
       ofListings(({ id }, nowMs) => health.mayTry(id, nowMs) !== "yes"),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { edited, textManifest } from "../catalog/manifest/fixtures/samples.ts";
-import { systemClock } from "../core/time.ts";
+import { systemClock } from "../kernel/core/time.ts";
 import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 
 let folder = "";

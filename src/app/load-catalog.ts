@@ -15,9 +15,8 @@ import {
   parseManifestFiles,
   parsePoolsFile,
 } from "../catalog/index.ts";
-import { isOwnVariable } from "../config/index.ts";
-import type { Clock } from "../core/index.ts";
-import { isPrivateAddress } from "../dispatch/index.ts";
+import { isOwnVariable, type Clock } from "../kernel/index.ts";
+import { isPrivateAddress } from "../upstream/index.ts";
 import type { SettlementTerms } from "../ledger/index.ts";
 
 export interface CatalogSources {
@@ -39,6 +38,8 @@ export interface CatalogSources {
   readonly keyOwners?: KeyOwners;
   /** Provider ids, with commas, to which decisions go in the public form of their wire. */
   readonly decisionsPublicForm?: string;
+  /** A listing whose prices were checked longer ago is not routed; absent or 0: it is. */
+  readonly staleAfterDays?: number;
 }
 
 export type LoadedCatalog =
@@ -95,6 +96,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
       ...(sources.keyOwners === undefined ? {} : { owners: sources.keyOwners }),
     },
     pools: stated.pools,
+    ...((sources.staleAfterDays ?? 0) > 0 && { staleAfterDays: sources.staleAfterDays }),
     publicForm: (providerId) => publicForm.has(providerId),
   });
   if (!outcome.ok) return outcome;

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 
 import { destination, pino, type Logger } from "pino";
 
-import { redactor } from "../core/index.ts";
+import { redactor } from "../kernel/index.ts";
 
 const BATCH_CHARS = 4_096;
 const FLUSH_MS = 200;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import { NO_ABUSE_MONITOR } from "../abuse/abuse-monitor.ts";
-import { TrialAbuseMonitor } from "../abuse/trial-abuse-monitor.ts";
-import { loadConfig } from "../config/load-config.ts";
-import type { Config, SettingName } from "../config/settings.ts";
-import { systemClock } from "../core/time.ts";
+import { NO_ABUSE_MONITOR } from "../gateway/abuse/abuse-monitor.ts";
+import { TrialAbuseMonitor } from "../gateway/abuse/trial-abuse-monitor.ts";
+import { loadConfig } from "../kernel/config/load-config.ts";
+import type { Config, SettingName } from "../kernel/config/settings.ts";
+import { systemClock } from "../kernel/core/time.ts";
 import { openAbuseMonitor } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
 

@@ -7,9 +7,8 @@ import {
   NO_ABUSE_MONITOR,
   TrialAbuseMonitor,
   type UsageRule,
-} from "../abuse/index.ts";
-import type { Config, UnusualUseConfig } from "../config/index.ts";
-import { type Clock, parseUsd } from "../core/index.ts";
+} from "../gateway/index.ts";
+import { type Config, type UnusualUseConfig, type Clock, parseUsd } from "../kernel/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 const SALT_BYTES = 32;

@@ -1,16 +1,16 @@
 import type { Logger } from "pino";
 
-import type { BackupServer } from "../backup/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
-import type { Config } from "../config/index.ts";
-import { isStoreFault } from "../core/index.ts";
+import type { BackupServer } from "./backup/create-backup.ts";
 import {
+  type ChangedBy,
+  type Config,
+  isStoreFault,
   checkServer,
   DatabaseUnfitFault,
   dataFolderProblem,
   hasEmbeddedDatabase,
   startEmbeddedPostgres,
-} from "../storage/index.ts";
+} from "../kernel/index.ts";
 import { databaseAddress, databasePassword } from "./database-password.ts";
 import type { Logging } from "./logging.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";

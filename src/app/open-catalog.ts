@@ -2,9 +2,8 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { type Catalog, CHECK_DAYS_MAX, oldChecks } from "../catalog/index.ts";
-import { type Config, type Environment, SETTINGS } from "../config/index.ts";
-import type { Clock } from "../core/index.ts";
+import { type Catalog, CHECK_DAYS_MAX, staleListings } from "../catalog/index.ts";
+import { type Config, type Environment, SETTINGS, type Clock } from "../kernel/index.ts";
 import { type CatalogSources, loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 import type { Logging } from "./logging.ts";
 import type { Backend } from "./open-backend.ts";
@@ -44,6 +43,7 @@ export function catalogSources(options: CatalogOptions): CatalogSources {
     poolsFile: config.poolsFile,
     providerKeyOrigins: config.providerKeyOrigins,
     decisionsPublicForm: config.decisionsPublicForm,
+    staleAfterDays: config.staleAfterDays,
     ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
   };
 }
@@ -58,7 +58,7 @@ export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog
   }
   logNotes(options.log, loaded);
   options.hide?.(keysOf(loaded.catalog, options.env));
-  warnOfOldChecks(options, loaded.catalog);
+  warnOfStale(options, loaded.catalog);
   if (loaded.settlementTerms.size === 0) warnOfNoManifests(options);
   await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
   return loaded;
@@ -75,17 +75,16 @@ export function keysOf({ deployments }: Catalog, env: Environment): readonly str
   return [...names].flatMap((name) => env[name] ?? []);
 }
 
+const STALE_SHOWN_MAX = 50;
+
 /** One line, however many listings: prices that were not checked for long may have changed. */
-function warnOfOldChecks({ log, clock }: CatalogOptions, catalog: Catalog): void {
-  const providers = oldChecks(catalog, clock.nowMs()).map(({ providerId, oldestOn, listings }) => ({
-    provider: providerId,
-    checked_on: oldestOn,
-    listings,
-  }));
-  if (providers.length === 0) return;
+function warnOfStale({ log }: CatalogOptions, catalog: Catalog): void {
+  const stale = staleListings(catalog);
+  if (stale.length === 0) return;
+  const shown = stale.slice(0, STALE_SHOWN_MAX);
   log.warn(
-    { providers },
-    `prices of ${providers.length} providers were checked over ${CHECK_DAYS_MAX} days ago; ` +
+    { listings: shown.map(({ deployment, on }) => ({ listing: deployment.id, checked_on: on })) },
+    `prices of ${stale.length} listings were checked over ${CHECK_DAYS_MAX} days ago; ` +
       "compare them with `tokenmarket manifest refresh`",
   );
 }

@@ -2,29 +2,45 @@ import type { Server } from "node:http";
 
 import type { Logger } from "pino";
 
-import type { KeyVault, StoredConnection } from "../accounts/index.ts";
-import { AlertWorker, checkWebhookAddress, openWebhookSender } from "../alerts/index.ts";
 import {
+  type KeyVault,
+  type StoredConnection,
+  type CallPorts,
+  startUsageRollup,
+  type Verification,
+} from "../gateway/index.ts";
+import {
+  AlertWorker,
+  checkWebhookAddress,
+  openWebhookSender,
   type Billing,
   type BillingOptions,
   notingPurchases,
   notingWebhooks,
   openBilling,
   startStatementClosing,
-} from "../billing/index.ts";
-import type { CallPorts } from "../call/index.ts";
+  type ConsoleDeps,
+  createConsoleServer,
+  type Identity,
+  makeClaimLink,
+  openIdentity,
+  openModelCaller,
+  openOptimize,
+  type OptimizeSearches,
+  Invitations,
+  type InvitationsOptions,
+} from "../account/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
-import { byGateway } from "../changes/index.ts";
-import { ForeignNames } from "../dispatch/index.ts";
-import type { Config, Environment, SettingsInForce } from "../config/index.ts";
-import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
-import { ClientAddresses, type Clock } from "../core/index.ts";
-import { type Identity, makeClaimLink, openIdentity } from "../identity/index.ts";
-import { openMailer } from "../mail/index.ts";
-import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
-import { startUsageRollup } from "../records/index.ts";
-import { Invitations, type InvitationsOptions } from "../team/index.ts";
-import type { Verification } from "../verification/index.ts";
+import {
+  byGateway,
+  type Config,
+  type Environment,
+  type SettingsInForce,
+  ClientAddresses,
+  type Clock,
+  openMailer,
+} from "../kernel/index.ts";
+import { ForeignNames } from "../upstream/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import type { EventCounts } from "./event-counts.ts";
 import { openOperator } from "./open-operator.ts";

@@ -1,22 +1,13 @@
 import type { Server } from "node:http";
 import { hostname } from "node:os";
 
-import { openAuthenticator } from "../accounts/index.ts";
 import {
+  openAuthenticator,
   callInProcess,
   quoteCall,
   type CallPorts,
   refuseBeforeBody,
   refuseCall,
-} from "../call/index.ts";
-import type { CatalogHolder } from "../catalog/index.ts";
-import {
-  type BufferPool,
-  ClientAddresses,
-  type Clock,
-  INTERNAL_CONNECTIONS_MAX,
-} from "../core/index.ts";
-import {
   CLIENT_TIMEOUTS,
   createGatewayServer,
   UnreadAnswers,
@@ -27,13 +18,20 @@ import {
   Readiness,
   RequestLog,
   serveKnownCaller,
-} from "../http/index.ts";
+  type OpenTracing,
+  openTracing,
+  type Verification,
+  type VideoReadDeps,
+} from "../gateway/index.ts";
+import type { CatalogHolder } from "../catalog/index.ts";
+import {
+  type BufferPool,
+  ClientAddresses,
+  type Clock,
+  INTERNAL_CONNECTIONS_MAX,
+} from "../kernel/index.ts";
 import { LedgerCounts, type OpenedLedger, openLedger } from "../ledger/index.ts";
-import { chatOn } from "../modality/index.ts";
-import { type OpenTracing, openTracing } from "../telemetry/index.ts";
-import type { Verification } from "../verification/index.ts";
-import type { VideoReadDeps } from "../videos/index.ts";
-import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
+import { chatOn, openaiChat, wires as knownWires, type WireTable } from "../formats/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
 import {
   openConsole,

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { type Catalog, CatalogHolder } from "../catalog/index.ts";
-import { SettingsInForce } from "../config/index.ts";
+import { SettingsInForce } from "../kernel/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { EventCounts } from "./event-counts.ts";
 import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";

@@ -1,6 +1,6 @@
-import { type KeyVault, openKeyVault } from "../accounts/index.ts";
+import { type KeyVault, openKeyVault } from "../gateway/index.ts";
 import type { OwnKey } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
+import type { Config } from "../kernel/index.ts";
 
 /**
  * The vault of customers' own provider keys; undefined: none is configured, so there are none. A

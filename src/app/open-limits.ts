@@ -1,17 +1,23 @@
 import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
-import { type Clock, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import {
+  type Config,
+  type Clock,
+  STORE_ANSWER_TIMEOUT_MS,
+  RedisLink,
+  type RedisServers,
+} from "../kernel/index.ts";
 import {
   type LimitStore,
   LimitStoreCounts,
   MemoryLimitStore,
   type PoolMember,
   RedisLimitStore,
-} from "../limits/index.ts";
-import { healthScripts, RedisSharedHealth, type SharedHealth } from "../routing/index.ts";
-import { RedisLink, type RedisServers } from "../storage/index.ts";
+  healthScripts,
+  RedisSharedHealth,
+  type SharedHealth,
+} from "../gateway/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 export interface Limits {

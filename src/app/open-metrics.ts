@@ -1,13 +1,19 @@
 import { performance } from "node:perf_hooks";
 
-import type { CallPorts } from "../call/index.ts";
-import type { Catalog } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
-import type { Clock, Logger } from "../core/index.ts";
-import { INSTANCE_STATES, type InstanceState } from "../http/index.ts";
-import type { LedgerCounts, OpenedLedger } from "../ledger/index.ts";
-import type { LimitStoreCounts } from "../limits/index.ts";
 import {
+  type CallPorts,
+  INSTANCE_STATES,
+  type InstanceState,
+  type LimitStoreCounts,
+  type OpenTracing,
+  type Verification,
+  type VideoMetrics,
+} from "../gateway/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import {
+  type Config,
+  type Clock,
+  type Logger,
   Exposition,
   type Family,
   mapped,
@@ -16,11 +22,9 @@ import {
   processMetrics,
   ReadFamily,
   type Sample,
-} from "../metrics/index.ts";
-import { programSchemaLevel } from "../storage/index.ts";
-import type { OpenTracing } from "../telemetry/index.ts";
-import type { Verification } from "../verification/index.ts";
-import type { VideoMetrics } from "../videos/index.ts";
+  programSchemaLevel,
+} from "../kernel/index.ts";
+import type { LedgerCounts, OpenedLedger } from "../ledger/index.ts";
 import { BooksWatch } from "./books-watch.ts";
 import type { EventCounts } from "./event-counts.ts";
 import { listingFamilies } from "./listing-families.ts";

@@ -1,11 +1,17 @@
-import type { CallPorts } from "../call/index.ts";
-import { addressesOf, type Config, type Environment } from "../config/index.ts";
-import type { OperatorDeps } from "../console-api/index.ts";
-import { type Clock, normaliseEmail } from "../core/index.ts";
-import { programSchemaLevel } from "../storage/index.ts";
+import type { CallPorts } from "../gateway/index.ts";
+import {
+  addressesOf,
+  type Config,
+  type Environment,
+  type Clock,
+  normaliseEmail,
+  programSchemaLevel,
+} from "../kernel/index.ts";
+import type { OperatorDeps } from "../account/index.ts";
 import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
 import { readSettlementTerms } from "./load-catalog.ts";
+import { readRefreshState } from "./refresh-state.ts";
 import { programVersion } from "./shipped-files.ts";
 
 /** What the operator pages of the console work with. */
@@ -47,6 +53,8 @@ export function openOperator(
       hasGoneBack: () => ledger.hasGoneBack,
       readInstances: () => backend.readInstances(),
       readBooks: () => backend.readBooksFigures(),
+      readLosses: (days) => backend.listingLosses(days),
+      readRefreshWaits: () => readRefreshState(config.dataDir)?.waits ?? [],
       readReplicaLagMs: () => backend.replicaLagMs(),
     },
   };

@@ -1,8 +1,9 @@
 import type { Pool } from "pg";
 
-import { DIRECT_CONNECTIONS_MAX, type Logger, systemClock } from "../core/index.ts";
-import { ReportSources } from "../records/index.ts";
 import {
+  DIRECT_CONNECTIONS_MAX,
+  type Logger,
+  systemClock,
   type DatabaseAddress,
   migrateDatabase,
   missingSettings,
@@ -11,7 +12,8 @@ import {
   openSharedPool,
   ReplicaWatch,
   settleRole,
-} from "../storage/index.ts";
+} from "../kernel/index.ts";
+import { ReportSources } from "../gateway/index.ts";
 import { databaseAddress } from "./database-password.ts";
 
 const REPORT_TIMEOUT_MS = 10_000;

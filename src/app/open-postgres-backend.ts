@@ -1,7 +1,8 @@
 import type { Pool } from "pg";
 
-import { type AbuseRestrictionStore, PostgresAbuseRestrictionStore } from "../abuse/index.ts";
 import {
+  type AbuseRestrictionStore,
+  PostgresAbuseRestrictionStore,
   AccountNotices,
   type AccountStore,
   type ConnectionStore,
@@ -13,7 +14,28 @@ import {
   PostgresOrgDirectory,
   PostgresRulesStore,
   type RulesStore,
-} from "../accounts/index.ts";
+  type JournalRecentUse,
+  PostgresRecentUse,
+  flaggedListings,
+  type ListingLoss,
+  listingLosses,
+  type ListingTraffic,
+  type ListingFiguresStore,
+  listingTraffic,
+  PostgresListingFigures,
+  PostgresRecordStore,
+  PostgresUsageReports,
+  PostgresUsageRollup,
+  type RecordStore,
+  type UsageReports,
+  type UsageRollup,
+  PostgresVerdictStore,
+  PostgresWatchStore,
+  type VerdictStore,
+  type WatchStore,
+  type JobStore,
+  PostgresJobStore,
+} from "../gateway/index.ts";
 import {
   type AlertQueue,
   type AlertStore,
@@ -21,8 +43,6 @@ import {
   PostgresAlertStore,
   PostgresWebhookSecrets,
   type SealedSecretStore,
-} from "../alerts/index.ts";
-import {
   type CompanyStore,
   PostgresCompanyStore,
   PostgresPurchaseStore,
@@ -33,7 +53,13 @@ import {
   type StatementClosing,
   type StatementStore,
   type TopUpStore,
-} from "../billing/index.ts";
+  type IdentityStore,
+  PostgresIdentityStore,
+  type OptimizeStore,
+  PostgresOptimizeStore,
+  PostgresTeamStore,
+  type TeamStore,
+} from "../account/index.ts";
 import {
   byGateway,
   type Change,
@@ -41,9 +67,13 @@ import {
   ChangeLog,
   type ChangeStore,
   PostgresChangeStore,
-} from "../changes/index.ts";
-import type { Logger } from "../core/index.ts";
-import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
+  type Logger,
+  checkSchema,
+  poolUse,
+  type PoolUse,
+  readSchema,
+  type SchemaState,
+} from "../kernel/index.ts";
 import {
   auditBooks,
   type AuditCheck,
@@ -71,36 +101,6 @@ import {
   type SettlementStore,
   type SigningKey,
 } from "../ledger/index.ts";
-import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
-import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
-import {
-  flaggedListings,
-  type ListingTraffic,
-  type ListingFiguresStore,
-  listingTraffic,
-  PostgresListingFigures,
-  PostgresRecordStore,
-  PostgresUsageReports,
-  PostgresUsageRollup,
-  type RecordStore,
-  type UsageReports,
-  type UsageRollup,
-} from "../records/index.ts";
-import { PostgresTeamStore, type TeamStore } from "../team/index.ts";
-import {
-  checkSchema,
-  poolUse,
-  type PoolUse,
-  readSchema,
-  type SchemaState,
-} from "../storage/index.ts";
-import {
-  PostgresVerdictStore,
-  PostgresWatchStore,
-  type VerdictStore,
-  type WatchStore,
-} from "../verification/index.ts";
-import { type JobStore, PostgresJobStore } from "../videos/index.ts";
 import { type DatabaseOptions, openPools, type Pools } from "./open-pools.ts";
 
 /** Verbs that resolve when this process was notified of what they changed. */
@@ -175,6 +175,8 @@ export interface PostgresBackend {
   dayFacts(day: string): AsyncIterable<string>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
+  /** Listings that were sold for less than is owed for them, in the last `days`. */
+  listingLosses(days: number): Promise<readonly ListingLoss[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
   listingTraffic(asked: {
     readonly providerId: string;
@@ -289,10 +291,16 @@ function forOperators({
   reports,
 }: Pools): Pick<
   PostgresBackend,
-  "orgDirectory" | "readInstances" | "replicaLagMs" | "flaggedListings" | "listingTraffic"
+  | "orgDirectory"
+  | "readInstances"
+  | "replicaLagMs"
+  | "flaggedListings"
+  | "listingLosses"
+  | "listingTraffic"
 > {
   return {
     flaggedListings: (days) => flaggedListings(main, days),
+    listingLosses: (days) => listingLosses(main, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     orgDirectory: new PostgresOrgDirectory(main),
     readInstances: () => readInstances(main),

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
 
-import type { Config } from "../config/index.ts";
+import type { Config } from "../kernel/index.ts";
 import {
   type DayArchive,
   DayFolder,

@@ -9,15 +9,15 @@ import {
   RecordedExchange,
   type Dispatched,
 } from "../../test/support/recipe.ts";
-import type { CallKind } from "../call/call-kind.ts";
-import { serveCall } from "../call/call.ts";
-import { systemClock } from "../core/time.ts";
-import { chatOn } from "../modality/chat/index.ts";
-import { decisions } from "../modality/decisions/index.ts";
-import { images } from "../modality/images/index.ts";
-import { videos } from "../modality/videos/index.ts";
-import type { CallRequest } from "../wire/modality.ts";
-import { wires } from "../wire/wires.ts";
+import type { CallKind } from "../gateway/call/call-kind.ts";
+import { serveCall } from "../gateway/call/call.ts";
+import { systemClock } from "../kernel/core/time.ts";
+import { chatOn } from "../formats/modality/chat/index.ts";
+import { decisions } from "../formats/modality/decisions/index.ts";
+import { images } from "../formats/modality/images/index.ts";
+import { videos } from "../formats/modality/videos/index.ts";
+import type { CallRequest } from "../formats/wire/modality.ts";
+import { wires } from "../formats/wire/wires.ts";
 
 const MANIFESTS = ["simulator-a", "simulator-images", "simulator-videos", "simulator-decisions"];
 const manifests = MANIFESTS.map((name) => {

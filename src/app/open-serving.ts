@@ -1,33 +1,39 @@
 import type { Logger } from "pino";
 
-import type { AbuseMonitor } from "../abuse/index.ts";
-import type { KeyVault } from "../accounts/index.ts";
 import {
+  type AbuseMonitor,
+  type KeyVault,
   type CallPorts,
   type CallTimeouts,
   DetachedReadLimit,
   GatewayMetrics,
   RefusalWindows,
   Shortfalls,
-} from "../call/index.ts";
+  limitScopes,
+  PoolBoard,
+  type ScopeClaim,
+  Affinity,
+  HealthExchange,
+  MemoryDeploymentHealth,
+  RepeatedFailures,
+} from "../gateway/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
-import type { Config, LimitConfig, TimeoutConfig } from "../config/index.ts";
-import { BufferPool, type Clock, Deadlines } from "../core/index.ts";
+import {
+  type Config,
+  type LimitConfig,
+  type TimeoutConfig,
+  BufferPool,
+  type Clock,
+  Deadlines,
+} from "../kernel/index.ts";
 import {
   attemptClassifier,
   type AttemptTimeouts,
   type Outbound,
   UpstreamClient,
-} from "../dispatch/index.ts";
+} from "../upstream/index.ts";
 import type { Ledger } from "../ledger/index.ts";
-import { limitScopes, PoolBoard, type ScopeClaim } from "../limits/index.ts";
-import {
-  Affinity,
-  HealthExchange,
-  MemoryDeploymentHealth,
-  RepeatedFailures,
-} from "../routing/index.ts";
-import type { WireTable } from "../wire/index.ts";
+import type { WireTable } from "../formats/index.ts";
 import { openAbuseMonitor } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";

@@ -1,7 +1,5 @@
-import type { CallPorts } from "../call/index.ts";
-import type { Config } from "../config/index.ts";
-import type { Clock, Logger } from "../core/index.ts";
-import { Conduct, Verification, type VerdictStore } from "../verification/index.ts";
+import { type CallPorts, Conduct, Verification, type VerdictStore } from "../gateway/index.ts";
+import type { Config, Clock, Logger } from "../kernel/index.ts";
 import type { DisposalStack } from "./disposal-stack.ts";
 
 /** What is known of listings, and how calls ask for it. */

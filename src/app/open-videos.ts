@@ -1,8 +1,13 @@
 import type { Logger } from "pino";
 
-import type { CallPorts } from "../call/index.ts";
-import type { Config } from "../config/index.ts";
-import { type VideoDeps, VideoMetrics, VideoPoller, type VideoReadDeps } from "../videos/index.ts";
+import {
+  type CallPorts,
+  type VideoDeps,
+  VideoMetrics,
+  VideoPoller,
+  type VideoReadDeps,
+} from "../gateway/index.ts";
+import type { Config } from "../kernel/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 /** Puts together what the recipes of videos work with; the poller is not started yet. */

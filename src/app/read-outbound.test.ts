@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { selfSigned } from "../../test/support/self-signed.ts";
-import { UPSTREAM_SETTINGS } from "../config/upstream-settings.ts";
+import { UPSTREAM_SETTINGS } from "../kernel/config/upstream-settings.ts";
 import { readOutbound } from "./read-outbound.ts";
 
 const NOTHING = {

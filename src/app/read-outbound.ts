@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 
-import { type Config, readByProvider } from "../config/index.ts";
-import type { Outbound, OutboundRoute } from "../dispatch/index.ts";
+import { type Config, readByProvider } from "../kernel/index.ts";
+import type { Outbound, OutboundRoute } from "../upstream/index.ts";
 
 /** A file that the connections to providers need cannot be used. */
 class OutboundFault extends Error {

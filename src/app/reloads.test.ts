@@ -7,9 +7,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { CatalogHolder } from "../catalog/index.ts";
 import { edited, textManifest } from "../catalog/manifest/fixtures/samples.ts";
-import { loadConfig } from "../config/load-config.ts";
-import { SettingsInForce } from "../config/settings-in-force.ts";
-import { systemClock } from "../core/time.ts";
+import { loadConfig } from "../kernel/config/load-config.ts";
+import { SettingsInForce } from "../kernel/config/settings-in-force.ts";
+import { systemClock } from "../kernel/core/time.ts";
 import { EventCounts } from "./event-counts.ts";
 import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
 import { Reloads } from "./reloads.ts";

@@ -1,4 +1,4 @@
-import { openKeyVault } from "../accounts/index.ts";
+import { openKeyVault } from "../gateway/index.ts";
 import { type CatalogHolder, type KeyOwners, nextPricesMs, priceJumps } from "../catalog/index.ts";
 import {
   type Config,
@@ -7,7 +7,7 @@ import {
   secretsIn,
   secretsOf,
   type SettingsInForce,
-} from "../config/index.ts";
+} from "../kernel/index.ts";
 import type { EventCounts } from "./event-counts.ts";
 import { loadCatalog } from "./load-catalog.ts";
 import {

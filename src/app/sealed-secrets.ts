@@ -1,6 +1,6 @@
-import { countSealedBy, type KeyVault, resealConnections } from "../accounts/index.ts";
-import { countWebhooksSealedBy, resealWebhooks } from "../alerts/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
+import { countSealedBy, type KeyVault, resealConnections } from "../gateway/index.ts";
+import { countWebhooksSealedBy, resealWebhooks } from "../account/index.ts";
+import type { ChangedBy } from "../kernel/index.ts";
 import type { PostgresBackend } from "./open-postgres-backend.ts";
 
 type SealedStores = Pick<PostgresBackend, "connectionStore" | "webhookSecrets">;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { loadConfig, secretsIn } from "../config/index.ts";
+import { loadConfig, secretsIn } from "../kernel/index.ts";
 import { SECRET_FILE_BYTES_MAX, SecretFiles } from "./secret-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tokenmarket-secrets-"));

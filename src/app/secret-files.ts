@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 
-import { type Environment, isOwnVariable, isSecretSetting } from "../config/index.ts";
+import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/index.ts";
 
 /** What the files of secrets said at one moment. */
 export interface SecretReading {

@@ -1,8 +1,7 @@
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { CallPorts } from "../call/index.ts";
-import type { Readiness } from "../http/index.ts";
+import type { CallPorts, Readiness } from "../gateway/index.ts";
 
 const SHUTDOWN_POLL_MS = 50;
 /** For the terminal events and settlements of what was cut. */

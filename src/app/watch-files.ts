@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Repeated } from "../core/index.ts";
+import { Job } from "../kernel/index.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const SETTLE_MS = 200;
@@ -19,13 +19,18 @@ export function watchState(
   everyMs: number = LOOK_EVERY_MS,
 ): () => void {
   let seen = "";
-  const rounds = new Repeated(async () => {
-    const now = await settled(look, seen);
-    if (now !== seen && !rounds.isClosed) changed();
-    seen = now;
-  }, everyMs);
-  rounds.startNow();
-  return () => void rounds.close();
+  const job = new Job(
+    everyMs,
+    async (isStopping) => {
+      const now = await settled(look, seen);
+      if (now !== seen && !isStopping()) changed();
+      seen = now;
+    },
+    // Who reloads what is there finds the fault too, and says it.
+    changed,
+  );
+  job.startNow();
+  return () => void job.close();
 }
 
 /** What is there once two looks in a row are the same: who writes files may do it in steps. */

@@ -1,4 +1,4 @@
-import type { BySku, ModelId, OrgId, ProviderId } from "../core/index.ts";
+import type { BySku, ModelId, OrgId, ProviderId } from "../kernel/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
 /** The chat wire that an endpoint speaks: the id of a value in `wire/wires.ts`, which has the list. */
@@ -43,6 +43,10 @@ export interface CheckedPrices {
   readonly on: string;
   readonly by: "two-sources" | "page";
   readonly url?: string;
+  /** When the catalog was built: `late` after 45 days, `old` after 90, when it is tried last. */
+  readonly age: "recent" | "late" | "old";
+  /** When the age, or whether it is routed, is another; Infinity: never. */
+  readonly ageUntilMs: number;
 }
 
 export type CapabilityDescriptor =
@@ -129,7 +133,7 @@ export interface OwnKey {
 }
 
 /** Why a compiled deployment is not routed. `ready` ones have none. */
-export type NotReadyReason = "staged" | "private" | "key_missing" | "key_elsewhere";
+export type NotReadyReason = "staged" | "private" | "key_missing" | "key_elsewhere" | "stale";
 
 /** One provider's listing of one model: the unit that is routed, dispatched, priced and settled. */
 export interface Deployment {

@@ -1,4 +1,4 @@
-import { assert } from "../core/index.ts";
+import { assert } from "../kernel/index.ts";
 import type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 import type {
   Catalog,
@@ -31,6 +31,8 @@ export interface CatalogInput {
   readonly nowMs?: number;
   /** What an operator says of capacity that listings share; a listing in none has its own pool. */
   readonly pools?: StatedPools;
+  /** A listing whose prices were checked longer ago is not routed. Default: it is. */
+  readonly staleAfterDays?: number;
 }
 
 export type CatalogOutcome =
@@ -60,6 +62,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
     hasKey,
     publicForm = () => false,
     nowMs = Date.parse(`${input.today}T00:00:00Z`),
+    staleAfterDays = Infinity,
   } = input;
   const compiled = current.map((entry): CompiledEntry => ({
     ...entry,
@@ -68,6 +71,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       mayHaveKey: !elsewhere.has(entry.file),
       publicForm,
       nowMs,
+      staleAfterDays,
     }),
   }));
   const single = compiled.sort(byProviderThenModel);
@@ -194,7 +198,13 @@ function buildIdOf(
   const dated = ordered.flatMap(({ deployment: { id, datedPrices, prices } }) =>
     datedPrices === undefined || prices === null ? [] : [`${id} ${prices.pinId}`],
   );
-  return shortHash([...texts, ...past.map(idOf).sort(), ...pooled, ...dated].join("\n"));
+  const aged = ordered.flatMap(({ deployment: { id, checked, notReady } }) =>
+    checked === undefined || checked.age === "recent"
+      ? []
+      : [`${id} ${checked.age} ${notReady ?? ""}`],
+  );
+  const parts = [...texts, ...past.map(idOf).sort(), ...pooled, ...dated, ...aged];
+  return shortHash(parts.join("\n"));
 }
 
 function idOf({ manifest, model }: Entry): string {
@@ -213,6 +223,7 @@ function notReadyNote(
     key_missing: `${keyName} is not set; put the provider's key into that environment variable`,
     key_elsewhere: elsewhere.get(file) ?? `${keyName} belongs to another origin`,
     private: "it is private capacity; only its dedicated endpoint reaches it",
+    stale: "its prices were checked longer ago than catalog.stale_after_days",
   };
   const message = `${deployment.id} is not routed: ${texts[reason]}`;
   return [{ file, deploymentId: deployment.id, reason, message }];

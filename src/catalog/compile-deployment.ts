@@ -1,8 +1,9 @@
-import { assert, type ModelId, type ProviderId, unreachable } from "../core/index.ts";
+import { assert, type ModelId, type ProviderId, unreachable } from "../kernel/index.ts";
 import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,
   CapacityDeclaration,
+  CheckedPrices,
   DecisionsListing,
   Deployment,
   ImageTokens,
@@ -18,6 +19,7 @@ import type {
   ManifestPriceCardLine,
 } from "./manifest/index.ts";
 import { pricesAt } from "./deployment-at.ts";
+import { ageOfCheck, isOlderThan } from "./price-doubts.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
@@ -31,22 +33,26 @@ export interface DeploymentSettings {
   readonly publicForm: (providerId: string) => boolean;
   /** When the catalog is built, in milliseconds since 1970. */
   readonly nowMs: number;
+  /** A listing whose prices were checked longer ago is not routed; Infinity: it is. */
+  readonly staleAfterDays: number;
 }
 
 /** Compiles one listing of a valid manifest, with every default of the specification filled in. */
 export function compileDeployment(
   { manifest, sha256 }: Pick<ManifestFile, "manifest" | "sha256">,
   model: ManifestModel,
-  { hasKey, mayHaveKey, publicForm, nowMs }: DeploymentSettings,
+  { hasKey, mayHaveKey, publicForm, nowMs, staleAfterDays }: DeploymentSettings,
 ): Deployment {
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
-  const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey });
+  const terms = listingTerms(manifest, model);
+  const checked = compileCheck(terms, nowMs, staleAfterDays);
+  const isStale = checked !== undefined && isOlderThan(checked.on, staleAfterDays, nowMs);
+  const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey, isStale });
   // Left out where it may not go: what once was routed here is still polled.
   const apiKeyEnv = mayHaveKey ? endpoint.api_key_env : undefined;
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(compileCapacity);
-  const terms = listingTerms(manifest, model);
   const billing = endpoint.billing ?? "token";
   // A cost that is reported is not the tokens' at these prices: its pin is another one.
   const pinned = billing === "token" ? [id] : [id, billing];
@@ -73,7 +79,7 @@ export function compileDeployment(
     prices,
     ...(defaultedSkus.length > 0 && { defaultedSkus }),
     ...(dated.length > 1 && { datedPrices: dated }),
-    ...(terms?.checked !== undefined && { checked: { ...terms.checked } }),
+    ...(checked !== undefined && { checked }),
     inputModalities: new Set(model.input_modalities ?? ["text"]),
     ...(model.context_length !== undefined && { contextLength: model.context_length }),
     ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
@@ -112,12 +118,26 @@ function listingTerms(
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
-  { hasKey, mayHaveKey }: Pick<DeploymentSettings, "hasKey" | "mayHaveKey">,
+  {
+    hasKey,
+    mayHaveKey,
+    isStale,
+  }: Pick<DeploymentSettings, "hasKey" | "mayHaveKey"> & { readonly isStale: boolean },
 ): NotReadyReason | undefined {
   if (model.is_ready === false) return "staged";
   if (!mayHaveKey) return "key_elsewhere";
   if (endpoint.api_key_env !== undefined && !hasKey(endpoint.api_key_env)) return "key_missing";
-  return provider.listing === "private" ? "private" : undefined;
+  if (provider.listing === "private") return "private";
+  return isStale ? "stale" : undefined;
+}
+
+function compileCheck(
+  terms: ManifestListingTerms | undefined,
+  nowMs: number,
+  staleAfterDays: number,
+): CheckedPrices | undefined {
+  const checked = terms?.checked;
+  return checked && { ...checked, ...ageOfCheck(checked.on, nowMs, staleAfterDays) };
 }
 
 function compileDecisions(

@@ -36,9 +36,14 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }
 
-/** When the first announced prices begin that the catalog does not show yet; Infinity: none. */
+/** When announced prices begin, or a check of prices gets too old, that the catalog does not show. */
 export function nextPricesMs({ deployments }: Catalog): number {
-  return Math.min(...deployments.flatMap((each) => comingPrices(each)[0]?.fromMs ?? []));
+  return Math.min(
+    ...deployments.flatMap((each) => [
+      comingPrices(each)[0]?.fromMs ?? Infinity,
+      each.checked?.ageUntilMs ?? Infinity,
+    ]),
+  );
 }
 
 // Weak: a swapped catalog takes its copies with it.

@@ -1,52 +1,19 @@
-export { CatalogHolder } from "./catalog-holder.ts";
-export type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
-export type {
-  CapabilityDescriptor,
-  Catalog,
-  DatedPrices,
-  DecisionsListing,
-  Deployment,
-  InputModality,
-  ListedModel,
-  ListedProvider,
-  ModalityId,
-  OwnKey,
-  PriceSheet,
-  PriceTier,
-  WireId,
-} from "./catalog.ts";
-export { costsMore, ratesOf } from "./sku-rates.ts";
-export { compileCatalog } from "./compile-catalog.ts";
-export { NO_POOLS } from "./compile-pools.ts";
-export { type ParsedPools, parsePoolsFile } from "./pools-file.ts";
-export { comingPrices, deploymentAt, nextPricesMs } from "./deployment-at.ts";
-export { priceJumps } from "./price-notes.ts";
-export { type KeyOwners, keyProblems, parseKeyOrigins } from "./key-origins.ts";
-export { type ManifestText, parseManifestFiles } from "./load-manifests.ts";
-export {
-  BILLED_SKUS,
-  type BilledSku,
-  type HistoryRule,
-  type Manifest,
-  type ManifestCapacity,
-  type ManifestDescriptor,
-  type ManifestEndpoint,
-  MANIFEST_SKUS,
-  type ManifestExtraPricing,
-  type ManifestInputModality,
-  type ManifestListingTerms,
-  type ManifestModel,
-  type ManifestPrice,
-  type ManifestPriceTier,
-  type ManifestProvider,
-  type ManifestSettlement,
-  type ManifestSku,
-  type ManifestSourceFile,
-  type ManifestTermPrices,
-  type ManifestWireProfile,
-  publishedSchema,
-  validateManifest,
-} from "./manifest/index.ts";
-export type { FixedMember } from "./wire-profile.ts";
-export { CHECK_DAYS_MAX, oldChecks } from "./old-checks.ts";
-export { OWN_KEY_PINS, ownKeyDeployment, zeroPricePin } from "./own-key-deployment.ts";
+export * from "./catalog-holder.ts";
+export * from "./catalog-input.ts";
+export * from "./catalog.ts";
+export * from "./compile-catalog.ts";
+export * from "./compile-pools.ts";
+export * from "./deployment-at.ts";
+export * from "./describe-model.ts";
+export * from "./key-origins.ts";
+export * from "./load-manifests.ts";
+export * from "./manifest/index.ts";
+export * from "./own-key-deployment.ts";
+export * from "./pools-file.ts";
+export * from "./price-doubts.ts";
+export * from "./price-notes.ts";
+export * from "./pricing/cost-elsewhere.ts";
+export * from "./pricing/quote.ts";
+export * from "./sku-rates.ts";
+export * from "./stated-rates.ts";
+export * from "./wire-profile.ts";

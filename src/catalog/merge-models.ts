@@ -1,4 +1,4 @@
-import { assert } from "../core/index.ts";
+import { assert } from "../kernel/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
@@ -18,15 +18,21 @@ export function byProviderThenModel(a: Listing, b: Listing): number {
 }
 
 /**
- * Among the listings of one model lower priority is tried first. Of equals the cheaper one is, so
+ * Among the listings of one model those with prices that no source confirmed for long come last;
+ * then lower priority is tried first. Of equals the cheaper one is, so
  * that a provider's name costs no client money; where that is equal too, its id decides.
  */
 function byRoutingOrder(a: Listing, b: Listing): number {
   return (
+    Number(isOld(a)) - Number(isOld(b)) ||
     a.deployment.priority - b.deployment.priority ||
     byPrice(a.deployment, b.deployment) ||
     byText(a.deployment.providerId, b.deployment.providerId)
   );
+}
+
+function isOld({ deployment: { checked } }: Listing): boolean {
+  return checked?.age === "old";
 }
 
 /** A cost that is reported cannot be compared with prices of tokens: such a listing comes after. */

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 
 import { expect, test } from "vitest";
 
-import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
+import type { ModelId, OrgId, ProviderId } from "../kernel/core/ids.ts";
 import type { Deployment } from "./catalog.ts";
 import { ownKeyDeployment, zeroPricePin } from "./own-key-deployment.ts";
 import { compilePriceSheet } from "./price-sheet.ts";

@@ -1,4 +1,4 @@
-import { assert } from "../core/index.ts";
+import { assert } from "../kernel/index.ts";
 import type { Deployment, OwnKey, PriceSheet } from "./catalog.ts";
 import { shortHash } from "./price-sheet.ts";
 

@@ -1,7 +1,7 @@
 import { type Static, type TArray, type TSchema, type TUnsafe, Type } from "typebox";
 import { parse as parseYaml } from "yaml";
 
-import { pointerTo, type SchemaFault, schemaFaults } from "../json/index.ts";
+import { pointerTo, type SchemaFault, schemaFaults } from "../kernel/index.ts";
 import type { CatalogIssue } from "./catalog-input.ts";
 import type { CapacityDeclaration } from "./catalog.ts";
 import type { StatedPool, StatedPools } from "./compile-pools.ts";

@@ -1,5 +1,5 @@
 import { costsMore, ratesOf } from "./sku-rates.ts";
-import type { Sku } from "../core/index.ts";
+import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, Deployment, PriceSheet } from "./catalog.ts";
 
@@ -39,6 +39,11 @@ export function priceNotes(file: string, deployment: Deployment): CatalogNote[] 
         )
       : []),
   ];
+}
+
+/** Is the provider owed more for some token than customers pay for it, at the prices in force? */
+export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
+  return prices !== null && isBoughtDearer(prices);
 }
 
 /** Listings whose new prices, now or announced, are a hundred times those of the old catalog or more, or as little. */

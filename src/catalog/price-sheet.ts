@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 
-import { assert } from "../core/index.ts";
+import { assert, fromSkuNames } from "../kernel/index.ts";
 import type { DatedPrices, PricedSku, PriceSheet, PriceTier } from "./catalog.ts";
 import type {
   ManifestExtraPricing,
   ManifestListingTerms,
   ManifestPrice,
   ManifestPriceTier,
-  ManifestSku,
   ManifestTermPrices,
 } from "./manifest/index.ts";
+import { statedRates } from "./stated-rates.ts";
 
 /** Prices of a manifest that hold together. */
 interface StatedPrices extends ManifestTermPrices {
@@ -33,11 +33,7 @@ export function compileDatedPrices(
   ];
 }
 
-/**
- * Compiles prices that hold together. An absent SKU costs its base rate, never 0: cache reads and
- * writes cost what the prompt costs, reasoning what the completion costs. The pin is of what
- * the provider is owed, too.
- */
+/** Compiles prices that hold together. The pin is of what the provider is owed, too. */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;
   const sold = { pricing, tiers, extra };
@@ -79,25 +75,11 @@ function compileTier(
 }
 
 function compileRates(pinned: readonly string[], { pricing, extra }: StatedRates): PriceSheet {
-  const declared = new Map(
-    pricing.map((price): [ManifestSku, bigint] => [
-      price.type,
-      picoUsdPerToken(price.cost_usd_per_million),
-    ]),
-  );
-  const prompt = declared.get("prompt");
-  const completion = declared.get("completion");
-  assert(prompt !== undefined, "a valid listing prices the prompt");
-  assert(completion !== undefined, "a valid listing prices the completion");
-  const hour = extra?.cache_write_1h;
-  const prices = {
-    prompt,
-    cachedPrompt: declared.get("cached_prompt") ?? prompt,
-    cacheWrite: declared.get("cache_write") ?? prompt,
-    completion,
-    internalReasoning: declared.get("internal_reasoning") ?? completion,
-    ...(hour !== undefined && { cacheWrite1h: picoUsdPerToken(hour) }),
-  };
+  const rates = statedRates(pricing, extra);
+  const prices = fromSkuNames((name) => {
+    const rate = rates[name];
+    return rate === undefined ? undefined : picoUsdPerToken(rate);
+  });
   const lines = Object.entries(prices).map(([sku, price]) => `${sku}=${price}`);
   return { pinId: shortHash([...pinned, ...lines].join("\n")), ...prices };
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 
-import { BackupFault, createBackup, restoreBackup, verifyBackup } from "../backup/index.ts";
+import { BackupFault, createBackup, restoreBackup, verifyBackup } from "../app/index.ts";
 import {
   answering,
   clock,

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { openBilling, type RecoveredPayments } from "../billing/index.ts";
+import { openBilling, type RecoveredPayments } from "../account/index.ts";
 import {
   answering,
   clock,

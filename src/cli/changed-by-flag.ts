@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 
-import { byOperator, type ChangedBy } from "../changes/index.ts";
+import { byOperator, type ChangedBy } from "../kernel/index.ts";
 
 const NAME_CHARS_MAX = 64;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]*$/u;

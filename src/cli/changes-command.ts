@@ -5,16 +5,16 @@ import { pipeline } from "node:stream/promises";
 
 import type { Command } from "commander";
 
-import { instant } from "../core/index.ts";
-import { type Backend, openExportKey, readExportKey } from "../app/index.ts";
 import {
+  instant,
   accountsIn,
   type ChangedBy,
   type ChangeFilter,
   checkChain,
   exportLines,
   type RecordedChange,
-} from "../changes/index.ts";
+} from "../kernel/index.ts";
+import { type Backend, openExportKey, readExportKey } from "../app/index.ts";
 import {
   answering,
   clock,

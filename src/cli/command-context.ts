@@ -8,20 +8,21 @@ import {
   type Logging,
   openBackend,
   openLogging,
-  SchemaBusyFault,
 } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
 import {
+  SchemaBusyFault,
+  type ChangedBy,
   type Config,
   type Environment,
   loadConfig,
   secretsIn,
   secretsOf,
   type SettingName,
-} from "../config/index.ts";
-import { systemClock } from "../core/index.ts";
+  systemClock,
+} from "../kernel/index.ts";
 import { readChangedBy } from "./changed-by-flag.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import { plainText } from "./plain-text.ts";
 
 /** A wrong call: its message goes to standard error, the exit code is 2. */
 export class UsageFault extends Error {
@@ -31,7 +32,8 @@ export class UsageFault extends Error {
 /** What a command found out: one JSON document, and the same as a text. */
 export interface CommandAnswer {
   readonly json: unknown;
-  readonly text: string;
+  /** Default: the document as aligned lines. */
+  readonly text?: string;
   readonly exitCode?: ExitCode;
 }
 
@@ -138,7 +140,10 @@ export function answering<A extends unknown[]>(
     try {
       const answer = await run(...input);
       const flags = input.find(isFlags) ?? {};
-      const text = flags["json"] === true ? JSON.stringify(answer.json) : answer.text;
+      const text =
+        flags["json"] === true
+          ? JSON.stringify(answer.json)
+          : (answer.text ?? plainText(answer.json));
       if (text !== "") context.stdout.write(`${text}\n`);
       context.setExitCode(answer.exitCode ?? 0);
     } catch (fault) {

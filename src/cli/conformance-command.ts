@@ -5,7 +5,7 @@ import type { Command } from "commander";
 
 import { readOutbound } from "../app/index.ts";
 import { keyProblems, validateManifest } from "../catalog/index.ts";
-import { isOwnVariable } from "../config/index.ts";
+import { isOwnVariable } from "../kernel/index.ts";
 import {
   CHECK_IDS,
   type CheckId,
@@ -16,9 +16,9 @@ import {
   readSignedReport,
   runSuite,
   signReport,
-} from "../conformance/index.ts";
+} from "../listing-tools/index.ts";
 import { openSigningKey, readPublicKey } from "../ledger/index.ts";
-import type { ListingVerdict } from "../verification/index.ts";
+import type { ListingVerdict } from "../gateway/index.ts";
 import {
   answering,
   clock,

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import { PROBE_TIMEOUT_MS } from "../conformance/index.ts";
-import { type MicroUsd, parseUsd } from "../core/index.ts";
+import { PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
+import { type MicroUsd, parseUsd } from "../kernel/index.ts";
 import { type Flags, UsageFault } from "./command-context.ts";
 import { readText, readWhole } from "./number-flags.ts";
 

@@ -1,5 +1,5 @@
-import type { SuiteProgress } from "../conformance/index.ts";
-import { formatUsd } from "../core/index.ts";
+import type { SuiteProgress } from "../listing-tools/index.ts";
+import { formatUsd } from "../kernel/index.ts";
 import { clock } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 

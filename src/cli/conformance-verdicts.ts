@@ -1,5 +1,5 @@
-import { CHECK_IDS, type ConformanceReport } from "../conformance/index.ts";
-import type { ListingVerdict } from "../verification/index.ts";
+import { CHECK_IDS, type ConformanceReport } from "../listing-tools/index.ts";
+import type { ListingVerdict } from "../gateway/index.ts";
 
 /**
  * What of a report is stored: a verdict for each model that all checks were run on. A run that was

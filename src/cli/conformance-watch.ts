@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Command } from "commander";
 
-import { exitCodeOf } from "../conformance/index.ts";
-import { isStoreFault, microUsd } from "../core/index.ts";
-import { dueListings, type WatchSession } from "../verification/index.ts";
+import { exitCodeOf } from "../listing-tools/index.ts";
+import { isStoreFault, microUsd } from "../kernel/index.ts";
+import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
   answering,
   type CommandAnswer,

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { instant } from "../core/index.ts";
+import { instant } from "../kernel/index.ts";
 import { makeConsoleLink } from "../app/index.ts";
 import {
   answering,

@@ -3,7 +3,7 @@ import type {
   ListingDifference,
   ManifestDifference,
   PriceDifference,
-} from "../listing-changes/index.ts";
+} from "../listing-tools/index.ts";
 
 /** What is not the same, for a person. */
 export function describeDifference(

@@ -1,4 +1,4 @@
-import type { ListingDifference, RefreshFinding } from "../listing-changes/index.ts";
+import type { ListingDifference, RefreshFinding } from "../listing-tools/index.ts";
 import { describeListing, factLine, priceLine } from "./describe-difference.ts";
 import type { RefreshedFile } from "./refreshed-file.ts";
 

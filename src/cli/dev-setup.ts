@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { digestHex, newVirtualKey } from "../accounts/index.ts";
+import { digestHex, newVirtualKey } from "../gateway/index.ts";
 import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
-import { byGateway } from "../changes/index.ts";
-import type { Config } from "../config/index.ts";
 import {
+  byGateway,
+  type Config,
   CONSOLE_KEY_REQUESTS_PER_MINUTE,
   DEVELOPMENT_ORG_ID,
   formatUsd,
   microUsd,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.ts";
 import { clock } from "./command-context.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
-import { instant } from "../core/index.ts";
-import type { DedicatedEndpoint, EndpointRecord } from "../accounts/index.ts";
+import { instant } from "../kernel/index.ts";
+import type { DedicatedEndpoint, EndpointRecord } from "../gateway/index.ts";
 import type { Backend } from "../app/index.ts";
 import { type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { knownOrg, namedOrg, noSuchOrg } from "./stored-command.ts";
-import { shownValues, valueLabel } from "./limits-command.ts";
+import { shownValues } from "./limits-command.ts";
 import { LIMIT_RANGE, readRate, readWhole } from "./number-flags.ts";
 
 /** `endpoint add`, `endpoint list`, `endpoint remove` */
@@ -60,10 +60,7 @@ export function addEndpointCommand(program: Command, context: CommandContext): v
             const next = "`tokenmarket endpoint list` has the ids";
             throw new UsageFault(`there is no endpoint ${endpointId}; ${next}`);
           }
-          return {
-            json: { endpoint_id: endpointId, removed: true },
-            text: `${endpointId} removed`,
-          };
+          return { json: { endpoint_id: endpointId, removed: true } };
         }),
       ),
     );
@@ -81,10 +78,7 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
     const made = await rulesStore.createEndpoint({ orgId: org.orgId, providerId, limits }, by);
     if (made === undefined) throw noSuchOrg(org.orgId);
     if (made === "taken") throw taken(providerId, await rulesStore.listEndpoints());
-    const note = isChecked
-      ? ""
-      : "\nthere is no manifests folder here: the manifest was not checked";
-    return { json: { ...shown(made), manifest_checked: isChecked }, text: line(made) + note };
+    return { json: { ...shown(made), manifest_checked: isChecked } };
   });
 }
 
@@ -165,7 +159,7 @@ function taken(providerId: string, endpoints: readonly EndpointRecord[]): UsageF
 async function list(backend: Backend, flags: Flags): Promise<CommandAnswer> {
   const org = await namedOrg(backend, flags["org"]);
   const endpoints = await backend.rulesStore.listEndpoints(org?.orgId);
-  return { json: { endpoints: endpoints.map(shown) }, text: endpoints.map(line).join("\n") };
+  return { json: { endpoints: endpoints.map(shown) } };
 }
 
 function shown({ endpointId, orgId, providerId, limits, createdAtMs }: EndpointRecord): object {
@@ -179,14 +173,4 @@ function shown({ endpointId, orgId, providerId, limits, createdAtMs }: EndpointR
     ...shownValues(limits),
     created_at: instant(createdAtMs),
   };
-}
-
-function line({ endpointId, orgId, providerId, limits }: EndpointRecord): string {
-  const { requestsPerSecond, paced } = limits;
-  const parts = [
-    ...(requestsPerSecond === undefined ? [] : [`${requestsPerSecond} rps`]),
-    ...(paced === undefined ? [] : [`${paced.perSecond}/s after ${paced.waitMsMax} ms at most`]),
-    ...valueLabel(limits),
-  ];
-  return `${endpointId}  ${orgId}  ${providerId}  ${parts.join(", ") || "no limits"}`;
 }

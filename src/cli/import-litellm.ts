@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 import { SHIPPED_MANIFESTS } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import { isOwnVariable, loadConfig } from "../config/index.ts";
+import { isOwnVariable, loadConfig } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
   filesOf,
@@ -17,10 +17,11 @@ import {
   rawSetting,
   readYaml,
   type Setting,
+  shippedIds,
   shippedListings,
   type YamlBounds,
   type YamlReading,
-} from "../moving-in/index.ts";
+} from "../listing-tools/index.ts";
 import { clock, UsageFault, type CommandAnswer, type Flags, textsOf } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readSourceFile } from "./read-source-file.ts";
@@ -42,6 +43,7 @@ export async function importLitellm(
     nowMs: clock.nowMs(),
     finder: {
       shipped: shippedListings(shippedManifests()),
+      shippedIds: shippedIds(shippedManifests()),
       fromPriceFile: await readPrices(flags),
     },
     isOwnVariable,

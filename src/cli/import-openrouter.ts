@@ -13,7 +13,7 @@ import {
   type Setting,
   settingAt,
   textAt,
-} from "../moving-in/index.ts";
+} from "../listing-tools/index.ts";
 import {
   readConfig,
   UsageFault,

@@ -4,9 +4,8 @@ import type { Command } from "commander";
 
 import { loadCatalog } from "../app/index.ts";
 import type { Deployment } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
-import { assert } from "../core/index.ts";
-import { providerHeads } from "../listing-sources/index.ts";
+import { type Config, assert } from "../kernel/index.ts";
+import { providerHeads } from "../listing-tools/index.ts";
 import { Answers } from "./ask-person.ts";
 import {
   answering,

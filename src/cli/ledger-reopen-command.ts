@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { instant } from "../core/index.ts";
+import { instant } from "../kernel/index.ts";
 import { emptyLimitStore, readExportKey } from "../app/index.ts";
 import {
   type AccessClosing,

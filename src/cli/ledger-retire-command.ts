@@ -5,8 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 
 import { type Backend, openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
-import { formatUsd } from "../core/index.ts";
+import { type ChangedBy, formatUsd, publicKeyText } from "../kernel/index.ts";
 import {
   type Day,
   dayFiles,
@@ -18,7 +17,6 @@ import {
   type RetireOutcome,
   verifyExport,
 } from "../ledger/index.ts";
-import { publicKeyText } from "../json/index.ts";
 import {
   answering,
   onStoredData,

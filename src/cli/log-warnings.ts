@@ -1,6 +1,6 @@
 import { format } from "node:util";
 
-import type { Logger } from "../core/index.ts";
+import type { Logger } from "../kernel/index.ts";
 
 /**
  * Writes as log lines what Node and the packages would write to standard error and output as bare

@@ -12,7 +12,7 @@ import {
   publishedSchema,
   validateManifest,
 } from "../catalog/index.ts";
-import { isOwnVariable } from "../config/index.ts";
+import { isOwnVariable } from "../kernel/index.ts";
 import {
   answering,
   clock,
@@ -156,7 +156,9 @@ function checkFiles(
     const built = compileCatalog({ manifests: [each], hasKey: () => true, today: "2000-01-01" });
     const found = built.ok ? built.notes : [];
     return found.flatMap(({ reason, message }) =>
-      reason === "price_implausible" ? [{ file, pointer: "", message }] : [],
+      reason === "price_implausible" || reason === "purchase_above_price"
+        ? [{ file, pointer: "", message }]
+        : [],
     );
   });
   return {

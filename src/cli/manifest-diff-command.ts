@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 
 import type { Manifest } from "../catalog/index.ts";
-import { floorToMicroUsd, formatUsd, picoUsd, type PicoUsd } from "../core/index.ts";
+import { floorToMicroUsd, formatUsd, picoUsd, type PicoUsd } from "../kernel/index.ts";
 import {
   costOfTraffic,
   diffManifests,
   type TrafficCost,
   type UseCost,
-} from "../listing-changes/index.ts";
+} from "../listing-tools/index.ts";
 import {
   answering,
   clock,

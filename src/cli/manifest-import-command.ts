@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { isDay } from "../core/index.ts";
+import { isDay } from "../kernel/index.ts";
 import { validateManifest } from "../catalog/index.ts";
 import {
   findHead,
@@ -17,7 +17,7 @@ import {
   type ProviderHead,
   providerHeads,
   type SourceInput,
-} from "../listing-sources/index.ts";
+} from "../listing-tools/index.ts";
 import { answering, type CommandAnswer, UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readSourceFile } from "./read-source-file.ts";

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { Answers } from "./ask-person.ts";
 import { answering, type CommandAnswer, type Flags, UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { providerHeads } from "../listing-sources/index.ts";
+import { providerHeads } from "../listing-tools/index.ts";
 import { onListings } from "./manifest-init/init-flags.ts";
 import { initAnswer } from "./manifest-init/init-result.ts";
 import { initNamedProvider, knownHead } from "./manifest-init/named-provider.ts";

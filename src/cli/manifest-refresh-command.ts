@@ -4,14 +4,12 @@ import type { Command } from "commander";
 
 import { NoDatabaseFault } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import type { Change } from "../changes/index.ts";
+import type { Change } from "../kernel/index.ts";
 import {
   diffManifests,
   type PriceRules,
   type RefreshFinding,
   refreshManifest,
-} from "../listing-changes/index.ts";
-import {
   findHead,
   type ImportInput,
   importListings,
@@ -21,7 +19,7 @@ import {
   listingHash,
   type ListingSource,
   type SourceInput,
-} from "../listing-sources/index.ts";
+} from "../listing-tools/index.ts";
 import {
   answering,
   clock,
@@ -142,7 +140,7 @@ function isSettled({ state, findings }: RefreshedFile): boolean {
   return isDone && !findings.some(needsDecision);
 }
 
-function needsDecision({ kind, prices }: RefreshFinding): boolean {
+export function needsDecision({ kind, prices }: RefreshFinding): boolean {
   if (kind.endsWith("_waits")) return true;
   // Who edited the price pays the provider more than is earned.
   return kind === "edited" && prices.some(({ percent }) => percent?.startsWith("+") ?? true);
@@ -160,7 +158,7 @@ function acceptedModels(
   return new Set(models);
 }
 
-type Sources = ReadonlyMap<ListingSource, SourceInput>;
+export type Sources = ReadonlyMap<ListingSource, SourceInput>;
 
 /** Reads what the manifests need, each once; a source that is missing is named before any is read. */
 async function readSources(
@@ -195,24 +193,26 @@ function sourcesOf({ catalog_source: source }: Manifest): readonly ListingSource
     : [source.from, ...(source.against ?? []).map(({ from }) => from)];
 }
 
-interface Refreshing {
+export interface Refreshing {
   readonly sources: Sources;
+  /** So many lists have to know the provider; default 1. */
+  readonly leastSources?: number;
   readonly rules: PriceRules;
   readonly accepted: ReadonlySet<string>;
 }
 
-interface RefreshOutcome {
+export interface RefreshOutcome {
   readonly result: RefreshedFile;
   /** Undefined: nothing is to be written. */
   readonly writing?: { readonly change: Change; readonly write: () => void };
 }
 
-function refreshFile(read: ReadManifest, refreshing: Refreshing): RefreshOutcome {
+export function refreshFile(read: ReadManifest, refreshing: Refreshing): RefreshOutcome {
   const { file, manifest } = read;
   const base = { file, provider: manifest.provider.id, findings: [] };
   const { catalog_source: recorded } = manifest;
   if (recorded === undefined) return { result: { ...base, state: "no_source" } };
-  const again = importAgain({ ...manifest, catalog_source: recorded }, refreshing.sources);
+  const again = importAgain({ ...manifest, catalog_source: recorded }, refreshing);
   if (again.kind !== "imported") {
     return { result: { ...base, state: again.kind, detail: again.detail } };
   }
@@ -268,22 +268,30 @@ type Again =
   | { readonly kind: "imported"; readonly manifest: Sourced }
   | { readonly kind: "no_head" | "older_source" | "lists_nothing"; readonly detail: string };
 
-function importAgain(manifest: Sourced, sources: Sources): Again {
+function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshing): Again {
   const { catalog_source: recorded, provider } = manifest;
   const head = findHead(provider.id);
   if (head === undefined || !isImportable(head)) {
     const detail = "no head of this provider is known; import it again with --head";
     return { kind: "no_head", detail };
   }
-  const files = [recorded, ...(recorded.against ?? [])].map((each) => {
-    const source = sources.get(each.from);
-    if (source === undefined) throw new UsageFault(`give --source ${each.from}=FILE`);
+  const recordedFiles = [recorded, ...(recorded.against ?? [])];
+  // Two lists of one origin become the newer one; where several must agree, new ones count, too.
+  const added = leastSources > 1 ? [...sources.keys()] : [];
+  const order = new Set([...recordedFiles.map(({ from }) => from), ...added]);
+  const files = [...order].flatMap((from): readonly SourceInput[] => {
+    const source = sources.get(from);
+    if (source === undefined || head.sources[from] === undefined) return [];
     const sha256 = sha256Of(source.bytes);
     // The same bytes are of the same day, whatever their file is called by now.
-    return sha256 === each.sha256 ? { ...source, dated: each.dated } : source;
+    const same = recordedFiles.find((each) => each.from === from && each.sha256 === sha256);
+    return [same === undefined ? source : { ...source, dated: same.dated }];
   });
   const [source, ...against] = files;
-  if (source === undefined) throw new UsageFault("a manifest's source is missing");
+  if (source === undefined || files.length < leastSources) {
+    const detail = `${files.length} of the sources have a list of ${provider.id}, and ${leastSources} have to agree`;
+    return { kind: "lists_nothing", detail };
+  }
   if (source.dated < recorded.dated) {
     const detail = `the source is of ${source.dated}, what was imported of ${recorded.dated}`;
     return { kind: "older_source", detail };

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 
-import type { Backend, SchemaState } from "../app/index.ts";
+import type { Backend } from "../app/index.ts";
+import type { SchemaState } from "../kernel/index.ts";
 import {
   answering,
   type CommandAnswer,

@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { UsageFault } from "./command-context.ts";
-import {
-  LIMIT_RANGE,
-  readDurationMs,
-  readRate,
-  readWhole,
-  readWholeOrNone,
-} from "./number-flags.ts";
+import { LIMIT_RANGE, readDurationMs, readRate, readWhole } from "./number-flags.ts";
 
 describe("a whole number on the command line", () => {
   test.each([
@@ -30,13 +24,6 @@ describe("a whole number on the command line", () => {
   test("a flag with a hyphen is found, and one that is not there sets nothing", () => {
     expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
     expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
-  });
-
-  test("none removes where there is something to remove", () => {
-    expect(readWholeOrNone({ rpm: "none" }, "rpm", LIMIT_RANGE)).toBeNull();
-    expect(readWholeOrNone({ rpm: "5" }, "rpm", LIMIT_RANGE)).toBe(5);
-    expect(readWholeOrNone({}, "rpm", LIMIT_RANGE)).toBeUndefined();
-    expect(() => readWhole({ rpm: "none" }, "rpm", LIMIT_RANGE)).toThrow("not none");
   });
 });
 

@@ -19,15 +19,6 @@ export function readWhole(flags: Flags, name: string, range: WholeRange): number
   );
 }
 
-/** The same, or null for `none`. */
-export function readWholeOrNone(
-  flags: Flags,
-  name: string,
-  range: WholeRange,
-): number | null | undefined {
-  return readText(flags, name) === "none" ? null : readWhole(flags, name, range);
-}
-
 /** The rate of `--<name>` in something per second: above 0, at most three decimals. */
 export function readRate(flags: Flags, name: string, max: number): number | undefined {
   const text = readText(flags, name);

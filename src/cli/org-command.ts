@@ -1,15 +1,14 @@
 import { Argument, type Command } from "commander";
 
-import type { RoutingPolicy } from "../accounts/index.ts";
-import { formatUsd, instant, isEmail } from "../core/index.ts";
-import { capAnswer, CAP_OPTIONS, readCap } from "./cap-flags.ts";
+import type { RoutingPolicy } from "../gateway/index.ts";
+import { isEmail } from "../kernel/index.ts";
 import { readConfig, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readWhole } from "./number-flags.ts";
+import { addOperations } from "./operation-command.ts";
 import {
   addStoredCommands,
   knownOrg,
-  noSuchOrg,
   option,
   required,
   type StoredCommand,
@@ -18,7 +17,8 @@ import {
 /** `org create`, `org list`, `org cap`, `org policy`, `org keys-may-set-limits` */
 export function addOrgCommand(program: Command, context: CommandContext): void {
   const org = program.command("org").description("create and manage organizations");
-  addStoredCommands(org, context, [CREATE, LIST, CAP, POLICY, KEYS_MAY_SET_LIMITS]);
+  addOperations(org, context);
+  addStoredCommands(org, context, [CREATE, POLICY, KEYS_MAY_SET_LIMITS]);
 }
 
 const CREATE: StoredCommand = {
@@ -31,49 +31,8 @@ const CREATE: StoredCommand = {
       const email = String(flags["email"]);
       if (!isEmail(email)) throw new UsageFault(`--email: ${email} is not an e-mail address`);
       const made = await accountStore.createOrg({ name, email }, by);
-      return {
-        json: { org_id: made.orgId, name: made.name, email: made.email },
-        text: `${made.orgId}  ${made.name} <${made.email}>`,
-      };
+      return { json: { org_id: made.orgId, name: made.name, email: made.email } };
     },
-};
-
-const LIST: StoredCommand = {
-  usage: "list",
-  summary: "list organizations with balance and holds",
-  read:
-    () =>
-    async ({ accountStore }) => {
-      const orgs = await accountStore.listOrgs();
-      return {
-        json: {
-          orgs: orgs.map((each) => ({
-            org_id: each.orgId,
-            name: each.name,
-            email: each.email,
-            balance_usd: formatUsd(each.balanceMicroUsd),
-            held_usd: formatUsd(each.heldMicroUsd),
-            created_at: instant(each.createdAtMs),
-          })),
-        },
-        text: orgs
-          .map((each) => `${each.orgId}  $${formatUsd(each.balanceMicroUsd)}  ${each.name}`)
-          .join("\n"),
-      };
-    },
-};
-
-const CAP: StoredCommand = {
-  usage: "cap <org_id>",
-  summary: "set or remove the monthly spend cap of an organization, over all its keys",
-  options: CAP_OPTIONS,
-  read: (flags, [orgId = ""]) => {
-    const cap = readCap(flags);
-    return async ({ accountStore }, by) => {
-      if (!(await accountStore.setOrgCap(orgId, cap, by))) throw noSuchOrg(orgId);
-      return capAnswer({ org_id: orgId }, cap);
-    };
-  },
 };
 
 const POLICY: StoredCommand = {
@@ -115,10 +74,7 @@ const KEYS_MAY_SET_LIMITS: StoredCommand = {
       const { orgId: known } = await knownOrg(backend, orgId);
       const may = state === "on";
       await backend.rulesStore.setKeysMaySetOrgLimits(known, may, by);
-      return {
-        json: { org_id: known, keys_may_set_org_limits: may },
-        text: `keys of ${known} may ${may ? "" : "not "}set limits of the organization`,
-      };
+      return { json: { org_id: known, keys_may_set_org_limits: may } };
     },
 };
 
@@ -154,27 +110,12 @@ function readProviders(flags: Flags, name: "only" | "ignore"): readonly string[]
 }
 
 function policyAnswer(orgId: string, policy: RoutingPolicy | undefined): CommandAnswer {
-  if (policy === undefined) {
-    const text = `${orgId} has no routing policy`;
-    return { json: { org_id: orgId, policy: null }, text };
-  }
-  const { timeoutMs, only, ignore, promptLogging } = policy;
-  const text = [
-    timeoutMs === undefined ? "" : `routing deadline ${timeoutMs} ms`,
-    only === undefined ? "" : `only ${only.join(", ")}`,
-    ignore === undefined ? "" : `never ${ignore.join(", ")}`,
-    promptLogging === undefined ? "" : "no provider that retains prompts",
-  ];
-  return {
-    json: {
-      org_id: orgId,
-      policy: {
-        timeout_ms: timeoutMs ?? null,
-        only: only ?? null,
-        ignore: ignore ?? null,
-        prompt_logging: promptLogging ?? null,
-      },
-    },
-    text: `${orgId}: ${text.filter((word) => word !== "").join("; ")}`,
+  const { timeoutMs, only, ignore, promptLogging } = policy ?? {};
+  const shown = policy && {
+    timeout_ms: timeoutMs ?? null,
+    only: only ?? null,
+    ignore: ignore ?? null,
+    prompt_logging: promptLogging ?? null,
   };
+  return { json: { org_id: orgId, policy: shown ?? null } };
 }

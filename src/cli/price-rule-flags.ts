@@ -1,4 +1,4 @@
-import type { PriceRules } from "../listing-changes/index.ts";
+import type { PriceRules } from "../listing-tools/index.ts";
 import { UsageFault } from "./command-context.ts";
 
 const DAY_MS = 86_400_000;

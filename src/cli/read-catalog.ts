@@ -1,6 +1,6 @@
 import { loadCatalog } from "../app/index.ts";
 import type { Catalog } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
+import type { Config } from "../kernel/index.ts";
 import { clock, UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 

@@ -1,5 +1,5 @@
-import { isDay } from "../core/index.ts";
-import { clock, UsageFault } from "./command-context.ts";
+import { isDay } from "../kernel/index.ts";
+import { UsageFault } from "./command-context.ts";
 
 /** A day is its midnight; a time of day needs its zone. */
 export function readInstant(text: string, flag: string): number {
@@ -7,13 +7,6 @@ export function readInstant(text: string, flag: string): number {
   const ms = isDay(day) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
   throw new UsageFault(`${flag} must be a day or an instant in UTC such as 2026-09-01T12:00Z`);
-}
-
-/** An instant that has not passed: to stop a key at once is what disabling is for. */
-export function readLater(text: string, flag: string): number {
-  const atMs = readInstant(text, flag);
-  if (atMs > clock.nowMs()) return atMs;
-  throw new UsageFault(`${flag} ${text} has already passed; name a later instant`);
 }
 
 /** A UTC day, as it was written. */

@@ -1,7 +1,6 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 
-import { cutText } from "../core/index.ts";
-import { type RawJson, readRawJson } from "../json/index.ts";
+import { cutText, type RawJson, readRawJson } from "../kernel/index.ts";
 import { clock, UsageFault } from "./command-context.ts";
 
 const MiB = 1_048_576;

@@ -1,4 +1,4 @@
-import type { ManifestDifference, RefreshFinding } from "../listing-changes/index.ts";
+import type { ManifestDifference, RefreshFinding } from "../listing-tools/index.ts";
 
 /** What became of one manifest. */
 export interface RefreshedFile {

@@ -6,19 +6,19 @@ import { addChangesCommand } from "./changes-command.ts";
 import { programVersion, SecretFiles } from "../app/index.ts";
 import { addBillingCommand } from "./billing-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
-import { addConnectionCommand } from "./connection-command.ts";
+import { addConnectionReseal } from "./connection-reseal-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addEndpointCommand } from "./endpoint-command.ts";
 import { addImportCommand } from "./import-command.ts";
 import { addInitCommand } from "./init-command.ts";
-import { addKeyCommand } from "./key-command.ts";
 import { addLedgerCommand } from "./ledger-command.ts";
 import { addLimitsCommand } from "./limits-command.ts";
 import { addManifestCommand } from "./manifest-command.ts";
 import { addMemberCommand } from "./member-command.ts";
 import { addMigrateCommand } from "./migrate-command.ts";
+import { addOperations } from "./operation-command.ts";
 import { addOrgCommand } from "./org-command.ts";
 import { addProbeCommand } from "./probe-command.ts";
 import { addServeCommands } from "./serve-command.ts";
@@ -26,7 +26,6 @@ import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
 import { addTopupCommand } from "./topup-command.ts";
 import { addStatementCommand } from "./statement-command.ts";
-import { addUnusualUseCommand } from "./unusual-use-command.ts";
 
 /**
  * Runs `tokenmarket <args>` to its end and resolves with its exit code; a server ends when a signal
@@ -77,11 +76,20 @@ export function commandLine(context: CommandContext): Command {
   addCreditCommand(program, context);
   addTopupCommand(program, context);
   addStatementCommand(program, context);
-  addKeyCommand(program, context);
+  addOperations(program.command("key").description("create and manage virtual keys"), context);
   addLimitsCommand(program, context);
   addEndpointCommand(program, context);
-  addConnectionCommand(program, context);
-  addUnusualUseCommand(program, context);
+  const connection = program
+    .command("connection")
+    .description("customers' own provider keys, used instead of the marketplace's keys");
+  addOperations(connection, context);
+  addConnectionReseal(connection, context);
+  addOperations(
+    program
+      .command("unusual-use")
+      .description("list and lift restrictions after unusual use on trial credit"),
+    context,
+  );
   addConsoleLinkCommand(program, context);
   addManifestCommand(program, context);
   addImportCommand(program, context);

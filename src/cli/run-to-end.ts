@@ -1,5 +1,5 @@
 import type { RunningGateway, SettingsSource } from "../app/index.ts";
-import type { Config } from "../config/index.ts";
+import type { Config } from "../kernel/index.ts";
 import { exitCodeOf, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { onSignals } from "./signals.ts";

@@ -13,8 +13,8 @@ import {
   type SettingsSource,
   SHIPPED_MANIFESTS,
 } from "../app/index.ts";
-import { type Config, SETTINGS } from "../config/index.ts";
-import { signInKindOf } from "../identity/index.ts";
+import { type Config, SETTINGS } from "../kernel/index.ts";
+import { signInKindOf } from "../account/index.ts";
 import {
   clock,
   openCommandLogging,
@@ -26,6 +26,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { logWarnings } from "./log-warnings.ts";
+import { startRefreshes } from "./refresh-schedule.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 
@@ -202,6 +203,11 @@ async function startServer(
     const options = { config, settings, env, secrets, clock, log, hide, backend };
     const gateway = await openGateway({ ...options, ...development?.parts });
     if (!isDevelopment) announceParts(log, config, backend.dataDir);
+    // One process of an installation: its folder is shared by the workers.
+    const isFirst = !isDevelopment && (workerNumber() ?? 0) === 0;
+    const refreshes = isFirst
+      ? startRefreshes({ config, clock, log, changeLog: backend.changeLog })
+      : undefined;
     announce(context, logging, gateway);
     const welcome = await development?.welcome(gateway);
     // The log is written in batches: what making the link has logged would come behind the welcome.
@@ -210,6 +216,7 @@ async function startServer(
     return {
       gateway,
       close: async () => {
+        await refreshes?.close();
         await gateway.close();
         await development?.close();
         await end();

@@ -6,19 +6,18 @@ import {
   formatUsd,
   instant,
   picoUsd,
-  type PicoUsd,
   plainCell,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import {
   linesByModel,
   type ClaimComparison,
-  type DifferingLine,
   type ProviderBalance,
   type ProviderPeriod,
   type Reconciliation,
   type SettlementStatement,
   type SettlementSums,
 } from "../ledger/index.ts";
+import { plainText } from "./plain-text.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -93,17 +92,6 @@ export function balanceJson(balance: ProviderBalance): Json {
   };
 }
 
-export function balanceText(balance: ProviderBalance): string {
-  const parts = [
-    `accrued $${formatUsd(balance.accruedMicroUsd)}`,
-    `payable $${formatUsd(balance.payableMicroUsd)}`,
-    `deposit $${formatUsd(balance.depositMicroUsd)}`,
-    `unknown $${formatUsd(balance.unknownMicroUsd)}`,
-    ...(balance.marginMicroUsd === 0n ? [] : [`margin $${formatUsd(balance.marginMicroUsd)}`]),
-  ];
-  return `${balance.providerId}: ${parts.join(", ")}`;
-}
-
 export function reconciliationJson(found: Reconciliation): Json {
   return {
     equal: found.isEqual,
@@ -133,82 +121,8 @@ function comparisonJson({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison): J
   };
 }
 
-/** One line of a list of periods. */
-export function periodText(period: ProviderPeriod): string {
-  const { sums, payment } = period;
-  const parts = [
-    `${period.providerId}  ${instant(period.startMs)}  ${period.mode} ${period.interval}`,
-    `${sums.attempts} attempts, $${formatUsd(period.payableMicroUsd)}`,
-    payment === null ? "closed" : `paid with ${payment.ref}`,
-  ];
-  return parts.join("  ");
-}
-
-export function statementText({ period, lines, claims }: SettlementStatement): string {
-  const { sums, late } = period;
-  const rows: readonly (readonly [string, string])[] = [
-    ["period", `${instant(period.startMs)} until before ${instant(period.endMs)}`],
-    [
-      "attempts",
-      `${sums.attempts}: ${sums.settled} settled, ${sums.voids} void, ${sums.unknowns} unknown`,
-    ],
-    ["late", `${late.attempts} admitted earlier, $${formatExactUsd(late.costPicoUsd)}`],
-    ["corrections", `${sums.corrections}, $${formatExactUsd(sums.correctedPicoUsd)}`],
-    [
-      "unknown",
-      `$${formatUsd(sums.unknownMicroUsd)} charged, $${formatUsd(sums.resolvedMicroUsd)} resolved`,
-    ],
-    ["exact cost", `$${formatExactUsd(sums.costPicoUsd)}`],
-    ["carried in", `$${formatExactUsd(period.carryInPicoUsd)}`],
-    ["debits", `$${formatUsd(sums.debitMicroUsd)}`],
-    ["overrun", `$${formatUsd(sums.overrunMicroUsd)}`],
-    ["lost", `${sums.lostClaims} in restores, $${formatExactUsd(sums.lostPicoUsd)}`],
-    ["margin", `$${formatUsd(sums.marginMicroUsd)}`],
-    ["rounding", `$${formatUsd(period.roundingMicroUsd)}`],
-    ["payable", `$${formatUsd(period.payableMicroUsd)}`],
-    ["carried out", `$${formatExactUsd(period.carryOutPicoUsd)}`],
-  ];
-  return [
-    periodText(period),
-    ...rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`),
-    ...linesByModel(lines).map(
-      (line) =>
-        `  ${line.modelId} (${line.upstreamModelId}): ${line.sums.attempts} attempts, $${formatExactUsd(line.sums.costPicoUsd)}`,
-    ),
-    ...claims.map(
-      (claim) =>
-        `  the provider said $${formatExactUsd(claim.theirPicoUsd)} on ${instant(claim.recordedAtMs)}`,
-    ),
-  ].join("\n");
-}
-
-export function reconciliationText(found: Reconciliation): string {
-  const { lines, firstDiffering } = found;
-  const sums = `theirs $${formatExactUsd(found.theirPicoUsd)}, ours $${formatExactUsd(found.ourPicoUsd)}`;
-  const counts =
-    lines === null
-      ? []
-      : [
-          `${lines.compared} lines compared: ${lines.differing} differ, ${lines.onlyTheirs} only theirs, ${lines.onlyOurs} only ours, ${lines.unknownClaimed} of unknown end`,
-        ];
-  const torn =
-    found.theirLinesPicoUsd === null
-      ? []
-      : [`their lines add up to $${formatExactUsd(found.theirLinesPicoUsd)}, not to their total`];
-  const verdict = found.isEqual ? "equal" : "different";
-  return [`${verdict}: ${sums}`, ...torn, ...counts, ...firstDiffering.map(differingText)].join(
-    "\n",
-  );
-}
-
-function differingText(line: DifferingLine): string {
-  const said = (amount: PicoUsd | null): string =>
-    amount === null ? "nothing" : `$${formatExactUsd(amount)}`;
-  const { kind, of, id } = line;
-  return `  ${of} ${id}: ${kind.replaceAll("_", " ")}, theirs ${said(line.theirPicoUsd)}, ours ${said(line.ourPicoUsd)}`;
-}
-
-const PERIOD_COLUMNS = [
+/** Of a list, for people and as CSV. */
+const PERIOD_COLUMNS: readonly string[] = [
   "provider_id",
   "start",
   "end",
@@ -223,6 +137,13 @@ const PERIOD_COLUMNS = [
   "rounding_usd",
   "payable_usd",
 ];
+
+/** Closed periods and the balances with providers as two tables. */
+export function settlementText(json: object): string {
+  return plainText(json, [...PERIOD_COLUMNS, ...BALANCE_COLUMNS]);
+}
+
+const BALANCE_COLUMNS: readonly string[] = ["accrued_usd", "deposit_usd", "unknown_usd"];
 
 export function periodsCsv(periods: readonly ProviderPeriod[]): string {
   const lines = periods.map((period) => {

@@ -3,10 +3,13 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 
 import { type Backend, readSettlementTerms } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
-import { formatUsd, instant, parseUsd, SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/index.ts";
 import {
-  type ClosingOutcome,
+  type ChangedBy,
+  instant,
+  parseUsd,
+  SETTLEMENT_STATEMENT_BYTES_MAX,
+} from "../kernel/index.ts";
+import {
   compareStatement,
   ENTRY_COLUMNS,
   entryLine,
@@ -32,14 +35,11 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import {
   balanceJson,
-  balanceText,
   periodJson,
   periodsCsv,
-  periodText,
   reconciliationJson,
-  reconciliationText,
+  settlementText,
   statementJson,
-  statementText,
 } from "./settlement-answers.ts";
 import { bearLost } from "./settlement-lost.ts";
 import { addPutBackCommand, writePeriodFiles } from "./settlement-put-back.ts";
@@ -150,29 +150,16 @@ async function close(
   };
   const outcome = await settlementStore.closeDuePeriods(request, by);
   const files = await writePeriodFiles(context, backend, flags);
-  return {
-    json: {
-      closed: outcome.closed.map(statementJson),
-      settled_through: instant(outcome.throughMs),
-      files_written: files,
-      unlisted: outcome.unlisted.map(({ providerId, termsFrom }) => ({
-        provider_id: providerId,
-        terms_from: termsFrom,
-      })),
-    },
-    text: closeText(outcome),
+  const json = {
+    closed: outcome.closed.map(statementJson),
+    settled_through: instant(outcome.throughMs),
+    files_written: files,
+    unlisted: outcome.unlisted.map(({ providerId, termsFrom }) => ({
+      provider_id: providerId,
+      terms_from: termsFrom,
+    })),
   };
-}
-
-function closeText({ closed, throughMs, unlisted }: ClosingOutcome): string {
-  const notes = unlisted.map(({ providerId, termsFrom }) =>
-    termsFrom === "default"
-      ? `${providerId} has no manifest: settled monthly, in arrears`
-      : `${providerId} has no manifest: settled by the terms of its last period`,
-  );
-  const periods = closed.map(({ period }) => periodText(period));
-  const nothing = `nothing to close: everything before ${instant(throughMs)} is settled`;
-  return [...(periods.length === 0 ? [nothing] : periods), ...notes].join("\n");
+  return { json, text: settlementText(json) };
 }
 
 /** Terms from the manifests folder; none when there is no folder and none was named. */
@@ -188,11 +175,8 @@ async function list({ settlementStore }: Backend, flags: Flags): Promise<Command
   const { provider: only } = textsOf(flags);
   const periods = await settlementStore.periods(only);
   const balances = await settlementStore.balances(only);
-  const text = [...periods.map(periodText), ...balances.map(balanceText)];
-  return {
-    json: { periods: periods.map(periodJson), providers: balances.map(balanceJson) },
-    text: flags["csv"] === true ? periodsCsv(periods) : text.join("\n"),
-  };
+  const json = { periods: periods.map(periodJson), providers: balances.map(balanceJson) };
+  return { json, text: flags["csv"] === true ? periodsCsv(periods) : settlementText(json) };
 }
 
 async function show(
@@ -204,8 +188,7 @@ async function show(
     throw new UsageFault("--csv and --json cannot be combined; choose one");
   }
   const statement = await findStatement(settlementStore, flags);
-  if (flags["csv"] !== true)
-    return { json: statementJson(statement), text: statementText(statement) };
+  if (flags["csv"] !== true) return { json: statementJson(statement) };
   // The write itself reports the error; without a listener the same event would end the process.
   stdout.once("error", () => undefined);
   await writeOut(stdout, `${ENTRY_COLUMNS}\n`);
@@ -230,12 +213,7 @@ async function pay(
 ): Promise<CommandAnswer> {
   const ref = String(flags["ref"]);
   const { created, period } = await settlementStore.pay({ ...readPeriodName(flags), ref }, by);
-  return {
-    json: { created, ...periodJson(period) },
-    text: created
-      ? `paid $${formatUsd(period.payableMicroUsd)} to ${period.providerId}`
-      : `${ref} was recorded before`,
-  };
+  return { json: { created, ...periodJson(period) } };
 }
 
 async function deposit(
@@ -254,11 +232,7 @@ async function deposit(
   const ref = String(flags["ref"]);
   const paid = { providerId, amountMicroUsd, ref };
   const { created, balance } = await settlementStore.deposit(paid, by);
-  const left = `deposit of ${providerId}: $${formatUsd(balance.depositMicroUsd)}`;
-  return {
-    json: { created, ...balanceJson(balance) },
-    text: created ? left : `${ref} was recorded before; ${left}`,
-  };
+  return { json: { created, ...balanceJson(balance) } };
 }
 
 async function compareOrBear(
@@ -285,7 +259,6 @@ async function compare(
   const { providerId, startMs } = period;
   return {
     json: { provider_id: providerId, period: instant(startMs), ...reconciliationJson(found) },
-    text: reconciliationText(found),
     exitCode: found.isEqual ? 0 : 1,
   };
 }

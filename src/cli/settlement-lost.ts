@@ -1,6 +1,5 @@
 import type { Backend } from "../app/index.ts";
-import { formatExactUsd, picoUsd } from "../core/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
+import { formatExactUsd, picoUsd, type ChangedBy } from "../kernel/index.ts";
 import type { LostLine, LostVerdict, ProviderClaim } from "../ledger/index.ts";
 import { UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
 

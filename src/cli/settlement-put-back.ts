@@ -11,8 +11,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 
 import { type Backend, openExportKey, readExportKey } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
-import { formatExactUsd, instant, picoUsd } from "../core/index.ts";
+import { type ChangedBy, formatExactUsd, instant, picoUsd } from "../kernel/index.ts";
 import { periodFileName, readPeriodFile, signPeriod } from "../ledger/index.ts";
 import {
   answering,

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
-import { instantOrNull } from "../core/index.ts";
+import { instantOrNull } from "../kernel/index.ts";
 import type { Backend } from "../app/index.ts";
-import { parseMonth, type Statement, statementCsv } from "../billing/index.ts";
+import { parseMonth, statementCsv } from "../account/index.ts";
 import {
   answering,
   onStoredData,
@@ -48,30 +48,7 @@ async function statement(backend: Backend, flags: Flags): Promise<CommandAnswer>
       differences,
       ...document,
     },
-    text: flags["csv"] === true ? statementCsv(found).trimEnd() : described(found),
+    ...(flags["csv"] === true && { text: statementCsv(found).trimEnd() }),
     exitCode: differences.length === 0 ? 0 : 1,
   };
 }
-
-function described({ document, state, number, differences }: Statement): string {
-  const { month, opening_usd: opening, closing_usd: closing, usage_usd: usage } = document;
-  const head = number === null ? `${month}, ${STATES[state]}` : `statement ${number}`;
-  return [
-    head,
-    `opening balance  $${opening}`,
-    ...document.credits.map((each) => `${each.count} × ${each.kind}  $${each.amount_usd}`),
-    `usage  -$${usage}`,
-    ...document.models.map(
-      (each) => `  ${each.model}  ${each.requests} requests  $${each.cost_usd}`,
-    ),
-    `closing balance  $${closing}`,
-    ...differences.map((each) => `differs: ${each}`),
-  ].join("\n");
-}
-
-const STATES: Readonly<Record<Statement["state"], string>> = {
-  so_far: "so far",
-  closing: "over, not closed yet",
-  due: "over, not closed yet",
-  closed: "closed",
-};

@@ -1,8 +1,8 @@
 import { type Argument, type Command, Option } from "commander";
 
-import type { OrgSummary } from "../accounts/index.ts";
+import type { OrgSummary } from "../gateway/index.ts";
 import type { Backend } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
+import type { ChangedBy } from "../kernel/index.ts";
 import {
   answering,
   onStoredData,

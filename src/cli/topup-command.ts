@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import { monthStartMs } from "../billing/index.ts";
-import { formatUsd, instant } from "../core/index.ts";
+import { monthStartMs } from "../account/index.ts";
+import { formatUsd, instant } from "../kernel/index.ts";
 import { answering, clock, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { knownOrg } from "./stored-command.ts";
@@ -28,17 +28,7 @@ export function addTopupCommand(program: Command, context: CommandContext): void
             month_max_usd: formatUsd(each.monthMaxMicroUsd),
             month_spent_usd: formatUsd(each.monthMicroUsd),
           }));
-          const lines = rows.map((row) => {
-            const why =
-              row.paused_reason === null ? "" : ` (${row.paused_reason}, ${row.paused_at})`;
-            const rule = `below $${row.below_usd} buys $${row.amount_usd}`;
-            const month = `$${row.month_spent_usd} of $${row.month_max_usd} this month`;
-            return `${row.org_id}  ${row.state}${why}  ${rule}, ${month}  ${row.name}`;
-          });
-          return {
-            json: { data: rows },
-            text: lines.length === 0 ? "no organization has a rule" : lines.join("\n"),
-          };
+          return { json: { data: rows } };
         }),
       ),
     );
@@ -50,12 +40,7 @@ export function addTopupCommand(program: Command, context: CommandContext): void
         withBackend(context, flags, async (backend, by) => {
           const org = await knownOrg(backend, flags["org"]);
           const isPaused = await backend.topUpStore.pause(org.orgId, "operator", by);
-          return {
-            json: { org_id: org.orgId, paused: isPaused },
-            text: isPaused
-              ? `automatic top-up of ${org.orgId} is paused; a charge under way still ends`
-              : `automatic top-up of ${org.orgId} was not on`,
-          };
+          return { json: { org_id: org.orgId, paused: isPaused } };
         }),
       ),
     );

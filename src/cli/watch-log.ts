@@ -1,5 +1,5 @@
-import { formatUsd, instantOrNull, type MicroUsd } from "../core/index.ts";
-import type { DueListing } from "../verification/index.ts";
+import { formatUsd, instantOrNull, type MicroUsd } from "../kernel/index.ts";
+import type { DueListing } from "../gateway/index.ts";
 import type { WatchedListing } from "./watched-listings.ts";
 import type { WatchedRun } from "./watched-run.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import { loadCatalog } from "../app/index.ts";
 import type { Deployment } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
-import type { VerifiedListing } from "../verification/index.ts";
+import type { Config } from "../kernel/index.ts";
+import type { VerifiedListing } from "../gateway/index.ts";
 import { clock } from "./command-context.ts";
 import type { CommandIo } from "./command-io.ts";
 

@@ -1,9 +1,7 @@
-import { runSuite, type Verdict } from "../conformance/index.ts";
+import { runSuite, type Verdict } from "../listing-tools/index.ts";
 import { type Backend, readOutbound } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
-import type { Config } from "../config/index.ts";
-import { type MicroUsd, ZERO_MICRO_USD } from "../core/index.ts";
-import type { WatchedRunOutcome, WatchSession } from "../verification/index.ts";
+import { type ChangedBy, type Config, type MicroUsd, ZERO_MICRO_USD } from "../kernel/index.ts";
+import type { WatchedRunOutcome, WatchSession } from "../gateway/index.ts";
 import { clock } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { verdictsOf } from "./conformance-verdicts.ts";

@@ -1,2 +1,2 @@
-export { type Simulator, startSimulator } from "./simulator/simulator.ts";
-export { startTestCheckout } from "./test-checkout/start-test-checkout.ts";
+export * from "./simulator/simulator.ts";
+export * from "./test-checkout/start-test-checkout.ts";

@@ -1,14 +1,15 @@
 import {
   byBucket,
   type BySku,
+  HOUR_SKU,
+  HOUR_SKU_NAME,
   type MicroUsd,
   type PicoUsd,
   type ServedModel,
   SKU_NAMES,
+  type TokenBucket,
   TOKEN_BUCKETS,
   type Usage,
-} from "../core/index.ts";
-import {
   big,
   bool,
   type Column,
@@ -25,7 +26,7 @@ import {
   pico,
   text,
   word,
-} from "../storage/index.ts";
+} from "../kernel/index.ts";
 import type { AdoptedAttempt } from "./ledger-batch-store.ts";
 import type { AnsweredHeaders, CloseRow, ReserveRow } from "./ledger-store.ts";
 
@@ -52,12 +53,12 @@ export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
 function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>> {
   return columns<BySku<T>>({
     ...byBucket((bucket) => columnOf(TOKEN_BUCKETS[bucket])),
-    cacheWrite1h: orAbsent(columnOf(SKU_NAMES.cacheWrite1h)),
+    [HOUR_SKU]: orAbsent(columnOf(HOUR_SKU_NAME)),
   });
 }
 
 /** The five buckets, as reports add them up: an hour of the cache is a cache write. */
-export const usageColumns: Columns<Omit<Usage, "cacheWrite1h">> = columns(
+export const usageColumns: Columns<Readonly<Record<TokenBucket, number>>> = columns(
   byBucket((bucket) => count(TOKEN_BUCKETS[bucket])),
 );
 /** The same and the part of an hour, where there is any. */
@@ -65,8 +66,7 @@ export const hourUsageColumns: Columns<Usage> = skuColumns(count);
 /** Its sums over the rows of a statement. */
 export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
   .map((name) => {
-    const sum =
-      name === SKU_NAMES.cacheWrite1h ? `nullif(sum(${name}), 0)` : `coalesce(sum(${name}), 0)`;
+    const sum = name === HOUR_SKU_NAME ? `nullif(sum(${name}), 0)` : `coalesce(sum(${name}), 0)`;
     return `${sum}::bigint as ${name}`;
   })
   .join(", ");

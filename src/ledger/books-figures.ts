@@ -1,7 +1,6 @@
 import type { Pool, QueryConfig } from "pg";
 
-import { assert, microUsd, type MicroUsd } from "../core/index.ts";
-import { inTransaction } from "../storage/index.ts";
+import { assert, microUsd, type MicroUsd, inTransaction } from "../kernel/index.ts";
 
 /** What the books say of themselves, for who watches them. */
 export interface BooksFigures {

@@ -1,4 +1,4 @@
-import { microUsd, SETTLE_WAIT_MS } from "../core/index.ts";
+import { microUsd, SETTLE_WAIT_MS } from "../kernel/index.ts";
 import type { CloseVerdict } from "./ledger-batch-store.ts";
 import type { CloseOutcome, CloseRow } from "./ledger-store.ts";
 

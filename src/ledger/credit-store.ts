@@ -1,5 +1,4 @@
-import type { ChangedBy } from "../changes/index.ts";
-import type { MicroUsd, OrgId } from "../core/index.ts";
+import type { MicroUsd, OrgId } from "../kernel/index.ts";
 
 export interface Grant {
   readonly orgId: OrgId;
@@ -43,12 +42,4 @@ export class CreditFault extends Error {
     super(message, { cause });
     this.kind = kind;
   }
-}
-
-/** Money into wallets other than by payment. */
-export interface CreditStore {
-  /** Credits once per reference. Rejects with `CreditFault`. */
-  grant(grant: Grant, by: ChangedBy): Promise<GrantOutcome>;
-  /** Newest first, at most 1,000 lines. */
-  ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]>;
 }

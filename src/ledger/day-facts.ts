@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert } from "../core/index.ts";
+import { assert } from "../kernel/index.ts";
 
 /** A day that cannot be written out, and what to do about it. */
 export class DayFactsFault extends Error {

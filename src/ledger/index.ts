@@ -1,81 +1,37 @@
-export {
-  answerColumns,
-  closedColumns,
-  heldColumns,
-  hourUsageColumns,
-  jobCloseColumns,
-  journalColumns,
-  priceColumns,
-  servedColumns,
-  SUMMED_USAGE_SQL,
-  usageColumns,
-} from "./attempt-columns.ts";
-export {
-  auditBooks,
-  auditLedger,
-  type AuditOptions,
-  type AuditOutcome,
-  closeDay,
-} from "./audit/audit.ts";
-export { type BooksFigures, readBooksFigures, recordAudit } from "./books-figures.ts";
-export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
-export { type KnownInstance, readInstances } from "./known-instances.ts";
-export { CreditFault, type CreditStore } from "./credit-store.ts";
-export type { LedgerBatchStore } from "./ledger-batch-store.ts";
-export { dayFacts } from "./day-facts.ts";
-export { LedgerCounts } from "./ledger-counts.ts";
-export type {
-  AnsweredHeaders,
-  AttemptOutcome,
-  CloseOutcome,
-  CloseRow,
-  LaneNote,
-  Ledger,
-  PinnedSheet,
-  PricePin,
-  ReportFlag,
-  ReserveOutcome,
-  ReserveRow,
-  SettlementBasis,
-} from "./ledger-store.ts";
-export { type OpenedLedger, openLedger } from "./open-ledger.ts";
-export { droppedNames, droppedText, refusalReason, type RefusalReason } from "./refusal-reason.ts";
-export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
-export { PostgresCreditStore } from "./postgres-credit-store.ts";
-export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
-export { StuckAttempts } from "./stuck-attempts.ts";
-export { compareStatement } from "./provider-settlement/compare-statement.ts";
-export type { LostLine, LostVerdict } from "./provider-settlement/lost-terms.ts";
-export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlement/period-file.ts";
-export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
-export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
-export { type ProviderClaim, readProviderClaim } from "./provider-settlement/settlement-file.ts";
-export { linesByModel, type SettlementTerms } from "./provider-settlement/settlement-plan.ts";
-export type { DifferingLine, Reconciliation } from "./provider-settlement/settlement-reconcile.ts";
-export { SettlementFault } from "./provider-settlement/settlement-store.ts";
-export type {
-  ClaimComparison,
-  ClosingOutcome,
-  PeriodName,
-  ProviderBalance,
-  ProviderPeriod,
-  SettlementStatement,
-  SettlementStore,
-} from "./provider-settlement/settlement-store.ts";
-export type { SettlementSums } from "./provider-settlement/settlement-sums.ts";
-export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
-export { createdAtOf, requestIdFrom, TWO_DAYS_OF_IDS } from "./request-ids.ts";
-export { DayFolder } from "./retention/day-folder.ts";
-export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
-export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
-export { readManifest } from "./retention/retention-manifest.ts";
-export {
-  type Day,
-  type DayArchive,
-  dayFiles,
-  type RetentionSession,
-  type RetentionStore,
-} from "./retention/retention.ts";
-export { retireDays, type RetireOutcome } from "./retention/retire-days.ts";
-export { openSigningKey, readPublicKey, type SigningKey } from "./retention/signing-key.ts";
-export type { Balance, MonthSpend, PeriodSpend, SpendReads } from "./spend-reads.ts";
+export * from "./attempt-columns.ts";
+export * from "./audit/audit.ts";
+export * from "./audit/ledger-audit.ts";
+export * from "./books-figures.ts";
+export * from "./credit-store.ts";
+export * from "./day-facts.ts";
+export * from "./known-instances.ts";
+export * from "./ledger-batch-store.ts";
+export * from "./ledger-counts.ts";
+export * from "./ledger-store.ts";
+export * from "./lost-changes.ts";
+export * from "./open-ledger.ts";
+export * from "./postgres-credit-store.ts";
+export * from "./postgres-ledger-batch-store.ts";
+export * from "./provider-settlement/compare-statement.ts";
+export * from "./provider-settlement/lost-terms.ts";
+export * from "./provider-settlement/period-file.ts";
+export * from "./provider-settlement/postgres-settlement-store.ts";
+export * from "./provider-settlement/settlement-entries.ts";
+export * from "./provider-settlement/settlement-file.ts";
+export * from "./provider-settlement/settlement-plan.ts";
+export * from "./provider-settlement/settlement-reconcile.ts";
+export * from "./provider-settlement/settlement-store.ts";
+export * from "./provider-settlement/settlement-sums.ts";
+export * from "./refusal-reason-schema.ts";
+export * from "./refusal-reason.ts";
+export * from "./reopen-books.ts";
+export * from "./request-ids.ts";
+export * from "./retention/day-folder.ts";
+export * from "./retention/postgres-retention-store.ts";
+export * from "./retention/retention-export.ts";
+export * from "./retention/retention-manifest.ts";
+export * from "./retention/retention.ts";
+export * from "./retention/retire-days.ts";
+export * from "./retention/signing-key.ts";
+export * from "./spend-reads.ts";
+export * from "./stuck-attempts.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
-import { systemClock } from "../core/time.ts";
+import { LEASE_MS, LEASE_RENEW_MS } from "../kernel/core/constants.ts";
+import { systemClock } from "../kernel/core/time.ts";
 import { InstanceLease } from "./instance-lease.ts";
 import type { LedgerBatchStore, Membership, Renewal } from "./ledger-batch-store.ts";
 

@@ -6,7 +6,7 @@ import {
   LEASE_RENEW_MS,
   type Logger,
   MAINTAIN_EVERY_MS,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import {
   BatchFault,
   type LedgerBatchStore,

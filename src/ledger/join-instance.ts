@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert } from "../core/index.ts";
-import { hostIdentity, inTransaction, isAlive, ownIdentity } from "../storage/index.ts";
+import { assert, hostIdentity, inTransaction, isAlive, ownIdentity } from "../kernel/index.ts";
 import type { Membership } from "./ledger-batch-store.ts";
 
 const NAME_TRIES = 256;

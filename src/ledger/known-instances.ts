@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { queryInTime } from "../storage/index.ts";
+import { queryInTime } from "../kernel/index.ts";
 
 /** A process that serves, or served lately, from these books. */
 export interface KnownInstance {

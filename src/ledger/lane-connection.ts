@@ -2,8 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { type Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
 
-import type { Logger } from "../core/index.ts";
-import { beginSession, type DatabaseAddress, openClient } from "../storage/index.ts";
+import { type Logger, beginSession, type DatabaseAddress, openClient } from "../kernel/index.ts";
 import { BatchFault, type BatchFaultKind } from "./ledger-batch-store.ts";
 
 export interface LaneOptions {

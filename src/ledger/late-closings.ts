@@ -1,4 +1,4 @@
-import { type Clock, LEDGER_BATCH_ROWS_MAX, type Logger } from "../core/index.ts";
+import { type Clock, LEDGER_BATCH_ROWS_MAX, type Logger } from "../kernel/index.ts";
 import { answerOnce, answerOverdue, answerVerdict, type Closing, oldestOf } from "./closing.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 import type { CloseRow } from "./ledger-store.ts";

@@ -6,7 +6,7 @@ import type {
   OrgId,
   ProviderId,
   RequestId,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import type {
   CloseRow,
   PricePin,

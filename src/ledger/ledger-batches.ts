@@ -1,5 +1,12 @@
-import { assert, type CapPeriod, microUsd, unreachable } from "../core/index.ts";
-import { batchValues, marks, readPlainColumn } from "../storage/index.ts";
+import {
+  assert,
+  type CapPeriod,
+  microUsd,
+  unreachable,
+  batchValues,
+  marks,
+  readPlainColumn,
+} from "../kernel/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
 import type { BatchAnswer, CloseVerdict, LedgerBatch } from "./ledger-batch-store.ts";

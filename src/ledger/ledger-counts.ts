@@ -1,5 +1,11 @@
-import type { Clock } from "../core/index.ts";
-import { type Family, HistogramFamily, mapped, oneValue, ReadFamily } from "../metrics/index.ts";
+import {
+  type Clock,
+  type Family,
+  HistogramFamily,
+  mapped,
+  oneValue,
+  ReadFamily,
+} from "../kernel/index.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 
 /** The two kinds of transactions that carry rows: a batch, and one of late closings alone. */

@@ -5,10 +5,10 @@ import {
   LEDGER_QUEUE_ROWS_MAX,
   LEDGER_QUEUE_ROWS_PER_ORG_MAX,
   SETTLE_WAIT_MS,
-} from "../core/constants.ts";
-import type { AttemptId, OrgId } from "../core/ids.ts";
-import { microUsd } from "../core/money.ts";
-import { systemClock } from "../core/time.ts";
+} from "../kernel/core/constants.ts";
+import type { AttemptId, OrgId } from "../kernel/core/ids.ts";
+import { microUsd } from "../kernel/core/money.ts";
+import { systemClock } from "../kernel/core/time.ts";
 import type { Closing } from "./closing.ts";
 import { type BatchAnswer, BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 import { LedgerLane } from "./ledger-lane.ts";

@@ -1,4 +1,4 @@
-import type { CapPeriod } from "../core/index.ts";
+import type { CapPeriod } from "../kernel/index.ts";
 import {
   capsOf,
   type ModelAccount,

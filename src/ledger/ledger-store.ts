@@ -13,8 +13,8 @@ import type {
   RequestId,
   ServedModel,
   Usage,
-} from "../core/index.ts";
-import type { RefusalReason } from "./refusal-reason.ts";
+} from "../kernel/index.ts";
+import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 /** Where a lane notes what became of a row, for a trace of its request. */
 export interface LaneNote {

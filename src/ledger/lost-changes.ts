@@ -1,8 +1,6 @@
 import type { KeyObject } from "node:crypto";
 
-import { checkChain, type ExportedChange, type Facts } from "../changes/index.ts";
-import { parseUsd } from "../core/index.ts";
-import { textOf } from "../json/index.ts";
+import { checkChain, type ExportedChange, type Facts, parseUsd, textOf } from "../kernel/index.ts";
 
 /** Access that a change closed: which key, connection or organization, and how. */
 export type AccessClosing =

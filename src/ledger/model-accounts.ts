@@ -1,4 +1,4 @@
-import { type CapPeriod, mondayOf } from "../core/index.ts";
+import { type CapPeriod, mondayOf } from "../kernel/index.ts";
 
 /** What is posted to one account, and what is held of it, in micro-dollars. */
 export interface ModelAccount {

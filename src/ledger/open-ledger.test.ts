@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
-import type { AttemptId } from "../core/ids.ts";
-import { microUsd } from "../core/money.ts";
-import { systemClock } from "../core/time.ts";
+import { LEASE_MS, LEASE_RENEW_MS } from "../kernel/core/constants.ts";
+import type { AttemptId } from "../kernel/core/ids.ts";
+import { microUsd } from "../kernel/core/money.ts";
+import { systemClock } from "../kernel/core/time.ts";
 import { LedgerCounts } from "./ledger-counts.ts";
 import {
   type BatchAnswer,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { assert, type AttemptId, type Clock, type Logger } from "../core/index.ts";
+import { assert, type AttemptId, type Clock, type Logger } from "../kernel/index.ts";
 import type { Closing } from "./closing.ts";
 import { InstanceLease } from "./instance-lease.ts";
 import { LateClosings } from "./late-closings.ts";

@@ -1,18 +1,20 @@
 import { DatabaseError, type Pool } from "pg";
-import type { ChangedBy, ChangeLog } from "../changes/index.ts";
-import { assert, formatUsd, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
 import {
-  CreditFault,
-  type CreditStore,
-  type Grant,
-  type GrantOutcome,
-  type LedgerEntry,
-} from "./credit-store.ts";
+  type ChangedBy,
+  type ChangeLog,
+  assert,
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  type OrgId,
+  type Public,
+} from "../kernel/index.ts";
+import { CreditFault, type Grant, type GrantOutcome, type LedgerEntry } from "./credit-store.ts";
 
 const ENTRIES_MAX = 1_000;
 
-/** Credit in PostgreSQL: transfers between the platform and a wallet. */
-export class PostgresCreditStore implements CreditStore {
+/** Money into wallets other than by payment: transfers between the platform and a wallet. */
+export class PostgresCreditStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -21,6 +23,7 @@ export class PostgresCreditStore implements CreditStore {
     this.#changes = changes;
   }
 
+  /** Credits once per reference. Rejects with `CreditFault`. */
   async grant(grant: Grant, by: ChangedBy): Promise<GrantOutcome> {
     const { orgId, amountMicroUsd, ref, isTrial = false } = grant;
     assert(amountMicroUsd > 0n, "a grant is more than nothing");
@@ -45,6 +48,7 @@ export class PostgresCreditStore implements CreditStore {
     }
   }
 
+  /** Newest first, at most 1,000 lines. */
   async ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]> {
     const result = await this.#pool.query<EntryRow>(ENTRIES_SQL, [
       `wallet:${orgId}`,
@@ -61,6 +65,8 @@ export class PostgresCreditStore implements CreditStore {
     }));
   }
 }
+
+export type CreditStore = Public<PostgresCreditStore>;
 
 // What is taken back is a line in full when it is taken; that the wallet pays it is not another
 // line. A debit is read from its attempt: the transfer of the same amount is what the audit

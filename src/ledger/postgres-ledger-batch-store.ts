@@ -1,8 +1,10 @@
 import type { Pool } from "pg";
 
-import { byGateway, type ChangeLog } from "../changes/index.ts";
-import { type AttemptId, PARTITION_DAYS_AHEAD } from "../core/index.ts";
 import {
+  byGateway,
+  type ChangeLog,
+  type AttemptId,
+  PARTITION_DAYS_AHEAD,
   batchValues,
   columns,
   type Columns,
@@ -14,7 +16,7 @@ import {
   type Row,
   text,
   word,
-} from "../storage/index.ts";
+} from "../kernel/index.ts";
 import { adoptedColumns, holdColumns, priceColumns } from "./attempt-columns.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection, type LaneOptions } from "./lane-connection.ts";

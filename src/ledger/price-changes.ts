@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { PoolClient } from "pg";
 
-import type { Change } from "../changes/index.ts";
-import { formatExactUsd, picoUsd, type PicoUsd } from "../core/index.ts";
+import { type Change, formatExactUsd, picoUsd, type PicoUsd } from "../kernel/index.ts";
 import type { PricePin } from "./ledger-store.ts";
 
 const MILLION = 1_000_000n;

@@ -1,7 +1,6 @@
 import type { Pool } from "pg";
 
-import { assert, type AttemptId, isStoreFault } from "../core/index.ts";
-import { columns, type Row } from "../storage/index.ts";
+import { assert, type AttemptId, isStoreFault, columns, type Row } from "../kernel/index.ts";
 import { heldColumns } from "./attempt-columns.ts";
 import type { StuckAttempts } from "./stuck-attempts.ts";
 

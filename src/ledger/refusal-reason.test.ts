@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { microUsd, refusal } from "../core/index.ts";
+import { microUsd, refusal } from "../kernel/index.ts";
 import { droppedNames, droppedText, refusalReason } from "./refusal-reason.ts";
 
 test("a refusal is kept with its limit, its figures and when to come back, and without its sentence", () => {

@@ -1,57 +1,26 @@
-import { formatUsd, type MicroUsd, type Refusal } from "../core/index.ts";
+import {
+  formatUsd,
+  type MicroUsd,
+  type Refusal,
+  refusalGround,
+  refusalTimes,
+} from "../kernel/index.ts";
 import { keptNames } from "./kept-names.ts";
-
-/**
- * Why the gateway refused a request, as it is kept and shown: the names are those of the error's
- * metadata. Dollars are exact, instants ISO 8601. Nothing that was in the body except the names of
- * its dropped fields.
- */
-export interface RefusalReason {
-  readonly status: number;
-  readonly retryable: boolean;
-  readonly origin?: string;
-  readonly limit_scope?: string;
-  readonly limit_kind?: string;
-  readonly limit_id?: string;
-  /** Seconds, as in the header. */
-  readonly retry_after?: number;
-  readonly retry_at?: string;
-  /** Of a cap. */
-  readonly reset_at?: string;
-  /** Absent: the month. */
-  readonly cap_period?: "day" | "week";
-  /** Requests or tokens that the limit allows. */
-  readonly limit?: number;
-  /** How much of it counted when the request came, and how much the request adds. */
-  readonly used?: number;
-  readonly asked?: number;
-  readonly cap_usd?: string;
-  readonly spent_usd?: string;
-  readonly in_flight_usd?: string;
-  readonly available_usd?: string;
-  /** What the request could have cost. */
-  readonly needed_usd?: string;
-  readonly dropped_params?: readonly string[];
-}
+import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
 
 /** What is kept of a refusal: at most about 3 KB, however long the names are that a client chose. */
-export function refusalReason(
-  { status, retryable, origin, limit, figures, ...when }: Refusal,
-  dropped: readonly string[] = [],
-): RefusalReason {
-  const { retryAfterSeconds, retryAtMs, capResetAtMs, capPeriod } = when;
+export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
+  const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keptNames(dropped);
   return {
     status,
     retryable,
-    ...(origin !== undefined && { origin }),
-    ...(limit !== undefined && { limit_scope: limit.scope, limit_kind: limit.kind }),
+    ...refusalGround(refusal),
     ...(limit?.id !== undefined && { limit_id: plain(limit.id, ID_CHARS_MAX) }),
     ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
-    ...instantOf("retry_at", retryAtMs),
-    ...instantOf("reset_at", capResetAtMs),
+    ...refusalTimes(refusal),
     ...(capPeriod !== undefined && { cap_period: capPeriod }),
     ...(figures?.limit !== undefined && { limit: figures.limit }),
     ...(figures?.used !== undefined && { used: figures.used }),
@@ -74,14 +43,6 @@ export function droppedText(dropped: readonly string[]): string | undefined {
 /** What `droppedText` joined. */
 export function droppedNames(text: string | undefined): readonly string[] {
   return text === undefined ? [] : text.split(",");
-}
-
-function instantOf<K extends string>(
-  name: K,
-  ms: number | undefined,
-): { readonly [P in K]?: string } {
-  if (ms === undefined) return {};
-  return { [name]: new Date(ms).toISOString() } as { readonly [P in K]?: string };
 }
 
 function usdOf<K extends string>(

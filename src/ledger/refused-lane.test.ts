@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { REFUSED_ROWS_PER_MINUTE } from "../core/constants.ts";
-import type { KeyId, OrgId, RequestId } from "../core/ids.ts";
+import { REFUSED_ROWS_PER_MINUTE } from "../kernel/core/constants.ts";
+import type { KeyId, OrgId, RequestId } from "../kernel/core/ids.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 import { RefusedLane } from "./refused-lane.ts";
 import { silentLog } from "../../test/support/silent-log.ts";

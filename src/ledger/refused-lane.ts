@@ -5,7 +5,7 @@ import {
   type OrgId,
   REFUSED_ROWS_PER_MINUTE,
   REFUSED_ROWS_PER_MINUTE_PER_ORG,
-} from "../core/index.ts";
+} from "../kernel/index.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 
 export interface RefusedLaneOptions {

@@ -1,7 +1,6 @@
 import type { Pool } from "pg";
 
-import { REFUSED_ROWS_PER_MINUTE } from "../core/index.ts";
-import { queryInTime } from "../storage/index.ts";
+import { REFUSED_ROWS_PER_MINUTE, queryInTime } from "../kernel/index.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 import { requestIdFrom } from "./request-ids.ts";
 

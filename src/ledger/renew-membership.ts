@@ -1,7 +1,6 @@
 import type { Pool } from "pg";
 
-import { assert, AssertionFault } from "../core/index.ts";
-import { queryInTime } from "../storage/index.ts";
+import { assert, AssertionFault, queryInTime } from "../kernel/index.ts";
 import type { LedgerBatchStore, Renewal } from "./ledger-batch-store.ts";
 
 interface RenewalRow {

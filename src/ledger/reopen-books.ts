@@ -1,8 +1,13 @@
 import { DatabaseError, type Pool } from "pg";
 
-import { type Change, type ChangedBy, type ChangeLog, recordChanges } from "../changes/index.ts";
-import { assert } from "../core/index.ts";
-import { inTransaction } from "../storage/index.ts";
+import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  recordChanges,
+  assert,
+  inTransaction,
+} from "../kernel/index.ts";
 import type { AccessClosing } from "./lost-changes.ts";
 
 /** What an operator decides when the books are reopened. */

@@ -1,4 +1,4 @@
-import type { MicroUsd, OrgId } from "../core/index.ts";
+import type { MicroUsd, OrgId } from "../kernel/index.ts";
 
 export interface Balance {
   /** Credits minus debits, minus what refunds and disputes took beyond them: may be below zero. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/index.ts";
+import type { Clock } from "../kernel/index.ts";
 
 /** The difference between the clocks of two hosts changes by less than a millisecond in so many. */
 const MS_PER_DRIFT_MS = 2_000;

@@ -1,4 +1,4 @@
-import type { AttemptId } from "../core/index.ts";
+import type { AttemptId } from "../kernel/index.ts";
 
 /** Above that, recovery fails as a whole, and is tried again. */
 const STUCK_MAX = 1_000;

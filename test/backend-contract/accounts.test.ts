@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
 import { until } from "../support/books.ts";
 import { findKey } from "../support/find-key.ts";

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { ALERT_KINDS, type AlertKind } from "../../src/alerts/alert-kinds.ts";
-import type { AlertRules } from "../../src/alerts/alert-store.ts";
-import { AlertWorker } from "../../src/alerts/alert-worker.ts";
-import { ForeignNames } from "../../src/dispatch/resolve-names.ts";
-import { openWebhookSender } from "../../src/alerts/webhook-sender.ts";
+import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
+import type { AlertRules } from "../../src/account/alerts/alert-store.ts";
+import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
+import { ForeignNames } from "../../src/upstream/resolve-names.ts";
+import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { newRecordId, type OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
-import { openMailer } from "../../src/mail/index.ts";
+import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { openMailer } from "../../src/kernel/index.ts";
 import { keyOf } from "../support/ledger-rows.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { withBackend } from "../support/postgres.ts";

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { beforeAll, afterEach, describe, expect, test } from "vitest";
-import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import type { AuditOutcome } from "../../src/ledger/audit/audit.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { changesOf } from "../support/change-writes.ts";

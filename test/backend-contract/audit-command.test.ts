@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import type { AttemptId } from "../../src/core/ids.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { orgWithKey, reserveRow } from "../support/ledger-rows.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import type { AuditCheck } from "../../src/ledger/audit/ledger-audit.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import {

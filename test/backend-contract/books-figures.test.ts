@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 
-import { PARTITION_DAYS_AHEAD } from "../../src/core/constants.ts";
-import type { AttemptId } from "../../src/core/ids.ts";
+import { PARTITION_DAYS_AHEAD } from "../../src/kernel/core/constants.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { OPEN_HOLDS_SQL } from "../support/books.ts";
 import { orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";

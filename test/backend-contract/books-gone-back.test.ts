@@ -1,8 +1,7 @@
 import { afterEach, beforeAll, expect, test } from "vitest";
-import type { AttemptId } from "../../src/core/ids.ts";
-import { attemptIdMaker } from "../../src/core/ids.ts";
-import { LEASE_MS } from "../../src/core/constants.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { type AttemptId, attemptIdMaker } from "../../src/kernel/core/ids.ts";
+import { LEASE_MS } from "../../src/kernel/core/constants.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership, Renewal, Witness } from "../../src/ledger/ledger-batch-store.ts";
 import { type OpenedLedger, openLedger } from "../../src/ledger/open-ledger.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect } from "vitest";
 
-import { byGateway } from "../../src/changes/changed-by.ts";
-import { assert } from "../../src/core/assert.ts";
-import type { ModelId, ProviderId } from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
+import { byGateway } from "../../src/kernel/changes/changed-by.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { ModelId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import type { PricePin } from "../../src/ledger/ledger-store.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { retireDays } from "../../src/ledger/retention/retire-days.ts";

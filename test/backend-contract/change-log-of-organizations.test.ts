@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 
 import { beforeAll, describe, expect } from "vitest";
 
-import { sealConnection } from "../../src/accounts/connection-store.ts";
-import { openKeyVault } from "../../src/accounts/key-vault.ts";
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
-import type { ActionName } from "../../src/changes/actions.ts";
-import type { ChangedBy } from "../../src/changes/change.ts";
-import { byGateway, byProviderNews } from "../../src/changes/changed-by.ts";
-import { assert } from "../../src/core/assert.ts";
-import { newRecordId, type KeyId, type OrgId, type ProviderId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import type { ActionName } from "../../src/kernel/changes/actions.ts";
+import type { ChangedBy } from "../../src/kernel/changes/change.ts";
+import { byGateway, byProviderNews } from "../../src/kernel/changes/changed-by.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import { newRecordId, type KeyId, type OrgId, type ProviderId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import {
   account,
   isoInstant,
@@ -339,6 +339,16 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       const tags = ["batch", "eu"];
       await backend.accountStore.editKeys(orgId, [keyId], { tags }, account);
       return { by: account, target: keyId, before: { tags: [] }, after: { tags } };
+    },
+  },
+  "key.rotate": {
+    run: async () => {
+      const { digest, label } = newVirtualKey();
+      const oldUntilMs = Date.parse("2099-01-31T00:00:00Z");
+      const rotate = { digest, label, oldUntilMs };
+      await backend.accountStore.editKeys(orgId, [keyId], { rotate }, account);
+      const after = { old_works_until: "2099-01-31T00:00:00.000Z" };
+      return { by: account, target: keyId, before: null, after };
     },
   },
   "key.expiry": {

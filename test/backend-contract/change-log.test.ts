@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { ACTIONS, actionNames } from "../../src/changes/actions.ts";
-import { ChangeLog } from "../../src/changes/change-log.ts";
-import type { Change, RecordedChange } from "../../src/changes/change.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { openPool } from "../../src/storage/connection.ts";
+import { ACTIONS, actionNames } from "../../src/kernel/changes/actions.ts";
+import { ChangeLog } from "../../src/kernel/changes/change-log.ts";
+import type { Change, RecordedChange } from "../../src/kernel/changes/change.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { openPool } from "../../src/kernel/storage/connection.ts";
 import { account, changeReader, operator } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { emptyDatabase, withBackend } from "../support/postgres.ts";

@@ -4,13 +4,17 @@ import {
   sealConnection,
   type ConnectionSummary,
   type NewConnection,
-} from "../../src/accounts/connection-store.ts";
-import { openKeyVault, SealedKeyFault, type KeyVault } from "../../src/accounts/key-vault.ts";
-import { countSealedBy, resealConnections } from "../../src/accounts/reseal-connections.ts";
+} from "../../src/gateway/accounts/connection-store.ts";
+import {
+  openKeyVault,
+  SealedKeyFault,
+  type KeyVault,
+} from "../../src/gateway/accounts/key-vault.ts";
+import { countSealedBy, resealConnections } from "../../src/gateway/accounts/reseal-connections.ts";
 import { zeroPricePin } from "../../src/catalog/own-key-deployment.ts";
-import { assert } from "../../src/core/assert.ts";
-import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { picoUsd } from "../../src/core/money.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";

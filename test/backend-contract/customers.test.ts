@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { NewKey } from "../../src/accounts/key-store.ts";
-import { KEYS_PER_ORG_MAX } from "../../src/core/constants.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { NewKey } from "../../src/gateway/accounts/key-store.ts";
+import { KEYS_PER_ORG_MAX } from "../../src/kernel/core/constants.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";

@@ -8,10 +8,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { databasePassword } from "../../src/app/database-password.ts";
 import { openLogging } from "../../src/app/logging.ts";
 import { openBackend } from "../../src/app/open-backend.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import type { Config } from "../../src/config/settings.ts";
-import { newRecordId } from "../../src/core/ids.ts";
-import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
+import { loadConfig } from "../../src/kernel/config/load-config.ts";
+import type { Config } from "../../src/kernel/config/settings.ts";
+import { newRecordId } from "../../src/kernel/core/ids.ts";
+import { PROGRAM_ROLE } from "../../src/kernel/storage/embedded-database.ts";
 import { until } from "../support/books.ts";
 import { asAdmin, freshDatabase } from "../support/postgres.ts";
 

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 
 import { openBackend } from "../../src/app/open-backend.ts";
 import { openLogging } from "../../src/app/logging.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { SETTINGS } from "../../src/config/settings.ts";
+import { loadConfig } from "../../src/kernel/config/load-config.ts";
+import { SETTINGS } from "../../src/kernel/config/settings.ts";
 import { until } from "../support/books.ts";
 import { freshDatabase } from "../support/postgres.ts";
 import { readSql } from "../support/sql.ts";

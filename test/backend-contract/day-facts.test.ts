@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AttemptId } from "../../src/core/ids.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { dayOf, withOldBooks } from "../support/old-days.ts";
 import { type CommandResult, runCommand } from "../support/program.ts";

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { assert } from "../../src/core/assert.ts";
-import type { SignedIn } from "../../src/identity/identity.ts";
-import type { IdentityConfig } from "../../src/identity/open-identity.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { SignedIn } from "../../src/account/identity/identity.ts";
+import type { IdentityConfig } from "../../src/account/identity/open-identity.ts";
 import { CookieBrowser } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 
 import { generateKeyPair } from "jose";
 
-import { assert } from "../../src/core/assert.ts";
-import type { IdentityConfig } from "../../src/identity/open-identity.ts";
-import { pendingKey, sealPending } from "../../src/identity/pending-sign-in.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { IdentityConfig } from "../../src/account/identity/open-identity.ts";
+import { pendingKey, sealPending } from "../../src/account/identity/pending-sign-in.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";

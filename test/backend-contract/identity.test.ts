@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import type {
-  IdentityStore,
   ResolvedSignIn,
   SignInClaim,
   SignInToResolve,
-} from "../../src/identity/identity-store.ts";
+} from "../../src/account/identity/identity-store.ts";
+import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";

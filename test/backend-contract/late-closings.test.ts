@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AttemptId, OrgId } from "../../src/core/ids.ts";
+import type { AttemptId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";

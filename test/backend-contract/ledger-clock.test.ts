@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AttemptId } from "../../src/core/ids.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
 import { runBatch } from "../../src/ledger/ledger-batches.ts";

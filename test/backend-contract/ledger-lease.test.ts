@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { LEASE_MS } from "../../src/core/constants.ts";
-import type { AttemptId } from "../../src/core/ids.ts";
-import { systemClock, type Clock } from "../../src/core/time.ts";
+import { LEASE_MS } from "../../src/kernel/core/constants.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import { LedgerCounts } from "../../src/ledger/ledger-counts.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { StuckAttempts } from "../../src/ledger/stuck-attempts.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { identityOf } from "../../src/storage/process-identity.ts";
+import { identityOf } from "../../src/kernel/storage/process-identity.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";

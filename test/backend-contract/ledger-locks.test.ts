@@ -1,12 +1,12 @@
 import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
 import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
-import { beginSession } from "../../src/storage/connection.ts";
+import { beginSession } from "../../src/kernel/storage/connection.ts";
 import { until } from "../support/books.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AttemptId } from "../../src/core/ids.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";

@@ -1,8 +1,8 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { AttemptId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";

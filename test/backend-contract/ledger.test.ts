@@ -1,12 +1,12 @@
 import { Client } from "pg";
 import { afterEach, describe, expect, test } from "vitest";
-import { newRequestId, type AttemptId, type KeyId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { newRequestId, type AttemptId, type KeyId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { bookQueries } from "../../src/ledger/audit/audit-queries.ts";
-import { openRequestsSql } from "../../src/records/request-rows.ts";
+import { openRequestsSql } from "../../src/gateway/records/request-rows.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";

@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { departedScopes } from "../../src/limits/departed-scopes.ts";
-import { neverFits } from "../../src/limits/never-fits.ts";
+import { departedScopes } from "../../src/gateway/limits/departed-scopes.ts";
+import { neverFits } from "../../src/gateway/limits/never-fits.ts";
 import {
   tokenCount,
   type LimitLease,
   type LimitSet,
   type ScopeClaim,
-} from "../../src/limits/limit-store.ts";
+} from "../../src/gateway/limits/limit-store.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";
 import { LimitCaller, limitBackends, type LimitBackend } from "../support/limit-backends.ts";
@@ -16,11 +16,11 @@ import { withResource } from "../support/with-resource.ts";
 
 /** Histories for each store: a few in a quick run, as many as you like when you ask. */
 const HISTORIES: Readonly<Record<string, number>> = {
-  "in memory": quickOrDeep(40, 1_500),
-  "in Redis": quickOrDeep(6, 300),
+  "in memory": quickOrDeep(20, 1_500),
+  "in Redis": quickOrDeep(4, 300),
 };
 const LONE_REQUESTS: Readonly<Record<string, number>> = {
-  "in memory": quickOrDeep(400, 10_000),
+  "in memory": quickOrDeep(200, 10_000),
   "in Redis": quickOrDeep(60, 1_500),
 };
 const moreHistories = Number(process.env["TM_TEST_LIMIT_HISTORIES"] ?? 0);

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
-import { tokenCount, type ScopeClaim } from "../../src/limits/limit-store.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { tokenCount, type ScopeClaim } from "../../src/gateway/limits/limit-store.ts";
 import { until } from "../support/books.ts";
 import { charged, newSlot, orgScope, Side } from "../support/redis-side.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
-import { limitScopes, type LimitedKey } from "../../src/limits/effective-limits.ts";
-import { orgSlot, tokenCount } from "../../src/limits/limit-store.ts";
-import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { limitScopes, type LimitedKey } from "../../src/gateway/limits/effective-limits.ts";
+import { orgSlot, tokenCount } from "../../src/gateway/limits/limit-store.ts";
+import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 import { runs } from "../support/depth.ts";
 
 /*

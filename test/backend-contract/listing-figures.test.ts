@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 
-import type { OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { figuresOf } from "../../src/records/listing-figures.ts";
+import { figuresOf } from "../../src/gateway/records/listing-figures.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 
-import type { ListingTraffic } from "../../src/records/listing-traffic.ts";
+import type { ListingTraffic } from "../../src/gateway/records/listing-traffic.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import {

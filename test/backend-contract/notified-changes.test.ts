@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { freshDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";

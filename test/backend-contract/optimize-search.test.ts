@@ -1,17 +1,17 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
-import { isVirtualKey } from "../../src/accounts/virtual-key.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { parseUsd, type MicroUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
-import type { ModelCaller } from "../../src/optimize/model-caller.ts";
-import { openOptimize } from "../../src/optimize/open-optimize.ts";
+import { isVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import type { ModelCaller } from "../../src/account/optimize/model-caller.ts";
+import { openOptimize } from "../../src/account/optimize/open-optimize.ts";
 import type {
   OptimizeSearch,
   OptimizeSearches,
   WantedSearch,
-} from "../../src/optimize/optimize.ts";
+} from "../../src/account/optimize/optimize.ts";
 import { openAccount, withGateway } from "../support/gateway.ts";
 import { withInProcessCalls } from "../support/in-process.ts";
 import { silentLog } from "../support/silent-log.ts";

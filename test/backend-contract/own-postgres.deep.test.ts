@@ -2,8 +2,8 @@ import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { microUsd, parseUsd } from "../../src/core/money.ts";
-import { checkServer } from "../../src/storage/check-server.ts";
+import { microUsd, parseUsd } from "../../src/kernel/core/money.ts";
+import { checkServer } from "../../src/kernel/storage/check-server.ts";
 import { hasOpenssl, makeAuthority } from "../support/authority.ts";
 import { ask } from "../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../support/books.ts";

@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { assert } from "../../src/core/assert.ts";
-import type { AttemptId } from "../../src/core/ids.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";

@@ -1,9 +1,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../src/core/ids.ts";
-import { tokenCount, type ClaimOutcome, type LimitLease } from "../../src/limits/limit-store.ts";
-import { PoolBoard } from "../../src/limits/pool-board.ts";
-import { type Pool } from "../../src/limits/pool.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import {
+  tokenCount,
+  type ClaimOutcome,
+  type LimitLease,
+} from "../../src/gateway/limits/limit-store.ts";
+import { PoolBoard } from "../../src/gateway/limits/pool-board.ts";
+import { type Pool } from "../../src/gateway/limits/pool.ts";
 import { limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 

@@ -20,7 +20,7 @@ const SUITE = [
 ];
 
 /** Those that say what every store promises. */
-const STORES = ["test/backend-contract/", "src/storage/migrat"];
+const STORES = ["test/backend-contract/", "src/kernel/storage/migrat"];
 
 test("the stores keep their promises on a server whose defaults are slow, not durable and odd", async () => {
   const { code, output } = await runSuite({ TM_TEST_SERVER: "hostile" }, STORES);

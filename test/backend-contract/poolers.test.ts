@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { checkServer } from "../../src/storage/check-server.ts";
-import { openPool, openSharedPool } from "../../src/storage/connection.ts";
+import { checkServer } from "../../src/kernel/storage/check-server.ts";
+import { openPool, openSharedPool } from "../../src/kernel/storage/connection.ts";
 import { hasPgBouncer, type PoolMode, withPgBouncer } from "../support/pgbouncer.ts";
 import { freshDatabase, runOnce, withDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 
-import type { AttemptId, KeyId, OrgId, RequestId } from "../../src/core/ids.ts";
-import { picoUsd } from "../../src/core/money.ts";
-import type { Usage } from "../../src/core/usage.ts";
+import type { AttemptId, KeyId, OrgId, RequestId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
+import type { Usage } from "../../src/kernel/core/usage.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend, withLedger } from "../support/postgres.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 
-import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { picoUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
 import {
   closeRow,
@@ -82,6 +82,24 @@ test("what is owed above what a customer pays comes from the platform", async ()
   await backend.ledgerBatchStore.closeBatch([ending(id, 10_000_000n, 12_999_999n)]);
   expect(await moneyOf(provider)).toMatchObject({ accrued: 12n, margin: -2n, debit: "10" });
   await expectWhole();
+});
+
+test("what a listing lost is told, and what earned is not", async () => {
+  const [cheap, dear] = ["earning" as ProviderId, "losing" as ProviderId];
+  const ids = [await held(cheap), await held(dear), await held(dear)] as const;
+  await backend.ledgerBatchStore.closeBatch([
+    ending(ids[0], 90_000_000n, 60_000_000n),
+    ending(ids[1], 10_000_000n, 12_999_999n),
+    ending(ids[2], 10_000_000n, 15_000_000n),
+  ]);
+  // Ids of these attempts are of the first day of all.
+  const losses = (await backend.listingLosses(5_000)).filter(({ providerId }) =>
+    [String(cheap), String(dear)].includes(providerId),
+  );
+  expect(losses).toEqual([
+    { providerId: dear, modelId: expect.any(String) as string, attempts: 2, lostMicroUsd: 7n },
+  ]);
+  expect(await backend.listingLosses(7)).toEqual([]);
 });
 
 test("a cost above the reserve leaves the margin of the whole cost", async () => {

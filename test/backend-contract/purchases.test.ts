@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { PurchaseClaim, PurchaseStore } from "../../src/billing/purchase-store.ts";
-import { newRecordId, type AttemptId, type OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import type { PurchaseClaim } from "../../src/account/billing/purchase-store.ts";
+import type { PurchaseStore } from "../../src/account/billing/postgres-purchase-store.ts";
+import { newRecordId, type AttemptId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";

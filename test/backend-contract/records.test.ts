@@ -1,5 +1,10 @@
 import { beforeAll, expect, test } from "vitest";
-import { newRequestId, type AttemptId, type ModelId, type RequestId } from "../../src/core/ids.ts";
+import {
+  newRequestId,
+  type AttemptId,
+  type ModelId,
+  type RequestId,
+} from "../../src/kernel/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";

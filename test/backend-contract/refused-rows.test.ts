@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { KEYS_PER_ORG_MAX } from "../../src/core/constants.ts";
-import { newRequestId, type KeyId, type OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { KEYS_PER_ORG_MAX } from "../../src/kernel/core/constants.ts";
+import { newRequestId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
 import { withLedger, withPricedBackend } from "../support/postgres.ts";

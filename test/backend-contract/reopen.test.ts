@@ -1,11 +1,16 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterEach, beforeAll, expect, test } from "vitest";
-import type { Change } from "../../src/changes/change.ts";
-import { exportLines } from "../../src/changes/change-chain.ts";
-import { LEASE_MS } from "../../src/core/constants.ts";
-import { attemptIdMaker, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import type { Change } from "../../src/kernel/changes/change.ts";
+import { exportLines } from "../../src/kernel/changes/change-chain.ts";
+import { LEASE_MS } from "../../src/kernel/core/constants.ts";
+import {
+  attemptIdMaker,
+  type AttemptId,
+  type KeyId,
+  type OrgId,
+} from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ClaimLine } from "../../src/ledger/provider-settlement/settlement-file.ts";
 import { readLostChanges } from "../../src/ledger/lost-changes.ts";

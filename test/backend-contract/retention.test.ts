@@ -12,10 +12,11 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AttemptId, newRequestId, type RequestId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
-import { dayFiles, type Day, type RetentionSession } from "../../src/ledger/retention/retention.ts";
-import { CsvReader } from "../../src/core/csv-reader.ts";
+import { type AttemptId, newRequestId, type RequestId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
+import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
+import { CsvReader } from "../../src/kernel/core/csv-reader.ts";
 import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";

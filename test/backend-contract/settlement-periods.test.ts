@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { microUsd } from "../../src/core/money.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
 import { testOperator } from "../support/test-operator.ts";

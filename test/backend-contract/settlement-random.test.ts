@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import type { AttemptId } from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import {
   HALF_DAY_MS,
   SETTLEMENT_INTERVALS,

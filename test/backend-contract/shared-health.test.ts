@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { systemClock, type Clock } from "../../src/core/time.ts";
-import { HealthExchange } from "../../src/routing/health-exchange.ts";
-import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
-import type { CooldownNotice } from "../../src/routing/shared-health.ts";
-import { healthScripts } from "../../src/routing/health-scripts.ts";
-import { RedisLink } from "../../src/storage/redis-link.ts";
-import { RedisSharedHealth } from "../../src/routing/redis-shared-health.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
+import { HealthExchange } from "../../src/gateway/routing/health-exchange.ts";
+import { MemoryDeploymentHealth } from "../../src/gateway/routing/health.ts";
+import type { CooldownNotice } from "../../src/gateway/routing/shared-health.ts";
+import { healthScripts } from "../../src/gateway/routing/health-scripts.ts";
+import { RedisLink } from "../../src/kernel/storage/redis-link.ts";
+import { RedisSharedHealth } from "../../src/gateway/routing/redis-shared-health.ts";
 import { until } from "../support/books.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 

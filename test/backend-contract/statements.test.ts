@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { ALERT_KINDS } from "../../src/alerts/alert-kinds.ts";
+import { ALERT_KINDS } from "../../src/account/alerts/alert-kinds.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import {
   type AttemptId,
@@ -9,10 +9,15 @@ import {
   type ModelId,
   newRecordId,
   type OrgId,
-} from "../../src/core/ids.ts";
-import { formatUsd, microUsd } from "../../src/core/money.ts";
+} from "../../src/kernel/core/ids.ts";
+import { formatUsd, microUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { type Month, monthAfter, parseMonth, spanOfMonth } from "../../src/billing/statements.ts";
+import {
+  type Month,
+  monthAfter,
+  parseMonth,
+  spanOfMonth,
+} from "../../src/account/billing/statements.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
@@ -291,7 +296,7 @@ describe("statements of months", () => {
         await expectStatements(own);
         await expectStatements(other);
       }),
-      { numRuns: quickOrDeep(12, 150) },
+      { numRuns: quickOrDeep(4, 150) },
     );
   });
 

@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../src/core/ids.ts";
-import { openPool } from "../../src/storage/connection.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { openPool } from "../../src/kernel/storage/connection.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { OWN_KEY_PINS } from "../../src/catalog/own-key-deployment.ts";
-import { type AttemptId, type ModelId, newRequestId } from "../../src/core/ids.ts";
-import type { Usage } from "../../src/core/usage.ts";
-import { microUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { type AttemptId, type ModelId, newRequestId } from "../../src/kernel/core/ids.ts";
+import type { Usage } from "../../src/kernel/core/usage.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "../support/ledger-rows.ts";

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { closeRow, moveBooksTo, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";

@@ -6,13 +6,13 @@ import {
   type KeyId,
   type OrgId,
   type RequestId,
-} from "../../src/core/ids.ts";
-import { REFUSALS } from "../../src/core/refusals.ts";
-import { ATTEMPT_OUTCOMES, requestStatusOf } from "../../src/core/request-status.ts";
-import { systemClock } from "../../src/core/time.ts";
-import { statusOfEndSql } from "../../src/records/request-status-sql.ts";
+} from "../../src/kernel/core/ids.ts";
+import { REFUSALS } from "../../src/kernel/core/refusals.ts";
+import { ATTEMPT_OUTCOMES, requestStatusOf } from "../../src/kernel/core/request-status.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { statusOfEndSql } from "../../src/gateway/records/request-status-sql.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { ReportTimeout } from "../../src/records/usage-reports.ts";
+import { ReportTimeout } from "../../src/gateway/records/usage-reports.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { newRequestId, type KeyId } from "../../src/core/ids.ts";
-import type { ManagedOrigin } from "../../src/core/managed-keys.ts";
-import { REQUEST_STATUSES, type RequestStatus } from "../../src/core/request-status.ts";
+import { newRequestId, type KeyId } from "../../src/kernel/core/ids.ts";
+import type { ManagedOrigin } from "../../src/kernel/core/managed-keys.ts";
+import { REQUEST_STATUSES, type RequestStatus } from "../../src/kernel/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { requestIdFrom } from "../../src/ledger/request-ids.ts";
-import type { UsageQuery } from "../../src/records/record-store.ts";
+import type { UsageQuery } from "../../src/gateway/records/record-store.ts";
 import type {
   ReportedRequest,
   ReportFilter,
@@ -15,7 +15,7 @@ import type {
   RequestSortBy,
   UsageReport,
   UsageReports,
-} from "../../src/records/usage-reports.ts";
+} from "../../src/gateway/records/usage-reports.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { microUsd, picoUsd } from "../../src/core/money.ts";
-import type { NewVideoJob } from "../../src/videos/video-job.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
+import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
 import { withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { closeRow, voidRow } from "../support/ledger-rows.ts";
 import { testOperator } from "../support/test-operator.ts";

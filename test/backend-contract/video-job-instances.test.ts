@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { NewVideoJob } from "../../src/videos/video-job.ts";
+import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 
-import type { JobId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
-import { evaluatePoll, type PollResult } from "../../src/videos/job-state.ts";
-import type { TakenJob } from "../../src/videos/video-job.ts";
+import type { JobId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import { evaluatePoll, type PollResult } from "../../src/gateway/videos/job-state.ts";
+import type { TakenJob } from "../../src/gateway/videos/video-job.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LEASE_MS, POLL, withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { voidRow } from "../support/ledger-rows.ts";

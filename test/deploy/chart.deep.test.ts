@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 
-import { SETTINGS } from "../../src/config/settings.ts";
-import { createInternalServer } from "../../src/http/internal-server.ts";
-import { METRICS, type MetricName } from "../../src/metrics/metrics-table.ts";
+import { SETTINGS } from "../../src/kernel/config/settings.ts";
+import { createInternalServer } from "../../src/gateway/http/internal-server.ts";
+import { METRICS, type MetricName } from "../../src/kernel/metrics/metrics-table.ts";
 import { hasPython, pythonWith } from "../support/clients/python.ts";
 import {
   CHART,

@@ -1,4 +1,4 @@
-import { environmentName, type Setting, SETTINGS } from "../../src/config/settings.ts";
+import { environmentName, type Setting, SETTINGS } from "../../src/kernel/config/settings.ts";
 
 /** Read by the runtime and by the images of others, not by this program. */
 const OF_OTHERS = new Set(["NODE_ENV", "NODE_EXTRA_CA_CERTS"]);

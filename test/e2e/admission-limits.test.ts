@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { planLimitChange, makeLimitChange } from "../../src/records/change-limit.ts";
+import { planLimitChange, makeLimitChange } from "../../src/gateway/records/change-limit.ts";
 import {
   BODY_BYTES_MAX,
   MODEL_LIMITS_PER_ORG_MAX,
   SETTINGS_REQUESTS_PER_MINUTE as changesMax,
-} from "../../src/core/constants.ts";
-import type { KeyId } from "../../src/core/ids.ts";
-import type { LimitRequest } from "../../src/records/limit-request.ts";
-import { SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
-import type { StoredLimit } from "../../src/limits/stored-limit.ts";
+} from "../../src/kernel/core/constants.ts";
+import type { KeyId } from "../../src/kernel/core/ids.ts";
+import type { LimitRequest } from "../../src/gateway/records/limit-request.ts";
+import { SPECIFIED_LIMITS } from "../../src/gateway/limits/effective-limits.ts";
+import type { StoredLimit } from "../../src/gateway/limits/stored-limit.ts";
 import { addKey } from "../support/add-key.ts";
 import { callUntil } from "../support/books.ts";
 import { bodyOfSize, chatBody } from "../support/chat-bodies.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { BODY_BYTES_MAX } from "../../src/core/constants.ts";
+import { BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";

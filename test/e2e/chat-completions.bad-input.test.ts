@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BODY_BYTES_MAX } from "../../src/core/constants.ts";
+import { BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,

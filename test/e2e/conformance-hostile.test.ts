@@ -8,7 +8,7 @@ import {
   type ConformanceReport,
   junitReport,
   markdownReport,
-} from "../../src/conformance/report/report.ts";
+} from "../../src/listing-tools/conformance/report/report.ts";
 import { runListing } from "../support/conformance-run.ts";
 
 const KEY = "9f3a77c1d2e84b60aa51c3";

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { answerShape } from "../../src/conformance/checks/c02-answer-shape.ts";
-import { usageArithmetic } from "../../src/conformance/checks/c04-usage-arithmetic.ts";
-import { noSubstitution } from "../../src/conformance/checks/c07-no-substitution.ts";
-import { errorShape } from "../../src/conformance/checks/c08-error-shape.ts";
-import { declaredInputs } from "../../src/conformance/checks/c10-inputs.ts";
-import { modalitySpecifics } from "../../src/conformance/checks/c11-modality.ts";
+import { answerShape } from "../../src/listing-tools/conformance/checks/c02-answer-shape.ts";
+import { usageArithmetic } from "../../src/listing-tools/conformance/checks/c04-usage-arithmetic.ts";
+import { noSubstitution } from "../../src/listing-tools/conformance/checks/c07-no-substitution.ts";
+import { errorShape } from "../../src/listing-tools/conformance/checks/c08-error-shape.ts";
+import { declaredInputs } from "../../src/listing-tools/conformance/checks/c10-inputs.ts";
+import { modalitySpecifics } from "../../src/listing-tools/conformance/checks/c11-modality.ts";
 import { ConformanceBench, type ManifestAt } from "../support/conformance-lab.ts";
 import { withResource } from "../support/with-resource.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { SMALL_BODY_BYTES_MAX } from "../../src/core/constants.ts";
+import { SMALL_BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import {
   edited,
   imageManifest,

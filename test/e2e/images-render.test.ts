@@ -2,7 +2,7 @@ import { createServer, request, type ServerResponse } from "node:http";
 
 import { expect, test } from "vitest";
 
-import { systemClock, type Clock } from "../../src/core/time.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../support/books.ts";
 import { PatientClock } from "../support/clocks.ts";
 import {

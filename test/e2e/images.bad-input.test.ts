@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { BODY_BYTES_MAX } from "../../src/core/constants.ts";
+import { BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import {
   simulatorManifest,
   textModel,

@@ -1,12 +1,12 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { sealConnection } from "../../src/accounts/connection-store.ts";
-import { openKeyVault } from "../../src/accounts/key-vault.ts";
-import { SETTINGS } from "../../src/config/settings.ts";
-import { assert } from "../../src/core/assert.ts";
-import type { KeyId, ProviderId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
+import { SETTINGS } from "../../src/kernel/config/settings.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { at, bearer, httpCall } from "../support/http-call.ts";
 import { until } from "../support/books.ts";

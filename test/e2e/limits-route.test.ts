@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { KeyId } from "../../src/core/ids.ts";
+import type { KeyId } from "../../src/kernel/core/ids.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
 import {
   CONCURRENT_REQUESTS_MAX,
   TOKENS_PER_MINUTE,
   UNFUNDED_REQUESTS_PER_MINUTE,
-} from "../../src/core/constants.ts";
-import { parseUsd } from "../../src/core/money.ts";
+} from "../../src/kernel/core/constants.ts";
+import { parseUsd } from "../../src/kernel/core/money.ts";
 import { callUntil, until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
-import type { KeyId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import type { KeyId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { ask } from "../support/ask.ts";
 import { nothingHeld } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { METRICS } from "../../src/metrics/metrics-table.ts";
+import { METRICS } from "../../src/kernel/metrics/metrics-table.ts";
 import { ask } from "../support/ask.ts";
 import { until } from "../support/books.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";

@@ -110,6 +110,11 @@ const CHANGES = [
   },
 ];
 
+const CHECKED = {
+  ...RICH_TERMS.checked,
+  age: expect.stringMatching(/^(?:recent|late|old)$/) as string,
+};
+
 describe("GET /v1/models", () => {
   test("an entry of the wire_a list has every field", async () => {
     const { json, status } = await askWithKey("/v1/models");
@@ -121,6 +126,7 @@ describe("GET /v1/models", () => {
       created: Date.UTC(2026, 2, 1) / 1000,
       owned_by: "prov-rich",
       name: "Rich One",
+      description: "Chat model: reads text, images and files, up to 128,000 tokens.",
       context_length: 128_000,
       architecture: {
         input_modalities: ["text", "image", "file"],
@@ -130,7 +136,7 @@ describe("GET /v1/models", () => {
       pricing: PRICING,
       price_tiers: TIERS,
       price_changes: CHANGES,
-      checked: RICH_TERMS.checked,
+      checked: CHECKED,
       top_provider: { context_length: 128_000, max_completion_tokens: 16_384 },
       supported_parameters: ["temperature", "stop"],
       parameter_descriptors: {
@@ -151,7 +157,7 @@ describe("GET /v1/models", () => {
           pricing: PRICING,
           price_tiers: TIERS,
           price_changes: CHANGES,
-          checked: RICH_TERMS.checked,
+          checked: CHECKED,
           verification: {
             state: "unchecked",
             checked_at: null,

@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { loadConfig } from "../../src/config/load-config.ts";
-import { openrouterFields } from "../../src/moving-in/match-openrouter.ts";
-import type { PlannedCommand } from "../../src/moving-in/commands.ts";
-import type { MovedConfig } from "../../src/moving-in/move-litellm.ts";
+import { loadConfig } from "../../src/kernel/config/load-config.ts";
+import { openrouterFields } from "../../src/listing-tools/moving-in/match-openrouter.ts";
+import type { PlannedCommand } from "../../src/listing-tools/moving-in/commands.ts";
+import type { MovedConfig } from "../../src/listing-tools/moving-in/move-litellm.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, withSimulator } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
@@ -85,7 +85,7 @@ const newKey = withResource(async (): Promise<{ readonly key: string; readonly o
   let key = "";
   for (const command of moved.commands) {
     const answer = await runPlanned(command, saved);
-    if (command.newKeyOf !== undefined) key = textAt(answer, "key");
+    if (command.newKeyOf !== undefined) key = textAt(answer, "secret");
   }
   return { key, orgId: saved.get("ORG_1") ?? "" };
 });

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
-import { sealConnection } from "../../src/accounts/connection-store.ts";
-import { openKeyVault } from "../../src/accounts/key-vault.ts";
-import { assert } from "../../src/core/assert.ts";
-import type { ProviderId } from "../../src/core/ids.ts";
+import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { ProviderId } from "../../src/kernel/core/ids.ts";
 import { ask, type HttpAnswer } from "../support/ask.ts";
 import { simulatorManifest, textModel, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall } from "../support/http-call.ts";

@@ -4,9 +4,8 @@ import type { StrictProvider } from "../../src/dev/simulator/providers/strict-pr
 import {
   ceilingBody,
   headParameters,
-  type ProviderHead,
-  providerHeads,
-} from "../../src/listing-sources/index.ts";
+} from "../../src/listing-tools/listing-sources/provider-heads.ts";
+import { type ProviderHead, providerHeads } from "../../src/listing-tools/index.ts";
 import { type TestAccount, textModel, withGateway } from "../support/gateway.ts";
 
 /*

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test, vi } from "vitest";
 
-import type { OrgId } from "../../src/core/ids.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
-import { REFUSED_ROWS_PER_MINUTE } from "../../src/core/constants.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { REFUSED_ROWS_PER_MINUTE } from "../../src/kernel/core/constants.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { StoppedClock } from "../support/clocks.ts";

@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 
 import { afterAll, expect, test } from "vitest";
 
-import { BufferPool, type LentBuffer } from "../../src/core/buffer-pool.ts";
+import { BufferPool, type LentBuffer } from "../../src/kernel/core/buffer-pool.ts";
 import { Random } from "../simulation/random.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
@@ -11,7 +11,7 @@ import { withResource } from "../support/with-resource.ts";
 
 /* The memory of request bodies is used again: no byte of one may ever be in another. */
 
-const REQUESTS = quickOrDeep(160, 1_600);
+const REQUESTS = quickOrDeep(60, 1_600);
 const CLIENTS = 16;
 const MODELS = 20;
 const MiB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { CONCURRENT_REQUESTS_MAX, TOKENS_PER_MINUTE } from "../../src/core/constants.ts";
+import { CONCURRENT_REQUESTS_MAX, TOKENS_PER_MINUTE } from "../../src/kernel/core/constants.ts";
 import { ask, bodyOf, post, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../support/books.ts";
 import {

@@ -1,9 +1,9 @@
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { microUsd } from "../../src/core/money.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { StoppedClock } from "../support/clocks.ts";

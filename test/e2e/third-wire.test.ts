@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { anthropicMessages } from "../../src/wire/anthropic-messages/index.ts";
-import { openaiChat } from "../../src/wire/openai-chat/index.ts";
-import { WireTable } from "../../src/wire/wires.ts";
+import { anthropicMessages } from "../../src/formats/wire/anthropic-messages/index.ts";
+import { openaiChat } from "../../src/formats/wire/openai-chat/index.ts";
+import { WireTable } from "../../src/formats/wire/wires.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { bearer, httpCall, textAt } from "../support/http-call.ts";
 import { plainWire } from "../support/plain-wire.ts";

@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { microUsd, parseUsd } from "../../src/core/money.ts";
+import { microUsd, parseUsd } from "../../src/kernel/core/money.ts";
 import { ask, at, get, post, type Ask, type HttpAnswer, type Wire } from "../support/ask.ts";
 import { callUntil, until } from "../support/books.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
@@ -131,7 +131,10 @@ describe("a trial organization that sends many bad requests", () => {
     });
 
     const env = { DATABASE_URL: gateway.config.databaseUrl };
-    const lifted = await jsonCommand(["unusual-use", "lift", account.orgId, "--kind", "chat"], env);
+    const lifted = await jsonCommand(
+      ["unusual-use", "lift", account.orgId, "--family", "chat", "--reason", "known"],
+      env,
+    );
     expect(lifted.json["lifted"]).toEqual([
       expect.objectContaining({ state: "restricted", reason: "refused_requests 6 in 300 s" }),
       expect.objectContaining({ state: "limited" }),

@@ -3,10 +3,10 @@ import { join } from "node:path";
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/accounts/connection-store.ts";
-import { openKeyVault } from "../../src/accounts/key-vault.ts";
-import { assert } from "../../src/core/assert.ts";
-import type { ProviderId } from "../../src/core/ids.ts";
+import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import type { ProviderId } from "../../src/kernel/core/ids.ts";
 import { brokenBooks, until } from "../support/books.ts";
 import { StoppedClock } from "../support/clocks.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";

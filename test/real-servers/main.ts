@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 
 import { format } from "prettier";
 
-import type { ConformanceReport } from "../../src/conformance/index.ts";
+import type { ConformanceReport } from "../../src/listing-tools/index.ts";
 import { KEY_VARIABLE, LISTINGS, manifestOf, type RealListing } from "./listings.ts";
 import { type RealRun, realServersPage, unexplained } from "./page.ts";
 import { runToEnd } from "./run-to-end.ts";

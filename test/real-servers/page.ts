@@ -1,4 +1,4 @@
-import { CHECK_IDS, type ConformanceReport } from "../../src/conformance/index.ts";
+import { CHECK_IDS, type ConformanceReport } from "../../src/listing-tools/index.ts";
 import type { RealListing } from "./listings.ts";
 import { type CheckLine, reasonFor } from "./reasons.ts";
 import type { RealServer } from "./servers.ts";

@@ -1,4 +1,4 @@
-import type { ModelReport } from "../../src/conformance/library.ts";
+import type { ModelReport } from "../../src/listing-tools/conformance/library.ts";
 
 /** One check in a report. */
 export type CheckLine = ModelReport["checks"][number];

@@ -1,4 +1,4 @@
-import { type AttemptId, attemptInstantMs, type RequestId } from "../../src/core/ids.ts";
+import { type AttemptId, attemptInstantMs, type RequestId } from "../../src/kernel/core/ids.ts";
 import type {
   CloseOutcome,
   CloseRow,

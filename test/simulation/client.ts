@@ -1,9 +1,9 @@
-import type { Principal } from "../../src/accounts/principal.ts";
-import { WRITE_IDLE_TIMEOUT_MS } from "../../src/core/constants.ts";
-import type { RequestId } from "../../src/core/ids.ts";
-import type { Refusal } from "../../src/core/refusals.ts";
-import type { ClientExchange, ServedHeaders } from "../../src/call/client-exchange.ts";
-import type { Output } from "../../src/wire/answer/answer-bridge.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
+import { WRITE_IDLE_TIMEOUT_MS } from "../../src/kernel/core/constants.ts";
+import type { RequestId } from "../../src/kernel/core/ids.ts";
+import type { Refusal } from "../../src/kernel/core/refusals.ts";
+import type { ClientExchange, ServedHeaders } from "../../src/gateway/call/client-exchange.ts";
+import type { Output } from "../../src/formats/wire/answer/answer-bridge.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";

@@ -1,7 +1,7 @@
-import { unreachable } from "../../src/core/assert.ts";
-import { PARTITION_DAYS_AHEAD } from "../../src/core/constants.ts";
-import type { AttemptId, RequestId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import { unreachable } from "../../src/kernel/core/assert.ts";
+import { PARTITION_DAYS_AHEAD } from "../../src/kernel/core/constants.ts";
+import type { AttemptId, RequestId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import {
   type BatchAnswer,
   BatchFault,

@@ -1,7 +1,7 @@
-import { LEASE_MS, LEASE_RENEW_MS } from "../../src/core/constants.ts";
-import { type AttemptId, attemptInstantMs, type RequestId } from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
-import { debitOf } from "../../src/pricing/quote.ts";
+import { LEASE_MS, LEASE_RENEW_MS } from "../../src/kernel/core/constants.ts";
+import { type AttemptId, attemptInstantMs, type RequestId } from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
+import { debitOf } from "../../src/catalog/pricing/quote.ts";
 import { attemptName, type RequestRecord } from "./checks.ts";
 import type { JournalRow } from "./database.ts";
 import type { SimulatedInstance } from "./instance.ts";

@@ -1,4 +1,4 @@
-import type { DeploymentHealth } from "../../src/routing/health.ts";
+import type { DeploymentHealth } from "../../src/gateway/routing/health.ts";
 
 /**
  * The circuits of one instance, with a count beside them: every attempt that a circuit let through

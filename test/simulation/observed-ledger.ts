@@ -1,4 +1,4 @@
-import type { AttemptId } from "../../src/core/ids.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import type {
   CloseOutcome,
   CloseRow,

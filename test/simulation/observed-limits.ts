@@ -6,8 +6,8 @@ import type {
   ScopeClaim,
   ScopeUsage,
   TokenCount,
-} from "../../src/limits/limit-store.ts";
-import type { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+} from "../../src/gateway/limits/limit-store.ts";
+import type { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 
 interface Grant {
   readonly scopes: readonly ScopeClaim[];

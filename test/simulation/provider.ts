@@ -1,15 +1,15 @@
 import type { Dispatcher } from "undici";
 
 import type { Deployment } from "../../src/catalog/catalog.ts";
-import type { AttemptId, RequestId } from "../../src/core/ids.ts";
-import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
-import { type SentAttempt, UpstreamClient } from "../../src/dispatch/upstream-client.ts";
+import type { AttemptId, RequestId } from "../../src/kernel/core/ids.ts";
+import type { AttemptHandler } from "../../src/upstream/run-attempt.ts";
+import { type SentAttempt, UpstreamClient } from "../../src/upstream/upstream-client.ts";
 import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator/answer.ts";
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
 import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
 import { isObject, type JsonObject } from "../../src/dev/simulator/json.ts";
-import { bytesOf } from "../../src/modality/fixtures/request-kit.ts";
-import type { UpstreamRequest } from "../../src/wire/modality.ts";
+import { bytesOf } from "../../src/formats/modality/fixtures/request-kit.ts";
+import type { UpstreamRequest } from "../../src/formats/wire/modality.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";

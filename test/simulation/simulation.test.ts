@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 
-import { microUsd } from "../../src/core/money.ts";
-import type { AttemptId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import { FAULT_KINDS } from "./faults.ts";

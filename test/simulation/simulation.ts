@@ -1,6 +1,6 @@
-import type { Principal } from "../../src/accounts/principal.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import { attemptInstantMs } from "../../src/core/ids.ts";
+import { attemptInstantMs } from "../../src/kernel/core/ids.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { simulatedCatalog } from "./catalog.ts";
 import { Checks } from "./checks.ts";

@@ -1,5 +1,5 @@
-import type { Principal } from "../../src/accounts/principal.ts";
-import type { RequestId } from "../../src/core/ids.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
+import type { RequestId } from "../../src/kernel/core/ids.ts";
 import { MODELS } from "./catalog.ts";
 import type { ClientRequest } from "./client.ts";
 import type { Random } from "./random.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/time.ts";
+import type { Clock } from "../../src/kernel/core/time.ts";
 import { installTimers, type TimerHost } from "./fake-timers.ts";
 
 /** A party whose events can stop for a while or permanently: a process of the gateway, the database. */

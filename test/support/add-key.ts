@@ -1,6 +1,6 @@
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import type { MicroUsd } from "../../src/core/money.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import type { MicroUsd } from "../../src/kernel/core/money.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { testOperator } from "./test-operator.ts";
 

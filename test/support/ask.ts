@@ -1,6 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 
-import { parseUsd } from "../../src/core/money.ts";
+import { parseUsd } from "../../src/kernel/core/money.ts";
 import { until } from "./books.ts";
 
 export type Wire = "wire_a" | "wire_b";

@@ -2,11 +2,14 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { createBackup } from "../../src/backup/create-backup.ts";
-import { type OrgId, systemClock as clock } from "../../src/core/index.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/storage/index.ts";
+import { type PostgresBackend, openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { createBackup } from "../../src/app/backup/create-backup.ts";
+import {
+  type OrgId,
+  systemClock as clock,
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from "../../src/kernel/index.ts";
 import { silentLog } from "./silent-log.ts";
 import { testOperator } from "./test-operator.ts";
 

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { PurchaseRecord } from "../../src/billing/billing.ts";
-import type { Logger } from "../../src/core/log.ts";
-import { openBilling } from "../../src/billing/open-billing.ts";
-import { type OpenBilling } from "../../src/billing/billing-mode.ts";
+import type { PurchaseRecord } from "../../src/account/billing/billing.ts";
+import type { Logger } from "../../src/kernel/core/log.ts";
+import { openBilling } from "../../src/account/billing/open-billing.ts";
+import { type OpenBilling } from "../../src/account/billing/billing-mode.ts";
 import type {
   CheckoutEvent,
   CheckoutPayment,
@@ -14,8 +14,8 @@ import {
   startTestCheckout,
   type TestCheckout,
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { MovableClock } from "./clocks.ts";
 import { withResource } from "./with-resource.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import { assert, unreachable } from "../../src/core/assert.ts";
+import { assert, unreachable } from "../../src/kernel/core/assert.ts";
 import type {
   CheckoutPayment,
   CheckoutSession,
 } from "../../src/dev/test-checkout/checkout-objects.ts";
-import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
+import type { AttemptId, KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { closeRow, keyOf, reserveRow } from "./ledger-rows.ts";
 import { MICRO_PER_USD, type BillingFixture, type Bought } from "./billing-fixture.ts";

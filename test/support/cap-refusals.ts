@@ -1,4 +1,4 @@
-import { type CapPeriod, periodEndMs } from "../../src/core/cap-period.ts";
+import { type CapPeriod, periodEndMs } from "../../src/kernel/core/cap-period.ts";
 import { at, type HttpAnswer } from "./ask.ts";
 
 /** What a refusal by a cap says. */

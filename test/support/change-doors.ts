@@ -1,6 +1,17 @@
-import type { ActionName } from "../../src/changes/actions.ts";
+import type { ActionName } from "../../src/kernel/changes/actions.ts";
+import { ROUTES } from "../../src/account/console-api/contract.ts";
+import type { RouteContract } from "../../src/account/console-api/contract/shared.ts";
 
-/** Every command that changes something, and the actions it may record. */
+const contracts = Object.entries(ROUTES) as [string, RouteContract][];
+
+/** Commands that are routes too, with what those may record: `[]` where they only read. */
+export const ROUTE_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = Object.fromEntries(
+  contracts.flatMap(([, { command, changes = [] }]) =>
+    command === undefined ? [] : [[command.usage.replace(/ [<[].*$/, ""), changes]],
+  ),
+);
+
+/** Every other command that changes something, and the actions it may record. */
 export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = {
   init: ["schema.migrate", "org.create", "credit.grant", "key.create", "verdict.record"],
   serve: [
@@ -16,30 +27,15 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   ],
   dev: ["schema.migrate", "price.change", "org.create", "credit.grant", "key.create"],
   "org create": ["org.create"],
-  "org cap": ["org.cap"],
   "org policy": ["org.policy"],
   "org keys-may-set-limits": ["org.keys-may-set-limits"],
   "member add": ["member.join"],
-  "member role": ["member.role", "member.uninvite"],
-  "member remove": ["member.remove", "org.create", "alert.destination", "member.uninvite"],
-  "credit grant": ["credit.grant"],
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
   "topup pause": ["topup.pause"],
   "backup create": ["backup.create"],
-  "key create": ["key.create"],
-  "key disable": ["key.disable"],
-  "key cap": ["key.cap"],
-  "key expiry": ["key.expiry"],
-  "key models": ["key.models"],
-  "key caps": ["key.cap", "key.week-cap", "key.day-cap"],
-  "key tags": ["key.tags"],
-  "limits contract": ["limit.change"],
   "endpoint add": ["endpoint.add"],
   "endpoint remove": ["endpoint.remove"],
-  "connection add": ["connection.add"],
-  "connection disable": ["connection.disable"],
   "connection reseal": ["connection.reseal"],
-  "unusual-use lift": ["hold.lift"],
   "console-link": ["console-link.create"],
   "manifest refresh": ["manifest.refresh"],
   "conformance run": ["verdict.record"],
@@ -62,17 +58,11 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
 export const READING_COMMANDS: readonly string[] = [
   "version",
   "probe",
-  "org list",
-  "member list",
   "credit ledger",
   "topup list",
   "statement",
-  "key list",
   "limits show",
   "endpoint list",
-  "connection list",
-  "connection test",
-  "unusual-use list",
   "manifest check",
   "manifest schema",
   "manifest import",
@@ -99,19 +89,14 @@ export const READING_COMMANDS: readonly string[] = [
  */
 export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 
-/** The same of the console: rows of its contract, and what it answers beside them. */
+/** The same of the console: rows of its contract, which say it themselves or here. */
 export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
+  ...Object.fromEntries(
+    contracts.flatMap(([name, { changes = [] }]) => (changes.length > 0 ? [[name, changes]] : [])),
+  ),
   "POST /api/console/reveal": ["key.reveal"],
   "POST /api/console/reveal/saved": ["key.saved"],
   "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
-  "PATCH /api/console/members/:account_id": ["member.role", "member.uninvite"],
-  // Its alerts and invitations end, and whose own organization it was gets an empty one.
-  "POST /api/console/members/:account_id/remove": [
-    "member.remove",
-    "org.create",
-    "alert.destination",
-    "member.uninvite",
-  ],
   "POST /api/console/leave": ["member.leave", "org.create", "alert.destination", "member.uninvite"],
   "POST /api/console/invitations": ["member.invite"],
   "POST /api/console/invitations/:invitation_id/renew": ["member.invite"],
@@ -119,27 +104,6 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/received-invitations/:invitation_id/accept": ["member.join"],
   "POST /api/console/organizations/own": ["key.create", "credit.grant"],
   "POST /api/console/sessions/:session_id/end": ["session.end"],
-  "POST /api/console/keys": ["key.create", "limit.change", "key.disable"],
-  "POST /api/identity/keys": ["key.create", "limit.change", "key.disable"],
-  "PATCH /api/console/keys/:key_id": [
-    "key.rename",
-    "key.cap",
-    "key.week-cap",
-    "key.day-cap",
-    "key.expiry",
-    "key.models",
-    "key.tags",
-    "limit.change",
-  ],
-  "POST /api/console/keys/change": [
-    "key.cap",
-    "key.week-cap",
-    "key.day-cap",
-    "key.expiry",
-    "key.tags",
-  ],
-  "POST /api/console/keys/disable": ["key.disable"],
-  "POST /api/console/keys/:key_id/disable": ["key.disable"],
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // Who returns from the checkout has the payment provider asked what became of it.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
@@ -152,14 +116,8 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/alerts/destinations/:destination_id/rotate": ["alert.secret"],
   "POST /api/console/alerts/destinations/:destination_id/remove": ["alert.destination"],
   "POST /api/admission-limits": ["limit.change"],
-  "PATCH /api/console/org-cap": ["org.cap"],
-  "POST /api/console/connections": ["connection.add"],
-  "POST /api/console/connections/:connection_id/disable": ["connection.disable"],
   "POST /api/console/optimize": ["optimize.start", "optimize.end"],
   "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
-  "POST /api/operator/organizations/:org_id/grants": ["credit.grant"],
-  "POST /api/operator/organizations/:org_id/contract": ["limit.change"],
-  "POST /api/operator/organizations/:org_id/lift": ["hold.lift"],
   "POST /api/operator/settlement/:provider_id/:period_start/payment": ["settlement.pay"],
   "POST /api/operator/settlement/close": ["settlement.close"],
   "POST /api/operator/settlement/:provider_id/deposits": ["settlement.deposit"],
@@ -168,7 +126,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
 
 /** They send one request or message, or change this session alone, and no setting. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
-  "POST /api/console/connections/:connection_id/test",
+  ...contracts.flatMap(([name, { changes }]) => (changes?.length === 0 ? [name] : [])),
   "POST /api/console/received-invitations/find",
   "POST /api/console/organizations/:org_id/switch",
   "POST /api/console/alerts/destinations/:destination_id/test",

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "../../src/core/time.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 
 /** The clock of the system, which a test moves on; a timer set before is not moved with it. */
 export class MovableClock implements Clock {

@@ -35,7 +35,7 @@ export async function compileProgram(folder: string): Promise<CompiledProgram> {
   copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
   symlinkSync(join(ROOT, "dist", "console"), join(folder, "dist", "console"));
   const migrations = join(folder, "dist", "storage", "migrations");
-  cpSync(join(ROOT, "src/storage/migrations"), migrations, { recursive: true });
+  cpSync(join(ROOT, "src/kernel/storage/migrations"), migrations, { recursive: true });
   symlinkSync(join(ROOT, "manifests"), join(folder, "manifests"));
   return programIn(folder);
 }

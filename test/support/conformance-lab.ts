@@ -4,19 +4,22 @@ import { resolve } from "node:path";
 import type { Deployment } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
-import type { Check } from "../../src/conformance/checks/check.ts";
-import { jobQuestions } from "../../src/conformance/probing/job-questions.ts";
-import { Lab } from "../../src/conformance/probing/lab.ts";
-import type { CheckReport } from "../../src/conformance/report/finding.ts";
-import { runChecks } from "../../src/conformance/run-checks.ts";
-import { type ProbeDeps, sendProbe } from "../../src/conformance/probing/send-probe.ts";
-import { Spending } from "../../src/conformance/probing/spending.ts";
-import { Deadlines } from "../../src/core/deadlines.ts";
-import { parseUsd, ZERO_MICRO_USD } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import type { Check } from "../../src/listing-tools/conformance/checks/check.ts";
+import { jobQuestions } from "../../src/listing-tools/conformance/probing/job-questions.ts";
+import { Lab } from "../../src/listing-tools/conformance/probing/lab.ts";
+import type { CheckReport } from "../../src/listing-tools/conformance/report/finding.ts";
+import { runChecks } from "../../src/listing-tools/conformance/run-checks.ts";
+import {
+  type ProbeDeps,
+  sendProbe,
+} from "../../src/listing-tools/conformance/probing/send-probe.ts";
+import { Spending } from "../../src/listing-tools/conformance/probing/spending.ts";
+import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { parseUsd, ZERO_MICRO_USD } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { type Simulator, startSimulator } from "../../src/dev/simulator/simulator.ts";
-import { attemptClassifier } from "../../src/dispatch/classifier.ts";
-import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
+import { attemptClassifier } from "../../src/upstream/classifier.ts";
+import { UpstreamClient } from "../../src/upstream/upstream-client.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const TODAY = "2026-11-20";

@@ -1,9 +1,19 @@
 import { createHash } from "node:crypto";
 
-import { CHECKS } from "../../src/conformance/checks/index.ts";
-import { type CheckId, type Finding, passed } from "../../src/conformance/report/finding.ts";
-import type { ConformanceReport, ModelReport } from "../../src/conformance/report/report.ts";
-import { modelVerdict, providerVerdict } from "../../src/conformance/report/verdict.ts";
+import { CHECKS } from "../../src/listing-tools/conformance/checks/index.ts";
+import {
+  type CheckId,
+  type Finding,
+  passed,
+} from "../../src/listing-tools/conformance/report/finding.ts";
+import type {
+  ConformanceReport,
+  ModelReport,
+} from "../../src/listing-tools/conformance/report/report.ts";
+import {
+  modelVerdict,
+  providerVerdict,
+} from "../../src/listing-tools/conformance/report/verdict.ts";
 
 /** What a run found of one model; the checks that are not named passed. */
 export interface FoundModel {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-import { type ConformanceReport } from "../../src/conformance/report/report.ts";
-import { runSuite } from "../../src/conformance/run-suite.ts";
-import { parseUsd, ZERO_MICRO_USD } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { type ConformanceReport } from "../../src/listing-tools/conformance/report/report.ts";
+import { runSuite } from "../../src/listing-tools/conformance/run-suite.ts";
+import { parseUsd, ZERO_MICRO_USD } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { CheatModality } from "../../src/dev/simulator/cheats.ts";
 import {
   type FaultRule,

@@ -1,5 +1,5 @@
-import { assert } from "../../src/core/assert.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import {
   startTestCheckout,
   type TestCheckout,

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from "playwright-core";
 
-import type { Session } from "../../src/console-api/contract.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { parseUsd } from "../../src/core/money.ts";
+import type { Session } from "../../src/account/console-api/contract.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { parseUsd } from "../../src/kernel/core/money.ts";
 import { until } from "./books.ts";
 import { newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-import { microUsd, parseUsd, type MicroUsd } from "../../src/core/money.ts";
+import { microUsd, parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
 
 /** A table of a page, as people read it. */
 export interface ShownTable {

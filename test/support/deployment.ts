@@ -112,10 +112,10 @@ export class SoakDeployment {
     const email = ["--email", "soak@example.com"];
     const created = await commandAnswer(["org", "create", "soak", ...email], env);
     const org = String(created["org_id"]);
-    const credit = ["--org", org, "--usd", "1000000", "--ref", "soak"];
+    const credit = ["--org", org, "--amount-usd", "1000000", "--ref", "soak"];
     await commandAnswer(["credit", "grant", ...credit], env);
     const key = await commandAnswer(["key", "create", "--org", org, "--name", "soak"], env);
-    return String(key["key"]);
+    return String(key["secret"]);
   }
 
   /** One instance after the other: drained, ended, started again. */

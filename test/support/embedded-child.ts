@@ -1,5 +1,5 @@
 /** A process that starts the embedded PostgreSQL of a folder, says so, and waits to be killed. */
-import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { startEmbeddedPostgres } from "../../src/kernel/storage/embedded-server.ts";
 import { silentLog } from "./silent-log.ts";
 
 const [dataDir = "", mode] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-import type { KeyRecord, KeyStore } from "../../src/accounts/key-store.ts";
+import type { KeyRecord, KeyStore } from "../../src/gateway/accounts/key-store.ts";
 
 /** One key, as a lookup of several would find it. */
 export async function findKey(keyStore: KeyStore, digest: Buffer): Promise<KeyRecord | undefined> {

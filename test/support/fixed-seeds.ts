@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 
-import { runs, seedOf } from "./depth.ts";
+import { quickOrDeep, seedOf } from "./depth.ts";
 
-const RUNS = 100;
+const RUNS = quickOrDeep(50, 1_000);
 
 /* Runs before every test file: no property draws a seed of its own, so a quick run repeats itself. */
-fc.configureGlobal({ seed: seedOf("properties"), numRuns: runs(RUNS) });
+fc.configureGlobal({ seed: seedOf("properties"), numRuns: RUNS });

@@ -4,19 +4,19 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
 import { openBackend, type Backend } from "../../src/app/open-backend.ts";
 import {
   openGateway,
   type GatewayOptions,
   type RunningGateway,
 } from "../../src/app/open-gateway.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
+import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import { SecretFiles } from "../../src/app/secret-files.ts";
-import type { Config, SettingName } from "../../src/config/settings.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { parseUsd } from "../../src/core/money.ts";
-import { systemClock, type Clock } from "../../src/core/time.ts";
+import type { Config, SettingName } from "../../src/kernel/config/settings.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { parseUsd } from "../../src/kernel/core/money.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import { startSimulator, type Simulator } from "../../src/dev/simulator/simulator.ts";
 import { addressesOf, freshDatabase } from "./postgres.ts";
 import { testOperator } from "./test-operator.ts";

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { startEmbeddedPostgres } from "../../src/kernel/storage/embedded-server.ts";
 import { newProgramFolder, removeProgramFolder } from "./compile-program.ts";
 import { newRunFolder } from "./run-folder.ts";
 import { silentLog } from "./silent-log.ts";

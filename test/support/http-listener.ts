@@ -4,19 +4,22 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 
 import { pino } from "pino";
 
-import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
-import type { Principal } from "../../src/accounts/principal.ts";
-import { BufferPool } from "../../src/core/buffer-pool.ts";
-import { ClientAddresses } from "../../src/core/client-address.ts";
-import { Deadlines } from "../../src/core/deadlines.ts";
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
-import { GatewayMetrics } from "../../src/call/metrics.ts";
-import type { ClientTimeouts } from "../../src/http/client-timeouts.ts";
-import { createGatewayServer, type GatewayServerOptions } from "../../src/http/gateway-server.ts";
-import { UnreadAnswers } from "../../src/http/unread-answers.ts";
-import { RequestLog } from "../../src/http/request-log.ts";
-import { RouteTable, type Route } from "../../src/http/route-table.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
+import { BufferPool } from "../../src/kernel/core/buffer-pool.ts";
+import { ClientAddresses } from "../../src/kernel/core/client-address.ts";
+import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
+import type { ClientTimeouts } from "../../src/gateway/http/client-timeouts.ts";
+import {
+  createGatewayServer,
+  type GatewayServerOptions,
+} from "../../src/gateway/http/gateway-server.ts";
+import { UnreadAnswers } from "../../src/gateway/http/unread-answers.ts";
+import { RequestLog } from "../../src/gateway/http/request-log.ts";
+import { RouteTable, type Route } from "../../src/gateway/http/route-table.ts";
 
 const PRINCIPAL: Principal = {
   orgId: "org_test" as OrgId,

@@ -1,22 +1,22 @@
-import { NO_ABUSE_MONITOR } from "../../src/abuse/abuse-monitor.ts";
-import { openAuthenticator } from "../../src/accounts/authenticate.ts";
+import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
+import { openAuthenticator } from "../../src/gateway/accounts/authenticate.ts";
 import { openServing } from "../../src/app/open-serving.ts";
 import {
   callInProcess,
   type InProcessEnd,
   type InProcessRequest,
-} from "../../src/call/in-process.ts";
-import { quoteCall } from "../../src/call/quote-call.ts";
+} from "../../src/gateway/call/in-process.ts";
+import { quoteCall } from "../../src/gateway/call/quote-call.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
-import { chatOn } from "../../src/modality/chat/index.ts";
-import { openModelCaller, type ModelCaller } from "../../src/optimize/model-caller.ts";
-import type { Quote } from "../../src/optimize/estimate.ts";
+import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
+import { chatOn } from "../../src/formats/modality/chat/index.ts";
+import { openModelCaller, type ModelCaller } from "../../src/account/optimize/model-caller.ts";
+import type { Quote } from "../../src/account/optimize/estimate.ts";
 import { PROVIDER_KEY, type TestGateway } from "./gateway.ts";
-import { openaiChat } from "../../src/wire/openai-chat/index.ts";
-import { wires } from "../../src/wire/wires.ts";
+import { openaiChat } from "../../src/formats/wire/openai-chat/index.ts";
+import { wires } from "../../src/formats/wire/wires.ts";
 import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
 import { TRUSTED_LISTINGS } from "./trusted-listings.ts";

@@ -1,7 +1,7 @@
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
-import type { JobStore } from "../../src/videos/job-store.ts";
-import type { NewVideoJob, VideoJob } from "../../src/videos/video-job.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import type { JobStore } from "../../src/gateway/videos/postgres-job-store.ts";
+import type { NewVideoJob, VideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";

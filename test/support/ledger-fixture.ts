@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { unreachable } from "../../src/core/assert.ts";
-import { mondayOf, utcDay } from "../../src/core/cap-period.ts";
+import { unreachable } from "../../src/kernel/core/assert.ts";
+import { mondayOf, utcDay } from "../../src/kernel/core/cap-period.ts";
 import {
   newRecordId,
   type AttemptId,
@@ -9,8 +9,8 @@ import {
   newRequestId,
   type ProviderId,
   type RequestId,
-} from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
+} from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
 import {
   BatchFault,

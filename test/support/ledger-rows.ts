@@ -5,10 +5,10 @@ import {
   type ModelId,
   type OrgId,
   type ProviderId,
-} from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
-import { type Usage, ZERO_USAGE } from "../../src/core/usage.ts";
+} from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { type Usage, ZERO_USAGE } from "../../src/kernel/core/usage.ts";
 import type { CloseRow, PricePin, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { testOperator } from "./test-operator.ts";

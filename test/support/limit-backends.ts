@@ -1,5 +1,5 @@
-import type { OrgId } from "../../src/core/ids.ts";
-import { systemClock, type Clock } from "../../src/core/time.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import {
   tokenCount,
   type ClaimOutcome,
@@ -10,10 +10,10 @@ import {
   type ScopeClaim,
   type ScopeUsage,
   type TokenCount,
-} from "../../src/limits/limit-store.ts";
-import type { RecentUse } from "../../src/limits/recent-use.ts";
-import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
-import { RedisLimitStore } from "../../src/limits/redis/redis-limit-store.ts";
+} from "../../src/gateway/limits/limit-store.ts";
+import type { RecentUse } from "../../src/gateway/limits/recent-use.ts";
+import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
+import { RedisLimitStore } from "../../src/gateway/limits/redis/redis-limit-store.ts";
 import { redisProgram, startRedis } from "./redis.ts";
 import { silentLog } from "./silent-log.ts";
 

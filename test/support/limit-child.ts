@@ -2,15 +2,15 @@
  * A process of its own with limits in Redis: takes what its parent says, reports what it was
  * granted, and holds it until it is ordered to release it, or killed.
  */
-import type { OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import {
   tokenCount,
   type ClaimOutcome,
   type LimitLease,
   type ScopeClaim,
-} from "../../src/limits/limit-store.ts";
-import { RedisLimitStore } from "../../src/limits/redis/redis-limit-store.ts";
+} from "../../src/gateway/limits/limit-store.ts";
+import { RedisLimitStore } from "../../src/gateway/limits/redis/redis-limit-store.ts";
 import { silentLog } from "./silent-log.ts";
 
 /** What the parent orders. */

@@ -5,7 +5,7 @@ import {
   type ScopeClaim,
   type ScopeUsage,
   type TokenCount,
-} from "../../src/limits/limit-store.ts";
+} from "../../src/gateway/limits/limit-store.ts";
 
 /** What one claim charged one scope with. */
 interface Charge {

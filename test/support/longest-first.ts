@@ -1,19 +1,27 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take long though they are short: they kill processes, wait, or walk through every page. */
+/** Files that take long though they are short: they start and kill processes, wait, or walk through pages. */
 const LONG = [
-  "/test/e2e/browser/every-page.test.ts",
+  "/test/e2e/browser/every-page.deep.test.ts",
   "/test/e2e/crash/",
-  "/test/e2e/faults/database-trouble.test.ts",
-  "/test/e2e/suspect-listings.test.ts",
-  "/test/e2e/operator/kill.test.ts",
-  "/test/e2e/videos-faults.test.ts",
+  "/test/e2e/operator/backup.test.ts",
+  "/test/e2e/operator/first-run.test.ts",
   "/test/e2e/operator/packed-program.test.ts",
-  "/test/e2e/require-verified.test.ts",
+  "/test/simulation/",
+  "/test/e2e/images-faults.test.ts",
   "/test/e2e/conformance-",
+  "/test/e2e/operator/kill.test.ts",
+  "/test/e2e/operator/workers.test.ts",
+  "/test/e2e/suspect-listings.test.ts",
+  "/test/e2e/videos-faults.test.ts",
+  "/test/e2e/operator/schema.test.ts",
+  "/test/e2e/operator/cli.test.ts",
+  "/test/e2e/operator/doctor.test.ts",
+  "/test/e2e/shared-limits.test.ts",
+  "/test/e2e/require-verified.test.ts",
   "/test/e2e/clients/matrix.test.ts",
   "/test/e2e/faults/database",
-  "/src/storage/embedded-",
+  "/src/kernel/storage/embedded-",
 ];
 
 /** Long files begin first, so that no worker is left alone with one at the end of its project. */

@@ -1,12 +1,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { newRequestId } from "../../src/core/ids.ts";
-import { systemClock, type Clock } from "../../src/core/time.ts";
-import type { Identity, Redirect } from "../../src/identity/identity.ts";
-import type { IdentityStore } from "../../src/identity/identity-store.ts";
-import { openIdentity, type IdentityConfig } from "../../src/identity/open-identity.ts";
-import type { Logger } from "../../src/core/log.ts";
+import { newRequestId } from "../../src/kernel/core/ids.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
+import type { Identity, Redirect } from "../../src/account/identity/identity.ts";
+import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
+import { openIdentity, type IdentityConfig } from "../../src/account/identity/open-identity.ts";
+import type { Logger } from "../../src/kernel/core/log.ts";
 import { silentLog } from "./silent-log.ts";
 
 /** A wall clock that a test can put forward; durations stay real. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from "jose";
 import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-provider";
 
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 
 /** A person at the identity provider; may be changed while the provider runs. */
 export interface ScriptedAccount {

@@ -1,14 +1,10 @@
-import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/core/ids.ts";
-import { picoUsd } from "../../src/core/money.ts";
+import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { retireDays, type RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import {
-  parseDay,
-  type Day,
-  type DayArchive,
-  type RetentionSession,
-} from "../../src/ledger/retention/retention.ts";
+import { parseDay, type Day, type DayArchive } from "../../src/ledger/retention/retention.ts";
+import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "./books.ts";
 import {

@@ -119,8 +119,20 @@ export async function openAccountByCommands(
   const org = await jsonCommand([...create, ...place], env);
   const orgId = String(org.json["org_id"]);
   const [, key] = await Promise.all([
-    jsonCommand(["credit", "grant", "--org", orgId, "--usd", usd, "--ref", orgId, ...place], env),
+    jsonCommand(
+      ["credit", "grant", "--org", orgId, "--amount-usd", usd, "--ref", orgId, ...place],
+      env,
+    ),
     jsonCommand(["key", "create", "--org", orgId, "--name", "one", ...place], env),
   ]);
-  return { orgId, key: String(key.json["key"]), keyId: String(key.json["key_id"]) };
+  return { orgId, ...createdKey(key) };
+}
+
+/** What `key create --json` has answered. */
+export function createdKey({ json }: Pick<JsonAnswer, "json">): {
+  readonly key: string;
+  readonly keyId: string;
+} {
+  const { key_id: keyId } = json["key"] as { readonly key_id: string };
+  return { key: String(json["secret"]), keyId };
 }

@@ -1,14 +1,14 @@
-import type { Refusal } from "../../src/core/refusals.ts";
-import { ZERO_USAGE, type Usage } from "../../src/core/usage.ts";
-import { textOf } from "../../src/json/json-edit.ts";
-import { joinTokens, objectText, textBytes, textToken } from "../../src/json/json-text.ts";
-import type { OutputPieces } from "../../src/wire/answer/output-pieces.ts";
-import type { StreamDecoder, StreamEncoder } from "../../src/wire/answer/stream-driver.ts";
-import { StreamTranslation } from "../../src/wire/answer/stream-translation.ts";
-import type { RequestCodec, Wire } from "../../src/wire/contract.ts";
-import { brokenOffFailure, unusableFailure } from "../../src/wire/failure/failures.ts";
-import { failedRead } from "../../src/wire/failure/upstream-failure.ts";
-import { word } from "../../src/wire/fields/chat-vocabulary.ts";
+import type { Refusal } from "../../src/kernel/core/refusals.ts";
+import { ZERO_USAGE, type Usage } from "../../src/kernel/core/usage.ts";
+import { textOf } from "../../src/kernel/json/json-edit.ts";
+import { joinTokens, objectText, textBytes, textToken } from "../../src/kernel/json/json-text.ts";
+import type { OutputPieces } from "../../src/formats/wire/answer/output-pieces.ts";
+import type { StreamDecoder, StreamEncoder } from "../../src/formats/wire/answer/stream-driver.ts";
+import { StreamTranslation } from "../../src/formats/wire/answer/stream-translation.ts";
+import type { RequestCodec, Wire } from "../../src/formats/wire/contract.ts";
+import { brokenOffFailure, unusableFailure } from "../../src/formats/wire/failure/failures.ts";
+import { failedRead } from "../../src/formats/wire/failure/upstream-failure.ts";
+import { word } from "../../src/formats/wire/fields/chat-vocabulary.ts";
 import {
   anything,
   isBoolean,
@@ -16,13 +16,13 @@ import {
   isInteger,
   optional,
   shape,
-} from "../../src/wire/fields/check-shape.ts";
-import type { AnswerCodec } from "../../src/wire/neutral/chat-answer.ts";
-import type { ChatEvent } from "../../src/wire/neutral/chat-event.ts";
-import { parseEventJson, readEventText } from "../../src/wire/neutral/event-json.ts";
-import { countOf, type UsageReport } from "../../src/wire/neutral/usage-report.ts";
-import type { SseEvent } from "../../src/wire/sse/sse-reader.ts";
-import { sseDataText } from "../../src/wire/sse/sse-writer.ts";
+} from "../../src/formats/wire/fields/check-shape.ts";
+import type { AnswerCodec } from "../../src/formats/wire/neutral/chat-answer.ts";
+import type { ChatEvent } from "../../src/formats/wire/neutral/chat-event.ts";
+import { parseEventJson, readEventText } from "../../src/formats/wire/neutral/event-json.ts";
+import { countOf, type UsageReport } from "../../src/formats/wire/neutral/usage-report.ts";
+import type { SseEvent } from "../../src/formats/wire/sse/sse-reader.ts";
+import { sseDataText } from "../../src/formats/wire/sse/sse-writer.ts";
 
 /**
  * A third chat wire, as small as one can be: a request is a text, and so is an answer. Whatever it

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 
-import { workingFolderOf } from "../../src/storage/process-identity.ts";
+import { workingFolderOf } from "../../src/kernel/storage/process-identity.ts";
 
 /** The number of the server process of an embedded PostgreSQL; undefined when its file is gone. */
 export function postmasterPid(dataDir: string): number | undefined {

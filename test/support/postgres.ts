@@ -1,12 +1,12 @@
 import { Client } from "pg";
 import { beforeAll, inject } from "vitest";
-import { newRecordId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { newRecordId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { beginSession } from "../../src/storage/connection.ts";
-import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
-import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { beginSession } from "../../src/kernel/storage/connection.ts";
+import { PROGRAM_ROLE } from "../../src/kernel/storage/embedded-database.ts";
+import { startEmbeddedPostgres } from "../../src/kernel/storage/embedded-server.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { directOf } from "./pooled-addresses.ts";
 import { startPgBouncer, type TestPgBouncer } from "./pgbouncer.ts";

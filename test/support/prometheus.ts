@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { stringify } from "yaml";
 
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
 import { startTethered } from "./tethered.ts";

@@ -1,8 +1,8 @@
 import type { Dispatcher } from "undici";
 
-import { NO_ABUSE_MONITOR } from "../../src/abuse/abuse-monitor.ts";
-import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
-import type { Principal } from "../../src/accounts/principal.ts";
+import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
 import type { Deployment } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
@@ -10,17 +10,17 @@ import { type ManifestFile } from "../../src/catalog/catalog-input.ts";
 import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
 import { openServing } from "../../src/app/open-serving.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
-import type { Refusal } from "../../src/core/refusals.ts";
-import type { Clock } from "../../src/core/time.ts";
-import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
-import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
-import type { ClientExchange } from "../../src/call/client-exchange.ts";
-import type { CallPorts } from "../../src/call/ports.ts";
+import { loadConfig } from "../../src/kernel/config/load-config.ts";
+import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import type { Refusal } from "../../src/kernel/core/refusals.ts";
+import type { Clock } from "../../src/kernel/core/time.ts";
+import type { AttemptHandler } from "../../src/upstream/run-attempt.ts";
+import { UpstreamClient } from "../../src/upstream/upstream-client.ts";
+import type { ClientExchange } from "../../src/gateway/call/client-exchange.ts";
+import type { CallPorts } from "../../src/gateway/call/ports.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
-import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 import { TRUSTED_LISTINGS } from "./trusted-listings.ts";
 
 /** One dispatch under control of the test: what undici would report, the test reports. */

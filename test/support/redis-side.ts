@@ -1,17 +1,17 @@
-import { healthScripts } from "../../src/routing/health-scripts.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { healthScripts } from "../../src/gateway/routing/health-scripts.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import {
   tokenCount,
   type ClaimOutcome,
   type LimitLease,
   type ScopeClaim,
-} from "../../src/limits/limit-store.ts";
-import type { RecentCharge } from "../../src/limits/recent-use.ts";
+} from "../../src/gateway/limits/limit-store.ts";
+import type { RecentCharge } from "../../src/gateway/limits/recent-use.ts";
 import {
   RedisLimitStore,
   type RedisLimitStoreOptions,
-} from "../../src/limits/redis/redis-limit-store.ts";
+} from "../../src/gateway/limits/redis/redis-limit-store.ts";
 import { silentLog } from "./silent-log.ts";
 
 let slots = 0;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { until } from "./books.ts";
 import type { TestAccount, TestGateway } from "./gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer, type HttpCall } from "./http-call.ts";

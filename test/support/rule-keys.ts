@@ -1,7 +1,7 @@
-import type { AccountRules } from "../../src/accounts/account-rules.ts";
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
-import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { AccountRules } from "../../src/gateway/accounts/account-rules.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { findKey } from "./find-key.ts";
 import type { FreshBackend } from "./postgres.ts";
 import { testOperator } from "./test-operator.ts";

@@ -1,6 +1,6 @@
 import { afterAll, expect } from "vitest";
-import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { picoUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
 import { settlementAuditQuery } from "../../src/ledger/audit/settlement-audit.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/core/log.ts";
+import type { Logger } from "../../src/kernel/core/log.ts";
 
 /** For tests that provoke faults: what they log is expected. */
 export const silentLog: Logger = {

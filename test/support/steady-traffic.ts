@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { HttpAnswer } from "./ask.ts";
 
 /** How one request of a steady traffic ended, and when it began. */

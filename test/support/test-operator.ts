@@ -1,4 +1,4 @@
-import { byOperator } from "../../src/changes/index.ts";
+import { byOperator } from "../../src/kernel/index.ts";
 
 /** Who makes what a test prepares. */
 export const testOperator = byOperator("test");

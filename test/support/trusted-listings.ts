@@ -1,4 +1,4 @@
-import type { CallPorts } from "../../src/call/ports.ts";
+import type { CallPorts } from "../../src/gateway/call/ports.ts";
 
 /** Of a program that neither asks for verdicts nor counts what answers break. */
 export const TRUSTED_LISTINGS: CallPorts["standing"] = {

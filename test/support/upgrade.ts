@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 
-import { openPool } from "../../src/storage/connection.ts";
-import { migrateDatabase, type MigrateOptions } from "../../src/storage/migrate.ts";
-import { levelOf, ownSteps, stepOf } from "../../src/storage/migration-files.ts";
+import { openPool } from "../../src/kernel/storage/connection.ts";
+import { migrateDatabase, type MigrateOptions } from "../../src/kernel/storage/migrate.ts";
+import { levelOf, ownSteps, stepOf } from "../../src/kernel/storage/migration-files.ts";
 import { ask } from "./ask.ts";
 import { OPERATOR_ENV, openAccountByCommands, type OperatorFolder } from "./operator.ts";
 import { emptyDatabase } from "./postgres.ts";

@@ -7,11 +7,11 @@ import {
   type OrgId,
   type ProviderId,
   type RequestId,
-} from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
+} from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
-import type { Usage } from "../../src/core/usage.ts";
+import type { Usage } from "../../src/kernel/core/usage.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
 import { unknownRow } from "./old-days.ts";
 import type { FreshBackend } from "./postgres.ts";

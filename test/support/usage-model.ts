@@ -3,12 +3,12 @@ import {
   REQUEST_STATUSES,
   type RequestStatus,
   requestStatusOf,
-} from "../../src/core/request-status.ts";
+} from "../../src/kernel/core/request-status.ts";
 import type {
   ReportFigures,
   ReportFilter,
   ReportGroupBy,
-} from "../../src/records/usage-reports.ts";
+} from "../../src/gateway/records/usage-reports.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 /** A request as the plainest reading of its rows has it. */

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 
-import type { SettingName } from "../../src/config/settings.ts";
-import { systemClock, type Clock } from "../../src/core/time.ts";
+import type { SettingName } from "../../src/kernel/config/settings.ts";
+import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import { ended } from "./books.ts";
 import {
   STANDARD_MANIFESTS,

@@ -7,16 +7,16 @@ import {
   type ModelId,
   type OrgId,
   type ProviderId,
-} from "../../src/core/ids.ts";
-import { microUsd, picoUsd } from "../../src/core/money.ts";
-import { endOfJob } from "../../src/videos/job-close.ts";
+} from "../../src/kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
+import { endOfJob } from "../../src/gateway/videos/job-close.ts";
 import {
   MISSING_INTERVAL_MS,
   type EndedJob,
   type ReportedJob,
-} from "../../src/videos/job-state.ts";
-import type { JobUpdate } from "../../src/videos/job-store.ts";
-import type { NewVideoJob, TakenJob, VideoJob } from "../../src/videos/video-job.ts";
+} from "../../src/gateway/videos/job-state.ts";
+import type { JobUpdate } from "../../src/gateway/videos/job-store.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 
 export const JOB_DEADLINE_MS = 7_200_000;

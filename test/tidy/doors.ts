@@ -1,37 +1,47 @@
 import { basename, dirname, join } from "node:path";
 
 import { DOOR, programImportsOf } from "./layers.ts";
-import { folderOf, isProduct, parse, type Rule, type SourceFile } from "./source-files.ts";
+import { isProduct, parse, wingOf, type Rule, type SourceFile } from "./source-files.ts";
 
 const README_LINES_MAX = 30;
 
-/** Inner files that other folders import, each with the reason. */
+/** Inner files that other wings import, each with the reason. */
 export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
-  "src/core/request-status.ts": "its words are those of the contract, which the pages share",
-  "src/core/visible-text.ts": "the contract, which the pages share, says what a name may be",
-  "src/core/roles.ts": "its words are those of the contract, which the pages share",
-  "src/core/usage.ts":
+  "src/kernel/core/request-status.ts": "its words are those of the contract, which the pages share",
+  "src/kernel/core/visible-text.ts": "the contract, which the pages share, says what a name may be",
+  "src/kernel/core/roles.ts": "its words are those of the contract, which the pages share",
+  "src/kernel/core/usage.ts":
     "the contract, which the pages share, names token counts and prices after it",
-  "src/core/cap-period.ts": "the contract, which the pages share, names the caps of a key after it",
-  "src/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
-  "src/console-api/contract.ts": "shared with the pages, which must not load the server",
+  "src/kernel/core/cap-period.ts":
+    "the contract, which the pages share, names the caps of a key after it",
+  "src/kernel/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
+  "src/kernel/json/schema-parts.ts": "the contract, which the pages share, is made of these",
+  "src/ledger/refusal-reason-schema.ts":
+    "the console's contract, which the pages share, shows it as it is kept",
+  "src/gateway/records/contract/limit-change.ts":
+    "the console's contract, which the pages share, has this route of the gateway too",
+  "src/account/console-api/contract.ts": "shared with the pages, which must not load the server",
+  "src/account/console-api/run-operation.ts":
+    "loaded when it is needed: a short command must not read the console",
+  "src/kernel/changes/actions.ts":
+    "the contract, which the pages share, names the actions of its routes",
 };
 
-/** Imports of another folder's inner files. Tests may import what they test. */
-export const foldersHaveOneDoor: Rule = (files) =>
+/** Imports of another wing's inner files. Tests may import what they test. */
+export const wingsHaveOneDoor: Rule = (files) =>
   files.filter(isProduct).flatMap((source) =>
     programImportsOf(source)
-      .filter((target) => target.startsWith("src/") && folderOf(target) !== folderOf(source.file))
+      .filter((target) => target.startsWith("src/") && wingOf(target) !== wingOf(source.file))
       .filter((target) => !isDoor(target) && !(target in SIDE_DOORS))
       .map((target) => `${source.file} imports ${target}`),
   );
 
-/** A file inside a folder imports its neighbours directly, never through the door of its own folder. */
+/** A file imports its neighbours directly, never through the door of its own wing. */
 export const noFileImportsItsOwnDoor: Rule = (files) =>
   files.filter(isProduct).flatMap((source) =>
     programImportsOf(source)
-      .filter((target) => isDoor(target) && folderOf(target) === folderOf(source.file))
+      .filter((target) => isDoor(target) && wingOf(target) === wingOf(source.file))
       .map((target) => `${source.file} imports ${target}`),
   );
 
@@ -40,12 +50,12 @@ const INSTRUMENT_USERS = new Set(["src/cli/dev-setup.ts", "src/cli/simulate-comm
 
 export const instrumentsStayOutOfTheProduct: Rule = (files) =>
   files
-    .filter(({ file }) => folderOf(file) !== "dev" && !INSTRUMENT_USERS.has(file))
-    .filter((source) => programImportsOf(source).some((target) => folderOf(target) === "dev"))
+    .filter(({ file }) => wingOf(file) !== "dev" && !INSTRUMENT_USERS.has(file))
+    .filter((source) => programImportsOf(source).some((target) => wingOf(target) === "dev"))
     .map(({ file }) => file);
 
 /** The one file that imports the exporter's packages, and is itself loaded where traces are on. */
-const TRACE_EXPORTER = "src/telemetry/otlp-exporter.ts";
+const TRACE_EXPORTER = "src/gateway/telemetry/otlp-exporter.ts";
 
 /** Every start would read the packages of an exporter that few installations use. */
 export const tracePackagesAreLoadedOnDemand: Rule = (files) =>
@@ -68,21 +78,19 @@ function isDoor(file: string): boolean {
 /** Nothing imports the command line. */
 const WITHOUT_DOOR = "cli";
 
-/** Folders of `src/` without a door, or without a page of at most 30 lines that introduces them. */
-export function incompleteFolders(
+/** Wings without a door, or without a page of at most 30 lines that introduces them. */
+export function incompleteWings(
   files: readonly SourceFile[],
   readmes: ReadonlyMap<string, string>,
 ): string[] {
-  const folders = [...new Set(files.filter(isProduct).map(({ file }) => folderOf(file)))];
+  const wings = [...new Set(files.filter(isProduct).map(({ file }) => wingOf(file)))];
   const known = new Set(files.map(({ file }) => file));
-  return folders.flatMap((folder) => {
-    const lines = readmes.get(`src/${folder}/README.md`)?.split("\n").length;
+  return wings.flatMap((wing) => {
+    const lines = readmes.get(`src/${wing}/README.md`)?.split("\n").length;
     return [
-      ...(known.has(`src/${folder}/${DOOR}`) || folder === WITHOUT_DOOR
-        ? []
-        : [`${folder} has no door`]),
-      ...(lines === undefined ? [`${folder} has no README.md`] : []),
-      ...((lines ?? 0) > README_LINES_MAX + 1 ? [`the README.md of ${folder} is too long`] : []),
+      ...(known.has(`src/${wing}/${DOOR}`) || wing === WITHOUT_DOOR ? [] : [`${wing} has no door`]),
+      ...(lines === undefined ? [`${wing} has no README.md`] : []),
+      ...((lines ?? 0) > README_LINES_MAX + 1 ? [`the README.md of ${wing} is too long`] : []),
     ];
   });
 }

@@ -5,7 +5,7 @@ import {
   nodesOf,
   nodesWith,
   parse,
-  folderOf,
+  roomOf,
   textOf,
   type Rule,
   type SourceFile,
@@ -13,7 +13,7 @@ import {
 
 /** One table of ARCHITECTURE.md: what each folder below `parent` may import of its siblings. */
 export interface LayerTable {
-  /** `src`, or a folder of it that has a table of its own: `src/wire`. */
+  /** `src`, or a folder of it that has a table of its own: `src/formats/wire`. */
   readonly parent: string;
   readonly rows: ReadonlyMap<string, LayerRow>;
 }
@@ -186,22 +186,22 @@ function childOf({ parent, rows }: LayerTable, file: string): string | undefined
 /** Modules that open files, sockets or processes. */
 const IO_MODULES =
   /^(node:)?(fs|net|http|https|http2|dns|tls|dgram|child_process|cluster)(\/|$)|^(undici|ioredis|stripe|fastify)$/;
-const WITH_IO = new Set("storage backup dispatch http console-api app cli dev".split(" "));
+const WITH_IO = new Set("storage backup upstream http console-api app cli dev".split(" "));
 
 /** Files of other folders that do, each with the reason. */
 export const IO_FILES: Readonly<Record<string, string>> = {
-  "src/core/ip-network.ts": "reads addresses as the system does, and opens nothing",
-  "src/billing/stripe-payments.ts": "the one client of the payment provider",
-  "src/billing/stripe-cards.ts": "the kinds of faults of that client",
-  "src/identity/bounded-fetch.ts": "asks the identity provider",
-  "src/identity/logout-token.ts": "asks the identity provider for its keys",
+  "src/kernel/core/ip-network.ts": "reads addresses as the system does, and opens nothing",
+  "src/account/billing/stripe-payments.ts": "the one client of the payment provider",
+  "src/account/billing/stripe-cards.ts": "the kinds of faults of that client",
+  "src/account/identity/bounded-fetch.ts": "asks the identity provider",
+  "src/account/identity/logout-token.ts": "asks the identity provider for its keys",
   "src/ledger/retention/day-folder.ts": "writes exported days",
   "src/ledger/retention/signing-key.ts": "reads the key that signs them",
 };
 
 export const inputAndOutputAreAtTheEdge: Rule = (files) =>
   files
-    .filter(({ file }) => !WITH_IO.has(folderOf(file)) && !(file in IO_FILES))
+    .filter(({ file }) => !WITH_IO.has(roomOf(file)) && !(file in IO_FILES))
     .flatMap((source) => [
       ...valueImportsOf(source)
         .filter((specifier) => IO_MODULES.test(specifier))

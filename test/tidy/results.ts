@@ -5,7 +5,7 @@ export const SHAPE_TESTS: Readonly<Record<string, string>> = {
   "src/dev/simulator/decisions/answer-decisions.ts": "an answer or a decision",
   "src/dev/simulator/decisions/decision-host.ts": "the same",
   "src/dev/test-checkout/checkout-book.ts": "reads an object of the payment provider's",
-  "src/modality/decisions/read-answers-gliner.ts": "reads a provider's answer",
+  "src/formats/modality/decisions/read-answers-gliner.ts": "reads a provider's answer",
 };
 
 /** A result says by `ok` or by `kind` what it is. `code` is what faults of the platform have. */
@@ -21,10 +21,10 @@ export const resultsAreDistinguishedByTheirTag: Rule = (files) =>
 
 /** Files in which an id or an amount gets its brand, each with the reason. */
 export const BRANDING_FILES: Readonly<Record<string, string>> = {
-  "src/accounts/account-notices.ts": "notices that triggers of this program's tables send",
+  "src/gateway/accounts/account-notices.ts": "notices that triggers of this program's tables send",
   "src/catalog/compile-deployment.ts": "ids of a validated manifest",
-  "src/core/ids.ts": "makes and parses ids",
-  "src/core/money.ts": "makes and parses amounts",
+  "src/kernel/core/ids.ts": "makes and parses ids",
+  "src/kernel/core/money.ts": "makes and parses amounts",
 };
 
 const BRANDED = "(Org|Key|Model|Provider|Job|Request|Attempt)Id|(Micro|Pico)Usd";

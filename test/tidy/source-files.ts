@@ -5,12 +5,12 @@ import { parseSync, type ParseResult } from "oxc-parser";
 
 /** A file of the repository, or a made-up one that a rule must notice. */
 export interface SourceFile {
-  /** From the root of the repository: `src/core/money.ts`. */
+  /** From the root of the repository: `src/kernel/core/money.ts`. */
   readonly file: string;
   readonly text: string;
 }
 
-/** What is wrong in a list of files, one line each: `src/core/money.ts:12`. */
+/** What is wrong in a list of files, one line each: `src/kernel/core/money.ts:12`. */
 export type Rule = (files: readonly SourceFile[]) => string[];
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -42,9 +42,18 @@ export function isTest({ file }: Pick<SourceFile, "file">): boolean {
   return file.endsWith(".test.ts") || file.includes("/fixtures/");
 }
 
-/** The folder below `src/` that a path is in: the row of the layer table. */
-export function folderOf(file: string): string {
+/** The wing that a path is in: the row of the layer table. */
+export function wingOf(file: string): string {
   return file.split("/")[1]?.replace(/\.ts$/, "") ?? "";
+}
+
+const WINGS_OF_ROOMS = new Set(["kernel", "formats", "gateway", "account", "listing-tools"]);
+
+/** The room of a wing that a path is in: `storage` of the kernel; a wing without rooms is one. */
+export function roomOf(file: string): string {
+  const [, wing = "", room = ""] = file.split("/");
+  const isRoom = WINGS_OF_ROOMS.has(wing) || ["pricing", "backup"].includes(room);
+  return isRoom && !room.endsWith(".ts") ? room : wingOf(file);
 }
 
 const parsed = new WeakMap<SourceFile, ParseResult>();

@@ -2,7 +2,7 @@ import {
   codeLinesWith,
   isNode,
   nodesWith,
-  folderOf,
+  roomOf,
   textOf,
   type Rule,
   type SourceFile,
@@ -10,16 +10,16 @@ import {
 
 /** Files in which an amount of money may only be counted exactly. */
 const EXACT =
-  /^src\/(core\/(money|decimal)\.ts|listing-sources\/|pricing\/|ledger\/|abuse\/|call\/|videos\/job-close)/;
+  /\/core\/(money|decimal)\.ts|\/(listing-sources|pricing|ledger|abuse|call)\/|\/videos\/job-close/;
 
 /** Gauges of Prometheus are floats; nothing is decided by them. */
-const FLOATS_ALLOWED = "src/metrics/dollars.ts";
+const FLOATS_ALLOWED = "src/kernel/metrics/dollars.ts";
 
 /** The same for the attributes of traces. */
-const SHOWN_AMOUNT = "src/telemetry/shown-amount.ts";
+const SHOWN_AMOUNT = "src/gateway/telemetry/shown-amount.ts";
 
 /** The one file that reads clocks. */
-const CLOCK_FILE = "src/core/time.ts";
+const CLOCK_FILE = "src/kernel/core/time.ts";
 
 const AMOUNT = /[mM]icroUsd|[pP]icoUsd|[cC]ost|[dD]ebit/;
 
@@ -51,12 +51,14 @@ export const moneyIsWithoutFloats: Rule = (files) =>
   );
 
 /** The heads have no prices. */
-const NO_PRICES = "src/listing-sources/provider-heads.ts";
+const NO_PRICES = "src/listing-tools/listing-sources/provider-heads.ts";
 
 /** In the importers a price is a text from its first byte to its last. */
 export const pricesOfSourcesAreTexts: Rule = (files) =>
   files
-    .filter(({ file }) => file.startsWith("src/listing-sources/") && file !== NO_PRICES)
+    .filter(
+      ({ file }) => file.startsWith("src/listing-tools/listing-sources/") && file !== NO_PRICES,
+    )
     .flatMap((source) =>
       nodesWith(source, /JSON\.parse|Number|parseInt|\+/, (node) => {
         const what = (each: unknown): string => (isNode(each) ? textOf(source, each) : "");
@@ -88,7 +90,7 @@ export const clocksAreReadInOneFile: Rule = (files) =>
     );
 
 /** Folders through which an answer goes to its client. */
-const ANSWERING = new Set(["call", "dispatch", "http", "videos"]);
+const ANSWERING = new Set(["call", "upstream", "http", "videos"]);
 
 /** A stored flag, private or not, and the server's own. */
 const COMMIT_FLAG =
@@ -98,7 +100,7 @@ const COMMIT_FLAG =
 export const theCommitPointIsOneFlag: Rule = (files) =>
   files
     .filter(({ file, text }) => {
-      return ANSWERING.has(folderOf(file)) && !/\bimplements ClientExchange\b/.test(text);
+      return ANSWERING.has(roomOf(file)) && !/\bimplements ClientExchange\b/.test(text);
     })
     .flatMap((source) => codeLinesWith(source, COMMIT_FLAG));
 
@@ -107,11 +109,12 @@ const PROCESS_FILES = new Set(["src/cli/main.ts", "src/cli/workers.ts"]);
 
 export const commandsUseTheirCallersProcess: Rule = (files) =>
   files
-    .filter(({ file }) => folderOf(file) === "cli" && !PROCESS_FILES.has(file))
+    .filter(({ file }) => roomOf(file) === "cli" && !PROCESS_FILES.has(file))
     .flatMap((source) => codeLinesWith(source, /\bprocess\.(env|argv|std\w+|exit\w*)\b/));
 
 /** The wires, the schema of manifests, and the simulator, which has wires of its own. */
-const KNOW_WIRE_IDS = /^src\/(wire|catalog\/manifest|dev)\/|^src\/cli\/simulate-command\.ts$/;
+const KNOW_WIRE_IDS =
+  /^src\/(formats\/wire|catalog\/manifest|dev)\/|^src\/cli\/simulate-command\.ts$/;
 
 export const onlyWiresKnowWireIds: Rule = (files) =>
   files

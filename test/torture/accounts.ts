@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { addKey } from "../support/add-key.ts";
 import { testOperator } from "../support/test-operator.ts";

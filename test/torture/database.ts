@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { systemClock } from "../../src/core/time.ts";
-import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { startEmbeddedPostgres } from "../../src/kernel/storage/embedded-server.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { openPool } from "../../src/storage/connection.ts";
+import { openPool } from "../../src/kernel/storage/connection.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const START_TRIES = 10;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { systemClock } from "../../src/core/time.ts";
-import { identityOf } from "../../src/storage/process-identity.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { identityOf } from "../../src/kernel/storage/process-identity.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 
 /** What every gateway of a run is started with. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import type { TortureDatabase } from "./database.ts";
 import type { GatewayLife, GatewaySlot } from "./gateway-slot.ts";
 import { nextKill, type Blow } from "./plan.ts";

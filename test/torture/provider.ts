@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 import type { Wire } from "../support/ask.ts";
 import { TORTURE_MODEL } from "./client.ts";

@@ -1,4 +1,4 @@
-import { SETTLE_WAIT_MS } from "../../src/core/constants.ts";
+import { SETTLE_WAIT_MS } from "../../src/kernel/core/constants.ts";
 import type { TortureDatabase } from "./database.ts";
 import type { Findings } from "./findings.ts";
 import type { Trouble } from "./havoc.ts";

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Pool } from "pg";
 
-import { openBilling } from "../../src/billing/open-billing.ts";
-import type { OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { openBilling } from "../../src/account/billing/open-billing.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import {
   startTestCheckout,
   type TestCheckout,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { builtProgram } from "../support/build-program.ts";
 import { seedOf } from "../support/depth.ts";
 import { hasPgbackrest } from "../support/pgbackrest.ts";

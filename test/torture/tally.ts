@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { at, costOf, type HttpAnswer } from "../support/ask.ts";
 import type { GatewayLife } from "./gateway-slot.ts";
 

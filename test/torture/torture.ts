@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { simulatorManifest, textModel } from "../support/gateway.ts";
 import { Cashier, helpingOf, openAccounts, type TortureAccount } from "./accounts.ts";
 import { runClient, TORTURE_MODEL } from "./client.ts";

@@ -5,7 +5,7 @@ import type {
   ParamsOf,
   QueryOf,
   RouteName,
-} from "../../../src/console-api/contract.ts";
+} from "../../../src/account/console-api/contract.ts";
 import { shownMessage } from "../ui/sentence.ts";
 
 /** What a route is called with; parts that it does not take are left out. */

@@ -1,4 +1,4 @@
-import type { Session } from "../../../src/console-api/contract.ts";
+import type { Session } from "../../../src/account/console-api/contract.ts";
 import { useSession } from "./use-session.ts";
 
 export type Need = Session["may"][number];

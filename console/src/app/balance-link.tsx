@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
-import type { Session } from "../../../src/console-api/contract.ts";
+import type { Session } from "../../../src/account/console-api/contract.ts";
 import { showCents, showUsd } from "../ui/money-math.ts";
 import shell from "./shell.module.css";
 import { Tip } from "../ui/tip.tsx";

@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { Session } from "../../../src/console-api/contract.ts";
+import type { Session } from "../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { dismiss, readDismissed } from "./dismissed.ts";
 import { NoticeLine } from "./notice-line.tsx";

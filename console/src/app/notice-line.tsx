@@ -1,7 +1,7 @@
 import { Button, CloseButton } from "@mantine/core";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 
-import type { Notice } from "../../../src/console-api/contract.ts";
+import type { Notice } from "../../../src/account/console-api/contract.ts";
 import { AppLink } from "../ui/app-link.tsx";
 import { Banner } from "../ui/banner.tsx";
 import { formatCount } from "../ui/count.tsx";

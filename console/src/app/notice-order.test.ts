@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Notice, PriceNotice } from "../../../src/console-api/contract.ts";
+import type { Notice, PriceNotice } from "../../../src/account/console-api/contract.ts";
 import { inOrder, keyOf, type Line } from "./notice-order.ts";
 
 function account(severity: Notice["severity"]): Line {

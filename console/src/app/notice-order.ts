@@ -1,4 +1,4 @@
-import type { Notice, PriceNotice } from "../../../src/console-api/contract.ts";
+import type { Notice, PriceNotice } from "../../../src/account/console-api/contract.ts";
 
 /** What may be said above every page; `development` is what is not as in production. */
 export type Line =

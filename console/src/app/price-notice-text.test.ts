@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { PriceNotice } from "../../../src/console-api/contract.ts";
+import type { PriceNotice } from "../../../src/account/console-api/contract.ts";
 import { costLine, priceLines } from "./price-notice-text.ts";
 
 function prices(prompt: string, completion: string, more: object = {}) {

@@ -1,4 +1,4 @@
-import type { PriceNotice } from "../../../src/console-api/contract.ts";
+import type { PriceNotice } from "../../../src/account/console-api/contract.ts";
 import { showUsd } from "../ui/money-math.ts";
 
 const SKUS = [

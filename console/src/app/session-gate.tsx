@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, type ReactElement } from "react";
 
-import type { RouteName, Session } from "../../../src/console-api/contract.ts";
+import type { RouteName, Session } from "../../../src/account/console-api/contract.ts";
 import { noteShownOrg } from "../api/client.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useMaybeSession, useSession } from "../api/use-session.ts";

@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState, type ReactElement } from "react";
 
-import type { ReceivedInvitation } from "../../../src/console-api/contract.ts";
+import type { ReceivedInvitation } from "../../../src/account/console-api/contract.ts";
 import { call } from "../api/client.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";

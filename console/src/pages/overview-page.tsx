@@ -1,7 +1,7 @@
 import { SimpleGrid } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Overview } from "../../../src/console-api/contract.ts";
+import type { Overview } from "../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type Need, NEEDS, ROLES, rolesWith } from "../../../src/core/roles.ts";
+import { type Need, NEEDS, ROLES, rolesWith } from "../../../src/kernel/core/roles.ts";
 import { ROLE_MEANINGS, ROLES_FOR } from "./role-words.ts";
 
 test("pages name the roles that the server lets in", () => {

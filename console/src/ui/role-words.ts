@@ -1,4 +1,4 @@
-import type { RoleName, Session } from "../../../src/console-api/contract.ts";
+import type { RoleName, Session } from "../../../src/account/console-api/contract.ts";
 
 /** Which roles may do that, as a sentence has them. */
 export const ROLES_FOR: Readonly<Record<Session["may"][number], string>> = {

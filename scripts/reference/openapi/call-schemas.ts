@@ -2,7 +2,7 @@ import {
   OUTPUT_TOKENS_DEFAULT,
   OUTPUT_TOKENS_MAX,
   OUTPUT_TOKENS_MIN,
-} from "../../../src/core/constants.ts";
+} from "../../../src/kernel/core/constants.ts";
 import {
   anything,
   count,

@@ -2,7 +2,7 @@ import { CALL_SCHEMAS } from "./call-schemas.ts";
 import { ERROR_SCHEMAS, HEADER_COMPONENTS, refusalComponents } from "./errors.ts";
 import { object, type Schema } from "./kit.ts";
 import { OPERATIONS, operationObject } from "./operations.ts";
-import { RECORD_SCHEMAS } from "./record-schemas.ts";
+import { READ_SCHEMAS } from "./read-operations.ts";
 
 /** OpenAPI 3.1 of the gateway. The server's address is put in where it is served. */
 export function gatewayDocument(): object {
@@ -27,7 +27,7 @@ export function gatewayDocument(): object {
     tags: ["Chat", "Media", "Decisions", "Models", "Records"].map((name) => ({ name })),
     paths,
     components: {
-      schemas: { ...CALL_SCHEMAS, AnyRequest: ANY_REQUEST, ...RECORD_SCHEMAS, ...ERROR_SCHEMAS },
+      schemas: { ...CALL_SCHEMAS, AnyRequest: ANY_REQUEST, ...READ_SCHEMAS, ...ERROR_SCHEMAS },
       responses: refusalComponents(),
       headers: HEADER_COMPONENTS,
       securitySchemes: {

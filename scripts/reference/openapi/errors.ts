@@ -1,5 +1,5 @@
-import { HEADERS } from "../../../src/http/header-table.ts";
-import { REFUSALS, type RefusalClass } from "../../../src/core/refusals.ts";
+import { HEADERS } from "../../../src/gateway/http/header-table.ts";
+import { REFUSALS, type RefusalClass } from "../../../src/kernel/core/refusals.ts";
 import { anything, flag, instant, object, oneOf, ref, said, text, type Schema } from "./kit.ts";
 
 /** Every status that a class of refusal answers with; the usual one is in the table of refusals. */

@@ -1,28 +1,12 @@
-import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../../src/core/constants.ts";
+import { dryRunRoute } from "../../../src/gateway/call/route-contract.ts";
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../../src/kernel/core/constants.ts";
+import { RECORD_ROUTES } from "../../../src/gateway/records/contract/routes.ts";
 import { headersOn, refusalsOf } from "./errors.ts";
-import { flag, oneOf, ref, text, whole, type Schema } from "./kit.ts";
+import { text, type Schema } from "./kit.ts";
+import { JSON_TYPE, type Operation, readOperation, toSchema } from "./read-operations.ts";
 
-interface Operation {
-  readonly summary: string;
-  readonly description?: string;
-  readonly tag: "Chat" | "Media" | "Decisions" | "Models" | "Records";
-  /** It sends to a provider, or only reads. */
-  readonly kind: "call" | "read";
-  readonly body?: string;
-  /** A smaller bound of the body. */
-  readonly isSmall?: boolean;
-  /** By media type: the name of a schema, or a schema. */
-  readonly answers: Readonly<Record<string, string | Schema>>;
-  readonly parameters?: readonly object[];
-  readonly errors?: "Error" | "MessagesError";
-}
-
-const JSON_TYPE = "application/json";
 const STREAM: Schema = { type: "string", description: "events, where `stream` was true" };
 
-function query(name: string, schema: Schema, description: string, required = false): object {
-  return { name, in: "query", required, description, schema };
-}
 function inPath(name: string, description: string): object {
   return {
     name,
@@ -111,93 +95,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     isSmall: true,
     answers: { [JSON_TYPE]: "Decision" },
   },
-  "POST /v1/route": {
-    summary: "Dry run: which provider would serve, and what would be held",
-    description: "The body is that of the route that `for` names. Nothing is sent or charged.",
-    tag: "Records",
-    kind: "call",
-    body: "AnyRequest",
-    answers: { [JSON_TYPE]: "Route" },
-    parameters: [
-      query(
-        "for",
-        oneOf("chat", "messages", "images", "videos", "decisions"),
-        "the kind of request",
-        true,
-      ),
-    ],
-  },
-  "GET /v1/models": {
-    summary: "List models",
-    description: "A model fits if one of its providers fits all filters of providers.",
-    tag: "Models",
-    kind: "read",
-    answers: { [JSON_TYPE]: { anyOf: [ref("ModelList"), ref("MessagesModelList")] } },
-    parameters: [
-      query("modality", oneOf("text", "image", "video", "decisions"), "what it produces"),
-      query("input_modality", text, "comma-separated; each has to be accepted"),
-      query("supported_parameters", text, "comma-separated; each has to be supported"),
-      query("provider", text, "id of a provider"),
-      query("prompt_logging", oneOf("none", "retained"), "what the provider does with prompts"),
-      query("max_prompt_price", text, "dollars per million tokens"),
-      query("max_completion_price", text, "dollars per million tokens"),
-      query("min_context", { ...whole, minimum: 1 }, "tokens"),
-      query("verified", flag, "passed conformance checks"),
-      query("deprecated", flag, "has an announced end"),
-      query(
-        "sort",
-        oneOf("newest", "name", "context", "prompt_price", "completion_price"),
-        "default `newest`",
-      ),
-      query("limit", { ...whole, minimum: 1, maximum: 1000 }, "with `anthropic-version` only"),
-      query("after_id", text, "with `anthropic-version` only"),
-      query("before_id", text, "with `anthropic-version` only"),
-      MESSAGES_VERSION,
-    ],
-  },
-  "GET /v1/models/{id}": {
-    summary: "One model",
-    tag: "Models",
-    kind: "read",
-    answers: { [JSON_TYPE]: { anyOf: [ref("Model"), ref("MessagesModel")] } },
-    parameters: [inPath("id", "the model's id, slashes included"), MESSAGES_VERSION],
-  },
-  "GET /v1/usage": {
-    summary: "Balance, this month, and what was charged",
-    tag: "Records",
-    kind: "read",
-    answers: { [JSON_TYPE]: "Usage", "text/csv": text },
-    parameters: [
-      query("from", text, "Unix seconds, or an ISO date or instant"),
-      query("to", text, "the same; exclusive"),
-      query("group_by", oneOf("day", "model", "key", "provider"), "sums instead of rows"),
-      query("limit", { ...whole, minimum: 1, maximum: 1000 }, "default 50"),
-      query("cursor", text, "`next_cursor` of the page before"),
-      query("format", oneOf("json", "csv"), "default `json`"),
-    ],
-  },
-  "GET /v1/generation": {
-    summary: "One request: every attempt with tokens and cost",
-    tag: "Records",
-    kind: "read",
-    answers: { [JSON_TYPE]: "Generation" },
-    parameters: [query("id", text, "the `x-request-id` of an earlier answer", true)],
-  },
-  "GET /v1/limits": {
-    summary: "The limits of the key, and what is left of them",
-    tag: "Records",
-    kind: "read",
-    answers: { [JSON_TYPE]: "Limits" },
-    parameters: [query("model", text, "with the limits of this model")],
-  },
-  "POST /api/admission-limits": {
-    summary: "Lower a limit, or remove what was set",
-    description: "Limits can be lowered, never raised above their ceiling.",
-    tag: "Records",
-    kind: "read",
-    body: "LimitChange",
-    answers: { [JSON_TYPE]: "ChangedLimit" },
-  },
+  "POST /v1/route": { ...readOperation(dryRunRoute), kind: "call", body: "AnyRequest" },
+  "GET /v1/models": readOperation(RECORD_ROUTES["GET /v1/models"], [MESSAGES_VERSION]),
+  "GET /v1/models/{id}": readOperation(RECORD_ROUTES["GET /v1/models/{id}"], [
+    inPath("id", "the model's id, slashes included"),
+    MESSAGES_VERSION,
+  ]),
+  "GET /v1/usage": readOperation(RECORD_ROUTES["GET /v1/usage"]),
+  "GET /v1/generation": readOperation(RECORD_ROUTES["GET /v1/generation"]),
+  "GET /v1/limits": readOperation(RECORD_ROUTES["GET /v1/limits"]),
+  "POST /api/admission-limits": readOperation(RECORD_ROUTES["POST /api/admission-limits"]),
 };
 
 /** An operation as OpenAPI has it. */
@@ -214,10 +121,7 @@ export function operationObject(name: string, operation: Operation): object {
   } = operation;
   const bytesMax = operation.isSmall === true ? SMALL_BODY_BYTES_MAX : BODY_BYTES_MAX;
   const content = Object.fromEntries(
-    Object.entries(answers).map(([type, schema]) => [
-      type,
-      { schema: typeof schema === "string" ? ref(schema) : schema },
-    ]),
+    Object.entries(answers).map(([type, schema]) => [type, { schema: toSchema(schema) }]),
   );
   return {
     operationId: name
@@ -234,7 +138,7 @@ export function operationObject(name: string, operation: Operation): object {
           requestBody: {
             required: true,
             description: `At most ${bytesMax} bytes.`,
-            content: { [JSON_TYPE]: { schema: ref(body) } },
+            content: { [JSON_TYPE]: { schema: toSchema(body) } },
           },
         }),
     responses: {

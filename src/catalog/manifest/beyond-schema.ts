@@ -1,4 +1,4 @@
-import { pointerTo } from "../../json/index.ts";
+import { pointerTo } from "../../kernel/index.ts";
 import { type Fields, fieldsOf, listOf, type Place } from "./loose-fields.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 import { patterns } from "./schema-parts.ts";

@@ -24,7 +24,7 @@ export type {
   ManifestSourceName,
   ManifestTermPrices,
 } from "./manifest.ts";
-export { BILLED_SKUS, type BilledSku, MANIFEST_SKUS } from "./manifest.ts";
+export { BILLED_SKUS, type BilledSku, EXTRA_SKUS, MANIFEST_SKUS } from "./manifest.ts";
 export type { HistoryRule, ManifestWireProfile } from "./wire-profile.ts";
 export type { ManifestProblem } from "./manifest-problem.ts";
 export { manifestSchema, publishedSchema } from "./manifest-schema.ts";

@@ -1,4 +1,4 @@
-import { asObject } from "../../json/index.ts";
+import { asObject } from "../../kernel/index.ts";
 
 /** An object whose members have not been checked yet. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -28,6 +28,9 @@ export const MANIFEST_SKUS = [
 ] as const;
 export type ManifestSku = (typeof MANIFEST_SKUS)[number];
 
+/** What `extra_pricing` prices. */
+export const EXTRA_SKUS = ["cache_write_1h"] as const;
+
 /** What a listing bills by: a write that is kept for an hour has a price of its own in its terms. */
 export const BILLED_SKUS = [
   "prompt",
@@ -128,9 +131,7 @@ export interface ManifestPriceTier {
 }
 
 /** Prices of SKUs that `pricing` has no name for, in USD per million tokens. */
-export interface ManifestExtraPricing {
-  readonly cache_write_1h: string;
-}
+export type ManifestExtraPricing = Readonly<Record<(typeof EXTRA_SKUS)[number], string>>;
 
 /** Sale and purchase prices that hold together. */
 export interface ManifestTermPrices {

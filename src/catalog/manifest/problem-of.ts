@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
-import { placeName, pointerTo } from "../../json/index.ts";
+import { placeName, pointerTo } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 
 interface SchemaNode {

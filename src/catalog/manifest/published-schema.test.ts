@@ -108,6 +108,6 @@ test("published schema and validator agree on manifests changed at random", () =
     ),
     { numRuns: runs(3_000) },
   );
-  expect(seen.accepted).toBeGreaterThan(150);
-  expect(seen.refused).toBeGreaterThan(1_000);
+  expect(seen.accepted).toBeGreaterThan(60);
+  expect(seen.refused).toBeGreaterThan(400);
 });

@@ -1,7 +1,7 @@
-import { pointerTo } from "../../json/index.ts";
+import { pointerTo } from "../../kernel/index.ts";
 import { type Fields, fieldsOf, listOf, type Place } from "./loose-fields.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
-import { MANIFEST_SKUS } from "./manifest.ts";
+import { EXTRA_SKUS, MANIFEST_SKUS } from "./manifest.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
 /** The rules of `listing_terms` that compare one place with another. */
@@ -152,7 +152,7 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
 /** Names of the SKUs that are priced; a message repeats known names only. */
 function skusOf({ pricing, extra }: BasePrices): string {
   const types = new Set(listOf(pricing).map(({ type }) => type));
-  const extras = Object.hasOwn(fieldsOf(extra), "cache_write_1h") ? ["cache_write_1h"] : [];
+  const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(fieldsOf(extra), sku));
   return [...MANIFEST_SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
 }
 

@@ -1,11 +1,12 @@
 import { type TOptional, type TSchema, type TString, type TUnsafe, Type } from "typebox";
-import type {
-  ManifestChecked,
-  ManifestExtraPricing,
-  ManifestImageTokens,
-  ManifestListingTerms,
-  ManifestPriceChange,
-  ManifestPriceTier,
+import {
+  EXTRA_SKUS,
+  type ManifestChecked,
+  type ManifestExtraPricing,
+  type ManifestImageTokens,
+  type ManifestListingTerms,
+  type ManifestPriceChange,
+  type ManifestPriceTier,
 } from "./manifest.ts";
 import { costPerMillion, pricingSchema } from "./price-schema.ts";
 import {
@@ -25,12 +26,12 @@ import { fixedBody } from "./wire-profile-schema.ts";
 /** Closed everywhere: a misspelt term would be a price that silently does not hold. */
 const CLOSED = { additionalProperties: false } as const;
 
+const [HOUR] = EXTRA_SKUS;
+
 const extraPricing = typedAs<ManifestExtraPricing>()(
   Type.Object(
     {
-      cache_write_1h: costPerMillion(
-        "Cache writes that are kept for an hour, in USD per million tokens.",
-      ),
+      [HOUR]: costPerMillion("Cache writes that are kept for an hour, in USD per million tokens."),
     },
     {
       title: "ExtraPricing",

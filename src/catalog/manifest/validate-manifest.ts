@@ -1,7 +1,12 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 
-import { cutText } from "../../core/index.ts";
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonFlaw, readJson } from "../../json/index.ts";
+import {
+  cutText,
+  JSON_DEPTH_MAX,
+  JSON_VALUES_MAX,
+  type JsonFlaw,
+  readJson,
+} from "../../kernel/index.ts";
 import { beyondSchema } from "./beyond-schema.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 import { manifestSchema } from "./manifest-schema.ts";

@@ -1,4 +1,4 @@
-import { asObject, foldName, pointerTo } from "../../json/index.ts";
+import { asObject, foldName, pointerTo } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 
 /** Rules of a wire profile that JSON Schema cannot say. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { loadConfig } from "../../config/load-config.ts";
+import { loadConfig } from "../../kernel/config/load-config.ts";
 import { addressChecks } from "./address-checks.ts";
 import type { Examined } from "./doctor-check.ts";
 

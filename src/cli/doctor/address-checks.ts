@@ -1,4 +1,4 @@
-import type { Config } from "../../config/index.ts";
+import type { Config } from "../../kernel/index.ts";
 import type { CheckGroup, DoctorCheck } from "./doctor-check.ts";
 
 /** Settings that are addresses of PostgreSQL servers. */

@@ -1,6 +1,9 @@
-import type { SchemaState } from "../../app/index.ts";
+import type { Backend } from "../../app/index.ts";
+import { type SchemaState, formatUsd } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
+
+const LOSS_DAYS = 7;
 
 /** As long as a broken report is worth a word to the provider. */
 const FLAGGED_DAYS = 7;
@@ -20,6 +23,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
           detail: `failed checks: ${names}; run \`tokenmarket ledger audit\``,
         },
     reportsCheck(await backend.flaggedListings(FLAGGED_DAYS)),
+    ...lossCheck(await backend.listingLosses(LOSS_DAYS)),
   ];
 };
 
@@ -57,4 +61,16 @@ function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {
     ? `no impossible usage in the last ${FLAGGED_DAYS} days`
     : `implausible usage was not billed in the last ${FLAGGED_DAYS} days: ${listed.join(", ")}; ask the provider`;
   return { id: "usage reports", level: isEmpty ? "ok" : "problem", detail };
+}
+
+type Losses = Awaited<ReturnType<Backend["listingLosses"]>>;
+
+function lossCheck(losses: Losses): readonly DoctorCheck[] {
+  if (losses.length === 0) return [];
+  const told = losses.map(
+    ({ providerId, modelId, lostMicroUsd }) =>
+      `${providerId}/${modelId} lost $${formatUsd(lostMicroUsd)}`,
+  );
+  const detail = `in the last ${LOSS_DAYS} days ${named(told)}: their providers were owed more than customers paid`;
+  return [{ id: "listings at a loss", level: "warning", detail }];
 }

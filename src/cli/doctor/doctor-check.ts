@@ -1,5 +1,5 @@
 import type { Backend, loadCatalog } from "../../app/index.ts";
-import type { Config } from "../../config/index.ts";
+import type { Config } from "../../kernel/index.ts";
 import type { CommandIo } from "../command-io.ts";
 
 /** `problem`: something does not work. `warning`: it works, and an operator should act. */

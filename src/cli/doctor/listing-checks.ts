@@ -5,7 +5,7 @@ import {
   stateOf,
   VERIFIED_FOR_MS,
   type VerificationState,
-} from "../../verification/index.ts";
+} from "../../gateway/index.ts";
 import { clock } from "../command-context.ts";
 import { type WatchedListing, watchedListings } from "../watched-listings.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, type Examined, named } from "./doctor-check.ts";

@@ -1,5 +1,4 @@
-import { CHECK_DAYS_MAX, oldChecks } from "../../catalog/index.ts";
-import { clock } from "../command-context.ts";
+import { CHECK_DAYS_MAX, isBelowCost, staleListings } from "../../catalog/index.ts";
 import { type CheckGroup, type DoctorCheck, type Examined, named } from "./doctor-check.ts";
 
 /** The manifests folder, the keys of the providers in it, and how old their price checks are. */
@@ -7,6 +6,7 @@ export const manifestChecks: CheckGroup = (examined) => [
   manifestCheck(examined),
   ...keyChecks(examined),
   ...priceChecks(examined),
+  ...costChecks(examined),
 ];
 
 function manifestCheck({ config, loaded }: Examined): DoctorCheck {
@@ -33,18 +33,29 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "provider keys", level, detail }];
 }
 
-/** Only where manifests say when their prices were checked. */
+/** Only of what is routed, and where manifests say when their prices were checked. */
 function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
-  if (!loaded.ok || !loaded.catalog.deployments.some(({ checked }) => checked !== undefined)) {
-    return [];
-  }
+  if (!loaded.ok) return [];
+  const routed = loaded.catalog.models.flatMap(({ deployments }) => deployments);
+  const checked = routed.filter((each) => each.checked !== undefined).length;
+  if (checked === 0) return [];
   const id = "price checks";
-  const old = oldChecks(loaded.catalog, clock.nowMs());
-  if (old.length === 0) {
-    return [{ id, level: "ok", detail: `none is older than ${CHECK_DAYS_MAX} days` }];
+  const stale = staleListings(loaded.catalog);
+  if (stale.length === 0) {
+    const detail = `those of ${checked} listings are not older than ${CHECK_DAYS_MAX} days`;
+    return [{ id, level: "ok", detail }];
   }
-  const names = named(old.map(({ providerId, oldestOn }) => `${providerId} (${oldestOn})`));
+  const names = named(stale.map(({ deployment, on }) => `${deployment.id} (${on})`));
   const next = "compare them with `tokenmarket manifest refresh`";
   const detail = `checked over ${CHECK_DAYS_MAX} days ago: ${names}; ${next}`;
   return [{ id, level: "warning", detail }];
+}
+
+/** What it lost is a check of the database. */
+function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
+  if (!loaded.ok) return [];
+  const below = loaded.catalog.deployments.filter(isBelowCost);
+  if (below.length === 0) return [];
+  const detail = `sold for less than their providers are owed: ${named(below.map(({ id }) => id))}; raise their pricing`;
+  return [{ id: "prices below cost", level: "warning", detail }];
 }

@@ -1,4 +1,4 @@
-import { instant } from "../../core/index.ts";
+import { instant } from "../../kernel/index.ts";
 import type { DatabaseCheckGroup } from "./doctor-check.ts";
 
 /** Automatic top-ups that wait for a person: how many for each reason, and since when. */

@@ -1,5 +1,5 @@
-import type { ProviderHead } from "../../listing-sources/index.ts";
-import { type MicroUsd, parseUsd } from "../../core/index.ts";
+import type { ProviderHead } from "../../listing-tools/index.ts";
+import { type MicroUsd, parseUsd } from "../../kernel/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
 import { checkedMargin, listOf } from "../manifest-init/init-flags.ts";

@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 
 import type { Deployment } from "../../catalog/index.ts";
-import type { Config } from "../../config/index.ts";
-import { type ConformanceReport, PROBE_TIMEOUT_MS, runSuite } from "../../conformance/index.ts";
-import { microUsd, type MicroUsd } from "../../core/index.ts";
+import { type Config, microUsd, type MicroUsd } from "../../kernel/index.ts";
+import { type ConformanceReport, PROBE_TIMEOUT_MS, runSuite } from "../../listing-tools/index.ts";
 import { clock } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";
 import { conformanceProgress } from "../conformance-progress.ts";

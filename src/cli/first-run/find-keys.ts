@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 
-import { isOwnVariable } from "../../config/index.ts";
-import { type ProviderHead, providerHeads } from "../../listing-sources/index.ts";
+import { isOwnVariable } from "../../kernel/index.ts";
+import { type ProviderHead, providerHeads } from "../../listing-tools/index.ts";
 import { UsageFault } from "../command-context.ts";
 
 /** Provider keys by the names of their variables. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 
-import type { Config } from "../../config/index.ts";
-import type { ProviderHead } from "../../listing-sources/index.ts";
+import type { Config } from "../../kernel/index.ts";
+import type { ProviderHead } from "../../listing-tools/index.ts";
 import { UsageFault } from "../command-context.ts";
 import { draftHosted, fileOf } from "../manifest-init/hosted-provider.ts";
 import type { InitResult } from "../manifest-init/init-result.ts";

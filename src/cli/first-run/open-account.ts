@@ -1,12 +1,12 @@
-import { newVirtualKey } from "../../accounts/index.ts";
+import { newVirtualKey } from "../../gateway/index.ts";
 import type { Backend } from "../../app/index.ts";
-import type { ChangedBy } from "../../changes/index.ts";
 import {
+  type ChangedBy,
   CONSOLE_KEY_REQUESTS_PER_MINUTE,
   formatUsd,
   type MicroUsd,
   type OrgId,
-} from "../../core/index.ts";
+} from "../../kernel/index.ts";
 
 /** Who the first key is for. */
 export interface FirstAccount {

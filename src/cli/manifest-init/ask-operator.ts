@@ -1,7 +1,12 @@
-import { assert } from "../../core/index.ts";
-import { findHead } from "../../listing-sources/index.ts";
-import type { ListableModel, OwnEndpoint, Survey, SurveyedModel } from "../../survey/index.ts";
-import { modelName } from "../../survey/index.ts";
+import { assert } from "../../kernel/index.ts";
+import {
+  findHead,
+  type ListableModel,
+  type OwnEndpoint,
+  type Survey,
+  type SurveyedModel,
+  modelName,
+} from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
 import { readText, readWhole } from "../number-flags.ts";

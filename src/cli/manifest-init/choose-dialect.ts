@@ -1,4 +1,9 @@
-import { type AskDeps, DIALECTS, type EndpointAddress, tryWires } from "../../survey/index.ts";
+import {
+  type AskDeps,
+  DIALECTS,
+  type EndpointAddress,
+  tryWires,
+} from "../../listing-tools/index.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
 import { readText } from "../number-flags.ts";
 import type { ModelNote } from "./init-result.ts";

@@ -1,5 +1,5 @@
-import { matchesGlob } from "../../core/index.ts";
-import { modelName, type SurveyedModel } from "../../survey/index.ts";
+import { matchesGlob } from "../../kernel/index.ts";
+import { modelName, type SurveyedModel } from "../../listing-tools/index.ts";
 
 /** A model that could be listed, by the names that a person may choose it by. */
 export interface Choosable {

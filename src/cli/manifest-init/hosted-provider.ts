@@ -2,15 +2,15 @@ import { readOutbound } from "../../app/index.ts";
 import { join } from "node:path";
 
 import type { Manifest } from "../../catalog/index.ts";
-import type { Config } from "../../config/index.ts";
-import type { ProviderHead } from "../../listing-sources/index.ts";
+import type { Config } from "../../kernel/index.ts";
 import {
+  type ProviderHead,
   servedListings,
   shownText,
   surveyEndpoint,
   withListings,
   withMargin,
-} from "../../survey/index.ts";
+} from "../../listing-tools/index.ts";
 import { clock, UsageFault } from "../command-context.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
 import { checkedConformance } from "./init-flags.ts";

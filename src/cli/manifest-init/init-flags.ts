@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { isMargin } from "../../listing-sources/index.ts";
+import { isMargin } from "../../listing-tools/index.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
 import { readText } from "../number-flags.ts";
 

@@ -1,6 +1,11 @@
 import type { Manifest } from "../../catalog/index.ts";
-import { findHead, type ProviderHead, providerHeads } from "../../listing-sources/index.ts";
-import { deploymentListing, deploymentTerms } from "../../survey/index.ts";
+import {
+  findHead,
+  type ProviderHead,
+  providerHeads,
+  deploymentListing,
+  deploymentTerms,
+} from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readConfig, UsageFault } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";

@@ -1,8 +1,7 @@
 import { readOutbound } from "../../app/index.ts";
 import { join } from "node:path";
 
-import type { Config } from "../../config/index.ts";
-import { unreachable } from "../../core/index.ts";
+import { type Config, unreachable } from "../../kernel/index.ts";
 import {
   draftManifest,
   type EndpointAddress,
@@ -14,7 +13,7 @@ import {
   type SurveyedModel,
   type SurveyOutcome,
   withMargin,
-} from "../../survey/index.ts";
+} from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { clock, type Flags, readConfig, UsageFault } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";

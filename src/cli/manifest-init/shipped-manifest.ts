@@ -8,7 +8,7 @@ import {
   type ManifestModel,
   validateManifest,
 } from "../../catalog/index.ts";
-import { findHead } from "../../listing-sources/index.ts";
+import { findHead } from "../../listing-tools/index.ts";
 
 /** The manifest of a provider as it is published with the program; undefined: there is none. */
 export function shippedManifest(providerId: string): Manifest | undefined {

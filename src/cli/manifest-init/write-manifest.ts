@@ -17,7 +17,7 @@ import {
   parseManifestFiles,
   validateManifest,
 } from "../../catalog/index.ts";
-import { type Config, isOwnVariable } from "../../config/index.ts";
+import { type Config, isOwnVariable } from "../../kernel/index.ts";
 import { clock, UsageFault } from "../command-context.ts";
 
 /** A manifest as a file has it. */

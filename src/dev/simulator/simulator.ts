@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Clock, systemClock } from "../../core/index.ts";
+import { type Clock, systemClock } from "../../kernel/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
 import { isCheating } from "./cheats.ts";
 import { BrokenOff, deliverJson, type Delivery } from "./deliver.ts";

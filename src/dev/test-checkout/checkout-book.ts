@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import type { Clock } from "../../core/index.ts";
+import type { Clock } from "../../kernel/index.ts";
 import type {
   CheckoutCard,
   CheckoutCharge,

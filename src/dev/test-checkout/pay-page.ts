@@ -1,4 +1,4 @@
-import { escapeHtml, plainPage, type PlainPage } from "../../plain-page/index.ts";
+import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 import type { CheckoutCharge, CheckoutSession } from "./checkout-objects.ts";
 import { TEST_CARDS } from "./test-cards.ts";
 

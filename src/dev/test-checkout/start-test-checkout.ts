@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Clock, Logger } from "../../core/index.ts";
-import type { PlainPage } from "../../plain-page/index.ts";
+import type { Clock, Logger, PlainPage } from "../../kernel/index.ts";
 import { CheckoutApi } from "./checkout-api.ts";
 import { CheckoutBook } from "./checkout-book.ts";
 import type { CheckoutEvent, CheckoutSession } from "./checkout-objects.ts";

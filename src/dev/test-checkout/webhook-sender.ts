@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Clock, Logger } from "../../core/index.ts";
+import type { Clock, Logger } from "../../kernel/index.ts";
 import type { CheckoutEvent } from "./checkout-objects.ts";
 
 const ANSWER_TIMEOUT_MS = 10_000;

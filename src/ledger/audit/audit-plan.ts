@@ -1,7 +1,6 @@
 import type { PoolClient } from "pg";
 
-import type { AuditSpan, IdRange, OrgRange } from "./audit-span.ts";
-import { monthsSql } from "./audit-span.ts";
+import { type AuditSpan, type IdRange, type OrgRange, monthsSql } from "./audit-span.ts";
 
 /** A range of organizations is replayed at once, and sorted before: so many lines at most. */
 const REPLAY_LINES_MAX = 20_000_000;

@@ -1,4 +1,4 @@
-import { hasDailySpendSql } from "../../storage/index.ts";
+import { hasDailySpendSql } from "../../kernel/index.ts";
 import { TWO_DAYS_OF_IDS } from "../request-ids.ts";
 import { attemptDay, type AuditQuery } from "./audit-query.ts";
 import { priceQueries } from "./price-audit.ts";

@@ -1,5 +1,4 @@
-import { CAP_PERIODS } from "../../core/index.ts";
-import { capColumn } from "../../storage/index.ts";
+import { CAP_PERIODS, capColumn } from "../../kernel/index.ts";
 import { attemptDay } from "./audit-query.ts";
 import {
   type AuditSpan,

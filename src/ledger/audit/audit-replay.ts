@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { assert, AssertionFault, type CapPeriod } from "../../core/index.ts";
+import { assert, AssertionFault, type CapPeriod } from "../../kernel/index.ts";
 import type { ModelAccount } from "../model-accounts.ts";
 import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert } from "../../core/index.ts";
+import { assert } from "../../kernel/index.ts";
 
 /** For each sort and hash; what needs more goes through files. */
 const WORK_MEMORY = "64MB";

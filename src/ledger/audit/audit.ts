@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 
-import type { ChangedBy, ChangeLog } from "../../changes/index.ts";
+import type { ChangedBy, ChangeLog } from "../../kernel/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 import { planAudit } from "./audit-plan.ts";
 import { attemptQueries, bookQueries } from "./audit-queries.ts";

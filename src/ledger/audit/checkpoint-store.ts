@@ -2,9 +2,13 @@ import { createHash, type KeyObject } from "node:crypto";
 
 import type { Pool, PoolClient } from "pg";
 
-import { type ChangedBy, type ChangeLog, recordChanges } from "../../changes/index.ts";
-import { assert } from "../../core/index.ts";
-import { inTransaction } from "../../storage/index.ts";
+import {
+  type ChangedBy,
+  type ChangeLog,
+  recordChanges,
+  assert,
+  inTransaction,
+} from "../../kernel/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 import type { AuditSpan } from "./audit-span.ts";
 import {

@@ -5,7 +5,7 @@ import {
   publicKeyText,
   readPublicKey,
   type TextDocument,
-} from "../../json/index.ts";
+} from "../../kernel/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 
 const FORMAT = "tokenmarket-audit-checkpoint-1";

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { runs } from "../../../test/support/depth.ts";
-import { unreachable } from "../../core/assert.ts";
-import type { CapPeriod } from "../../core/cap-period.ts";
+import { unreachable } from "../../kernel/core/assert.ts";
+import type { CapPeriod } from "../../kernel/core/cap-period.ts";
 import { LedgerModel } from "../ledger-model.ts";
 import type { AuditCheck } from "./ledger-audit.ts";
 import { JournalReplay, type EndEntry, type JournalEntry, type SpenderName } from "./replay.ts";

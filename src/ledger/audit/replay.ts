@@ -1,4 +1,4 @@
-import { type CapPeriod, unreachable } from "../../core/index.ts";
+import { type CapPeriod, unreachable } from "../../kernel/index.ts";
 import { LedgerModel, type ModelCloseOutcome, type ModelReserveOutcome } from "../ledger-model.ts";
 import type { ModelAccount, ModelSpender } from "../model-accounts.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";

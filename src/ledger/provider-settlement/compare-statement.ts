@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 
-import type { ChangedBy } from "../../changes/index.ts";
+import type { ChangedBy } from "../../kernel/index.ts";
 import { wholePeriod } from "./settlement-entries.ts";
 import type { ProviderClaim } from "./settlement-file.ts";
 import { reconcile, type Reconciliation } from "./settlement-reconcile.ts";
-import type { ProviderPeriod, SettlementStore } from "./settlement-store.ts";
+import type { ProviderPeriod } from "./settlement-store.ts";
+import type { SettlementStore } from "./postgres-settlement-store.ts";
 
 /**
  * Compares a provider's own statement with a closed period and keeps the comparison with it, once

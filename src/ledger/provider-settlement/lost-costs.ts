@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { assert, picoUsd } from "../../core/index.ts";
+import { assert, picoUsd } from "../../kernel/index.ts";
 import type { LostLine, LostVerdict } from "./lost-terms.ts";
 import type { ClaimLine } from "./settlement-file.ts";
 

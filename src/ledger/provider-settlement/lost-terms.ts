@@ -1,4 +1,4 @@
-import type { MicroUsd, PicoUsd } from "../../core/index.ts";
+import type { MicroUsd, PicoUsd } from "../../kernel/index.ts";
 import type { ClaimLine } from "./settlement-file.ts";
 import type { SettlementTerms } from "./settlement-plan.ts";
 

@@ -1,15 +1,16 @@
 import type { KeyObject } from "node:crypto";
 import { Type } from "typebox";
 
-import { microUsd, picoUsd } from "../../core/index.ts";
 import {
+  microUsd,
+  picoUsd,
   canonicalText,
   documentParts,
   documentReader,
   isSignedBy,
   signedFile,
   type TextDocument,
-} from "../../json/index.ts";
+} from "../../kernel/index.ts";
 import { SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
 import type { ClosedPeriodFile } from "./lost-terms.ts";
 import type { PeriodName, SettlementStatement } from "./settlement-store.ts";

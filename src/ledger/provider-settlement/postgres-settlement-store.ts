@@ -6,16 +6,15 @@ import {
   type ChangeLog,
   type Note,
   recordChanges,
-} from "../../changes/index.ts";
-import {
   assert,
   formatExactUsd,
   formatUsd,
   microUsd,
   type MicroUsd,
   picoUsd,
-} from "../../core/index.ts";
-import type { Row } from "../../storage/index.ts";
+  type Public,
+  type Row,
+} from "../../kernel/index.ts";
 import { bearLostLines } from "./lost-costs.ts";
 import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
 import { putBackPeriod } from "./put-back-period.ts";
@@ -48,7 +47,6 @@ import {
   type ProviderPeriod,
   type SettlementEntry,
   type SettlementStatement,
-  type SettlementStore,
 } from "./settlement-store.ts";
 
 const PERIODS_MAX = 1_000;
@@ -57,8 +55,8 @@ const UNIQUE_VIOLATION = "23505";
 /** Where money to providers comes from. */
 const PAYOUT_ACCOUNT = "cash:payouts";
 
-/** Providers' periods in PostgreSQL. */
-export class PostgresSettlementStore implements SettlementStore {
+/** What providers are owed, period by period. Every verb is one durable transaction or none. */
+export class PostgresSettlementStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -67,10 +65,15 @@ export class PostgresSettlementStore implements SettlementStore {
     this.#changes = changes;
   }
 
+  /**
+   * Closes every period that is over and has an end in it. What is closed stays closed: the same
+   * again, or at the same time from another process, closes nothing twice.
+   */
   closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome> {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
 
+  /** Newest first, at most 1,000. */
   async periods(providerId?: string): Promise<readonly ProviderPeriod[]> {
     const values = [providerId ?? null, null, PERIODS_MAX];
     const { rows } = await this.#pool.query<Row>(PERIODS_SQL, values);
@@ -95,6 +98,7 @@ export class PostgresSettlementStore implements SettlementStore {
     };
   }
 
+  /** Every attempt of a period in blocks, in order of attempt id, on one snapshot. */
   async *entries(period: ProviderPeriod): AsyncGenerator<readonly SettlementEntry[]> {
     const client = await this.#pool.connect();
     try {
@@ -116,6 +120,7 @@ export class PostgresSettlementStore implements SettlementStore {
     }
   }
 
+  /** Money paid to a provider in advance, once per reference. Rejects with `SettlementFault`. */
   async deposit(
     of: {
       readonly providerId: string;
@@ -143,6 +148,7 @@ export class PostgresSettlementStore implements SettlementStore {
     });
   }
 
+  /** Pays a period in arrears, whole and once. Rejects with `SettlementFault`. */
   async pay(
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,
@@ -174,6 +180,7 @@ export class PostgresSettlementStore implements SettlementStore {
     });
   }
 
+  /** Owes what the books lost in a restore and a provider's statement has; each line is judged. */
   async bearLost(
     providerId: string,
     lines: readonly ClaimLine[],
@@ -191,6 +198,7 @@ export class PostgresSettlementStore implements SettlementStore {
     });
   }
 
+  /** Closes a period again that was closed in a lost time. Rejects with `SettlementFault`. */
   async putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome> {
     return await this.#inSettlement(by, async (client, note) => {
       const outcome = await putBackPeriod(client, file);
@@ -207,6 +215,7 @@ export class PostgresSettlementStore implements SettlementStore {
     });
   }
 
+  /** Keeps a comparison once per file. */
   async recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
     by: ChangedBy,
@@ -251,6 +260,8 @@ export class PostgresSettlementStore implements SettlementStore {
     return outcome;
   }
 }
+
+export type SettlementStore = Public<PostgresSettlementStore>;
 
 const RECORD_CLAIM_SQL = `
   insert into provider_statement (provider_id, start_at, sha256, their_pico, our_pico, compared,

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { assert } from "../../core/index.ts";
+import { assert } from "../../kernel/index.ts";
 import { bearLostCosts, type LostCost } from "./lost-costs.ts";
 import type { ClosedPeriodFile, PutBackOutcome } from "./lost-terms.ts";
 import { factsOf, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";

@@ -1,8 +1,16 @@
 import type { Pool, PoolClient } from "pg";
 
-import { type Change, type ChangedBy, type ChangeLog, recordChanges } from "../../changes/index.ts";
-import { assert, formatUsd, type MicroUsd, picoUsd } from "../../core/index.ts";
-import type { Row } from "../../storage/index.ts";
+import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  recordChanges,
+  assert,
+  formatUsd,
+  type MicroUsd,
+  picoUsd,
+  type Row,
+} from "../../kernel/index.ts";
 import { factColumns, FACTS_SQL, sumColumns } from "./settlement-ends.ts";
 import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
 import {

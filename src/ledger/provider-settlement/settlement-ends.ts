@@ -1,6 +1,7 @@
 import { hourUsageColumns } from "../attempt-columns.ts";
-import { eachSku, SKU_NAMES } from "../../core/index.ts";
 import {
+  eachSku,
+  SKU_NAMES,
   big,
   type Column,
   columns,
@@ -9,7 +10,7 @@ import {
   micro,
   pico,
   text,
-} from "../../storage/index.ts";
+} from "../../kernel/index.ts";
 import { HALF_DAY_MS } from "./settlement-interval.ts";
 import type { SettlementFact } from "./settlement-plan.ts";
 import type { SettlementSums } from "./settlement-sums.ts";

@@ -1,4 +1,13 @@
-import { csvLine, exactUsdOrNull, formatUsd, plainCell } from "../../core/index.ts";
+import {
+  csvLine,
+  exactUsdOrNull,
+  formatUsd,
+  HOUR_SKU,
+  HOUR_SKU_NAME,
+  plainCell,
+  TOKEN_BUCKET_NAMES,
+  TOKEN_BUCKETS,
+} from "../../kernel/index.ts";
 import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
 
 /**
@@ -36,18 +45,14 @@ export const ENTRY_COLUMNS: string = csvLine([
   "upstream_model_id",
   "state",
   "basis",
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "completion",
-  "internal_reasoning",
+  ...Object.values(TOKEN_BUCKETS),
   "cost_pico_usd",
   "cost_usd",
   "debit_usd",
   "overrun_usd",
   "late",
   "corrected",
-  "cache_write_1h",
+  HOUR_SKU_NAME,
   "margin_usd",
 ]);
 
@@ -63,18 +68,14 @@ export function entryLine(entry: SettlementEntry): string {
     plainCell(entry.upstreamModelId),
     entry.state,
     entry.basis,
-    tokens(usage?.prompt),
-    tokens(usage?.cachedPrompt),
-    tokens(usage?.cacheWrite),
-    tokens(usage?.completion),
-    tokens(usage?.internalReasoning),
+    ...TOKEN_BUCKET_NAMES.map((bucket) => tokens(usage?.[bucket])),
     costPicoUsd === null ? null : costPicoUsd.toString(),
     exactUsdOrNull(costPicoUsd),
     formatUsd(entry.debitMicroUsd),
     formatUsd(entry.overrunMicroUsd),
     yesOrNo(entry.isLate),
     yesOrNo(entry.isCorrected),
-    tokens(usage?.cacheWrite1h),
+    tokens(usage?.[HOUR_SKU]),
     formatUsd(entry.marginMicroUsd),
   ]);
 }

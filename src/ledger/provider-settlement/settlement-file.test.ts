@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { csvLine } from "../../core/csv.ts";
-import { formatExactUsd, picoUsd } from "../../core/money.ts";
+import { csvLine } from "../../kernel/core/csv.ts";
+import { formatExactUsd, picoUsd } from "../../kernel/core/money.ts";
 import { readProviderClaim, type ProviderClaim } from "./settlement-file.ts";
 
 const REQUEST = "01930000-0000-7000-8000-000000000001";

@@ -4,7 +4,7 @@ import {
   picoUsd,
   type PicoUsd,
   ZERO_PICO_USD,
-} from "../../core/index.ts";
+} from "../../kernel/index.ts";
 import { csvRecords } from "./settlement-csv-reader.ts";
 
 /** What a provider says a period cost. */

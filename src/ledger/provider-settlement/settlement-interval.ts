@@ -1,4 +1,4 @@
-import { assert, unreachable } from "../../core/index.ts";
+import { assert, unreachable } from "../../kernel/index.ts";
 
 export const SETTLEMENT_INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 

@@ -1,6 +1,5 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
-import { assert, type MicroUsd } from "../../core/index.ts";
-import { inTransaction } from "../../storage/index.ts";
+import { assert, type MicroUsd, inTransaction } from "../../kernel/index.ts";
 
 /** A transfer between accounts of the platform, under a reference of its own. */
 export interface PlatformMove {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { microUsd, picoUsd } from "../../core/money.ts";
+import { microUsd, picoUsd } from "../../kernel/core/money.ts";
 import { HALF_DAY_MS, SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
 import { planPeriods, type SettlementFact, type SettlementTerms } from "./settlement-plan.ts";
 import { addSettlementSums, ZERO_SETTLEMENT_SUMS } from "./settlement-sums.ts";

@@ -7,7 +7,7 @@ import {
   picoUsd,
   type PicoUsd,
   ZERO_PICO_USD,
-} from "../../core/index.ts";
+} from "../../kernel/index.ts";
 import {
   boundaryAtOrBefore,
   spanOf,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { RequestId } from "../../core/ids.ts";
-import { microUsd, picoUsd } from "../../core/money.ts";
+import type { RequestId } from "../../kernel/core/ids.ts";
+import { microUsd, picoUsd } from "../../kernel/core/money.ts";
 import { entryLine, wholePeriod, ENTRY_COLUMNS } from "./settlement-entries.ts";
 import { readProviderClaim, type ClaimLine, type ProviderClaim } from "./settlement-file.ts";
 import { planPeriods } from "./settlement-plan.ts";

@@ -1,4 +1,4 @@
-import { picoUsd, type PicoUsd, ZERO_PICO_USD } from "../../core/index.ts";
+import { picoUsd, type PicoUsd, ZERO_PICO_USD } from "../../kernel/index.ts";
 import type { ClaimLine, ProviderClaim } from "./settlement-file.ts";
 import type { ClaimComparison, SettlementEntry } from "./settlement-store.ts";
 

@@ -1,5 +1,5 @@
-import { SKU_NAMES } from "../../core/index.ts";
 import {
+  SKU_NAMES,
   big,
   bool,
   columns,
@@ -13,7 +13,7 @@ import {
   pico,
   text,
   word,
-} from "../../storage/index.ts";
+} from "../../kernel/index.ts";
 import { closedColumns, heldColumns, journalColumns } from "../attempt-columns.ts";
 import { sumColumns } from "./settlement-ends.ts";
 import type { SettlementLine } from "./settlement-plan.ts";

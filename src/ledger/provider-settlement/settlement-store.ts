@@ -1,8 +1,5 @@
-import type { ChangedBy } from "../../changes/index.ts";
-import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../core/index.ts";
+import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../kernel/index.ts";
 import type { SettlementBasis } from "../ledger-store.ts";
-import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
-import type { ClaimLine } from "./settlement-file.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 
 /** Names one period. */
@@ -126,47 +123,4 @@ export class SettlementFault extends Error {
     super(message);
     this.kind = kind;
   }
-}
-
-/** What providers are owed, period by period. Every verb is one durable transaction or none. */
-export interface SettlementStore {
-  /**
-   * Closes every period that is over and has an end in it. What is closed stays closed: the same
-   * again, or at the same time from another process, closes nothing twice.
-   */
-  closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome>;
-  /** Newest first, at most 1,000. */
-  periods(providerId?: string): Promise<readonly ProviderPeriod[]>;
-  balances(providerId?: string): Promise<readonly ProviderBalance[]>;
-  statement(of: PeriodName): Promise<SettlementStatement | undefined>;
-  /** Every attempt of a period in blocks, in order of attempt id, on one snapshot. */
-  entries(period: ProviderPeriod): AsyncIterable<readonly SettlementEntry[]>;
-  /** Money paid to a provider in advance, once per reference. Rejects with `SettlementFault`. */
-  deposit(
-    of: {
-      readonly providerId: string;
-      /** Above zero. */
-      readonly amountMicroUsd: MicroUsd;
-      readonly ref: string;
-    },
-    by: ChangedBy,
-  ): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }>;
-  /** Pays a period in arrears, whole and once. Rejects with `SettlementFault`. */
-  pay(
-    of: PeriodName & { readonly ref: string },
-    by: ChangedBy,
-  ): Promise<{ readonly created: boolean; readonly period: ProviderPeriod }>;
-  /** Owes what the books lost in a restore and a provider's statement has; each line is judged. */
-  bearLost(
-    providerId: string,
-    lines: readonly ClaimLine[],
-    by: ChangedBy,
-  ): Promise<readonly LostLine[]>;
-  /** Closes a period again that was closed in a lost time. Rejects with `SettlementFault`. */
-  putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome>;
-  /** Keeps a comparison once per file. */
-  recordClaim(
-    of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
-    by: ChangedBy,
-  ): Promise<void>;
 }

@@ -7,7 +7,7 @@ import {
   type Sku,
   ZERO_MICRO_USD,
   ZERO_PICO_USD,
-} from "../../core/index.ts";
+} from "../../kernel/index.ts";
 
 /**
  * What the ends of some attempts add up to. An attempt ends when it is closed; one that was closed

@@ -5,7 +5,7 @@ import { pipeline, Readable } from "node:stream";
 import { pipeline as piped } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 
-import { flushPath } from "../../storage/index.ts";
+import { flushPath } from "../../kernel/index.ts";
 import { dayFiles, type Day, type DayArchive } from "./retention.ts";
 
 /** Exports name every customer: other users of the machine cannot read them. */

@@ -1,7 +1,20 @@
 import type { Pool, PoolClient } from "pg";
 
-import type { Change, ChangedBy, ChangeLog } from "../../changes/index.ts";
-import { assert, type CsvRow, formatUsd, microUsd, picoUsd } from "../../core/index.ts";
+import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  assert,
+  type CsvRow,
+  formatUsd,
+  type Public,
+  big,
+  columns,
+  lockedConnection,
+  micro,
+  pico,
+  unlockConnection,
+} from "../../kernel/index.ts";
 import { deleteRefusedBefore } from "../refused-rows.ts";
 import {
   type ChangeNotes,
@@ -13,21 +26,12 @@ import {
 } from "./retention-transactions.ts";
 import * as sql from "./retention-sql.ts";
 import { ZERO_SUMS } from "./retention-tally.ts";
-import type {
-  AttemptSums,
-  Day,
-  DaySums,
-  DaySurvey,
-  DetachedDay,
-  RetentionSession,
-  RetentionStore,
-  RetiredDay,
-} from "./retention.ts";
+import type { AttemptSums, Day, DaySums, DaySurvey, DetachedDay, RetiredDay } from "./retention.ts";
 
 const PAGE_ROWS = 2_000;
 
 /** Takes days out of the journal's partitions. */
-export class PostgresRetentionStore implements RetentionStore {
+export class PostgresRetentionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -36,24 +40,19 @@ export class PostgresRetentionStore implements RetentionStore {
     this.#changes = changes;
   }
 
+  /** Undefined: another run is under way. One run at a time, over all processes. */
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
-    const client = await this.#pool.connect();
+    const client = await lockedConnection(this.#pool, "tokenmarket retention");
+    if (client === undefined) return undefined;
     try {
-      const { rows } = await client.query<{ ours: boolean }>(
-        "select pg_try_advisory_lock(hashtext('tokenmarket retention')) as ours",
-      );
-      if (rows[0]?.ours !== true) {
-        client.release();
-        return undefined;
-      }
       // The same day gives the same text, whatever the server's habits.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
-      const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL);
+      const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
       return new PostgresRetentionSession(
         client,
         { log: this.#changes, by },
-        { schema: schema.rows[0]?.level ?? "", columns: columns.rows.map(({ name }) => name) },
+        { schema: schema.rows[0]?.level ?? "", columns: names.rows.map(({ name }) => name) },
       );
     } catch (fault) {
       client.release(true);
@@ -62,8 +61,13 @@ export class PostgresRetentionStore implements RetentionStore {
   }
 }
 
-class PostgresRetentionSession implements RetentionSession {
+export type RetentionStore = Public<PostgresRetentionStore>;
+
+/** One run; every statement of it is on one connection, and its end ends the run. */
+class PostgresRetentionSession {
+  /** Name of the newest migration. */
   readonly schema: string;
+  /** Columns of an attempt, in order. */
   readonly columns: readonly string[];
   readonly #client: PoolClient;
   readonly #changes: ChangeNotes;
@@ -79,6 +83,7 @@ class PostgresRetentionSession implements RetentionSession {
     this.columns = of.columns;
   }
 
+  /** Days of the journal that ended at least so many whole days ago, oldest first. */
   async daysOlderThan(days: number): Promise<readonly Day[]> {
     const { rows } = await this.#client.query<{ day: Day }>(sql.DAYS_OLDER_THAN_SQL, [days]);
     return rows.map(({ day }) => day);
@@ -105,6 +110,7 @@ class PostgresRetentionSession implements RetentionSession {
     };
   }
 
+  /** From here on nothing of the day can be written, by anybody. Again: does nothing. */
   async freeze(day: Day): Promise<void> {
     if (await this.#isFrozen(day)) return;
     await inTransaction(this.#client, () => this.#whenFree(day, [sql.freezeSql(day)]));
@@ -126,9 +132,10 @@ class PostgresRetentionSession implements RetentionSession {
     return rows[0]?.is_frozen === true;
   }
 
-  // Pages and not one long cursor: nothing changes here any more, and a snapshot of minutes would
-  // keep every dead row of the wallets.
+  /** Every attempt of a frozen day by id, in pages; every column as PostgreSQL prints it in UTC. */
   async *pages(day: Day): AsyncGenerator<readonly CsvRow[]> {
+    // Pages and not one long cursor: nothing changes here any more, and a snapshot of minutes would
+    // keep every dead row of the wallets.
     const idAt = this.columns.indexOf("attempt_id");
     const text = sql.pageSql(day, this.columns);
     for (let last: string | null = "-1"; last !== null;) {
@@ -138,6 +145,7 @@ class PostgresRetentionSession implements RetentionSession {
     }
   }
 
+  /** In one transaction: remembers the sums and takes the frozen day out of the journal. */
   async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
     const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
@@ -177,11 +185,13 @@ class PostgresRetentionSession implements RetentionSession {
     );
   }
 
+  /** Days out of the journal whose attempts are still in the database, oldest first. */
   async detachedDays(): Promise<readonly DetachedDay[]> {
     const { rows } = await this.#client.query<DetachedDay>(sql.DETACHED_DAYS_SQL);
     return rows;
   }
 
+  /** Deletes the attempts of a detached day. */
   async drop(day: Day): Promise<void> {
     const change: Change = {
       action: "ledger.drop",
@@ -195,6 +205,10 @@ class PostgresRetentionSession implements RetentionSession {
     });
   }
 
+  /**
+   * Deletes refused requests that are as old, but none of this day or later ones; how many requests
+   * it was. They owe nothing, so that nothing of them is kept.
+   */
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
     const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
       olderThanDays,
@@ -208,6 +222,7 @@ class PostgresRetentionSession implements RetentionSession {
     );
   }
 
+  /** Deletes what capped keys spent by the day in weeks that no cap asks for any more; how many rows. */
   async deletePastSpend(): Promise<number> {
     let deleted = 0;
     for (const text of [sql.DELETE_PAST_SPEND_SQL, sql.DELETE_RETIRED_PAST_SPEND_SQL]) {
@@ -219,13 +234,12 @@ class PostgresRetentionSession implements RetentionSession {
     return deleted;
   }
 
-  async close(): Promise<void> {
-    // Unlocked at once: the server may notice the end of a connection later.
-    await this.#client.query("select pg_advisory_unlock_all()").catch(() => undefined);
-    // Closed, not released: its settings go with it.
-    this.#client.release(true);
+  close(): Promise<void> {
+    return unlockConnection(this.#client, true);
   }
 }
+
+export type RetentionSession = Public<PostgresRetentionSession>;
 
 function dayChange(action: "ledger.retire", survey: DaySurvey, sha256: Buffer): Change {
   const { day, sums } = survey;
@@ -254,29 +268,25 @@ interface SharedRow {
 interface SurveyRow {
   readonly provider_id: string | null;
   readonly org_id: string | null;
-  readonly attempts: bigint;
-  readonly debit: bigint;
-  readonly overrun: bigint;
-  readonly cost_pico: bigint;
-  readonly owed_pico: bigint;
-  readonly refund: bigint;
   readonly unsettled: bigint;
   readonly outside: bigint;
 }
+
+const sumColumns = columns<AttemptSums>({
+  attempts: big("attempts"),
+  debitMicroUsd: micro("debit"),
+  overrunMicroUsd: micro("overrun"),
+  refundMicroUsd: micro("refund"),
+  costPicoUsd: pico("cost_pico"),
+  owedPicoUsd: pico("owed_pico"),
+});
 
 function sumsOf(rows: readonly SurveyRow[]): DaySums {
   let all = ZERO_SUMS;
   const byProvider = new Map<string, AttemptSums>();
   const byOrg = new Map<string, AttemptSums>();
   for (const row of rows) {
-    const sums: AttemptSums = {
-      attempts: row.attempts,
-      debitMicroUsd: microUsd(row.debit),
-      overrunMicroUsd: microUsd(row.overrun),
-      refundMicroUsd: microUsd(row.refund),
-      costPicoUsd: picoUsd(row.cost_pico),
-      owedPicoUsd: picoUsd(row.owed_pico),
-    };
+    const sums = sumColumns.read(row);
     if (row.provider_id !== null) byProvider.set(row.provider_id, sums);
     else if (row.org_id !== null) byOrg.set(row.org_id, sums);
     else all = sums;

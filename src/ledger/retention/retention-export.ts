@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from "node:crypto";
 
-import { CsvFault, csvLine, CsvReader, type CsvRow } from "../../core/index.ts";
+import { CsvFault, csvLine, CsvReader, type CsvRow } from "../../kernel/index.ts";
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
 import { DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 import type { DaySums } from "./retention.ts";

@@ -1,8 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import { type Static, Type } from "typebox";
 
-import { microUsd, picoUsd } from "../../core/index.ts";
 import {
+  microUsd,
+  picoUsd,
   canonicalText,
   documentParts,
   documentReader,
@@ -10,7 +11,7 @@ import {
   readPublicKey,
   signedFile,
   type TextDocument,
-} from "../../json/index.ts";
+} from "../../kernel/index.ts";
 import {
   dayAfter,
   dayFiles,

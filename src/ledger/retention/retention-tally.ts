@@ -1,4 +1,4 @@
-import { type CsvRow, microUsd, picoUsd } from "../../core/index.ts";
+import { type CsvRow, microUsd, picoUsd } from "../../kernel/index.ts";
 import type { AttemptSums, DaySums } from "./retention.ts";
 
 /** Rows that no journal has: a column is missing, an id is in the wrong place. */

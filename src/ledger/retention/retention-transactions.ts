@@ -8,8 +8,8 @@ import {
   type ChangeLog,
   recordChanges,
   type RecordedChange,
-} from "../../changes/index.ts";
-import type { CsvRow } from "../../core/index.ts";
+  type CsvRow,
+} from "../../kernel/index.ts";
 
 /** So long the batches of the gateways may stand behind a wait for a lock of the books. */
 const LOCK_TIMEOUT_MS = 100;

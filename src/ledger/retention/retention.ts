@@ -1,5 +1,4 @@
-import type { ChangedBy } from "../../changes/index.ts";
-import type { CsvRow, MicroUsd, PicoUsd } from "../../core/index.ts";
+import type { MicroUsd, PicoUsd } from "../../kernel/index.ts";
 
 /** A day of the journal in UTC: `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };
@@ -45,42 +44,6 @@ export interface RetiredDay {
   readonly file: string;
   readonly sha256: Buffer;
   readonly signature: Buffer;
-}
-
-/** The journal's side of retirement. */
-export interface RetentionStore {
-  /** Undefined: another run is under way. One run at a time, over all processes. */
-  open(by: ChangedBy): Promise<RetentionSession | undefined>;
-}
-
-/** One run; every statement of it is on one connection, and its end ends the run. */
-export interface RetentionSession {
-  /** Name of the newest migration. */
-  readonly schema: string;
-  /** Columns of an attempt, in order. */
-  readonly columns: readonly string[];
-  /** Days of the journal that ended at least so many whole days ago, oldest first. */
-  daysOlderThan(days: number): Promise<readonly Day[]>;
-  survey(day: Day): Promise<DaySurvey>;
-  /** From here on nothing of the day can be written, by anybody. Again: does nothing. */
-  freeze(day: Day): Promise<void>;
-  unfreeze(day: Day): Promise<void>;
-  /** Every attempt of a frozen day by id, in pages; every column as PostgreSQL prints it in UTC. */
-  pages(day: Day): AsyncIterable<readonly CsvRow[]>;
-  /** In one transaction: remembers the sums and takes the frozen day out of the journal. */
-  retire(day: RetiredDay): Promise<void>;
-  /** Days out of the journal whose attempts are still in the database, oldest first. */
-  detachedDays(): Promise<readonly DetachedDay[]>;
-  /** Deletes the attempts of a detached day. */
-  drop(day: Day): Promise<void>;
-  /**
-   * Deletes refused requests that are as old, but none of this day or later ones; how many requests
-   * it was. They owe nothing, so that nothing of them is kept.
-   */
-  deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number>;
-  /** Deletes what capped keys spent by the day in weeks that no cap asks for any more; how many rows. */
-  deletePastSpend(): Promise<number>;
-  close(): Promise<void>;
 }
 
 export interface DetachedDay {

@@ -1,16 +1,11 @@
 import type { KeyObject } from "node:crypto";
 
-import { formatUsd } from "../../core/index.ts";
+import { formatUsd } from "../../kernel/index.ts";
 import { countDayCsv, differenceOf, writeDayCsv } from "./retention-export.ts";
 import { readManifest, signManifest, type DayManifest } from "./retention-manifest.ts";
 import { sameSums } from "./retention-tally.ts";
-import {
-  dayFiles,
-  type Day,
-  type DayArchive,
-  type DaySurvey,
-  type RetentionSession,
-} from "./retention.ts";
+import { dayFiles, type Day, type DayArchive, type DaySurvey } from "./retention.ts";
+import type { RetentionSession } from "./postgres-retention-store.ts";
 
 /** An export that went wrong; nothing was taken out of the journal. */
 export class RetentionFault extends Error {

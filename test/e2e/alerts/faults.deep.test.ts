@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { describe, expect, test } from "vitest";
 
-import { systemClock } from "../../../src/core/time.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask, type Ask } from "../../support/ask.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startTestGateway, withAccount, withGateway } from "../../support/gateway.ts";

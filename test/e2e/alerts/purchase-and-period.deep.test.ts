@@ -1,8 +1,12 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
-import { systemClock } from "../../../src/core/time.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask } from "../../support/ask.ts";
 import { nothingHeld, until } from "../../support/books.ts";
+import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { textAt } from "../../support/http-call.ts";
 import { jsonCommand } from "../../support/operator.ts";
 import { hasPrometheus, startPrometheus } from "../../support/prometheus.ts";
@@ -23,6 +27,25 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
 
   function command(...args: readonly string[]): ReturnType<typeof jsonCommand> {
     return jsonCommand(args, { DATABASE_URL: fixture.gateway.config.databaseUrl });
+  }
+
+  /** Sells a model of a provider that is owed a dollar per million tokens. */
+  async function priceAt(usdPerMillion: string): Promise<void> {
+    const pricing = (usd: string): object[] =>
+      ["prompt", "completion"].map((type) => ({ type, unit: "token", cost_usd_per_million: usd }));
+    const manifest = {
+      ...simulatorManifest({
+        provider: "dear",
+        dialect: "wire_a",
+        models: [textModel("test/dear", { pricing: pricing(usdPerMillion) })],
+      }),
+      listing_terms: { "test/dear": { purchase_pricing: pricing("1.00") } },
+    };
+    writeFileSync(
+      join(fixture.gateway.config.manifestsDir, "dear.json"),
+      JSON.stringify(manifest).replaceAll("{simulator}", fixture.gateway.simulator.url),
+    );
+    fixture.gateway.running.reload();
   }
 
   async function quiet(name: string): Promise<readonly string[]> {
@@ -47,11 +70,18 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
       .filter((line) => line.includes(ann.orgId));
     expect(logged.join("\n")).toContain("700 cents were paid, not 2000");
     expect(logged.join("\n")).toContain(payment.metadata["purchase_id"]);
-    const grant = ["credit", "grant", "--org", ann.orgId, "--usd", "7", "--ref", payment.id];
+    const grant = ["credit", "grant", "--org", ann.orgId, "--amount-usd", "7", "--ref", payment.id];
     expect((await command(...grant)).code).toBe(0);
     const { settledMicroUsd } = await fixture.gateway.backend.recordStore.balance(ann.orgId);
     expect(settledMicroUsd).toBe(7_000_000n);
     expect(await quiet("TmPurchaseParked")).toEqual([]);
+  });
+
+  test("TmSoldBelowCost: the price is raised, and the provider's is covered again", async () => {
+    await priceAt("0.50");
+    await prometheus.untilAlert("TmSoldBelowCost", "fires");
+    await priceAt("2.00");
+    expect(await quiet("TmSoldBelowCost")).toEqual([]);
   });
 
   test("TmPeriodUnclosed: the periods are closed", async () => {

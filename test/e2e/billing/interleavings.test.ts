@@ -7,7 +7,7 @@ import { quickOrDeep, seedOf } from "../../support/depth.ts";
 import { pinPrices } from "../../support/ledger-rows.ts";
 
 /** `PROPERTY_RUNS=2000` searches longer; `PROPERTY_SEED=<seed of a report>` searches again. */
-const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(8, 400));
+const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(4, 400));
 const SEED = seedOf("billing interleavings");
 const LEASE_MS = 3_600_000;
 /** Among them are the sequences below: a search that never sees one of these is broken. */

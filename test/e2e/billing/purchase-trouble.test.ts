@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { openBilling } from "../../../src/billing/open-billing.ts";
-import type { AttemptId } from "../../../src/core/ids.ts";
-import { microUsd } from "../../../src/core/money.ts";
+import { openBilling } from "../../../src/account/billing/open-billing.ts";
+import type { AttemptId } from "../../../src/kernel/core/ids.ts";
+import { microUsd } from "../../../src/kernel/core/money.ts";
 import {
   MICRO_PER_USD,
   silentLogger,

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { PurchaseFault } from "../../../src/billing/billing.ts";
-import { openBilling } from "../../../src/billing/open-billing.ts";
-import { microUsd } from "../../../src/core/money.ts";
+import { PurchaseFault } from "../../../src/account/billing/billing.ts";
+import { openBilling } from "../../../src/account/billing/open-billing.ts";
+import { microUsd } from "../../../src/kernel/core/money.ts";
 import {
   MICRO_PER_USD,
   NO_PROVIDER_CONFIG,

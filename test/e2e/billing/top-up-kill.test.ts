@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/core/ids.ts";
-import { microUsd } from "../../../src/core/money.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
+import { microUsd } from "../../../src/kernel/core/money.ts";
 import { MICRO_PER_USD, withBillingFixture } from "../../support/billing-fixture.ts";
 import { until } from "../../support/books.ts";
 import { serve, withOperatorFolder } from "../../support/operator.ts";

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { assert } from "../../../src/core/assert.ts";
+import { assert } from "../../../src/kernel/core/assert.ts";
 import { until } from "../../support/books.ts";
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";

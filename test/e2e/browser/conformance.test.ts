@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { failed, skipped, warned } from "../../../src/conformance/report/finding.ts";
-import { signReport } from "../../../src/conformance/report/signed-report.ts";
+import { failed, skipped, warned } from "../../../src/listing-tools/conformance/report/finding.ts";
+import { signReport } from "../../../src/listing-tools/conformance/report/signed-report.ts";
 import { openSigningKey } from "../../../src/ledger/retention/signing-key.ts";
 import { until } from "../../support/books.ts";
 import {

@@ -250,6 +250,43 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
+  test("gives a key a new secret; the old one works for the hours that were chosen", async () => {
+    const ann = await newcomer(fixture, browser, { name: "turn", usd: "5" });
+    const { page } = ann;
+    const old = await makeKey(fixture, page, { name: "turning" });
+    await open(page, `/keys/${old.keyId}`);
+    const rotate = async (hours: string): Promise<string> => {
+      await page.getByRole("button", { name: "Rotate" }).click();
+      const form = page.getByRole("dialog", { name: "Rotate “turning”" });
+      const field = form.getByLabel("Hours for which the old secret still works");
+      await field.fill("73");
+      await form.getByText("Enter a whole number from 0 to 72.").waitFor();
+      await field.fill(hours);
+      await expectAccessible(page, "the form of a rotation");
+      await form.getByRole("button", { name: "Make a new secret" }).click();
+      const shown = page.getByRole("dialog", { name: "Save the new secret of “turning”" });
+      const secret = await shown.locator("[data-secret]").innerText();
+      await shown.getByRole("button", { name: "Copy" }).first().click();
+      await shown.getByRole("button", { name: "I saved it" }).click();
+      await shown.waitFor({ state: "detached" });
+      return secret;
+    };
+    const second = await rotate("1");
+    expect(second).not.toBe(old.secret);
+    for (const secret of [old.secret, second]) {
+      expect((await callGateway(fixture, secret)).status).toBe(200);
+    }
+    const third = await rotate("0");
+    const refused = await callUntil(
+      "the secret before is refused",
+      () => callGateway(fixture, second),
+      ({ status }) => status !== 200,
+    );
+    expect(refused.status).toBe(401);
+    expect((await callGateway(fixture, third)).status).toBe(200);
+    expect(ann.complaints).toEqual([]);
+  });
+
   test("changes several selected keys at once, and disables them when their number is typed", async () => {
     const ann = await newcomer(fixture, browser, { name: "several", usd: "5" });
     const { page, orgId } = ann;

@@ -7,7 +7,7 @@ import {
   withBrowser,
   type Visitor,
 } from "../../support/browser.ts";
-import { microUsd } from "../../../src/core/money.ts";
+import { microUsd } from "../../../src/kernel/core/money.ts";
 import { newcomer, signIn } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { serveYesterday } from "../../support/served-yesterday.ts";

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/core/ids.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { debitOf, ended } from "../../support/books.ts";
 import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { formatUsd, microUsd } from "../../../src/core/money.ts";
+import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agentSnippets } from "../../../console/src/snippets/agent-snippets.ts";
 import type { Snippet } from "../../../console/src/snippets/chat-snippets.ts";
-import { assert } from "../../../src/core/assert.ts";
+import { assert } from "../../../src/kernel/core/assert.ts";
 import { npmFolder } from "../../support/clients/client-folder.ts";
 import { codingAgents } from "../../support/clients/deep-clients.ts";
 import { followGuide, runPrinted, type GuideRun } from "../../support/clients/guide.ts";

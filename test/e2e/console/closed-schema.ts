@@ -1,7 +1,10 @@
 import { Ajv, type ValidateFunction } from "ajv";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
-import { ConsoleError, type RouteContract } from "../../../src/console-api/contract/shared.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import {
+  ConsoleError,
+  type RouteContract,
+} from "../../../src/account/console-api/contract/shared.ts";
 
 const ajv = new Ajv({ strict: false, allErrors: true }).addFormat("date-time", (text) =>
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(text),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { type RouteContract, ROUTES } from "../../../src/console-api/contract.ts";
+import { type RouteContract, ROUTES } from "../../../src/account/console-api/contract.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, type HttpAnswer } from "../../support/http-call.ts";
 import { withDatabase } from "../../support/postgres.ts";

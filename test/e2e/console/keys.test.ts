@@ -316,3 +316,88 @@ describe("a raw key", () => {
     expect(at(again.json, "error.code")).toBe("gone");
   });
 });
+
+describe("a key that is rotated", () => {
+  // Of an organization of its own: changes of settings are counted by the minute.
+  let bob: Person;
+  beforeAll(async () => {
+    bob = await fixture.signIn(newcomer("rob"));
+  });
+  const keyOfBob = async (body: object): Promise<{ id: string; secret: string }> => {
+    const made = await bob.do("POST /api/console/keys", { body });
+    return { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
+  };
+  const readOfBob = async (id: string): Promise<unknown> =>
+    at((await bob.ask(`GET /api/console/keys/${id}`)).json, "key");
+  const status = async (secret: string, path = "/v1/models"): Promise<number> =>
+    (await httpCall(fixture.gateway.url + path, { headers: bearer(secret) })).status;
+
+  test("has a new secret, stays the same key, and its old secret works for the grace", async () => {
+    const tags = ["eu"];
+    const made = await keyOfBob({ name: "rotated", rpm: 9, cap_usd: "5", tags });
+    const before = (await readOfBob(made.id)) as Record<string, unknown>;
+    expect(await status(made.secret)).toBe(200);
+    const rotated = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, {
+      body: { grace_hours: 1 },
+    });
+    const secret = textAt(rotated.json, "secret");
+    expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+    expect(secret).not.toBe(made.secret);
+    const leftMs = Date.parse(textAt(rotated.json, "old_works_until")) - Date.now();
+    expect(leftMs).toBeGreaterThan(3_590_000);
+    expect(leftMs).toBeLessThanOrEqual(3_600_000);
+    const { last_used_at: _used, ...same } = before;
+    expect(at(rotated.json, "key")).toMatchObject({ ...same, label: secret.slice(0, 12) });
+    expect(await status(secret)).toBe(200);
+    expect(await status(made.secret)).toBe(200);
+    const later = await bob.ask(`GET /api/console/keys/${made.id}`);
+    expect(later.text).not.toContain(secret.slice(0, 13));
+  });
+
+  test("counts with both secrets as one key in its limit", async () => {
+    const made = await keyOfBob({ name: "one limit", rpm: 2 });
+    const path = `POST /api/identity/keys/${made.id}/rotate`;
+    const rotated = await bob.do(path, { body: { grace_hours: 72 } });
+    const secret = textAt(rotated.json, "secret");
+    const call = (raw: string): Promise<HttpAnswer> =>
+      httpCall(`${fixture.gateway.url}/v1/limits`, { headers: bearer(raw) });
+    const [by, old] = [await call(secret), await call(made.secret)];
+    expect(by.status).toBe(200);
+    expect(at(old.json, "key")).toEqual(at(by.json, "key"));
+  });
+
+  test("without a grace refuses the old secret, and so it does when rotated again", async () => {
+    const made = await keyOfBob({ name: "leaked" });
+    expect(await status(made.secret)).toBe(200);
+    const rotate = async (hours: number): Promise<string> => {
+      const body = { grace_hours: hours };
+      const done = await bob.do(`POST /api/console/keys/${made.id}/rotate`, { body });
+      return textAt(done.json, "secret");
+    };
+    const second = await rotate(0);
+    await until("the old secret is refused", async () => (await status(made.secret)) === 401);
+    expect(await status(second)).toBe(200);
+    const third = await rotate(72);
+    expect(await status(second)).toBe(200);
+    const fourth = await rotate(72);
+    await until("the oldest is refused", async () => (await status(second)) === 401);
+    expect([await status(third), await status(fourth)]).toEqual([200, 200]);
+  });
+
+  test.each([-1, 73, 1.5, "1"])("is not, with a grace of %j hours", async (hours) => {
+    const made = await keyOfBob({ name: "kept" });
+    const body = { grace_hours: hours };
+    const refused = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, { body });
+    expect(refused.status).toBe(400);
+    expect(at(refused.json, "error.field")).toBe("grace_hours");
+    expect(await status(made.secret)).toBe(200);
+  });
+
+  test("is not, once it is disabled", async () => {
+    const made = await keyOfBob({ name: "over" });
+    await bob.do(`POST /api/console/keys/${made.id}/disable`, { body: { confirm_name: "over" } });
+    const body = { grace_hours: 0 };
+    const refused = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, { body });
+    expect(refused.status).toBe(409);
+  });
+});

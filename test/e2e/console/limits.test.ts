@@ -121,6 +121,12 @@ describe("POST /api/admission-limits with a session", () => {
     expect(textAt(answer.json, "error.message")).toContain("scope is duplicated");
   });
 
+  test("knows no key by a text that the database does not take", async () => {
+    const answer = await change({ scope: "key", key_id: "a\u0000b", rpm: 5 });
+    expect(answer.status).toBe(404);
+    expect(textAt(answer.json, "error.message")).toContain("key");
+  });
+
   test("needs a key where one is meant, which the gateway's door has already", async () => {
     const answer = await change({ scope: "key", rpm: 5 });
     expect(answer.status).toBe(400);

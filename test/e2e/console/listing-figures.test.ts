@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/core/ids.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { at, listAt } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 import { newcomer, type Person, withProviderConsole } from "./provider-fixture.ts";

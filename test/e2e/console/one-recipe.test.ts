@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../../src/accounts/virtual-key.ts";
-import { assert } from "../../../src/core/assert.ts";
-import type { KeyId, OrgId } from "../../../src/core/ids.ts";
-import { microUsd, parseUsd, type MicroUsd } from "../../../src/core/money.ts";
-import type { UsageRow } from "../../../src/records/record-store.ts";
+import { newVirtualKey } from "../../../src/gateway/accounts/virtual-key.ts";
+import { assert } from "../../../src/kernel/core/assert.ts";
+import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
+import { microUsd, parseUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";
+import type { UsageRow } from "../../../src/gateway/records/record-store.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { openAccount } from "../../support/gateway.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { formatExactUsd } from "../../../src/core/money.ts";
-import type { RecordedChange } from "../../../src/changes/index.ts";
+import { formatExactUsd } from "../../../src/kernel/core/money.ts";
+import type { RecordedChange } from "../../../src/kernel/index.ts";
 import { at, listAt, textAt } from "../../support/http-call.ts";
 import { serveYesterday, YESTERDAY } from "../../support/served-yesterday.ts";
 import { runSql } from "../../support/sql.ts";

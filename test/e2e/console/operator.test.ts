@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
-import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
 import { listAt, textAt, at, type HttpAnswer } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";

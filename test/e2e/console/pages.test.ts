@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { ConsoleDeps } from "../../../src/console-api/console-deps.ts";
+import type { ConsoleDeps } from "../../../src/account/console-api/console-deps.ts";
 import {
   createConsoleServer,
   type ConsoleServer,
-} from "../../../src/console-api/console-server.ts";
-import { systemClock } from "../../../src/core/time.ts";
-import { openIdentity } from "../../../src/identity/open-identity.ts";
-import { loadConfig } from "../../../src/config/load-config.ts";
+} from "../../../src/account/console-api/console-server.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
+import { openIdentity } from "../../../src/account/identity/open-identity.ts";
+import { loadConfig } from "../../../src/kernel/config/load-config.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
 import { silentLog } from "../../support/silent-log.ts";

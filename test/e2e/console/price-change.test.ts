@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { systemClock } from "../../../src/core/time.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask, costOf, get, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../../support/books.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
@@ -176,14 +176,14 @@ test("a rise of the source is seen, priced, announced, noticed by whom it concer
   await until("it is not announced any more", async () => (await notices(ann)).length === 1);
 });
 
-test("the log of a start names the providers whose prices were not checked for long, in one line", () => {
+test("the log of a start names the listings whose prices were not checked for long, in one line", () => {
   const lines = fixture.gateway
     .log()
     .split("\n")
     .filter((line) => line.includes("checked over 45 days ago"));
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({
-    providers: [{ provider: "late", checked_on: "2026-01-01", listings: 1 }],
+    listings: [{ listing: "late/late/one", checked_on: "2026-01-01" }],
   });
 });
 

@@ -2,9 +2,9 @@ import {
   startTestCheckout,
   type TestCheckout,
 } from "../../../src/dev/test-checkout/start-test-checkout.ts";
-import type { OrgId } from "../../../src/core/ids.ts";
-import { parseUsd } from "../../../src/core/money.ts";
-import { systemClock } from "../../../src/core/time.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
+import { parseUsd } from "../../../src/kernel/core/money.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import {
   startTestGateway,
   type TestGateway,

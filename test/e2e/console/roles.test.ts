@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
-import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
-import { type Role, ROLES } from "../../../src/core/roles.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
+import { type Role, ROLES } from "../../../src/kernel/core/roles.ts";
 import { at, textAt } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
-import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
 import { at, httpCall, textAt } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
+import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
@@ -38,6 +38,8 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 const BODIES: Readonly<Record<string, object>> = {
   "PATCH /api/console/keys/:key_id": { name: "mine now", cap_usd: "1", rpm: 5 },
   "POST /api/console/keys/:key_id/disable": { confirm_name: "bobs" },
+  "POST /api/console/keys/:key_id/rotate": { grace_hours: 0 },
+  "POST /api/identity/keys/:key_id/rotate": { grace_hours: 0 },
   "PATCH /api/console/alerts/destinations/:destination_id": { is_enabled: false },
   "POST /api/console/alerts/destinations/:destination_id/send-again": {
     event_id: "evt_000000000000000000000000",

@@ -3,8 +3,8 @@ import { request } from "node:http";
 import type { Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { newRequestId, type AttemptId, type KeyId } from "../../../src/core/ids.ts";
-import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
+import { newRequestId, type AttemptId, type KeyId } from "../../../src/kernel/core/ids.ts";
+import { formatUsd, microUsd, parseUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";

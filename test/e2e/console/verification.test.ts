@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { verdictsOf } from "../../../src/cli/conformance-verdicts.ts";
-import { failed, warned } from "../../../src/conformance/report/finding.ts";
-import type { LiveBreaches } from "../../../src/verification/verdict-store.ts";
+import { failed, warned } from "../../../src/listing-tools/conformance/report/finding.ts";
+import type { LiveBreaches } from "../../../src/gateway/verification/verdict-store.ts";
 import { until } from "../../support/books.ts";
 import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";

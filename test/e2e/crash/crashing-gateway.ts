@@ -1,10 +1,10 @@
 import { subscribe } from "node:diagnostics_channel";
 
-import { UpstreamClient } from "../../../src/dispatch/upstream-client.ts";
-import { DetachedReadLimit } from "../../../src/call/detached-read-limit.ts";
-import { HttpExchange } from "../../../src/http/http-exchange.ts";
+import { UpstreamClient } from "../../../src/upstream/upstream-client.ts";
+import { DetachedReadLimit } from "../../../src/gateway/call/detached-read-limit.ts";
+import { HttpExchange } from "../../../src/gateway/http/http-exchange.ts";
 import { BatchFault, type LedgerBatch } from "../../../src/ledger/ledger-batch-store.ts";
-import { MemoryLimitStore } from "../../../src/limits/memory/memory-limit-store.ts";
+import { MemoryLimitStore } from "../../../src/gateway/limits/memory/memory-limit-store.ts";
 import { LaneConnection } from "../../../src/ledger/lane-connection.ts";
 import { PostgresLedgerBatchStore } from "../../../src/ledger/postgres-ledger-batch-store.ts";
 import type { Command, FailPoint, Order, Report } from "./fail-points.ts";

@@ -180,12 +180,12 @@ async function expectServing(
     );
     const orgId = String(org["org_id"]);
     await answerOf(
-      start("credit", "grant", "--org", orgId, "--usd", "5", "--ref", orgId, "--json"),
+      start("credit", "grant", "--org", orgId, "--amount-usd", "5", "--ref", orgId, "--json"),
     );
     const key = await answerOf(start("key", "create", "--org", orgId, "--name", "ci", "--json"));
     const server = start();
     await readyLine(server);
-    expect(await answers(port, String(key["key"]))).toBe(200);
+    expect(await answers(port, String(key["secret"]))).toBe(200);
     expect((await ended(start("probe", "--ready"))).code).toBe(0);
     const gone = ended(server);
     process.kill(childOf(server), "SIGTERM");

@@ -5,8 +5,8 @@ import {
   DECISION_ANSWER_BYTES_MAX,
   ERROR_BODY_BYTES_MAX,
   IMAGE_ANSWER_OTHER_BYTES_MAX,
-} from "../../../src/core/constants.ts";
-import { openDecisionAnswer } from "../../../src/modality/decisions/open-answer.ts";
+} from "../../../src/kernel/core/constants.ts";
+import { openDecisionAnswer } from "../../../src/formats/modality/decisions/open-answer.ts";
 import {
   chunks,
   costUsd,
@@ -15,12 +15,16 @@ import {
   openStream,
   requestId,
   toolDelta,
-} from "../../../src/modality/fixtures/answer-kit.ts";
-import { deploymentOf, encode, readBody } from "../../../src/modality/fixtures/request-kit.ts";
-import { openBridge } from "../../../src/modality/images/fixtures/image-kit.ts";
-import { readJob } from "../../../src/modality/videos/read-job.ts";
-import type { AnswerBridge } from "../../../src/wire/answer/answer-bridge.ts";
-import { classifyFailure } from "../../../src/wire/failure/classify-failure.ts";
+} from "../../../src/formats/modality/fixtures/answer-kit.ts";
+import {
+  deploymentOf,
+  encode,
+  readBody,
+} from "../../../src/formats/modality/fixtures/request-kit.ts";
+import { openBridge } from "../../../src/formats/modality/images/fixtures/image-kit.ts";
+import { readJob } from "../../../src/formats/modality/videos/read-job.ts";
+import type { AnswerBridge } from "../../../src/formats/wire/answer/answer-bridge.ts";
+import { classifyFailure } from "../../../src/formats/wire/failure/classify-failure.ts";
 
 /*
  * Everybody waits while one answer or request is read. Each step that nothing can interrupt is

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { withStartLock } from "../../../src/storage/start-lock.ts";
+import { withStartLock } from "../../../src/kernel/storage/start-lock.ts";
 import { ask, at, get, type Ask } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { withSimulator } from "../../support/gateway.ts";

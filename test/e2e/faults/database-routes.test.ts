@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 
-import type { CallPorts } from "../../../src/call/ports.ts";
-import { newRequestId } from "../../../src/core/ids.ts";
-import { gatewayRoutes, type StoredDeps } from "../../../src/http/gateway-routes.ts";
+import type { CallPorts } from "../../../src/gateway/call/ports.ts";
+import { newRequestId } from "../../../src/kernel/core/ids.ts";
+import { gatewayRoutes, type StoredDeps } from "../../../src/gateway/http/gateway-routes.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { withGatewayBehindProxy } from "../../support/database-proxy.ts";

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
-import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
+import { formatUsd, microUsd, parseUsd } from "../../../src/kernel/core/money.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
@@ -259,27 +259,29 @@ describe("at the change of month", () => {
 describe("an operator changes a cap beside the running gateway", () => {
   test.each(SCOPES)("of the %s: the next request obeys", async (scope) => {
     const account = await gateway.account("100");
-    const id = scope === "org" ? { org_id: account.orgId } : { key_id: account.keyId };
+    const answers = (cap: string | null): object => {
+      const ofOrg = { caps: expect.arrayContaining([expect.objectContaining({ cap_usd: cap })]) };
+      return { code: 0, json: scope === "key" ? { key_id: account.keyId, cap_usd: cap } : ofOrg };
+    };
     const cap = (...flags: string[]) => capCommand(scope, account, flags);
     // Below what is spent already: nothing goes any more.
     await spend(account);
-    const set = await cap("--usd", "0.000001");
-    expect(set).toMatchObject({ code: 0, json: { ...id, cap_usd: "0.000001" } });
+    const set = await cap("--cap-usd", "0.000001", "--confirm");
+    expect(set).toMatchObject(answers("0.000001"));
     expect(capsOf([await refused(account)])).toEqual([capOf(scope)]);
-    const removed = await cap("--none");
-    expect(removed).toMatchObject({ code: 0, json: { ...id, cap_usd: null } });
+    const removed = await cap("--cap-usd", "0");
+    expect(removed).toMatchObject(answers(null));
     await spend(account);
   });
 
   test("a wrong call changes nothing: 2, and a sentence on standard error", async () => {
     const account = await gateway.account("1", { orgCapUsd: "0.5" });
     const wrong: readonly (readonly string[])[] = [
-      ["org", "cap", account.orgId],
-      ["org", "cap", account.orgId, "--usd", "1", "--none"],
-      ["org", "cap", account.orgId, "--usd", "0"],
-      ["org", "cap", account.orgId, "--usd", "much"],
-      ["org", "cap", "org_none", "--usd", "1"],
-      ["key", "cap", "key_none", "--none"],
+      ["org", "cap", account.orgId, "--usd", "1"],
+      ["org", "cap", account.orgId, "--cap-usd", "much"],
+      ["org", "cap", account.orgId, "--cap-usd", "-1"],
+      ["org", "cap", "org_none", "--cap-usd", "1"],
+      ["key", "change", "key_none", "--cap-usd", "1"],
     ];
     const results = await Promise.all(
       wrong.map((call) => runCommand([...call, "--json"], onThisDatabase())),
@@ -287,7 +289,8 @@ describe("an operator changes a cap beside the running gateway", () => {
     expect(results.map(({ code, stdout }) => ({ code, stdout }))).toEqual(
       wrong.map(() => ({ code: 2, stdout: "" })),
     );
-    for (const { stderr } of results) expect(stderr).toMatch(/--none|above 0|there is no/);
+    for (const { stderr } of results)
+      expect(stderr).toMatch(/unknown option|--cap-usd must be|there is no/);
     const { capMicroUsd } = await gateway.backend.recordStore.monthSpend(account.orgId);
     expect(capMicroUsd).toBe(parseUsd("0.5"));
   });
@@ -298,8 +301,8 @@ test("after all that the books balance", async () => {
 });
 
 function capCommand(scope: Scope, account: TestAccount, flags: readonly string[]) {
-  const id = scope === "org" ? account.orgId : account.keyId;
-  return jsonCommand([scope, "cap", id, ...flags], onThisDatabase());
+  const change = scope === "org" ? ["org", "cap", account.orgId] : ["key", "change", account.keyId];
+  return jsonCommand([...change, ...flags], onThisDatabase());
 }
 
 function onThisDatabase(): Record<string, string> {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { formatUsd, microUsd } from "../../../src/core/money.ts";
+import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { ask, bodyOf, get, at, type Ask } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld } from "../../support/books.ts";
 import { simulatorManifest, textModel, withGateway } from "../../support/gateway.ts";

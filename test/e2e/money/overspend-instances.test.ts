@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/core/ids.ts";
-import { formatUsd, microUsd, type MicroUsd } from "../../../src/core/money.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
+import { formatUsd, microUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";
 import { addKey } from "../../support/add-key.ts";
 import { ask, at, bodyOf, costOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { formatUsd, microUsd } from "../../../src/core/money.ts";
+import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { addKey } from "../../support/add-key.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import { verifyBackup } from "../../../src/backup/verify-backup.ts";
-import { startEmbeddedPostgres } from "../../../src/storage/index.ts";
+import { verifyBackup } from "../../../src/app/backup/verify-backup.ts";
+import { startEmbeddedPostgres } from "../../../src/kernel/index.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
 import { killPostmaster } from "../../support/postgres-processes.ts";
 import { silentLog as log } from "../../support/silent-log.ts";

@@ -11,6 +11,7 @@ import { PROVIDER_KEY } from "../../support/gateway.ts";
 import {
   collectCommandLogs,
   jsonCommand,
+  createdKey,
   openAccountByCommands,
   operatorFolder,
   operatorManifest,
@@ -67,25 +68,40 @@ describe("beside a running server", () => {
     orgId = String(made.json["org_id"]);
     expect(made.json).toEqual({ org_id: orgId, name: "Acme", email: "a@example.com" });
     const listed = await jsonCommand(["org", "list", ...place]);
-    expect(listed.json["orgs"]).toContainEqual(
+    expect(listed.json["data"]).toContainEqual(
       expect.objectContaining({ org_id: orgId, balance_usd: "0.000000", held_usd: "0.000000" }),
     );
   });
 
   test("credit grant credits once per reference", async () => {
-    const grant = ["credit", "grant", "--org", orgId, "--usd", "25.00", "--ref", "r1", ...place];
+    const grant = [
+      "credit",
+      "grant",
+      "--org",
+      orgId,
+      "--amount-usd",
+      "25.00",
+      "--ref",
+      "r1",
+      ...place,
+    ];
     const first = await jsonCommand(grant);
     expect(first.code).toBe(0);
-    expect(first.json).toEqual({
-      org_id: orgId,
-      granted_usd: "25.000000",
-      balance_usd: "25.000000",
-      created: true,
-    });
+    expect(first.json).toEqual({ balance_usd: "25.000000", is_new: true });
     const again = await jsonCommand(grant);
     expect(again.code).toBe(0);
-    expect(again.json).toEqual({ ...first.json, created: false });
-    const other = ["credit", "grant", "--org", orgId, "--usd", "26", "--ref", "r1", ...place];
+    expect(again.json).toEqual({ ...first.json, is_new: false });
+    const other = [
+      "credit",
+      "grant",
+      "--org",
+      orgId,
+      "--amount-usd",
+      "26",
+      "--ref",
+      "r1",
+      ...place,
+    ];
     const taken = await runCommand([...other, "--json"], OPERATOR_ENV);
     expect(taken.code).toBe(2);
     expect(taken.stdout).toBe("");
@@ -99,19 +115,17 @@ describe("beside a running server", () => {
       ),
     );
     expect(made.code).toBe(0);
-    key = String(made.json["key"]);
+    ({ key, keyId } = createdKey(made));
     rawKeys.push(key);
-    keyId = String(made.json["key_id"]);
     expect(key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-    expect(made.json).toMatchObject({
+    expect(made.json["key"]).toMatchObject({
       key_id: keyId,
       label: key.slice(0, 12),
-      org_id: orgId,
-      rpm: 7,
+      rpm_ceiling: 7,
       cap_usd: "5.000000",
     });
-    const listed = await jsonCommand(["key", "list", ...place]);
-    expect(listed.json["keys"]).toContainEqual(
+    const listed = await jsonCommand(["key", "list", "--org", orgId, ...place]);
+    expect(listed.json["data"]).toContainEqual(
       expect.objectContaining({ key_id: keyId, label: key.slice(0, 12), disabled_at: null }),
     );
     expect(listed.stdout).not.toContain(key);
@@ -122,12 +136,17 @@ describe("beside a running server", () => {
 
   test("a key that the operator makes may expire, at an instant that has not passed", async () => {
     const named = ["key", "create", "--org", orgId, "--name", "until", ...place];
-    const made = await jsonCommand([...named, "--expires-at", "2099-01-31T00:00Z"]);
-    rawKeys.push(String(made.json["key"]));
-    expect(made.json).toMatchObject({ expires_at: "2099-01-31T00:00:00.000Z" });
-    const passed = await runCommand([...named, "--expires-at", "2020-01-31"], OPERATOR_ENV);
-    expect(passed.code).toBe(2);
-    expect(passed.stderr).toContain("has already passed");
+    const made = await jsonCommand([...named, "--expires-at", "2030-01-31T00:00Z"]);
+    rawKeys.push(createdKey(made).key);
+    expect(made.json["key"]).toMatchObject({ expires_at: "2030-01-31T00:00:00.000Z" });
+    for (const [instant, says] of [
+      ["2020-01-31T00:00Z", "has already passed"],
+      ["2099-01-31T00:00Z", "more than 10 years ahead"],
+    ] as const) {
+      const refused = await runCommand([...named, "--expires-at", instant], OPERATOR_ENV);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`--expires-at is ${says}`.replace("is has", "has"));
+    }
   });
 
   test("credit ledger shows the grant and the settled request", async () => {
@@ -151,42 +170,81 @@ describe("beside a running server", () => {
       "changed",
       ...place,
     ]);
-    const [raw, changedId] = [String(made.json["key"]), String(made.json["key_id"])];
+    const { key: raw, keyId: changedId } = createdKey(made);
     rawKeys.push(raw);
     const call = () =>
       ask(gatewayUrl(), { key: raw, wire: "wire_a", model: "op/model", text: "hi", maxTokens: 1 });
     const listed = ["--manifests", folder.manifestsDir];
-    const change = (...asked: string[]) => jsonCommand(["key", ...asked, ...place]);
+    const change = (...asked: string[]) =>
+      jsonCommand(["key", "change", changedId, ...asked, ...place]);
     const wrong = await runCommand(
-      ["key", "models", changedId, "--only", "op/modle", ...listed, ...place],
+      ["key", "change", changedId, "--models", "op/modle", ...listed, ...place],
       OPERATOR_ENV,
     );
-    expect(wrong.stderr).toContain("there is no model op/modle");
-    const expiry = await change("expiry", changedId, "--at", "2099-01-31");
-    expect(expiry.json).toMatchObject({ expires_at: "2099-01-31T00:00:00.000Z", models: null });
-    const only = await change("models", changedId, "--only", "op/model", ...listed);
-    expect(only.json).toMatchObject({ models: ["op/model"] });
+    expect(wrong.stderr).toContain('--models has "op/modle", which is not listed');
+    const expiresAt = "2030-01-31T00:00:00.000Z";
+    const expiry = await change("--expires-at", expiresAt, "--tags", "eu, batch");
+    expect(expiry.json).toMatchObject({
+      expires_at: expiresAt,
+      models: null,
+      tags: ["batch", "eu"],
+    });
+    const only = await change("--models", "op/model", ...listed);
+    expect(only.json).toMatchObject({ models: ["op/model"], expires_at: expiresAt });
     expect((await call()).status).toBe(200);
-    const lifted = [
-      await change("expiry", changedId, "--never"),
-      await change("models", changedId, "--all"),
-    ];
-    expect(lifted[1]?.json).toMatchObject({ key_id: changedId, expires_at: null, models: null });
-    for (const asked of [
-      ["expiry", changedId],
-      ["models", changedId, "--only", " , "],
-      ["models", "key_none", "--all"],
-    ]) {
-      expect(await runCommand(["key", ...asked, ...place], OPERATOR_ENV)).toMatchObject({
-        code: 2,
-      });
+    const lifted = await change("--expires-at", "never", "--models", "", "--cap-day-usd", "5");
+    expect(lifted.json).toMatchObject({
+      key_id: changedId,
+      expires_at: null,
+      models: null,
+      cap_day_usd: "5.000000",
+    });
+    for (const [says, ...asked] of [
+      ["--rpm must be a whole number", changedId, "--rpm", "many"],
+      ["--cap-usd must be", changedId, "--cap-usd", "much"],
+      ["there is no key key_none", "key_none", "--expires-at", "never"],
+    ] as const) {
+      const refused = await runCommand(["key", "change", ...asked, ...place], OPERATOR_ENV);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain(says);
     }
+  });
+
+  test("a cap that is spent already stops a key only when that is confirmed", async () => {
+    const asked = ["key", "change", keyId, "--cap-usd", "0.000001", ...place];
+    const refused = await runCommand(asked, OPERATOR_ENV);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("Confirm to set it anyway with --confirm");
+    const { json } = await jsonCommand([...asked, "--confirm"]);
+    expect(json).toMatchObject({ key_id: keyId, cap_usd: "0.000001" });
+  });
+
+  test("key rotate gives a key another secret, and the old one works for the grace", async () => {
+    const rotate = ["key", "rotate", keyId, "--grace-hours", "1", ...place];
+    const { json } = await jsonCommand(rotate);
+    const secret = String(json["secret"]);
+    rawKeys.push(secret);
+    expect(json).toMatchObject({ key: { key_id: keyId, label: secret.slice(0, 12) } });
+    for (const raw of [secret, key]) {
+      expect((await get(gatewayUrl(), { key: raw, path: "/v1/usage" })).status).toBe(200);
+    }
+    const long = await runCommand([...rotate, "--grace-hours", "73"], OPERATOR_ENV);
+    expect(long).toMatchObject({ code: 2, stdout: "" });
+    expect(long.stderr).toContain("--grace-hours must be a whole number of hours from 0 to 72");
+  });
+
+  test("key show prints aligned lines, and the days as a table", async () => {
+    const { code, stdout } = await runCommand(["key", "show", keyId, ...place], OPERATOR_ENV);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^key\.key_id +key_\w+\nkey\.name +ci\n/);
+    expect(stdout).toMatch(/\ndays:\nday +requests +spent_usd\n\d{4}-\d\d-\d\d +0 +0\.000000\n/);
+    expect(stdout).not.toContain(key);
   });
 
   test("key disable ends a key within seconds, permanently", async () => {
     const { json, code } = await jsonCommand(["key", "disable", keyId, ...place]);
     expect(code).toBe(0);
-    expect(json).toEqual({ key_id: keyId, disabled_at: expect.stringMatching(/^20.*Z$/) });
+    expect(json).toMatchObject({ key_id: keyId, disabled_at: expect.stringMatching(/^20.*Z$/) });
     const refused = await until("the key is refused", async () => {
       const answer = await get(gatewayUrl(), { key, path: "/v1/usage" });
       return answer.status === 401 ? answer : undefined;
@@ -292,7 +350,7 @@ describe("with a database of yours", () => {
     expect(again.json).toEqual({ ok: true, migrated: [], left: [] });
     const made = await jsonCommand(["org", "create", "Own", "--email", "o@example.com"], env);
     const listed = await jsonCommand(["org", "list"], env);
-    expect(listed.json["orgs"]).toEqual([
+    expect(listed.json["data"]).toEqual([
       expect.objectContaining({ org_id: made.json["org_id"], name: "Own" }),
     ]);
   });
@@ -430,7 +488,7 @@ test("a wrong call is 2, a sentence on standard error, nothing on standard outpu
     ["frobnicate"],
     ["org", "create", "x"],
     ["org", "create", "x", "--email", "nobody", ...place],
-    ["credit", "grant", "--org", "org_x", "--usd", "0", "--ref", "z", ...place],
+    ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z", ...place],
     ["credit", "ledger", "--org", "org_none", ...place],
     ["key", "create", "--org", "org_none", "--name", "x", ...place],
     ["key", "disable", "key_none", ...place],

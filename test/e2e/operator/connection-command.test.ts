@@ -3,14 +3,15 @@ import { createServer, type AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../../src/accounts/connection-store.ts";
-import { openKeyVault } from "../../../src/accounts/key-vault.ts";
-import { assert } from "../../../src/core/assert.ts";
-import type { OrgId, ProviderId } from "../../../src/core/ids.ts";
+import { sealConnection } from "../../../src/gateway/accounts/connection-store.ts";
+import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
+import { assert } from "../../../src/kernel/core/assert.ts";
+import type { OrgId, ProviderId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import {
   collectCommandLogs,
+  createdKey,
   jsonCommand,
   operatorFolder,
   OPERATOR_ENV,
@@ -56,7 +57,7 @@ beforeAll(async () => {
   };
   orgId = await newOrg();
   const key = await jsonCommand(["key", "create", "--org", orgId, "--name", "one"], env);
-  keyId = String(key.json["key_id"]);
+  ({ keyId } = createdKey(key));
 });
 
 afterAll(async () => {
@@ -100,7 +101,9 @@ async function refused(
 }
 
 function adding(provider: string, more: readonly string[] = [], of: string = orgId): string[] {
-  const source = more.includes("--key-env") ? [] : ["--key-env", "MY_PROVIDER_KEY"];
+  const source = more.includes("--provider-key-env")
+    ? []
+    : ["--provider-key-env", "MY_PROVIDER_KEY"];
   return ["add", "--org", of, "--provider", provider, "--name", "ours", ...source, ...more];
 }
 
@@ -110,7 +113,6 @@ describe("connection add", () => {
     expect(made.code).toBe(0);
     expect(made.json).toEqual({
       connection_id: expect.stringMatching(/^conn_[0-9a-f]{24}$/),
-      org_id: orgId,
       provider: "operated",
       key_id: null,
       name: "ours",
@@ -118,10 +120,10 @@ describe("connection add", () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       disabled_at: null,
     });
-    const ofKey = await answer(adding("operated", ["--key", keyId]));
+    const ofKey = await answer(adding("operated", ["--key-id", keyId]));
     expect(ofKey.json).toMatchObject({ key_id: keyId });
     const listed = await answer(["list", "--org", orgId]);
-    expect(listed.json).toEqual({ connections: [made.json, ofKey.json] });
+    expect(listed.json).toMatchObject({ is_available: true, data: [made.json, ofKey.json] });
   });
 
   test("reads the key from standard input, and no argument could carry it", async () => {
@@ -134,17 +136,24 @@ describe("connection add", () => {
     expect(piped).toMatchObject({ code: 0 });
     expect(JSON.parse(piped.stdout)).toMatchObject({ name: "piped", label: "4711" });
     printed.push(piped.stdout, piped.stderr);
-    expect((await runCommand(["connection", "add", "--help"])).stdout).not.toContain("--api-key");
+    expect((await runCommand(["connection", "add", "--help"])).stdout).not.toMatch(
+      /--(api|provider)-key(?!-env)/,
+    );
   });
 
   test.each([
     ["without an encryption key", () => adding("worded"), { TM_ENCRYPTION_KEY: "" }, "openssl"],
     ["with a short one", () => adding("worded"), { TM_ENCRYPTION_KEY: "c2hvcnQ=" }, "32 bytes"],
     ["for an unknown organization", () => adding("worded", [], "org_x"), {}, "org list"],
-    ["for a provider in no manifest", () => adding("nobody"), {}, "operated"],
-    ["for an unknown key", () => adding("worded", ["--key", "key_x"]), {}, "key_x"],
+    ["for a provider in no manifest", () => adding("nobody"), {}, "is not listed here"],
+    ["for an unknown key", () => adding("worded", ["--key-id", "key_x"]), {}, "no such key"],
     ["for a second time", () => adding("operated"), {}, "disable"],
-    ["of nothing", () => adding("worded", ["--key-env", "NOT_SET"]), {}, "NOT_SET: it is empty"],
+    [
+      "of nothing",
+      () => adding("worded", ["--provider-key-env", "NOT_SET"]),
+      {},
+      "NOT_SET: it is empty",
+    ],
     [
       "of a key with a line break",
       () => adding("worded"),
@@ -163,6 +172,11 @@ describe("connection add", () => {
     expect(stderr).not.toContain("    at ");
   });
 });
+
+/** The provider did not accept the key, for this reason. */
+function no(message: RegExp): object {
+  return { ok: false, message: expect.stringMatching(message) };
+}
 
 describe("connection test", () => {
   const vault = openKeyVault(ENCRYPTION_KEY);
@@ -188,10 +202,8 @@ describe("connection test", () => {
     const tested = await answer(["test", id]);
     expect(tested.code).toBe(0);
     expect(tested.json).toEqual({
-      connection_id: id,
-      provider,
-      verdict: "accepted",
-      status: 200,
+      ok: true,
+      message: "the provider accepted the key (status 200)",
     });
     // It does not count as a call.
     expect(simulator.counts().total).toBe(0);
@@ -200,16 +212,16 @@ describe("connection test", () => {
   test.each(["operated", "worded"])("%s refuses it: exit code 1", async (provider) => {
     const tested = await answer(["test", await added(provider, BAD_KEY)]);
     expect(tested.code).toBe(1);
-    expect(tested.json).toMatchObject({ verdict: "refused", status: 401 });
+    expect(tested.json).toMatchObject(no(/rejected the key \(status 401\)/));
   });
 
   test("a provider that is not there, or has no such list, is distinguished", async () => {
     const unreachable = await answer(["test", await added("closed")]);
     expect(unreachable.code).toBe(1);
-    expect(unreachable.json).toMatchObject({ verdict: "unreachable", reason: "ECONNREFUSED" });
+    expect(unreachable.json).toMatchObject(no(/could not be reached: ECONNREFUSED/));
     const unclear = await answer(["test", await added("elsewhere")]);
     expect(unclear.code).toBe(1);
-    expect(unclear.json).toMatchObject({ verdict: "unclear", status: 404 });
+    expect(unclear.json).toMatchObject(no(/status 404, which does not show/));
   });
 
   test("a private address is not asked unless that is allowed", async () => {
@@ -217,7 +229,7 @@ describe("connection test", () => {
     const kept = { ...env, TM_ALLOW_PRIVATE_UPSTREAMS: "0" };
     const tested = await jsonCommand(["connection", "test", id], kept);
     expect(tested.code).toBe(1);
-    expect(tested.json).toMatchObject({ verdict: "unreachable", reason: "PRIVATE_ADDRESS" });
+    expect(tested.json).toMatchObject(no(/PRIVATE_ADDRESS/));
   });
 
   test("what cannot be tested says why", async () => {
@@ -226,8 +238,8 @@ describe("connection test", () => {
     expect((await refused(["test", id], other)).stderr).toContain("another encryption_key");
     expect((await refused(["test", id], { TM_ENCRYPTION_KEY: "" })).stderr).toContain("openssl");
     expect((await refused(["test", "conn_x"])).stderr).toContain("connection list");
-    const elsewhere = await refused(["test", id, "--manifests", folder.root]);
-    expect(elsewhere.stderr).toContain("no provider operated");
+    const elsewhere = await answer(["test", id, "--manifests", folder.root]);
+    expect(elsewhere.json).toMatchObject(no(/no longer listed here/));
     await answer(["disable", id]);
     expect((await refused(["test", id])).stderr).toContain("disabled");
   });
@@ -239,7 +251,7 @@ test("connection disable is permanent, needs no encryption key, and allows a new
   const id = String(made.json["connection_id"]);
   const keyless = { ...env, TM_ENCRYPTION_KEY: "" };
   const disabled = await jsonCommand(["connection", "disable", id], keyless);
-  expect(disabled.json).toEqual({
+  expect(disabled.json).toMatchObject({
     connection_id: id,
     disabled_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
   });
@@ -279,7 +291,7 @@ describe("connection reseal", () => {
       ...env,
       TM_ENCRYPTION_KEY: NEW_KEY,
     });
-    expect(tested.json).toMatchObject({ verdict: "accepted" });
+    expect(tested.json).toMatchObject({ ok: true });
     printed.push(tested.stdout, tested.stderr);
   });
 
@@ -289,7 +301,7 @@ describe("connection reseal", () => {
     const failed = await reseal({ ...env, TM_ENCRYPTION_KEY: `${other},${NEW_KEY}` });
     expect(failed.code).toBe(1);
     expect(failed.json).toMatchObject({ ok: false, not_decrypted: [id] });
-    expect((await answer(["test", id])).json).toMatchObject({ verdict: "accepted" });
+    expect((await answer(["test", id])).json).toMatchObject({ ok: true });
   });
 
   test("without an encryption key it says which setting is missing", async () => {

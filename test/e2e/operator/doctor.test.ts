@@ -224,17 +224,42 @@ test("prints a line for each check", async () => {
   expect(lines.at(-1)).toMatch(/^warning {2}listings never checked {2}operated\/op\/model; run /);
 });
 
-test("names a provider whose prices were checked over 45 days ago, with the next step, and answers 0", async () => {
+test("names a listing whose prices were checked over 45 days ago, with the next step, and answers 0", async () => {
   folder.writeManifest("first.json", checkedManifest("2026-01-01"));
   const { code, bad } = await doctor(OPERATOR_ENV);
   expect(code).toBe(0);
   expect(bad.find(({ id }) => id === "price checks")).toEqual(
     expect.objectContaining({
       level: "warning",
-      detail: expect.stringMatching(/operated \(2026-01-01\).*manifest refresh/) as string,
+      detail: expect.stringMatching(
+        /operated\/op\/model \(2026-01-01\).*manifest refresh/,
+      ) as string,
     }),
   );
   folder.writeManifest("first.json", checkedManifest(new Date().toISOString().slice(0, 10)));
   const { checks } = await doctor(OPERATOR_ENV);
   expect(checks.find(({ id }) => id === "price checks")).toMatchObject({ level: "ok" });
+});
+
+test("says nothing of the age of prices while nothing is routed", async () => {
+  const manifest = checkedManifest("2026-01-01") as { models: object[] };
+  const models = manifest.models.map((model) => ({ ...model, is_ready: false }));
+  folder.writeManifest("first.json", { ...manifest, models });
+  const { checks } = await doctor(OPERATOR_ENV);
+  expect(checks.filter(({ id }) => id === "price checks")).toEqual([]);
+});
+
+test("names a listing that is sold for less than its provider is owed", async () => {
+  const manifest = operatorManifest(simulator.url, ["op/model"]) as {
+    models: { pricing: { cost_usd_per_million: string }[] }[];
+  };
+  const [model] = manifest.models;
+  const dearer = model?.pricing.map((each) => ({ ...each, cost_usd_per_million: "999" }));
+  const terms = { "op/model": { purchase_pricing: dearer } };
+  folder.writeManifest("first.json", { ...manifest, listing_terms: terms });
+  const { code, bad } = await doctor(OPERATOR_ENV);
+  expect(code).toBe(0);
+  expect(bad.find(({ id }) => id === "prices below cost")?.detail).toMatch(
+    /operated\/op\/model; raise their pricing/,
+  );
 });

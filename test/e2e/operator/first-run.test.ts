@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { openPool } from "../../../src/storage/connection.ts";
+import { openPool } from "../../../src/kernel/storage/connection.ts";
 import { freePort } from "../../support/free-port.ts";
 import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { silentLog } from "../../support/silent-log.ts";

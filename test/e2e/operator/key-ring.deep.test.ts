@@ -52,7 +52,7 @@ const servers = [1, 2].map(() =>
 
 test("the encryption key is replaced under calls with own provider keys, and none fails", async () => {
   const { key, orgId } = await openAccount(backend, "10");
-  const from = ["--key-env", "MY_PROVIDER_KEY"];
+  const from = ["--provider-key-env", "MY_PROVIDER_KEY"];
   const named = ["--org", orgId, "--provider", "operated", "--name", "ours"];
   expect((await jsonCommand(["connection", "add", ...named, ...from], env())).code).toBe(0);
   const urls = servers.map(({ ready }) => String(ready["gateway_url"]));

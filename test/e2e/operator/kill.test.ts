@@ -195,7 +195,7 @@ test("with no server, a command answers 0: JSON on standard output, logs on stan
   const args = ["org", "list", "--data", folder.dataDir, "--json"];
   const { code, stdout, stderr } = await runProgram(args, OPERATOR_ENV);
   expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ orgs: [{ org_id: orgId }] });
+  expect(JSON.parse(stdout)).toMatchObject({ data: [{ org_id: orgId }] });
   expect(stdout.split("\n")).toHaveLength(2);
   const logs = stderr.trimEnd().split("\n");
   expect(logs.map((line) => at(JSON.parse(line), "msg"))).toContain("embedded PostgreSQL started");

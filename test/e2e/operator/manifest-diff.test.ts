@@ -2,8 +2,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { AttemptId } from "../../../src/core/ids.ts";
-import { systemClock } from "../../../src/core/time.ts";
+import type { AttemptId } from "../../../src/kernel/core/ids.ts";
+import { systemClock } from "../../../src/kernel/core/time.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
 import { jsonCommand, operatorFolder, type OperatorFolder } from "../../support/operator.ts";

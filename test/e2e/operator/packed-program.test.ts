@@ -81,10 +81,10 @@ describe("the tarball", () => {
       "README.md",
       "dist/cli/main.js",
       "dist/catalog/manifest/index.d.ts",
-      "dist/conformance/library.d.ts",
+      "dist/listing-tools/conformance/library.d.ts",
       "dist/console/index.html",
-      "dist/storage/migrations/schema.sql",
-      "dist/listing-sources/heads.json",
+      "dist/kernel/storage/migrations/schema.sql",
+      "dist/listing-tools/listing-sources/heads.json",
       "manifests/simulator-a.json",
       "schema/provider-manifest.schema.json",
       "docs/reference/config.md",
@@ -93,7 +93,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(needed);
     }
     const allowed =
-      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/storage\/migrations\/.+\.sql|dist\/(listing-sources|moving-in)\/[a-z-]+\.json|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
+      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|listing-tools\/conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/kernel\/storage\/migrations\/.+\.sql|dist\/listing-tools\/(listing-sources|moving-in)\/[a-z-]+\.json|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
     expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
     const unneeded = /\.test\.|fixtures|\.map$|\.built-from|\.chunks\.json|docs\/decisions\//;
     expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);

@@ -4,8 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { openPostgresBackend } from "../../../src/app/open-postgres-backend.ts";
-import { microUsd } from "../../../src/core/index.ts";
-import { openPool } from "../../../src/storage/index.ts";
+import { microUsd, openPool } from "../../../src/kernel/index.ts";
 import { until } from "../../support/books.ts";
 import { newPostgresFolder, openOwnPostgres, runAsPostgres } from "../../support/own-postgres.ts";
 import { hasPgbackrest, startArchivingPostgres } from "../../support/pgbackrest.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { parseMonth } from "../../../src/billing/index.ts";
+import { parseMonth } from "../../../src/account/index.ts";
 import { ask, at, get } from "../../support/ask.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV, type JsonAnswer } from "../../support/operator.ts";

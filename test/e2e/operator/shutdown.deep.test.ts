@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import { identityOf } from "../../../src/storage/process-identity.ts";
+import { identityOf } from "../../../src/kernel/storage/process-identity.ts";
 import { until } from "../../support/books.ts";
 import { builtProgram } from "../../support/build-program.ts";
 import { OPERATOR_ENV, serve, withOperatorFolder } from "../../support/operator.ts";

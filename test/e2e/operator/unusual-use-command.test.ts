@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { CallFamily } from "../../../src/accounts/account-rules.ts";
-import type { OrgId } from "../../../src/core/ids.ts";
+import type { CallFamily } from "../../../src/gateway/accounts/account-rules.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import {
   openPostgresBackend,
   type PostgresBackend,
@@ -54,43 +54,47 @@ describe("unusual-use list", () => {
     const [orgId, other] = [await heldOrg("chat"), await heldOrg("videos")];
     const hold = {
       org_id: orgId,
-      kind: "chat",
+      family: "chat",
       state: "limited",
       reason: "refused_requests 200 in 300 s",
-      created_at: expect.stringMatching(/^20.*Z$/),
+      since: expect.stringMatching(/^20.*Z$/),
       until: expect.stringMatching(/^20.*Z$/),
       lifted_at: null,
       in_effect: true,
     };
     const all = await jsonCommand(["unusual-use", "list"], env);
     expect(all.code).toBe(0);
-    expect(all.json["holds"]).toEqual(
-      expect.arrayContaining([hold, { ...hold, org_id: other, kind: "videos" }]),
+    expect(all.json["data"]).toEqual(
+      expect.arrayContaining([hold, { ...hold, org_id: other, family: "videos" }]),
     );
     const one = await jsonCommand(["unusual-use", "list", orgId], env);
-    expect(one.json).toEqual({ holds: [hold] });
+    expect(one.json).toEqual({ data: [hold] });
   });
 
   test("shows what is over only when it is asked for", async () => {
     const orgId = await heldOrg("chat");
     await backend.usageHoldStore.lift(orgId, undefined, testOperator);
     const { stdout } = await asText("list", orgId);
-    expect(stdout).toBe("nothing is limited or restricted\n");
-    const past = await asText("list", orgId, "--all");
-    expect(past.stdout).toMatch(/chat {2}limited until 20.*refused_requests 200.*lifted 20/);
+    expect(stdout).toBe("there are none\n");
+    const past = await asText("list", orgId, "--past", "yes");
+    expect(past.stdout).toMatch(
+      / chat +limited +refused_requests 200 in 300 s +20.* +20.* +20.* +false\n$/,
+    );
   });
 });
+
+const WHY = ["--reason", "a customer we know"] as const;
 
 describe("unusual-use lift", () => {
   test("lifts every kind of request, and says what it lifted", async () => {
     const orgId = await heldOrg("chat", "images");
-    const { code, json } = await jsonCommand(["unusual-use", "lift", orgId], env);
+    const { code, json } = await jsonCommand(["unusual-use", "lift", orgId, ...WHY], env);
     expect(code).toBe(0);
     expect(json).toEqual({
-      org_id: orgId,
-      lifted: ["images", "chat"].map((kind) =>
+      lifted: ["images", "chat"].map((family) =>
         expect.objectContaining({
-          kind,
+          org_id: orgId,
+          family,
           state: "limited",
           lifted_at: expect.stringMatching(/^20.*Z$/),
           in_effect: false,
@@ -98,39 +102,43 @@ describe("unusual-use lift", () => {
       ),
     });
     const left = await jsonCommand(["unusual-use", "list", orgId], env);
-    expect(left.json).toEqual({ holds: [] });
-    const again = await asText("lift", orgId);
+    expect(left.json).toEqual({ data: [] });
+    const again = await asText("lift", orgId, ...WHY);
     expect(again).toMatchObject({
       code: 0,
-      stdout: `no requests of ${orgId} were limited or restricted\n`,
+      stdout: "there are none\n",
     });
   });
 
   test("of one kind keeps the others", async () => {
     const orgId = await heldOrg("chat", "images");
-    const { stdout, code } = await asText("lift", orgId, "--kind", "images");
+    const { stdout, code } = await asText("lift", orgId, "--family", "images", ...WHY);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^lifted: \S+ {2}images {2}limited until \S+ {2}since /);
-    expect(stdout.split("\n")).toHaveLength(2);
+    expect(stdout).toMatch(/\norg_\S+ +images +limited /);
+    expect(stdout.split("\n")).toHaveLength(3);
     const left = await jsonCommand(["unusual-use", "list", orgId], env);
-    expect(left.json["holds"]).toEqual([expect.objectContaining({ kind: "chat" })]);
+    expect(left.json["data"]).toEqual([expect.objectContaining({ family: "chat" })]);
   });
 });
 
 test("a wrong call is 2, names the next step, and lifts nothing", async () => {
   const orgId = await heldOrg("chat");
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-    [["lift"], /missing required argument 'org_id'/],
-    [["lift", "org_none"], /no organization org_none; `tokenmarket org list` has the ids/],
+    [["lift", ...WHY], /missing required argument 'org_id'/],
+    [["lift", "org_none", ...WHY], /no organization org_none; `tokenmarket org list` has the ids/],
     [["list", "org_none"], /no organization org_none; `tokenmarket org list` has the ids/],
-    [["lift", orgId, "--kind", "audio"], /--kind must be one of chat, images, videos, decisions/],
+    [
+      ["lift", orgId, "--family", "audio", ...WHY],
+      /Allowed choices are chat, images, videos, decisions/,
+    ],
+    [["lift", orgId], /--reason/],
   ];
   for (const [args, said] of wrong) {
     const result = await asText(...args);
     expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(said) });
   }
   const left = await jsonCommand(["unusual-use", "list", orgId], env);
-  expect(left.json["holds"]).toHaveLength(1);
+  expect(left.json["data"]).toHaveLength(1);
 });
 
 test("serve with a line that cannot be meant ends at once, and says what to write", async () => {

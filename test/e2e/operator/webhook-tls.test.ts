@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 
-import { openKeyVault } from "../../../src/accounts/key-vault.ts";
-import { newWebhookSecret, sealSecret } from "../../../src/alerts/webhook-secret.ts";
-import { newRecordId } from "../../../src/core/ids.ts";
+import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
+import { newWebhookSecret, sealSecret } from "../../../src/account/alerts/webhook-secret.ts";
+import { newRecordId } from "../../../src/kernel/core/ids.ts";
 import { until } from "../../support/books.ts";
 import { serve, withOperatorFolder } from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { outputTokensTotal, promptTokensTotal } from "../../../src/core/usage.ts";
+import { outputTokensTotal, promptTokensTotal } from "../../../src/kernel/core/usage.ts";
 import { until } from "../books.ts";
 import type { TestAccount, TestGateway } from "../gateway.ts";
 import { walletOf } from "../settled.ts";

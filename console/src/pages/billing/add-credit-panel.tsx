@@ -2,7 +2,7 @@ import { Button, Checkbox, Code, Group, Stack, Text, TextInput } from "@mantine/
 import { CreditCard } from "lucide-react";
 import { useState, type ReactNode, type SyntheticEvent } from "react";
 
-import type { Billing } from "../../../../src/console-api/contract.ts";
+import type { Billing } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
@@ -48,7 +48,7 @@ export function AddCredit(props: AddCreditProps): ReactNode {
 function OperatorCredit(): ReactNode {
   const { org, installation } = useSession();
   const orgId = org?.org_id ?? "ORG_ID";
-  const command = `tokenmarket credit grant --org ${orgId} --usd 25.00 --ref invoice-17`;
+  const command = `tokenmarket credit grant --org ${orgId} --amount-usd 25.00 --ref invoice-17`;
   return (
     <Stack gap="sm">
       <Text>

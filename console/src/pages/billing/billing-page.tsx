@@ -1,7 +1,7 @@
 import { SimpleGrid, Skeleton } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
 
-import type { Billing, TopUp } from "../../../../src/console-api/contract.ts";
+import type { Billing, TopUp } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";

@@ -1,7 +1,10 @@
 import { Button, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactNode } from "react";
 
-import type { CompanyData, CompanyPage as Answered } from "../../../../src/console-api/contract.ts";
+import type {
+  CompanyData,
+  CompanyPage as Answered,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Fault } from "../../ui/fault.tsx";

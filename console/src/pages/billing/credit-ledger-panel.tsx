@@ -3,7 +3,7 @@ import { useInfiniteQuery, type UseInfiniteQueryResult } from "@tanstack/react-q
 import { Download } from "lucide-react";
 import type { ReactNode } from "react";
 
-import type { CreditEntry } from "../../../../src/console-api/contract.ts";
+import type { CreditEntry } from "../../../../src/account/console-api/contract.ts";
 import { addressOf, call, type ApiFault } from "../../api/client.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

@@ -1,4 +1,4 @@
-import type { PurchaseStatus } from "../../../../src/console-api/contract.ts";
+import type { PurchaseStatus } from "../../../../src/account/console-api/contract.ts";
 
 export interface PurchaseMessage {
   readonly label: string;

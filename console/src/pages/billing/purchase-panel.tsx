@@ -2,7 +2,7 @@ import { Anchor, Text } from "@mantine/core";
 import { ExternalLink } from "lucide-react";
 import type { ReactNode } from "react";
 
-import type { Purchase } from "../../../../src/console-api/contract.ts";
+import type { Purchase } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";

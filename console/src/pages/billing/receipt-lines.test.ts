@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Receipt } from "../../../../src/console-api/contract.ts";
+import type { Receipt } from "../../../../src/account/console-api/contract.ts";
 import { receiptLines } from "./receipt-lines.ts";
 
 const receipt: Receipt = {

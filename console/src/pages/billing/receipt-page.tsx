@@ -2,7 +2,7 @@ import { Stack, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-import type { Receipt } from "../../../../src/console-api/contract.ts";
+import type { Receipt } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";

@@ -3,7 +3,7 @@ import { useParams } from "@tanstack/react-router";
 import { Download } from "lucide-react";
 import type { ReactNode } from "react";
 
-import type { Statement } from "../../../../src/console-api/contract.ts";
+import type { Statement } from "../../../../src/account/console-api/contract.ts";
 import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";

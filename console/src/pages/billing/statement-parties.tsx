@@ -1,7 +1,7 @@
 import { SimpleGrid, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { CompanyData, Issuer } from "../../../../src/console-api/contract.ts";
+import type { CompanyData, Issuer } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 
 /** Who a statement is from, and for whom. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-import type { Statement } from "../../../../src/console-api/contract.ts";
+import type { Statement } from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-import type { StatementSummary } from "../../../../src/console-api/contract.ts";
+import type { StatementSummary } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { CreditCard } from "lucide-react";
 import type { ReactNode } from "react";
 
-import type { TopUp } from "../../../../src/console-api/contract.ts";
+import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";

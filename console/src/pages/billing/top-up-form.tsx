@@ -1,7 +1,7 @@
 import { Button, SimpleGrid, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode, type SyntheticEvent } from "react";
 
-import type { TopUp } from "../../../../src/console-api/contract.ts";
+import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";

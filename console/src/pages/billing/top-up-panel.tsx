@@ -1,7 +1,7 @@
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { TopUp } from "../../../../src/console-api/contract.ts";
+import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { showCents } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";

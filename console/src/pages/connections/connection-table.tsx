@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
-import type { Connection, Connections } from "../../../../src/console-api/contract.ts";
+import type { Connection, Connections } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { StatusBadge } from "../../ui/badge.tsx";

@@ -2,7 +2,7 @@ import { Alert, Button } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
-import type { Connections } from "../../../../src/console-api/contract.ts";
+import type { Connections } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -1,7 +1,7 @@
 import { Button, Popover, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
-import type { AnswerOf, Connection } from "../../../../src/console-api/contract.ts";
+import type { AnswerOf, Connection } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Fault } from "../../ui/fault.tsx";

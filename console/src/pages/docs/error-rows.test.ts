@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { REFUSALS } from "../../../../src/core/refusals.ts";
+import { REFUSALS } from "../../../../src/kernel/core/refusals.ts";
 import { ERROR_ROWS } from "./error-rows.ts";
 
 test("the docs page names every class that the gateway answers with, and no other", () => {

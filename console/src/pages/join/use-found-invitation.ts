@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-import type { ReceivedInvitation } from "../../../../src/console-api/contract.ts";
+import type { ReceivedInvitation } from "../../../../src/account/console-api/contract.ts";
 import { ApiFault, call } from "../../api/client.ts";
 import { forgetInvitation } from "./invitation-token.ts";
 

@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { Caps, Key } from "../../../../src/console-api/contract.ts";
+import type { Caps, Key } from "../../../../src/account/console-api/contract.ts";
 import { CapField } from "./cap-field.tsx";
 import { KEY_CAPS } from "./key-caps.ts";
 import { TAGS_HELP, type FieldProblems, type TypedKey } from "./key-forms.ts";

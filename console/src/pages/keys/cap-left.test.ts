@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { capsLeft, leftOf, type Cap } from "./cap-left.ts";
 
 test("what is in flight counts against a cap, to the micro-dollar", () => {

@@ -1,4 +1,4 @@
-import type { CapPeriod, KeyDetail, Limits } from "../../../../src/console-api/contract.ts";
+import type { CapPeriod, KeyDetail, Limits } from "../../../../src/account/console-api/contract.ts";
 import { compareUsd, parseUsd, writeUsd } from "../../ui/money-math.ts";
 import { KEY_CAPS } from "./key-caps.ts";
 

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Text } from "@mantine/core";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { canBeChosen, CHOSEN_MAX, chosenOf, countKeys } from "./chosen-keys.ts";
 
 const ChangeKeysDialog = lazy(() => import("./change-keys-dialog.tsx"));

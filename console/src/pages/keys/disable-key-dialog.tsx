@@ -1,7 +1,7 @@
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";

@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { useRef, useState, type ReactNode } from "react";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";

@@ -4,7 +4,7 @@ import type {
   Caps,
   Key,
   KeyList,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 
 /** What belongs to each cap of a key, the one that resets last first. */
 export const KEY_CAPS = [

@@ -1,6 +1,6 @@
 import { lazy, type ReactNode } from "react";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { WhenOpened } from "../../ui/when-opened.tsx";
 
 const EditKeyDialog = lazy(() => import("./edit-key-dialog.tsx"));

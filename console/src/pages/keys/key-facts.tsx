@@ -1,7 +1,7 @@
 import { Group, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { shareOf } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
-import { NewKey } from "../../../../src/console-api/contract/keys.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
+import { NewKey } from "../../../../src/account/console-api/contract/keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { BLANK_CAPS } from "./key-caps.ts";
 import {

@@ -1,4 +1,4 @@
-import type { BodyOf, CapField, Caps, Key } from "../../../../src/console-api/contract.ts";
+import type { BodyOf, CapField, Caps, Key } from "../../../../src/account/console-api/contract.ts";
 import { readExpiryChoice, type TypedExpiry } from "./expiry-choice.ts";
 import { KEY_CAPS } from "./key-caps.ts";
 import { capInput, readCap } from "./read-cap.ts";

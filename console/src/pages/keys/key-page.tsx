@@ -1,8 +1,10 @@
-import { Button, Group, SimpleGrid, Skeleton, Text } from "@mantine/core";
+import { Button, Group, SimpleGrid, Skeleton, Text, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import type { KeyDetail } from "../../../../src/console-api/contract.ts";
+import type { Key, KeyDetail } from "../../../../src/account/console-api/contract.ts";
+import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
@@ -12,19 +14,23 @@ import { helloSnippets, KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
+import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
+import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { KeyDialogs } from "./key-dialogs.tsx";
 import { statusOf } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
 import { KeySpendPanel } from "./key-spend-panel.tsx";
+import { useSubmission } from "./use-submission.ts";
 
 /** `/keys/$keyId`: one key, what it spends, and what holds it back. */
 export function KeyPage(): ReactNode {
@@ -59,13 +65,16 @@ export function KeyPage(): ReactNode {
 }
 
 function KeyActions({ detail }: { readonly detail: KeyDetail }): ReactNode {
-  const [opened, setOpened] = useState<"edit" | "disable">();
+  const [opened, setOpened] = useState<"edit" | "rotate" | "disable">();
   const close = (): void => setOpened(undefined);
   const mayChange = useMay("keys");
   return (
     <>
       <Button variant="default" disabled={!mayChange} onClick={() => setOpened("edit")}>
         Edit
+      </Button>
+      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("rotate")}>
+        Rotate
       </Button>
       <Button variant="default" disabled={!mayChange} onClick={() => setOpened("disable")}>
         Disable
@@ -75,9 +84,88 @@ function KeyActions({ detail }: { readonly detail: KeyDetail }): ReactNode {
         disabled={opened === "disable" ? detail.key : undefined}
         onClose={close}
       />
+      <RotateKey rotated={detail.key} opened={opened === "rotate"} onClose={close} />
     </>
   );
 }
+
+interface RotateProps {
+  readonly rotated: Key;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+/** Asks how long the old secret works on, then shows the new one, which only this page has. */
+function RotateKey({ rotated, opened, onClose }: RotateProps): ReactNode {
+  const [secret, setSecret] = useState<string>();
+  return (
+    <>
+      <FormDialog opened={opened} title={`Rotate “${rotated.name}”`} onClose={onClose}>
+        <RotateForm rotated={rotated} onClose={onClose} onRotated={setSecret} />
+      </FormDialog>
+      <SecretOnce
+        opened={secret !== undefined}
+        title={`Save the new secret of “${rotated.name}”`}
+        secret={secret ?? ""}
+        note="Copy it now. It is shown only once and cannot be recovered."
+        onSaved={() => setSecret(undefined)}
+      />
+    </>
+  );
+}
+
+function RotateForm(props: {
+  readonly rotated: Key;
+  readonly onClose: () => void;
+  readonly onRotated: (secret: string) => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const submission = useSubmission();
+  const [hours, setHours] = useState("24");
+  const isWhole = /^\d{1,2}$/.test(hours) && Number(hours) <= GRACE_HOURS_MAX;
+  const send = (): void => {
+    if (!isWhole) return;
+    submission.run(async () => {
+      const { secret } = await call("POST /api/console/keys/:key_id/rotate", {
+        params: { key_id: props.rotated.key_id },
+        body: { grace_hours: Number(hours) },
+      });
+      props.onClose();
+      props.onRotated(secret);
+      await client.invalidateQueries();
+    });
+  };
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["grace_hours"]}
+      submitLabel="Make a new secret"
+      onSubmit={send}
+      onCancel={props.onClose}
+    >
+      <Text size="sm">
+        The key keeps its name, caps, limits, tags and history. Both secrets count as one key.
+      </Text>
+      <TextInput
+        label="Hours for which the old secret still works"
+        description={`0 to ${GRACE_HOURS_MAX}. With 0 it stops working at once.`}
+        data-autofocus
+        inputMode="numeric"
+        autoComplete="off"
+        maxLength={2}
+        value={hours}
+        onChange={(event) => setHours(event.currentTarget.value)}
+        error={
+          isWhole
+            ? fieldError(submission.fault, "grace_hours")
+            : `Enter a whole number from 0 to ${GRACE_HOURS_MAX}.`
+        }
+      />
+    </DialogForm>
+  );
+}
+
+const GRACE_HOURS_MAX = 72;
 
 function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const { key } = detail;

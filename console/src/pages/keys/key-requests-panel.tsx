@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-import type { RequestRow } from "../../../../src/console-api/contract.ts";
+import type { RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -11,8 +11,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { inAndOut } from "../usage/outcome-labels.ts";
-import { endingOfRequest } from "../usage/outcome-labels.ts";
+import { inAndOut, endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/ending-badge.tsx";
 
 const SHOWN_ROWS = 10;

@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from "react";
 
-import type { KeyDetail } from "../../../../src/console-api/contract.ts";
+import type { KeyDetail } from "../../../../src/account/console-api/contract.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { showUtc } from "../../ui/time.tsx";

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { lazy, useRef, type ReactNode } from "react";
 
-import type { KeyList } from "../../../../src/console-api/contract.ts";
+import type { KeyList } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useFilters } from "../../app/use-filters.ts";

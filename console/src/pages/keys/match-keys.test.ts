@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { matchKeys, namesakeOf, searchTermOf } from "./match-keys.ts";
 
 const SECRET = `tm_vk_${"0123456789abcdef".repeat(3)}`;

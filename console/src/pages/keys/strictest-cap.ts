@@ -1,4 +1,4 @@
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { compareUsd, parseUsd, shareOf, writeUsd } from "../../ui/money-math.ts";
 import { KEY_CAPS } from "./key-caps.ts";
 

@@ -1,7 +1,7 @@
 import { Autocomplete, NativeSelect } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
-import type { Key, LimitRow } from "../../../../src/console-api/contract.ts";
+import type { Key, LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";

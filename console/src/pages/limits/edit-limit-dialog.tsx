@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from "react";
 
-import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { readLimits, scopeOf, type TypedLimits } from "./limit-change.ts";
 
 const CEILINGS = { rpm: 300, tpm: 1_000_000, concurrency: null };

@@ -1,4 +1,4 @@
-import type { BodyOf, LimitRow } from "../../../../src/console-api/contract.ts";
+import type { BodyOf, LimitRow } from "../../../../src/account/console-api/contract.ts";
 
 export type LimitBody = BodyOf<"POST /api/admission-limits">;
 export type LimitKind = "rpm" | "tpm" | "concurrency";

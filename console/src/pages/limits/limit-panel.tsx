@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
-import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AppLink } from "../../ui/app-link.tsx";

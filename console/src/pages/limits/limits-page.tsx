@@ -2,7 +2,7 @@ import { Alert, Button, Skeleton } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
 import { lazy, useState, type ReactNode } from "react";
 
-import type { Limits } from "../../../../src/console-api/contract.ts";
+import type { Limits } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";

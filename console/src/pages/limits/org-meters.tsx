@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { KIND_LABELS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
 import { SourceBadge } from "./source-badge.tsx";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { LimitRow, Limits } from "../../../../src/console-api/contract.ts";
+import type { LimitRow, Limits } from "../../../../src/account/console-api/contract.ts";
 import { tellingCaps, tellingLimits } from "./quiet-rows.ts";
 
 const value = { ceiling: 300, own: null, effective: 300, source: "default", used: 0 } as const;

@@ -1,4 +1,4 @@
-import type { Limits, LimitRow } from "../../../../src/console-api/contract.ts";
+import type { Limits, LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { LIMIT_KINDS } from "./limit-change.ts";
 
 type Cap = Limits["caps"][number];

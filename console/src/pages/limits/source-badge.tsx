@@ -1,7 +1,7 @@
 import { Badge } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { LimitValue } from "../../../../src/console-api/contract.ts";
+import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
 
 /** Who says what holds. */
 export function SourceBadge({ source }: { readonly source: LimitValue["source"] }): ReactNode {

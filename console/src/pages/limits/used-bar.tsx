@@ -1,7 +1,7 @@
 import { Progress, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { LimitValue } from "../../../../src/console-api/contract.ts";
+import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 
 /** How much of a limit is used: in figures, and as a bar that repeats them. */

@@ -2,7 +2,7 @@ import { Anchor } from "@mantine/core";
 import { ExternalLink } from "lucide-react";
 import type { ReactElement } from "react";
 
-import type { ModelProvider } from "../../../../src/console-api/contract.ts";
+import type { ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { webAddress } from "../providers/provider-labels.ts";
 import { checkedLabel } from "./price-rows.ts";
 

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Paper, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { COMPARED_MAX, withPick, writePicks } from "./compare-picks.ts";
 import styles from "./models.module.css";

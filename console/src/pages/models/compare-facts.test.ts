@@ -90,7 +90,7 @@ test("prices by size and to come are said in words", () => {
       listingOf({
         price_tiers: [{ above_prompt_tokens: 200_000, prices }],
         price_changes: [{ from: "2027-01-01T00:00:00.000Z", prices, price_tiers: [] }],
-        checked: { on: "2026-11-22", by: "two-sources", url: null },
+        checked: { on: "2026-11-22", by: "two-sources", url: null, age: "recent" },
       }),
     ],
   });

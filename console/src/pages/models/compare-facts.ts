@@ -2,12 +2,20 @@ import type {
   Model,
   ModelProvider,
   PricesPerMillion,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 import { checkedLabel, instantLabel } from "./price-rows.ts";
-import { defaultLabel, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
+import {
+  defaultLabel,
+  HOUR_WRITE,
+  showPrice,
+  skuName,
+  SKUS,
+  tokenPrice,
+  type Sku,
+} from "./price-labels.ts";
 import type { Served, ServedModels } from "./served.ts";
 
 /** What one model has of a fact. */
@@ -36,7 +44,7 @@ export function compareFacts(
 ): readonly Fact[] {
   const firsts = models.map(({ providers }) => providers[0]);
   return [
-    ...SKUS.filter((sku) => sku !== "cache_write_1h" || firsts.some(pricesHours)).map((sku) =>
+    ...SKUS.filter((sku) => sku !== HOUR_WRITE || firsts.some(pricesHours)).map((sku) =>
       priceFact(firsts, sku),
     ),
     plain("Price by prompt size", firsts.map(sizesLabel)),
@@ -120,7 +128,7 @@ function inAndOut({ prompt, completion }: PricesPerMillion): string {
 
 /** Most models do not offer cache writes for an hour. */
 function pricesHours(listing: ModelProvider | undefined): boolean {
-  return listing?.prices?.cache_write_1h !== undefined;
+  return listing?.prices?.[HOUR_WRITE] !== undefined;
 }
 
 function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): Fact {

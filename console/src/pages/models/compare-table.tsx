@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import kit from "../../ui/kit.module.css";
 import { compareFacts, type FactCell } from "./compare-facts.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { ComparedModel, ListingCost } from "../../../../src/console-api/contract.ts";
+import type { ComparedModel, ListingCost } from "../../../../src/account/console-api/contract.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
 
 function cost(change: Partial<ListingCost> = {}): ListingCost {

@@ -2,7 +2,7 @@ import type {
   ComparedModel,
   ListingCost,
   ModelCosts,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 

@@ -4,7 +4,7 @@ import type {
   ListingTrust,
   ModelProvider,
   Provider,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -21,7 +21,7 @@ import { ProviderStatus } from "../providers/provider-status.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
 import { CheckedNote } from "./checked-note.tsx";
 import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
-import { defaultLabel, showPrice, skuName, tokenPrice, type Sku } from "./price-labels.ts";
+import { defaultLabel, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
 
 type Row = ModelProvider & {
@@ -85,22 +85,12 @@ function ReportedModel(props: {
 const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
 
 /** What most people compare comes first. */
-const ORDER: readonly Sku[] = [
-  "prompt",
-  "completion",
-  "cached_prompt",
-  "cache_write",
-  "cache_write_1h",
-  "internal_reasoning",
-];
+const ORDER: readonly Sku[] = [...new Set<Sku>(["prompt", "completion", ...SKUS])];
 
-const SHOWN_FROM: Readonly<Record<Sku, ShownFrom>> = {
+const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
   prompt: "always",
   completion: "always",
   cached_prompt: "wide",
-  cache_write: "asked",
-  cache_write_1h: "asked",
-  internal_reasoning: "asked",
 };
 
 /** For signed-in readers only. */
@@ -196,14 +186,15 @@ function priceColumn(sku: Sku): Column<Row> {
     id: sku,
     label: skuName(sku),
     align: "right",
-    shownFrom: SHOWN_FROM[sku],
+    shownFrom: SHOWN_FROM[sku] ?? "asked",
     sortValue: (listing) => {
       const price = tokenPrice(listing, sku);
       return price === undefined ? -1n : parseUsd(price);
     },
     render: (listing) => {
       const price = tokenPrice(listing, sku);
-      if (price === undefined) return <span className={styles.priceNote}>{NO_PRICE[sku]}</span>;
+      if (price === undefined)
+        return <span className={styles.priceNote}>{NO_PRICE[sku] ?? "–"}</span>;
       const note = defaultLabel(listing, sku);
       return (
         <span className={kit.figures}>
@@ -219,13 +210,9 @@ function priceColumn(sku: Sku): Column<Row> {
 }
 
 /** A provider that reports the cost of each request has a price card, or no price to show. */
-const NO_PRICE: Readonly<Record<Sku, string>> = {
+const NO_PRICE: Readonly<Partial<Record<Sku, string>>> = {
   prompt: "As reported",
-  cached_prompt: "–",
-  cache_write: "–",
-  cache_write_1h: "–",
   completion: "As reported",
-  internal_reasoning: "–",
 };
 
 function tokensColumn(id: string, label: string, count: (row: Row) => number | null): Column<Row> {

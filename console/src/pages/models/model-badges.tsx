@@ -1,7 +1,7 @@
 import { Badge } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { changeLabel, nextChange } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { ListingFigures } from "../../../../src/console-api/contract.ts";
+import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import {
   choicesOf,
   filterModels,

@@ -1,4 +1,8 @@
-import type { Descriptor, Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+import type {
+  Descriptor,
+  Model,
+  ModelProvider,
+} from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { showUtc } from "../../ui/time.tsx";
 

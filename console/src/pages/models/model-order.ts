@@ -1,4 +1,4 @@
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import type { Sort } from "../../ui/sort-rows.ts";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";

@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
-import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";

@@ -1,7 +1,7 @@
 import { Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { parameterLabel } from "./model-labels.ts";
 import styles from "./models.module.css";
 

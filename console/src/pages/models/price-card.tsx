@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { ModelProvider } from "../../../../src/console-api/contract.ts";
+import type { ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { Panel } from "../../ui/panel.tsx";

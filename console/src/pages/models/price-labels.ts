@@ -1,21 +1,12 @@
-import type { ModelProvider, PricesPerMillion } from "../../../../src/console-api/contract.ts";
+import type {
+  ModelProvider,
+  PricesPerMillion,
+} from "../../../../src/account/console-api/contract.ts";
 import { parseUsd, showUsd } from "../../ui/money-math.ts";
 
 /** What is billed by the token. */
 export type Sku = keyof PricesPerMillion;
 
-export const SKUS: readonly Sku[] = [
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "cache_write_1h",
-  "completion",
-  "internal_reasoning",
-];
-
-export function skuName(sku: Sku): string {
-  return NAMES[sku];
-}
 const NAMES: Readonly<Record<Sku, string>> = {
   prompt: "Input",
   cached_prompt: "Cached input",
@@ -24,6 +15,15 @@ const NAMES: Readonly<Record<Sku, string>> = {
   completion: "Output",
   internal_reasoning: "Reasoning",
 };
+
+/** In the order in which they are listed. */
+export const SKUS = Object.keys(NAMES) as readonly Sku[];
+/** What most listings do not price: without it such a write costs what any write costs. */
+export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
+
+export function skuName(sku: Sku): string {
+  return NAMES[sku];
+}
 
 /** `"same as input"` where the listing has no price of its own for it. */
 export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefined {

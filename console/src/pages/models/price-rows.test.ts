@@ -65,11 +65,14 @@ describe("the next change of prices", () => {
 });
 
 test("a check says its day and how, and none says so", () => {
-  expect(checkedLabel({ on: "2026-11-22", by: "page", url: null })).toBe(
+  expect(checkedLabel({ on: "2026-11-22", by: "page", url: null, age: "recent" })).toBe(
     "22 Nov 2026, the provider's page",
   );
-  expect(checkedLabel({ on: "2026-11-22", by: "two-sources", url: null })).toBe(
+  expect(checkedLabel({ on: "2026-11-22", by: "two-sources", url: null, age: "late" })).toBe(
     "22 Nov 2026, two sources agree",
+  );
+  expect(checkedLabel({ on: "2026-06-22", by: "page", url: null, age: "old" })).toMatch(
+    /; not confirmed since$/,
   );
   expect(checkedLabel(null)).toBe("Not recorded");
 });

@@ -3,7 +3,7 @@ import type {
   PriceChange,
   PricesPerMillion,
   PriceTier,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { dayLabel } from "./model-labels.ts";
@@ -123,5 +123,6 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
 export function checkedLabel(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";
-  return `${dayLabel(checked.on)}, ${how}`;
+  const old = checked.age === "old" ? "; not confirmed since" : "";
+  return `${dayLabel(checked.on)}, ${how}${old}`;
 }

@@ -1,4 +1,4 @@
-import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 
 type ListingLabels = Partial<ModelProvider> & {
   readonly prompt?: string;
@@ -44,6 +44,7 @@ export function modelOf(words: Partial<Model>): Model {
   return {
     id: "lab/one",
     name: "One",
+    description: "Chat model: reads text.",
     modality: "text",
     route: "/v1/chat/completions",
     input_modalities: ["text"],

@@ -1,4 +1,4 @@
-import type { FiguresAt } from "../../../../src/console-api/contract.ts";
+import type { FiguresAt } from "../../../../src/account/console-api/contract.ts";
 import { formatShare } from "../../ui/count.tsx";
 import { showUtc } from "../../ui/time.tsx";
 

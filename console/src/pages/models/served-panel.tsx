@@ -1,7 +1,7 @@
 import { Stack, Text } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState, type ReactElement, type ReactNode } from "react";
 
-import type { ListingFigures } from "../../../../src/console-api/contract.ts";
+import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";

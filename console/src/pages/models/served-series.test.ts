@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { FiguresAt, ListingFigures } from "../../../../src/console-api/contract.ts";
+import type { FiguresAt, ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import { servedSeries } from "./served-series.ts";
 
 const NOW_MS = Date.parse("2026-11-26T21:30:00Z");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ListingFigures } from "../../../../src/console-api/contract.ts";
+import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import { servedModels } from "./served.ts";
 
 function figures(provider: string, rest: Partial<ListingFigures>): ListingFigures {

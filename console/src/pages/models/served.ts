@@ -1,4 +1,4 @@
-import type { ListingFigures } from "../../../../src/console-api/contract.ts";
+import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 
 /** How a model was served in the last 30 days, by the best of its providers in each figure. */
 export interface Served {

@@ -1,4 +1,4 @@
-import type { ListingTrust, Model } from "../../../../src/console-api/contract.ts";
+import type { ListingTrust, Model } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { TRUST } from "../verification/verification-labels.ts";

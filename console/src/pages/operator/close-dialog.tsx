@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { OperatorClosing } from "../../../../src/console-api/contract.ts";
+import type { OperatorClosing } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { notifyDone } from "../../ui/notice.ts";

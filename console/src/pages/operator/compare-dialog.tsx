@@ -1,7 +1,7 @@
 import { Button, FileButton, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
-import type { OperatorComparison } from "../../../../src/console-api/contract.ts";
+import type { OperatorComparison } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";

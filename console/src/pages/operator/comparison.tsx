@@ -1,7 +1,7 @@
 import { Stack, Text } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 
-import type { OperatorComparison } from "../../../../src/console-api/contract.ts";
+import type { OperatorComparison } from "../../../../src/account/console-api/contract.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

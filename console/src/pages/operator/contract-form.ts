@@ -1,4 +1,4 @@
-import type { OperatorContract } from "../../../../src/console-api/contract.ts";
+import type { OperatorContract } from "../../../../src/account/console-api/contract.ts";
 
 /** What is typed into the form of contract limits. */
 export interface ContractForm {

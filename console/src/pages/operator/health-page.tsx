@@ -1,7 +1,7 @@
-import { Text } from "@mantine/core";
+import { List, Text } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 
-import type { OperatorHealth } from "../../../../src/console-api/contract.ts";
+import type { OperatorHealth } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -27,6 +27,15 @@ export function OperatorHealthPage(): ReactElement {
       <Answer of={health} skeleton={<Loading rows={12} />}>
         {(found) => (
           <>
+            {found.notices.length > 0 && (
+              <Panel title="To do">
+                <List size="sm">
+                  {found.notices.map(({ text }) => (
+                    <List.Item key={text}>{text}</List.Item>
+                  ))}
+                </List>
+              </Panel>
+            )}
             <Panel title="Instances">
               <DataTable
                 caption="Instances"

@@ -1,4 +1,4 @@
-import type { RouteName } from "../../../../src/console-api/contract.ts";
+import type { RouteName } from "../../../../src/account/console-api/contract.ts";
 
 /** What shows something of an organization: read again after an operator changed it. */
 export const ORG_READERS: readonly RouteName[] = [

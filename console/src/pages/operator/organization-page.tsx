@@ -2,7 +2,7 @@ import { Button, Group } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 
-import type { OperatorOrgPage } from "../../../../src/console-api/contract.ts";
+import type { OperatorOrgPage } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";

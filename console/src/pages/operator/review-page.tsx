@@ -1,7 +1,10 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
-import type { OperatorRestriction, WaitingPurchase } from "../../../../src/console-api/contract.ts";
+import type {
+  OperatorRestriction,
+  WaitingPurchase,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -5,7 +5,7 @@ import type {
   OperatorClosing,
   OperatorPeriod,
   OperatorSettlement,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

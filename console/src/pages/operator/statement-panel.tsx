@@ -4,7 +4,7 @@ import { useState, type ReactElement } from "react";
 import type {
   OperatorComparison,
   OperatorStatement,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";

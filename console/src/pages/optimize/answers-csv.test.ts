@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { csvLine, plainCell } from "../../../../src/core/csv.ts";
+import { csvLine, plainCell } from "../../../../src/kernel/core/csv.ts";
 import { answersCsv } from "./answers-csv.ts";
 import { newKeptSearch, promptRows, withFetched, type KeptSearch } from "./kept-search.ts";
 

@@ -2,7 +2,10 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
-import type { OptimizeAnswer, OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import type {
+  OptimizeAnswer,
+  OptimizeSearch,
+} from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { Money } from "../../ui/money.tsx";

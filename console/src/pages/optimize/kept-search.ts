@@ -2,7 +2,7 @@ import type {
   OptimizeAnswer,
   OptimizeAnswers,
   OptimizeVerdict,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import { BrowserShelf } from "../playground/browser-store.ts";
 
 /** So many searches are kept, newest first. */

@@ -1,4 +1,4 @@
-import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** The three ways to choose, and what each compares. */

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";

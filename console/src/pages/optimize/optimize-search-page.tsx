@@ -4,7 +4,10 @@ import { useParams } from "@tanstack/react-router";
 import { Square } from "lucide-react";
 import { useEffect, useRef, useState, type ReactElement } from "react";
 
-import type { OptimizeResult, OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import type {
+  OptimizeResult,
+  OptimizeSearch,
+} from "../../../../src/account/console-api/contract.ts";
 import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";

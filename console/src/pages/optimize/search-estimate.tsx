@@ -3,7 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 
-import type { OptimizeEstimate } from "../../../../src/console-api/contract.ts";
+import type { OptimizeEstimate } from "../../../../src/account/console-api/contract.ts";
 import { call, type ApiFault } from "../../api/client.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";

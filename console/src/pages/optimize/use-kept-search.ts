@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 
-import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { newKeptSearch, searchShelf, withFetched, type KeptSearch } from "./kept-search.ts";
 

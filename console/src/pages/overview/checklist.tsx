@@ -2,7 +2,7 @@ import { Group, List, Text } from "@mantine/core";
 import { Circle, CircleCheck } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 
-import type { Overview } from "../../../../src/console-api/contract.ts";
+import type { Overview } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import kit from "../../ui/kit.module.css";
 import { Panel } from "../../ui/panel.tsx";

@@ -1,7 +1,11 @@
 import { SimpleGrid } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Overview, RefusalCause, UsageFigures } from "../../../../src/console-api/contract.ts";
+import type {
+  Overview,
+  RefusalCause,
+  UsageFigures,
+} from "../../../../src/account/console-api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { ChangeMark } from "../../ui/change-mark.tsx";

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { RequestRow } from "../../../../src/console-api/contract.ts";
+import type { RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";

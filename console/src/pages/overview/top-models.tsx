@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { Overview } from "../../../../src/console-api/contract.ts";
+import type { Overview } from "../../../../src/account/console-api/contract.ts";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

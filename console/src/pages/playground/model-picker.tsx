@@ -1,7 +1,7 @@
 import { Badge, Group, Select, Text } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 
 export interface ModelPickerProps {
   readonly label: string;

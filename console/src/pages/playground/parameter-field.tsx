@@ -1,7 +1,7 @@
 import { NativeSelect, Switch, Textarea, TextInput } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
-import type { Descriptor } from "../../../../src/console-api/contract.ts";
+import type { Descriptor } from "../../../../src/account/console-api/contract.ts";
 
 export interface ParameterFieldProps {
   readonly name: string;

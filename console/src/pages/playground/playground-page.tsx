@@ -9,7 +9,7 @@ import {
   type ReactElement,
 } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

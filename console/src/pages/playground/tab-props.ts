@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 
 /** What every tab is given. */
 export interface TabProps {

@@ -2,7 +2,7 @@ import { Anchor, Group } from "@mantine/core";
 import { ExternalLink } from "lucide-react";
 import type { ReactElement } from "react";
 
-import type { Provider } from "../../../../src/console-api/contract.ts";
+import type { Provider } from "../../../../src/account/console-api/contract.ts";
 import { webAddress } from "./provider-labels.ts";
 
 export interface PolicyLinksProps {

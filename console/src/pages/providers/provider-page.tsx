@@ -2,7 +2,7 @@ import { Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, type ReactElement } from "react";
 
-import type { Provider } from "../../../../src/console-api/contract.ts";
+import type { Provider } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";

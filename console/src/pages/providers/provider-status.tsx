@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { Provider } from "../../../../src/console-api/contract.ts";
+import type { Provider } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { PROVIDER_STATUS } from "./provider-labels.ts";

@@ -1,7 +1,7 @@
 import { Checkbox, Group, Stack } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
-import type { Provider } from "../../../../src/console-api/contract.ts";
+import type { Provider } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";

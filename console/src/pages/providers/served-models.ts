@@ -1,4 +1,4 @@
-import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 
 export interface ServedModel {
   readonly model: Model;

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack, Switch, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactNode } from "react";
 
-import type { Alerts } from "../../../../src/console-api/contract.ts";
+import type { Alerts } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Fault } from "../../ui/fault.tsx";

@@ -1,7 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
-import type { AlertDestination, Alerts } from "../../../../src/console-api/contract.ts";
+import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";

@@ -2,7 +2,7 @@ import { Alert, Button, Group } from "@mantine/core";
 import { Info } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
-import type { AlertDestination, Alerts } from "../../../../src/console-api/contract.ts";
+import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { SentInvitation } from "../../../../src/console-api/contract.ts";
+import type { SentInvitation } from "../../../../src/account/console-api/contract.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { useLast } from "../keys/use-last.ts";

@@ -1,7 +1,11 @@
 import { Button, Group } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
-import type { Invitation, SentInvitation, Team } from "../../../../src/console-api/contract.ts";
+import type {
+  Invitation,
+  SentInvitation,
+  Team,
+} from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { StatusBadge } from "../../ui/badge.tsx";

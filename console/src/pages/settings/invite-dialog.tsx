@@ -2,7 +2,7 @@ import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 
-import type { RoleName, SentInvitation } from "../../../../src/console-api/contract.ts";
+import type { RoleName, SentInvitation } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";

@@ -1,7 +1,7 @@
 import { Checkbox, Stack, Switch } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { Alerts } from "../../../../src/console-api/contract.ts";
+import type { Alerts } from "../../../../src/account/console-api/contract.ts";
 
 /** Null: all of them. */
 export type ChosenKinds = readonly string[] | null;

@@ -1,7 +1,7 @@
 import { Button, Select, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
-import type { Member } from "../../../../src/console-api/contract.ts";
+import type { Member } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Switch, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactElement } from "react";
 
-import type { Settings } from "../../../../src/console-api/contract.ts";
+import type { Settings } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { AppLink } from "../../ui/app-link.tsx";

@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Settings } from "../../../../src/console-api/contract.ts";
+import type { Settings } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { BrowserSession } from "../../../../src/console-api/contract.ts";
+import type { BrowserSession } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

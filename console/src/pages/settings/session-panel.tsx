@@ -1,7 +1,7 @@
 import { Button, Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Settings } from "../../../../src/console-api/contract.ts";
+import type { Settings } from "../../../../src/account/console-api/contract.ts";
 import { signOut } from "../../app/sign-out.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { notifyFault } from "../../ui/notice.ts";

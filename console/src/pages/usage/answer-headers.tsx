@@ -1,7 +1,7 @@
 import { Code, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { RequestDetail } from "../../../../src/console-api/contract.ts";
+import type { RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { FactList } from "../models/fact-list.tsx";
 import styles from "./usage.module.css";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Attempt } from "../../../../src/console-api/contract.ts";
+import type { Attempt } from "../../../../src/account/console-api/contract.ts";
 import { failoverReason } from "./attempt-labels.ts";
 
 const attempt: Attempt = {

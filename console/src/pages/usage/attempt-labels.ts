@@ -1,4 +1,4 @@
-import type { Attempt, RequestRow } from "../../../../src/console-api/contract.ts";
+import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 
 /** Why the gateway continued with another provider after this attempt; undefined: it did not. */

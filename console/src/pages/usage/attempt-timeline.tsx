@@ -1,7 +1,7 @@
 import { Text, Title } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Attempt } from "../../../../src/console-api/contract.ts";
+import type { Attempt } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";

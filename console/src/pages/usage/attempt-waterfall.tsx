@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { RequestDetail } from "../../../../src/console-api/contract.ts";
+import type { RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 import styles from "./usage.module.css";
 import { waterfallOf, type WaterfallBar } from "./waterfall.ts";

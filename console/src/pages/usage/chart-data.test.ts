@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Usage } from "../../../../src/console-api/contract.ts";
+import type { Usage } from "../../../../src/account/console-api/contract.ts";
 import { chartData, groupName, spanOfBucket } from "./chart-data.ts";
 
 const none = { prompt: 0, cached_prompt: 0, cache_write: 0, completion: 0, internal_reasoning: 0 };

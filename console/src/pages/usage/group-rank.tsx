@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { Usage } from "../../../../src/console-api/contract.ts";
+import type { Usage } from "../../../../src/account/console-api/contract.ts";
 import { RankBars } from "../../ui/charts/rank-bars.tsx";
 import { unitOf } from "./chart-data.ts";
 import { rankGroups } from "./rank-groups.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Attempt } from "../../../../src/console-api/contract.ts";
+import type { Attempt } from "../../../../src/account/console-api/contract.ts";
 import { lineAmounts } from "./line-amounts.ts";
 
 const attempt: Attempt = {

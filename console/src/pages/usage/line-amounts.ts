@@ -1,6 +1,6 @@
-import type { Attempt } from "../../../../src/console-api/contract.ts";
+import type { Attempt } from "../../../../src/account/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
-import { skuName, SKUS, type Sku } from "../models/price-labels.ts";
+import { HOUR_WRITE, skuName, SKUS, type Sku } from "../models/price-labels.ts";
 
 export interface AttemptLine {
   readonly sku: Sku;
@@ -19,9 +19,9 @@ export interface AttemptLine {
 export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
   const { tokens, prices, settled_usd } = attempt;
   if (tokens === null || prices === null) return [];
-  const hour = tokens.cache_write_1h ?? 0;
+  const hour = tokens[HOUR_WRITE] ?? 0;
   // What is kept for an hour has a line of its own, and is in no other one.
-  const counts = { ...tokens, cache_write: tokens.cache_write - hour, cache_write_1h: hour };
+  const counts = { ...tokens, cache_write: tokens.cache_write - hour, [HOUR_WRITE]: hour };
   const lines = SKUS.map((sku) => {
     const price = prices[sku] ?? prices.cache_write;
     return { sku, tokens: counts[sku], price, pico: BigInt(counts[sku]) * parseUsd(price) };

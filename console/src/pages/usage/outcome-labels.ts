@@ -1,9 +1,9 @@
-import type { Attempt, RequestRow, Tokens } from "../../../../src/console-api/contract.ts";
+import type { Attempt, RequestRow, Tokens } from "../../../../src/account/console-api/contract.ts";
 import {
   REQUEST_STATUSES,
   type RequestStatus,
   requestStatusOf,
-} from "../../../../src/core/request-status.ts";
+} from "../../../../src/kernel/core/request-status.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** How a request or one attempt at it ended: the badge, and what more is known of it. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Usage } from "../../../../src/console-api/contract.ts";
+import type { Usage } from "../../../../src/account/console-api/contract.ts";
 import { rankGroups } from "./rank-groups.ts";
 
 function figures(spent_usd: string, ttft_p50_ms: number | null): Usage["totals"] {

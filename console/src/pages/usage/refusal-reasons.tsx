@@ -1,7 +1,7 @@
 import { Code, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Refusal, RefusalReason } from "../../../../src/console-api/contract.ts";
+import type { Refusal, RefusalReason } from "../../../../src/account/console-api/contract.ts";
 import { RepairButton } from "../../app/repair-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { Money } from "../../ui/money.tsx";

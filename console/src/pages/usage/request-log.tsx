@@ -2,7 +2,7 @@ import { Button, Group, Switch, Text } from "@mantine/core";
 import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
-import type { QueryOf } from "../../../../src/console-api/contract.ts";
+import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
 import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";

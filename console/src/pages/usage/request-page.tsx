@@ -3,7 +3,7 @@ import { useParams } from "@tanstack/react-router";
 import { Check, Copy } from "lucide-react";
 import type { ReactElement } from "react";
 
-import type { RequestDetail, RequestRow } from "../../../../src/console-api/contract.ts";
+import type { RequestDetail, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";

@@ -1,4 +1,4 @@
-import type { Attempt, RequestDetail } from "../../../../src/console-api/contract.ts";
+import type { Attempt, RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { endingOfAttempt, endingOfRequest, type Ending } from "./outcome-labels.ts";
 
 /** All that support needs to find and explain a request; nothing of its prompt or its answer. */

@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
-import type { Usage } from "../../../../src/console-api/contract.ts";
+import type { Usage } from "../../../../src/account/console-api/contract.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { chartData, spanOfBucket } from "./chart-data.ts";

@@ -3,7 +3,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
 import { useCallback, useMemo, useState, type ReactElement } from "react";
 
-import type { RouteName, Usage, UsageFigures } from "../../../../src/console-api/contract.ts";
+import type {
+  RouteName,
+  Usage,
+  UsageFigures,
+} from "../../../../src/account/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AsOf } from "../../ui/as-of.tsx";

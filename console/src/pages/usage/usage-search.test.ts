@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { FILTER_VALUES_MAX as SERVER_VALUES_MAX } from "../../../../src/console-api/contract/usage.ts";
+import { FILTER_VALUES_MAX as SERVER_VALUES_MAX } from "../../../../src/account/console-api/contract/usage.ts";
 import { writeMinute } from "./day-range.ts";
 import {
   chosen,

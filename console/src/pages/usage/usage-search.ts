@@ -1,5 +1,8 @@
-import type { QueryOf } from "../../../../src/console-api/contract.ts";
-import { REQUEST_STATUSES, type RequestStatus } from "../../../../src/core/request-status.ts";
+import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
+import {
+  REQUEST_STATUSES,
+  type RequestStatus,
+} from "../../../../src/kernel/core/request-status.ts";
 import type { ChangeHow } from "../../app/use-filters.ts";
 
 /** What the usage page keeps in its address. */

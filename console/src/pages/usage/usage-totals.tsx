@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement, type ReactNode } from "react";
 
-import type { Usage, UsageFigures } from "../../../../src/console-api/contract.ts";
+import type { Usage, UsageFigures } from "../../../../src/account/console-api/contract.ts";
 import { ChangeMark } from "../../ui/change-mark.tsx";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";

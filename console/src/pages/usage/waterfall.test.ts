@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Attempt } from "../../../../src/console-api/contract.ts";
+import type { Attempt } from "../../../../src/account/console-api/contract.ts";
 import { waterfallOf } from "./waterfall.ts";
 
 const request = { created_at: "2026-11-22T00:00:00.000Z", duration_ms: 1_000 };

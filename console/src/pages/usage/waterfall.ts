@@ -1,4 +1,4 @@
-import type { Attempt, RequestRow } from "../../../../src/console-api/contract.ts";
+import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 
 /** One attempt on the time line of its request; shares are of the whole line, 0 to 1. */
 export interface WaterfallBar {

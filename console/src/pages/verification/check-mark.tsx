@@ -1,7 +1,7 @@
 import { CircleAlert, CircleCheck, CircleHelp, CircleMinus, CircleX } from "lucide-react";
 import type { ReactElement } from "react";
 
-import type { CheckFinding } from "../../../../src/console-api/contract.ts";
+import type { CheckFinding } from "../../../../src/account/console-api/contract.ts";
 import kit from "../../ui/kit.module.css";
 import { CHECK_STATUS } from "./verification-labels.ts";
 import styles from "./verification.module.css";

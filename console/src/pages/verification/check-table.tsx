@@ -1,7 +1,7 @@
 import { Button, UnstyledButton } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { CheckFinding, ListingTrust } from "../../../../src/console-api/contract.ts";
+import type { CheckFinding, ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Tip } from "../../ui/tip.tsx";

@@ -1,7 +1,7 @@
 import { Button, Stack, Text, Title } from "@mantine/core";
 import { useId, useState, type ReactElement } from "react";
 
-import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { signInAddress } from "../../app/sign-in-address.ts";

@@ -2,7 +2,7 @@ import { Text } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
 import { useEffect, useRef, type ReactElement } from "react";
 
-import type { CheckFinding } from "../../../../src/console-api/contract.ts";
+import type { CheckFinding } from "../../../../src/account/console-api/contract.ts";
 import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName } from "./verification-labels.ts";
 import styles from "./verification.module.css";

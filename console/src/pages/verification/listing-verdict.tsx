@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CheckMark } from "./check-mark.tsx";
 import { TrustBadges } from "./trust-badges.tsx";

@@ -2,7 +2,7 @@ import { Text } from "@mantine/core";
 import { CircleAlert } from "lucide-react";
 import type { ReactElement } from "react";
 
-import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { Time } from "../../ui/time.tsx";
 import { breachLines } from "./verification-labels.ts";
 import styles from "./verification.module.css";

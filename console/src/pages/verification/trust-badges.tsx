@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Time } from "../../ui/time.tsx";
 import { TRUST } from "./verification-labels.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import {
   breachLines,
   checkIds,

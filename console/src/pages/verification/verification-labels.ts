@@ -4,7 +4,7 @@ import type {
   ConformanceRun,
   ListingTrust,
   Suspicion,
-} from "../../../../src/console-api/contract.ts";
+} from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** How far a listing is trusted, in a word, and what that means. */

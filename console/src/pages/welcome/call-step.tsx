@@ -2,7 +2,7 @@ import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
 import type { ReactElement } from "react";
 
-import type { FirstRequest } from "../../../../src/console-api/contract.ts";
+import type { FirstRequest } from "../../../../src/account/console-api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { agentSnippets } from "../../snippets/agent-snippets.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";

@@ -1,4 +1,4 @@
-import type { FirstRequest } from "../../../../src/console-api/contract.ts";
+import type { FirstRequest } from "../../../../src/account/console-api/contract.ts";
 
 export interface RefusalText {
   readonly words: string;

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import type { Reveal } from "../../../../src/console-api/contract.ts";
+import type { Reveal } from "../../../../src/account/console-api/contract.ts";
 import { ApiFault, call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
 

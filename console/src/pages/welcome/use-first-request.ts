@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-import type { FirstRequest } from "../../../../src/console-api/contract.ts";
+import type { FirstRequest } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 
 /** How often the page polls for the first request. */

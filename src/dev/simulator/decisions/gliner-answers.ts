@@ -1,4 +1,4 @@
-import { unreachable } from "../../../core/index.ts";
+import { unreachable } from "../../../kernel/index.ts";
 import type { JsonObject } from "../json.ts";
 import { chance, chances, type Asked, type DecisionOrder } from "./decision-order.ts";
 import type { GlinerTask } from "./gliner-request.ts";

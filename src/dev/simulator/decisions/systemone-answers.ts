@@ -1,4 +1,4 @@
-import { unreachable } from "../../../core/index.ts";
+import { unreachable } from "../../../kernel/index.ts";
 import type { JsonObject } from "../json.ts";
 import { chance, chances, rounded, type Asked, type DecisionOrder } from "./decision-order.ts";
 import type { SystemoneQuestion } from "./systemone-request.ts";

@@ -1,8 +1,7 @@
 import { isCheating } from "../cheats.ts";
 import { deliverJson, failEarly } from "../deliver.ts";
-import type { Faults } from "../faults.ts";
+import type { Faults, JobFault } from "../faults.ts";
 import { isObject } from "../json.ts";
-import type { JobFault } from "../faults.ts";
 import { invalidValue } from "../media-requests.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../core/index.ts";
+import type { Clock } from "../../../kernel/index.ts";
 import type { JobFault } from "../faults.ts";
 import { serialOf } from "../serial.ts";
 import type { VideoOrder } from "./video-order.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import {
   chatBody,
   chatMessages,
@@ -15,6 +15,7 @@ function model(id: string, change: Partial<Model> = {}): Model {
     id,
     name: id,
     modality: "text",
+    description: "Chat model: reads text.",
     route: "/v1/chat/completions",
     input_modalities: ["text"],
     context_length: 8_000,

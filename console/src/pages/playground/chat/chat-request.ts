@@ -1,4 +1,4 @@
-import type { Descriptor, Model } from "../../../../../src/console-api/contract.ts";
+import type { Descriptor, Model } from "../../../../../src/account/console-api/contract.ts";
 import type { Attachment, ChatAnswer, ChatSettings, ParameterValues, Turn } from "./chat-types.ts";
 import { structuresOf } from "./request-structures.ts";
 

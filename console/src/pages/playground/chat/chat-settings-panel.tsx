@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, Stack, Text, Textarea, Title } from "@mantin
 import { Plus, X } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";

@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState, type ReactElement } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { useSession } from "../../../api/use-session.ts";
 import type { TabProps } from "../tab-props.ts";
 import shared from "../playground.module.css";

@@ -1,4 +1,4 @@
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { member, text } from "../gateway.ts";
 import type { ChatSettings, Routing } from "./chat-types.ts";
 

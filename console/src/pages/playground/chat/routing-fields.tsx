@@ -1,7 +1,7 @@
 import { MultiSelect, Stack, Switch } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import type { Routing } from "./chat-types.ts";
 
 /** Which providers may serve, and in which order. */

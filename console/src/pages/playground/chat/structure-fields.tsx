@@ -1,7 +1,7 @@
 import { Button, Stack, Switch, Text, Textarea } from "@mantine/core";
 import { lazy, useState, type ReactElement, type ReactNode } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { WhenOpened } from "../../../ui/when-opened.tsx";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";

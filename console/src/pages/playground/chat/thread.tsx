@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { useEffect, useMemo, useRef, type ReactElement } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { ChatAnswer, Turn } from "./chat-types.ts";

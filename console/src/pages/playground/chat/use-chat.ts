@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { BrowserShelf } from "../browser-store.ts";
 import { useFreshBalance } from "../use-fresh-balance.ts";
 import { chatBody } from "./chat-request.ts";

@@ -1,7 +1,7 @@
 import { Stack } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
 

@@ -9,7 +9,7 @@ import {
   type ReactNode,
 } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { MediaCode } from "../media-code.tsx";
 import { usePickedModel, type TabProps } from "../tab-props.ts";

@@ -1,5 +1,4 @@
-import type { JsonAnswer } from "../gateway.ts";
-import { member, text } from "../gateway.ts";
+import { type JsonAnswer, member, text } from "../gateway.ts";
 
 /** A video of this browser: what was asked for, and what is known of it. */
 export interface VideoJob {

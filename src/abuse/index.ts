@@ -1,4 +1,0 @@
-export { type AbuseMonitor, NO_ABUSE_MONITOR } from "./abuse-monitor.ts";
-export type { AbuseRestrictionRecord, AbuseRestrictionStore } from "./abuse-restriction-store.ts";
-export { PostgresAbuseRestrictionStore } from "./postgres-abuse-restriction-store.ts";
-export { TrialAbuseMonitor, type UsageRule } from "./trial-abuse-monitor.ts";

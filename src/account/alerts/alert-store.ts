@@ -1,0 +1,96 @@
+import type { MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { AlertEvent } from "./alert-event.ts";
+
+/** Which alerts an organization has chosen. */
+export interface AlertRules {
+  /** Null: no alert. */
+  readonly balanceBelowMicroUsd: MicroUsd | null;
+  /** Percent of every monthly cap, of the organization and of its keys. */
+  readonly capPercents: readonly number[];
+  readonly hasPurchases: boolean;
+  readonly hasRestrictions: boolean;
+  readonly hasKeyExpiry: boolean;
+}
+
+/** How alerts are delivered. */
+export type AlertChannel = "email" | "webhook";
+
+/** Why one is disabled: by a person, after days of failures, or because its address answered 410. */
+export type DisabledReason = "paused" | "failing" | "gone";
+
+/** Where alerts go. */
+export interface AlertDestination {
+  readonly destinationId: string;
+  readonly channel: AlertChannel;
+  readonly address: string;
+  /** Which events go there; null: all. */
+  readonly kinds: readonly string[] | null;
+  readonly createdAtMs: number;
+  readonly failingSinceMs: number | null;
+  /** One that was removed is not shown. */
+  readonly disabledAtMs: number | null;
+  readonly disabledReason: DisabledReason | null;
+  /** Until then deliveries are signed by the secret of before a rotation too. */
+  readonly formerSecretUntilMs: number | null;
+}
+
+export interface NewDestination extends Pick<
+  AlertDestination,
+  "destinationId" | "channel" | "address" | "kinds"
+> {
+  /** Of a webhook alone. */
+  readonly sealedSecret?: Buffer;
+}
+
+/** One event on its way to one destination. */
+export interface DeliveryRecord {
+  readonly eventId: string;
+  readonly kind: string;
+  readonly atMs: number;
+  /** Null with the fields below: there was no destination. */
+  readonly destinationId: string | null;
+  readonly address: string | null;
+  readonly channel: AlertChannel | null;
+  readonly state: "waiting" | "delivered" | "failed" | null;
+  readonly tries: number | null;
+  readonly nextAtMs: number | null;
+  readonly lastAnswer: string | null;
+}
+
+/** Webhooks' secrets, of all organizations. */
+export interface SealedSecret {
+  readonly destinationId: string;
+  readonly orgId: OrgId;
+  readonly sealed: Buffer;
+  readonly isFormer: boolean;
+}
+
+/** A delivery that this process has leased. */
+export interface DueDelivery {
+  readonly deliveryId: bigint;
+  readonly tries: number;
+  readonly event: AlertEvent;
+  readonly destinationId: string;
+  readonly channel: AlertChannel;
+  readonly address: string;
+  /** Of a webhook: the one in force, and the former one as long as it is valid. */
+  readonly sealedSecrets: readonly Buffer[];
+}
+
+/** How a try went. `refused`: another one would end the same; `gone`: so would every other delivery. */
+export interface TryAnswer {
+  readonly end: "delivered" | "failed" | "refused" | "gone";
+  /** For people: a status, or why there was none. */
+  readonly answer: string;
+}
+
+/** How a try ended. `retryMs` undefined: it was the last one. */
+export type DeliveryEnd =
+  | { readonly isDelivered: true; readonly answer: string }
+  | {
+      readonly isDelivered: false;
+      readonly answer: string;
+      readonly retryMs: number | undefined;
+      /** Nothing is to be delivered there any more. */
+      readonly isGone: boolean;
+    };

@@ -1,0 +1,126 @@
+import { type Clock, Job, type Logger, type Mailer } from "../../kernel/index.ts";
+import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
+import type { AlertQueue } from "./postgres-alert-queue.ts";
+import { alertText } from "./alert-text.ts";
+import { retryAfterMs } from "./retry-times.ts";
+import type { WebhookSender } from "./webhook-sender.ts";
+
+const TICK_MS = 5_000;
+const NOTICE_EVERY_MS = 15_000;
+const POLL_MS = 1_000;
+/** More than all destinations of one organization may have under way. */
+const PLACES = 32;
+
+export interface AlertWorkerDeps {
+  readonly queue: AlertQueue;
+  /** Undefined: no mail server is configured. */
+  readonly mailer: Mailer | undefined;
+  readonly webhook: WebhookSender;
+  readonly consoleUrl: () => string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Notices and delivers, on every instance; the store decides who does which. */
+export class AlertWorker {
+  readonly #deps: AlertWorkerDeps;
+  readonly #job: Job;
+  readonly #underWay = new Set<Promise<void>>();
+  #noticedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: AlertWorkerDeps) {
+    this.#deps = deps;
+    const message = "alerts could not be noticed or delivered; this will be retried";
+    this.#job = new Job(
+      TICK_MS,
+      () => this.#noticeAndDeliver(),
+      (fault) => deps.log.warn({ err: fault }, message),
+    );
+  }
+
+  start(): void {
+    this.#job.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#job.close();
+    await Promise.all(this.#underWay);
+    this.#deps.mailer?.close();
+  }
+
+  async #noticeAndDeliver(): Promise<void> {
+    const { queue, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#noticedAtMs >= NOTICE_EVERY_MS) {
+      this.#noticedAtMs = nowMs;
+      await queue.notice();
+    }
+    await this.deliverDue(TICK_MS);
+  }
+
+  /**
+   * Delivers until nothing is due, or for so long: places are filled as they become free, and a
+   * slow destination is not waited for. Answers how many tries it began.
+   */
+  async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
+    const { clock } = this.#deps;
+    const lastMs = clock.monotonicMs() + forMs;
+    let tried = 0;
+    do {
+      tried += await this.#fill();
+      if (this.#underWay.size === 0) break;
+      await this.#oneEnds();
+    } while (clock.monotonicMs() < lastMs);
+    return tried;
+  }
+
+  /** Begins a try of what is due on each free place. */
+  async #fill(): Promise<number> {
+    const free = PLACES - this.#underWay.size;
+    if (free === 0 || this.#job.isStopping) return 0;
+    const due = await this.#deps.queue.takeDue(free);
+    for (const delivery of due) {
+      const run = this.#deliver(delivery).finally(() => this.#underWay.delete(run));
+      this.#underWay.add(run);
+    }
+    return due.length;
+  }
+
+  /** Or something else may be due by now. */
+  async #oneEnds(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const pause = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, POLL_MS);
+    });
+    await Promise.race([...this.#underWay, pause]);
+    clearTimeout(timer);
+  }
+
+  /** Never rejects: what is not recorded is tried again when its lease ends. */
+  async #deliver(delivery: DueDelivery): Promise<void> {
+    const { queue, webhook, log } = this.#deps;
+    try {
+      const send = delivery.channel === "email" ? this.#mail(delivery) : webhook(delivery);
+      await queue.end(delivery, endOf(delivery, await send));
+    } catch (fault) {
+      log.warn({ err: fault }, "the end of an alert's delivery could not be recorded");
+    }
+  }
+
+  async #mail({ event, address, destinationId }: DueDelivery): Promise<TryAnswer> {
+    const { mailer, consoleUrl } = this.#deps;
+    if (mailer === undefined) return { end: "failed", answer: "no mail server is configured" };
+    const messageId = `<${event.eventId}.${destinationId}@alerts.tokenmarket>`;
+    const message = { to: address, messageId, ...alertText(event, consoleUrl()) };
+    const { kind, answer } = await mailer.send(message);
+    return { end: MAIL_ENDS[kind], answer };
+  }
+}
+
+const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
+
+function endOf({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
+  if (end === "delivered") return { isDelivered: true, answer };
+  const retryMs = end === "failed" ? retryAfterMs(tries) : undefined;
+  return { isDelivered: false, answer, retryMs, isGone: end === "gone" };
+}

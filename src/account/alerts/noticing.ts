@@ -1,0 +1,213 @@
+import type { Pool } from "pg";
+
+import {
+  type CapPeriod,
+  formatUsd,
+  microUsd,
+  type OrgId,
+  capColumn,
+  inTransaction,
+} from "../../kernel/index.ts";
+import { expiryEvent, type ExpiryRow, EXPIRIES_SQL } from "./key-expiry.ts";
+import { topUpEvents } from "./notice-top-ups.ts";
+import { type NewEvent, reportEvent } from "./report-event.ts";
+
+/**
+ * Compares the figures of every organization with its rules, in one transaction: a passed
+ * threshold, its event and its deliveries are committed together. One instance at a time; another
+ * one that asks meanwhile has nothing to do. Answers how many events were made.
+ */
+export async function noticeAlerts(pool: Pool): Promise<number> {
+  return await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ ours: boolean }>(LOCK_SQL);
+    if (rows[0]?.ours !== true) return 0;
+    const crossed = await client.query<CrossedRow>(CROSSED_SQL);
+    const purchases = await client.query<PurchaseRow>(PURCHASES_SQL);
+    const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
+    const expiries = await client.query<ExpiryRow>(EXPIRIES_SQL);
+    const topUps = await topUpEvents(client);
+    const events = [
+      ...highestOf(crossed.rows).map(crossingEvent),
+      ...purchases.rows.map(purchaseEvent),
+      ...restrictions.rows.map(restrictionEvent),
+      ...expiries.rows.map(expiryEvent),
+      ...topUps,
+    ];
+    for (const forget of FORGET_SQL) await client.query(forget);
+    for (const event of events) await reportEvent(client, event);
+    return events.length;
+  });
+}
+
+interface CrossedRow {
+  readonly org_id: OrgId;
+  readonly kind: "balance.low" | "org_cap.reached" | "key_cap.reached";
+  readonly subject: string;
+  readonly threshold: bigint;
+  readonly measured: bigint;
+  readonly most: bigint | null;
+  readonly name: string | null;
+  /** Of a cap of a key. */
+  readonly key_id: string | null;
+  readonly cap_period: CapPeriod | null;
+}
+
+interface PurchaseRow {
+  readonly org_id: OrgId;
+  readonly purchase_id: string;
+  readonly micro_usd: bigint;
+}
+
+interface RestrictionRow {
+  readonly org_id: OrgId;
+  readonly hold_id: bigint;
+  readonly family: string;
+  readonly until_at: Date | null;
+}
+
+/** Where 50 and 80 percent are passed at once, the higher one is reported. */
+function highestOf(rows: readonly CrossedRow[]): readonly CrossedRow[] {
+  const highest = new Map<string, CrossedRow>();
+  for (const row of rows) {
+    const subject = `${row.kind} ${row.org_id} ${row.subject}`;
+    const known = highest.get(subject);
+    if (known === undefined || known.threshold < row.threshold) highest.set(subject, row);
+  }
+  return [...highest.values()];
+}
+
+function crossingEvent(row: CrossedRow): NewEvent {
+  const { org_id: orgId, kind, threshold, measured, most, name } = row;
+  if (kind === "balance.low") {
+    const facts = {
+      balance_usd: formatUsd(microUsd(measured)),
+      threshold_usd: formatUsd(microUsd(threshold)),
+    };
+    return { orgId, kind, facts };
+  }
+  const cap = {
+    percent: Number(threshold),
+    spent_usd: formatUsd(microUsd(measured)),
+    cap_usd: formatUsd(microUsd(most ?? 0n)),
+  };
+  if (kind === "org_cap.reached") return { orgId, kind, facts: cap };
+  const { key_id: keyId, cap_period: period } = row;
+  return { orgId, kind, facts: { ...cap, period, key_id: keyId, key_name: name } };
+}
+
+function purchaseEvent({
+  org_id: orgId,
+  purchase_id: id,
+  micro_usd: amount,
+}: PurchaseRow): NewEvent {
+  const facts = { purchase_id: id, amount_usd: formatUsd(microUsd(amount)) };
+  return { orgId, kind: "purchase.granted", facts, once: `purchase ${id}` };
+}
+
+/** What was unusual stays with the operator. */
+function restrictionEvent(row: RestrictionRow): NewEvent {
+  const facts = { calls: row.family, until: row.until_at?.toISOString() ?? null };
+  const once = `restriction ${row.hold_id}`;
+  return { orgId: row.org_id, kind: "requests.restricted", facts, once };
+}
+
+/* Until the commit. Taken before the figures are read: what another instance has seen is older. */
+const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
+
+/*
+ * A passed threshold is over once its value is a tenth of the threshold (of a cap: a
+ * twentieth of it) on the other side, its rule is gone, or its month, week or day is over. Percent
+ * are compared as products: exact. The monthly cap of a key has the key as its subject, another
+ * one has its period behind it.
+ */
+const CROSSED_SQL = `
+  with today as (
+    select (now() at time zone 'utc')::date as day,
+      date_trunc('week', now() at time zone 'utc')::date as monday
+  ), spent as (
+    select scope, id, month, settled from spend
+    where month = date_trunc('month', now() at time zone 'utc')::date
+  ), measured as materialized (
+    select r.org_id, 'balance.low' as kind, r.org_id as subject, r.balance_below as threshold,
+      date '2000-01-01' as period, v.value as measured, null::bigint as most, null::text as name,
+      null::text as key_id, null::text as cap_period,
+      v.value < r.balance_below as is_over,
+      v.value >= r.balance_below + r.balance_below / 10 as is_clear
+    from alert_rules r
+    left join account a on a.account_id = 'wallet:' || r.org_id
+    cross join lateral (
+      select coalesce(a.credits - a.debits - a.owed, 0) as value
+    ) v
+    where r.balance_below is not null
+    union all
+    select r.org_id, c.kind, c.subject, p.percent, c.first, c.settled, c.cap, c.name,
+      c.key_id, c.cap_period,
+      c.settled * 100 >= c.cap::numeric * p.percent,
+      c.settled * 2000 < c.cap::numeric * p.percent * 19
+    from alert_rules r
+    cross join lateral unnest(r.cap_percents) as p (percent)
+    cross join lateral (
+      select 'org_cap.reached' as kind, o.org_id as subject, null as name,
+        o.cap_micro_usd as cap, s.month as first, s.settled, null as key_id, null as cap_period
+      from org o join spent s on s.scope = 'org' and s.id = o.org_id
+      where o.org_id = r.org_id and o.cap_micro_usd is not null
+      union all
+      select 'key_cap.reached', k.key_id || p.mark, k.name, p.cap, p.first, p.settled,
+        k.key_id, p.period
+      from api_key k cross join lateral (
+        select 'month' as period, '' as mark, k.cap_micro_usd as cap, s.month as first, s.settled
+        from spent s where s.scope = 'key' and s.id = k.key_id
+        union all
+        select v.period, ' ' || v.period, v.cap, v.first, (
+          select coalesce(sum(settled), 0)::bigint from spend_day
+          where key_id = k.key_id and day >= v.first and day < v.behind)
+        from today t cross join lateral (values
+          ('week', k.${capColumn("week")}, t.monday, t.monday + 7),
+          ('day', k.${capColumn("day")}, t.day, t.day + 1)) as v (period, cap, first, behind)
+        where v.cap is not null
+      ) p
+      where k.org_id = r.org_id and p.cap is not null and k.disabled_at is null
+        and (k.expires_at is null or k.expires_at > now())
+        and k.origin not in ('playground', 'optimize')
+    ) c
+  ), ended as (
+    delete from alert_crossing x
+    where not exists (
+      select from measured m
+      where m.org_id = x.org_id and m.kind = x.kind and m.subject = x.subject
+        and m.threshold = x.threshold and m.period = x.period and not m.is_clear
+    )
+  ), made as (
+    insert into alert_crossing (org_id, kind, subject, threshold, period)
+    select org_id, kind, subject, threshold, period from measured where is_over
+    on conflict do nothing
+    returning org_id, kind, subject, threshold, period
+  )
+  select m.org_id, m.kind, m.subject, m.threshold::bigint, m.measured, m.most, m.name, m.key_id,
+    m.cap_period
+  from made join measured m using (org_id, kind, subject, threshold, period)`;
+
+/* A commit may come after the instant it has written: read again for days, reported once. */
+const PURCHASES_SQL = `
+  select p.org_id, p.purchase_id, p.micro_usd
+  from alert_rules r join purchase p on p.org_id = r.org_id
+  where p.state = 'granted'
+    and p.granted_at > greatest(r.purchases_since, now() - interval '3 days')
+    and r.purchases_since is not null
+    and not exists (select from top_up t where t.purchase_id = p.purchase_id)
+    and not exists (select from alert_event e where e.once = 'purchase ' || p.purchase_id)`;
+
+const RESTRICTIONS_SQL = `
+  select h.org_id, h.hold_id, h.family, h.until_at
+  from alert_rules r join usage_hold h on h.org_id = r.org_id
+  where h.created_at > greatest(r.restrictions_since, now() - interval '3 days')
+    and r.restrictions_since is not null and h.lifted_at is null
+    and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
+
+/* Longer than a delivery is tried, and than anything is read again. */
+const FORGET_SQL: readonly string[] = [
+  "delete from alert_event where at < now() - interval '90 days'",
+  `delete from alert_destination t
+  where disabled_reason = 'removed' and disabled_at < now() - interval '90 days'
+    and not exists (select from alert_delivery d where d.destination_id = t.destination_id)`,
+];

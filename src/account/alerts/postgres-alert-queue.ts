@@ -1,0 +1,190 @@
+import type { Pool, PoolClient } from "pg";
+
+import {
+  byGateway,
+  type ChangeLog,
+  type Public,
+  big,
+  columns,
+  inTransaction,
+  instantMs,
+  integer,
+  opaque,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import type { DeliveryEnd, DueDelivery } from "./alert-store.ts";
+import { noticeAlerts } from "./noticing.ts";
+import { reportEvent } from "./report-event.ts";
+
+/** Longer than any try takes. */
+const LEASE_S = 120;
+/** So a slow destination holds few of the places of a process. */
+const TRIES_AT_ONCE = 2;
+
+/** Deliveries in PostgreSQL: a lease moves the next time of one past its own end. */
+export class PostgresAlertQueue {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** Compares the figures with the rules; answers how many events that made. */
+  async notice(): Promise<number> {
+    return await noticeAlerts(this.#pool);
+  }
+
+  /**
+   * Leases what is due, at most so many of one destination at once, whichever process has them: no
+   * other process gets it before the lease ends.
+   */
+  async takeDue(limit: number): Promise<readonly DueDelivery[]> {
+    return await inTransaction(this.#pool, async (client) => {
+      // The second statement sees the tries of the process that held these locks before.
+      const locked = await client.query<{ destination_id: string }>(LOCK_DUE_SQL, [
+        limit,
+        TRIES_AT_ONCE,
+      ]);
+      if (locked.rows.length === 0) return [];
+      const ids = locked.rows.map(({ destination_id: id }) => id);
+      const { rows } = await client.query<Row>(TAKE_SQL, [limit, LEASE_S, TRIES_AT_ONCE, ids]);
+      return rows.map(dueColumns.read);
+    });
+  }
+
+  /** Records the end of a try; one whose lease was taken over changes nothing. */
+  async end(delivery: DueDelivery, end: DeliveryEnd): Promise<void> {
+    const { deliveryId, tries, destinationId } = delivery;
+    const retryMs = end.isDelivered ? undefined : end.retryMs;
+    const state = end.isDelivered ? "delivered" : retryMs === undefined ? "failed" : "waiting";
+    await this.#changes.write(ALERTS, async (client, note) => {
+      await client.query(FORGET_TRY_SQL, [deliveryId, tries]);
+      const ended = [deliveryId, tries, state, end.answer, retryMs ?? 0];
+      const { rowCount } = await client.query(END_SQL, ended);
+      // Its lease was over and another process has it, or its destination was disabled.
+      if (rowCount === 0) return;
+      await client.query(end.isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
+      if (state !== "failed") return;
+      const isGone = !end.isDelivered && end.isGone;
+      const disabled = await client.query(isGone ? GONE_SQL : DISABLE_SQL, [destinationId]);
+      if (disabled.rowCount === 0) return;
+      const { channel, address } = delivery;
+      const before = { channel, address };
+      const { orgId } = delivery.event;
+      note({ action: "alert.destination", orgId, target: destinationId, before, after: null });
+      await reportDisabled(client, delivery);
+    });
+  }
+}
+
+export type AlertQueue = Public<PostgresAlertQueue>;
+
+async function reportDisabled(
+  client: PoolClient,
+  { destinationId, channel, address, event }: DueDelivery,
+): Promise<void> {
+  await client.query(DROP_WAITING_SQL, [destinationId]);
+  const facts = { destination_id: destinationId, channel, address };
+  await reportEvent(client, { orgId: event.orgId, kind: "destination.disabled", facts });
+}
+
+const ALERTS = byGateway("alerts");
+
+const dueColumns = columns<DueDelivery>({
+  deliveryId: big("delivery_id"),
+  tries: integer("tries"),
+  event: columns({
+    eventId: text("event_id"),
+    orgId: text("org_id"),
+    orgName: text("org_name"),
+    kind: text("kind"),
+    facts: opaque("facts"),
+    atMs: instantMs("at"),
+  }),
+  destinationId: text("destination_id"),
+  channel: text("channel"),
+  address: text("address"),
+  sealedSecrets: opaque("sealed_secrets"),
+});
+
+/* Without those that have as many tries under way as they may have: they would hide the others. */
+const LOCK_DUE_SQL = `
+  with due as (
+    select destination_id, min(next_at) as since from alert_delivery
+    where state = 'waiting' and next_at <= now()
+    group by destination_id
+  )
+  select t.destination_id from due join alert_destination t using (destination_id)
+  where (
+    select count(*) from alert_try y
+    where y.destination_id = t.destination_id and y.until_at > now()
+  ) < $2
+  order by since limit $1
+  for no key update of t skip locked`;
+
+const TAKE_SQL = `
+  with ranked as (
+    select d.delivery_id, d.next_at, row_number() over (
+      partition by d.destination_id order by d.next_at, d.delivery_id
+    ) + (
+      select count(*) from alert_try y
+      where y.destination_id = d.destination_id and y.until_at > now()
+    ) as place
+    from alert_delivery d
+    where d.destination_id = any ($4) and d.state = 'waiting' and d.next_at <= now()
+  ), due as (
+    select d.delivery_id from ranked r join alert_delivery d using (delivery_id)
+    where r.place <= $3 and d.state = 'waiting' and d.next_at <= now()
+    order by r.next_at limit $1
+    for update of d skip locked
+  ), taken as (
+    update alert_delivery d
+    set tries = d.tries + 1, next_at = now() + $2 * interval '1 second'
+    from due where d.delivery_id = due.delivery_id
+    returning d.delivery_id, d.tries, d.event_id, d.destination_id
+  ), under_way as (
+    insert into alert_try (delivery_id, destination_id, tries, until_at)
+    select delivery_id, destination_id, tries, now() + $2 * interval '1 second' from taken
+    on conflict (delivery_id) do update
+    set tries = excluded.tries, until_at = excluded.until_at
+  )
+  select d.delivery_id, d.tries, e.event_id, e.org_id, o.name as org_name, e.kind, e.facts, e.at,
+    t.destination_id, t.channel, t.address, array_remove(array[t.sealed_secret,
+      case when t.former_until > now() then t.former_secret end], null) as sealed_secrets
+  from taken d
+  join alert_event e using (event_id)
+  join alert_destination t using (destination_id)
+  join org o on o.org_id = e.org_id`;
+
+const FORGET_TRY_SQL = "delete from alert_try where delivery_id = $1 and tries = $2";
+
+const END_SQL = `
+  update alert_delivery
+  set state = $3, last_answer = $4, last_at = now(),
+    next_at = now() + $5::double precision * interval '1 ms'
+  where delivery_id = $1 and tries = $2 and state = 'waiting'`;
+
+const WELL_SQL = `
+  update alert_destination set failing_since = null
+  where destination_id = $1 and failing_since is not null`;
+
+const FAILING_SQL = `
+  update alert_destination set failing_since = now()
+  where destination_id = $1 and failing_since is null`;
+
+/* One delivery that was given up is not enough: nothing has arrived for as long as one is tried. */
+const DISABLE_SQL = `
+  update alert_destination set disabled_at = now(), disabled_reason = 'failing'
+  where destination_id = $1 and disabled_at is null
+    and failing_since < now() - interval '2 days'`;
+
+const GONE_SQL = `
+  update alert_destination set disabled_at = now(), disabled_reason = 'gone'
+  where destination_id = $1 and disabled_at is null`;
+
+const DROP_WAITING_SQL = `
+  update alert_delivery set state = 'failed', last_answer = 'the destination was disabled'
+  where destination_id = $1 and state = 'waiting'`;

@@ -1,0 +1,284 @@
+import type { Pool } from "pg";
+
+import {
+  type ChangedBy,
+  type ChangeLog,
+  type Facts,
+  newRecordId,
+  type OrgId,
+  type Public,
+  usdOrNull,
+  bool,
+  columns,
+  type Columns,
+  computed,
+  inTransaction,
+  instantMs,
+  integer,
+  micro,
+  opaque,
+  orNull,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import type {
+  AlertDestination,
+  AlertRules,
+  DeliveryRecord,
+  NewDestination,
+} from "./alert-store.ts";
+import * as sql from "./destination-sql.ts";
+
+const { destinationColumns } = sql;
+
+const DESTINATIONS_MAX = 10;
+const LOG_LINES_MAX = 100;
+/** Who presses the button again and again gets no more. */
+const WAITING_FOR_TESTS_MAX = 20;
+const NO_RULES: AlertRules = {
+  balanceBelowMicroUsd: null,
+  capPercents: [],
+  hasPurchases: false,
+  hasRestrictions: false,
+  hasKeyExpiry: false,
+};
+
+/** What customers set and see of alerts; every verb is of one organization. */
+export class PostgresAlertStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async rules(orgId: OrgId): Promise<AlertRules> {
+    const { rows } = await this.#pool.query<Row>(RULES_SQL, [orgId]);
+    return rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
+  }
+
+  /** Changes the rules that are given; the others stay. */
+  async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
+    await this.#changes.write(by, async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const { rows } = await client.query<Row>(RULES_SQL, [orgId]);
+      const known = rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
+      const rules = { ...known, ...change };
+      await client.query(SET_RULES_SQL, [
+        orgId,
+        rules.balanceBelowMicroUsd,
+        [...rules.capPercents],
+        rules.hasPurchases,
+        rules.hasRestrictions,
+        rules.hasKeyExpiry,
+      ]);
+      const before = ruleFacts(known);
+      note({ action: "alert.rules", orgId, target: orgId, before, after: ruleFacts(rules) });
+    });
+  }
+
+  async destinations(orgId: OrgId): Promise<readonly AlertDestination[]> {
+    const { rows } = await this.#pool.query<Row>(sql.DESTINATIONS_SQL, [orgId]);
+    return rows.map(destinationColumns.read);
+  }
+
+  /** Has it as many destinations as there may be? Asked before what costs more. */
+  async isFull(orgId: OrgId): Promise<boolean> {
+    return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
+  }
+
+  /** `taken`: it is there already; `full`: there are as many as there may be. */
+  async addDestination(
+    orgId: OrgId,
+    wanted: NewDestination,
+    by: ChangedBy,
+  ): Promise<AlertDestination | "taken" | "full"> {
+    const { destinationId, channel, address, kinds, sealedSecret = null } = wanted;
+    return await this.#changes.write(by, async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const { rows: counted } = await client.query<{ count: bigint }>(sql.COUNT_SQL, [orgId]);
+      if (Number(counted[0]?.count ?? 0) >= DESTINATIONS_MAX) return "full";
+      const added = [destinationId, orgId, channel, address, kinds, sealedSecret];
+      const { rows } = await client.query<Row>(sql.ADD_SQL, added);
+      if (rows[0] === undefined) return "taken";
+      const after = { channel, address, ...(kinds === null ? {} : { kinds }) };
+      note({ action: "alert.destination", orgId, target: destinationId, before: null, after });
+      return destinationColumns.read(rows[0]);
+    });
+  }
+
+  /**
+   * Disables or enables one, or changes which events go there. What waits for one that is disabled
+   * is not delivered. Undefined: there is none; `taken`: another one has its address by now.
+   */
+  async changeDestination(
+    orgId: OrgId,
+    destinationId: string,
+    change: { readonly isEnabled?: boolean; readonly kinds?: readonly string[] | null },
+    by: ChangedBy,
+  ): Promise<AlertDestination | "taken" | undefined> {
+    const which = [orgId, destinationId];
+    return await this.#changes.write(by, async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const { rows: found } = await client.query<Row>(sql.FIND_SQL, which);
+      if (found[0] === undefined) return undefined;
+      const known = destinationColumns.read(found[0]);
+      const wasEnabled = known.disabledAtMs === null;
+      const { isEnabled = wasEnabled, kinds = known.kinds } = change;
+      if (isEnabled && !wasEnabled) {
+        const { rowCount } = await client.query(sql.IS_TAKEN_SQL, which);
+        if (rowCount !== 0) return "taken";
+      }
+      const { rows } = await client.query<Row>(sql.CHANGE_SQL, [...which, kinds, isEnabled]);
+      if (!isEnabled) {
+        await client.query(sql.DROP_WAITING_SQL, [destinationId, "the destination was disabled"]);
+      }
+      const before = { is_enabled: wasEnabled, kinds: known.kinds };
+      const after = { is_enabled: isEnabled, kinds };
+      note({ action: "alert.destination", orgId, target: destinationId, before, after });
+      return rows.map(destinationColumns.read)[0];
+    });
+  }
+
+  /** Replaces a webhook's secret; the former one stays valid for a day. Undefined: there is none. */
+  async rotateSecret(
+    orgId: OrgId,
+    destinationId: string,
+    sealedSecret: Buffer,
+    by: ChangedBy,
+  ): Promise<AlertDestination | undefined> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(sql.ROTATE_SQL, [
+        orgId,
+        destinationId,
+        sealedSecret,
+      ]);
+      const [rotated] = rows.map(destinationColumns.read);
+      if (rotated === undefined) return undefined;
+      const after = { address: rotated.address };
+      note({ action: "alert.secret", orgId, target: destinationId, before: null, after });
+      return rotated;
+    });
+  }
+
+  /** False: there is none. */
+  async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ channel: string; address: string }>(sql.REMOVE_SQL, [
+        orgId,
+        destinationId,
+      ]);
+      const [removed] = rows;
+      if (removed === undefined) return false;
+      await client.query(sql.DROP_WAITING_SQL, [destinationId, "the destination was removed"]);
+      const { channel, address } = removed;
+      const before = { channel, address };
+      note({ action: "alert.destination", orgId, target: destinationId, before, after: null });
+      return true;
+    });
+  }
+
+  /**
+   * Queues a test event for one destination alone. False: too many wait for it; undefined: there is
+   * no enabled one.
+   */
+  async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
+    return await inTransaction(this.#pool, async (client) => {
+      const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
+      if (rowCount === 0) return undefined;
+      const { rows } = await client.query<{ count: bigint }>(sql.COUNT_WAITING_SQL, [
+        destinationId,
+      ]);
+      if (Number(rows[0]?.count ?? 0) >= WAITING_FOR_TESTS_MAX) return false;
+      const eventId = newRecordId("evt");
+      await client.query(sql.INSERT_TEST_SQL, [eventId, orgId, destinationId]);
+      return eventId;
+    });
+  }
+
+  /**
+   * Queues a failed delivery again, with the id that it had. `busy`: it has not failed, or a try of it
+   * is under way; undefined: there is none, or its destination is disabled.
+   */
+  async sendAgain(
+    orgId: OrgId,
+    destinationId: string,
+    eventId: string,
+  ): Promise<"busy" | true | undefined> {
+    return await inTransaction(this.#pool, async (client) => {
+      const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
+      if (rowCount === 0) return undefined;
+      const asked = [destinationId, eventId];
+      const { rows } = await client.query<{ is_queued: boolean }>(sql.AGAIN_SQL, asked);
+      if (rows[0] === undefined) return undefined;
+      return rows[0].is_queued ? true : "busy";
+    });
+  }
+
+  /** The newest events with their deliveries. */
+  async log(orgId: OrgId): Promise<readonly DeliveryRecord[]> {
+    const { rows } = await this.#pool.query<Row>(LOG_SQL, [orgId, LOG_LINES_MAX]);
+    return rows.map(logColumns.read);
+  }
+}
+
+export type AlertStore = Public<PostgresAlertStore>;
+
+function ruleFacts(rules: AlertRules): Facts {
+  const { balanceBelowMicroUsd: below, capPercents } = rules;
+  return {
+    balance_below_usd: usdOrNull(below),
+    cap_percents: capPercents.map(String),
+    purchases: rules.hasPurchases,
+    restrictions: rules.hasRestrictions,
+    key_expiry: rules.hasKeyExpiry,
+  };
+}
+
+const ruleColumns: Columns<AlertRules> = columns<AlertRules>({
+  balanceBelowMicroUsd: orNull(micro("balance_below")),
+  capPercents: opaque("cap_percents"),
+  hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
+  hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
+  hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
+});
+
+const logColumns: Columns<DeliveryRecord> = columns<DeliveryRecord>({
+  eventId: text("event_id"),
+  kind: text("kind"),
+  atMs: instantMs("at"),
+  destinationId: orNull(text("destination_id")),
+  address: orNull(text("address")),
+  channel: orNull(text("channel")),
+  state: orNull(text("state")),
+  tries: orNull(integer("tries")),
+  nextAtMs: orNull(instantMs("next_at")),
+  lastAnswer: orNull(text("last_answer")),
+});
+
+const RULES_SQL = `select ${ruleColumns.sql} from alert_rules where org_id = $1`;
+
+const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
+
+/* An alert that was on already stays on since its first instant. */
+const SET_RULES_SQL = `
+  insert into alert_rules
+    (org_id, balance_below, cap_percents, purchases_since, restrictions_since,
+    key_expiry_since)
+  values ($1, $2, $3, case when $4 then now() end, case when $5 then now() end,
+    case when $6 then now() end)
+  on conflict (org_id) do update set
+    balance_below = excluded.balance_below, cap_percents = excluded.cap_percents,
+    purchases_since = case when $4 then coalesce(alert_rules.purchases_since, now()) end,
+    restrictions_since = case when $5 then coalesce(alert_rules.restrictions_since, now()) end,
+    key_expiry_since = case when $6 then coalesce(alert_rules.key_expiry_since, now()) end`;
+
+const LOG_SQL = `
+  select ${logColumns.sql} from (
+    select * from alert_event where org_id = $1 order by at desc limit $2
+  ) e
+  left join alert_delivery d using (event_id)
+  left join alert_destination t using (destination_id)
+  order by at desc, event_id, delivery_id
+  limit $2`;

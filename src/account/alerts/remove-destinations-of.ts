@@ -1,0 +1,41 @@
+import type { PoolClient } from "pg";
+
+import type { Change, OrgId } from "../../kernel/index.ts";
+
+/**
+ * Takes the e-mail address of a member who is out off the destinations, in the transaction of the
+ * removal: alerts go to members alone. Answers the changes for its record.
+ */
+export async function removeDestinationsOf(
+  client: Pick<PoolClient, "query">,
+  orgId: OrgId,
+  address: string,
+): Promise<readonly Change[]> {
+  const { rows } = await client.query<{ destination_id: string; address: string }>(REMOVE_SQL, [
+    orgId,
+    address,
+  ]);
+  const ids = rows.map(({ destination_id: id }) => id);
+  if (ids.length > 0) await client.query(DROP_WAITING_SQL, [ids]);
+  return rows.map((row) => {
+    const before = { channel: "email", address: row.address };
+    return {
+      action: "alert.destination",
+      orgId,
+      target: row.destination_id,
+      before,
+      after: null,
+    };
+  });
+}
+
+const REMOVE_SQL = `
+  update alert_destination
+  set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed'
+  where org_id = $1 and channel = 'email' and lower(address) = lower($2)
+    and disabled_reason is distinct from 'removed'
+  returning destination_id, address`;
+
+const DROP_WAITING_SQL = `
+  update alert_delivery set state = 'failed', last_answer = 'the destination was removed'
+  where destination_id = any($1) and state = 'waiting'`;

@@ -1,0 +1,90 @@
+import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { TopUpPause } from "./top-up-store.ts";
+import type { TopUps } from "./top-ups.ts";
+import type { Company } from "./company.ts";
+
+export type PurchaseState =
+  | "created"
+  | "pending"
+  | "paid"
+  | "partly_refunded"
+  | "refunded"
+  | "disputed"
+  | "failed"
+  | "expired"
+  /** Paid, but not as ordered: an operator has to review it; nothing was granted. */
+  | "parked";
+
+export interface PurchaseRecord {
+  readonly purchaseId: string;
+  readonly orgId: OrgId;
+  readonly amountMicroUsd: MicroUsd;
+  readonly state: PurchaseState;
+  readonly createdAtMs: number;
+  readonly grantedAtMs: number | null;
+  readonly refundedMicroUsd: MicroUsd;
+  readonly disputedMicroUsd: MicroUsd;
+  /** The payment's id at the payment provider; null: none is known. */
+  readonly paymentId: string | null;
+  readonly receiptUrl: string | null;
+  readonly isTestMoney: boolean;
+  /** Made by the organization's rule, with its saved card. */
+  readonly isAutomatic: boolean;
+}
+
+/**
+ * `bad_amount`: below or above the bounds, or no whole cents; `too_many`: the organization began too
+ * many purchases in the last hour.
+ */
+export class PurchaseFault extends Error {
+  override readonly name = "PurchaseFault";
+  readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";
+
+  constructor(kind: PurchaseFault["kind"], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** Credit for money. Everything that can be reported twice changes the books once. */
+export interface Billing {
+  readonly mode: "stripe" | "test" | "none";
+  readonly minMicroUsd: MicroUsd;
+  readonly maxMicroUsd: MicroUsd;
+  /** Rejects with `PurchaseFault`; nothing is owed until the payment provider says paid. */
+  startPurchase(
+    wanted: {
+      readonly orgId: OrgId;
+      readonly amountMicroUsd: MicroUsd;
+      readonly email: string;
+      /** The console's page that the payment page leads back to. Default: billing. */
+      readonly backTo?: "billing" | "welcome";
+      /** The payer agreed that the card is saved for automatic top-up. */
+      readonly savesCard?: boolean;
+      /** For the invoice; absent: the organization has given no company data. */
+      readonly company?: Company;
+    },
+    by: ChangedBy,
+  ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;
+  /** Newest first, a thousand at most. */
+  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
+  /**
+   * One purchase; while it is not decided the payment provider is asked, and what it says is done.
+   * Undefined: the organization has no such purchase.
+   */
+  checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
+  /** What refunds and disputes took beyond the balance. */
+  owed(orgId: OrgId): Promise<MicroUsd>;
+  /** Undefined: the operator has turned it off, or there is no payment provider. */
+  readonly topUps: TopUps | undefined;
+  /** Why and since when automatic top-up is paused; undefined: it is not. */
+  topUpPause(orgId: OrgId): Promise<TopUpPause | undefined>;
+  /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */
+  webhook(asked: {
+    readonly body: Buffer;
+    readonly signature: string | undefined;
+  }): Promise<"done" | "bad_signature" | "not_configured">;
+  /** Starts checking purchases whose end was not reported; runs until `close`. */
+  start(): void;
+  close(): Promise<void>;
+}

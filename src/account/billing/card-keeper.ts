@@ -1,0 +1,110 @@
+import {
+  byProviderNews,
+  type ChangedBy,
+  type Clock,
+  type Logger,
+  type OrgId,
+} from "../../kernel/index.ts";
+import type { CardUpdate } from "./payment-update.ts";
+import { isMissing, type StripeCards } from "./stripe-cards.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
+
+const DETACHED_PER_ROUND = 10;
+const PROVIDER = byProviderNews("stripe");
+
+export interface CardKeeperDeps {
+  readonly topUps: TopUpStore;
+  readonly cards: StripeCards;
+  readonly isTestMoney: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The saved card of each organization: it is at the payment provider, and what is shown of it here. */
+export class CardKeeper {
+  readonly #deps: CardKeeperDeps;
+
+  constructor(deps: CardKeeperDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Works with the organization's customer at the payment provider, which is made once; one that is
+   * not known there any more is replaced.
+   */
+  async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
+    const { topUps, isTestMoney, clock } = this.#deps;
+    const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());
+    if (customerId === undefined) return await work(await this.#create(orgId, undefined));
+    try {
+      return await work(customerId);
+    } catch (fault) {
+      if (!isMissing(fault)) throw fault;
+      return await work(await this.#create(orgId, customerId));
+    }
+  }
+
+  async #create(orgId: OrgId, replaced: string | undefined): Promise<string> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const customerId = await cards.createCustomer(orgId, replaced);
+    await topUps.keepCustomer(orgId, isTestMoney, customerId);
+    return customerId;
+  }
+
+  /** A checkout that saves a card and charges nothing. */
+  async openSetup(
+    orgId: OrgId,
+    visit: { readonly successUrl: string; readonly cancelUrl: string },
+  ): Promise<{ readonly checkoutUrl: string }> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const { sessionId, url } = await this.withCustomer(orgId, (customerId) =>
+      cards.openSetup({ orgId, customerId }, visit),
+    );
+    await topUps.beginSetup(orgId, isTestMoney, sessionId);
+    return { checkoutUrl: url };
+  }
+
+  /** Asks what became of the checkout that was opened last, and keeps its card. */
+  async checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const update = await cards.setup(sessionId);
+    if (update === "open") return;
+    if (update === null) await topUps.endSetup(orgId, isTestMoney, sessionId);
+    else await this.take(update);
+  }
+
+  /** Keeps a card that was saved; what is reported again changes nothing. */
+  async take(update: CardUpdate): Promise<void> {
+    const { topUps, cards, isTestMoney, clock, log } = this.#deps;
+    const { orgId, customerId, sessionId, isLive } = update;
+    if (isLive === isTestMoney) return;
+    const card = await cards.cardOf(update);
+    if (card !== undefined) {
+      const fromMs = update.openedAtMs;
+      const saved = { orgId, isTestMoney, customerId, card, fromMs, nowMs: clock.nowMs() };
+      const isNew = await topUps.saveCard(saved, PROVIDER);
+      if (isNew) log.info({ orgId, sessionId }, "a card was saved for automatic top-up");
+    }
+    await topUps.endSetup(orgId, isTestMoney, sessionId);
+  }
+
+  /** From then on it is charged no more; it is detached at once, or by a later round. */
+  async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
+    const { topUps, isTestMoney } = this.#deps;
+    const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);
+    if (isRemoved) await this.detachRemoved();
+    return isRemoved;
+  }
+
+  async detachRemoved(): Promise<void> {
+    const { topUps, cards, isTestMoney, log } = this.#deps;
+    for (const cardId of await topUps.takeDetachments(isTestMoney, DETACHED_PER_ROUND)) {
+      try {
+        await cards.detach(cardId);
+        await topUps.endDetachment(cardId);
+      } catch (fault) {
+        log.warn({ err: fault }, "a removed card could not be detached; this will be retried");
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { parseUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
+import type { BillingOptions, OpenBilling } from "./billing-mode.ts";
+import { GrantedBilling } from "./granted-billing.ts";
+import { StripeBilling } from "./stripe-billing.ts";
+import type { StripeAccount } from "./stripe-payments.ts";
+
+export function openBilling(options: BillingOptions): OpenBilling {
+  const account = accountOf(options);
+  const bounds = {
+    minMicroUsd: parseUsd(options.config.purchaseMinUsd) ?? ZERO_MICRO_USD,
+    maxMicroUsd: parseUsd(options.config.purchaseMaxUsd) ?? ZERO_MICRO_USD,
+  };
+  return account === undefined
+    ? new GrantedBilling(options.store, bounds)
+    : new StripeBilling({ ...options, account, bounds });
+}
+
+function accountOf(options: BillingOptions): StripeAccount | undefined {
+  const { config, testCheckout, secrets = () => config } = options;
+  if (testCheckout !== undefined) {
+    const { url, secretKey, webhookSecret } = testCheckout;
+    return { secretKey: () => secretKey, webhookSecrets: () => [webhookSecret], apiUrl: url };
+  }
+  if (config.stripeSecretKey === "") return undefined;
+  return {
+    secretKey: () => secrets().stripeSecretKey,
+    webhookSecrets: () => secretsOf(secrets().stripeWebhookSecret),
+    apiUrl: config.stripeApiUrl,
+  };
+}
+
+function secretsOf(list: string): readonly string[] {
+  return list
+    .split(",")
+    .map((secret) => secret.trim())
+    .filter((secret) => secret !== "");
+}

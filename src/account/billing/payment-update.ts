@@ -1,0 +1,72 @@
+import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
+
+/**
+ * What the payment provider says of a checkout session, whichever process asked and however it
+ * arrived.
+ */
+export interface SessionUpdate {
+  readonly sessionId: string;
+  /** Null: not a session of a purchase of ours. */
+  readonly purchaseId: string | null;
+  readonly orgId: string | null;
+  /** `processing`: closed, and the payment is still in progress; `open`: not paid yet. */
+  readonly payment: "open" | "processing" | "paid" | "failed" | "expired" | "not_needed";
+  readonly cents: bigint | null;
+  readonly currency: string | null;
+  readonly isLive: boolean;
+  readonly paymentId: string | null;
+  readonly receiptUrl: string | null;
+  /** The payer saved the card. */
+  readonly card?: CardUpdate | undefined;
+}
+
+/** A card that was saved at a checkout of a customer of ours. */
+export interface CardUpdate {
+  readonly sessionId: string;
+  readonly orgId: string;
+  readonly customerId: string;
+  readonly isLive: boolean;
+  /** When the checkout was opened. */
+  readonly openedAtMs: number;
+  /** What the card can be read from. */
+  readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
+}
+
+/** What it says of an automatic purchase; its session is the payment itself. */
+export interface ChargeUpdate {
+  readonly session: SessionUpdate;
+  /** Why it failed; null: it did not. */
+  readonly failure: PauseReason | null;
+  readonly customerId: string | null;
+  readonly cardId: string | null;
+  readonly createdAtMs: number;
+}
+
+/** What it says of a refund or a dispute. */
+export interface ClaimUpdate {
+  readonly claimId: string;
+  readonly kind: "refund" | "dispute";
+  readonly paymentId: string;
+  readonly amountMicroUsd: MicroUsd;
+  /**
+   * `waits`: not decided, nothing was taken; `stands` means taken; `reversed`: returned, finally.
+   */
+  readonly state: "waits" | "stands" | "reversed";
+  /** Nothing more will come of it. */
+  readonly isOver: boolean;
+}
+
+export type PaymentUpdate =
+  | { readonly kind: "session"; readonly session: SessionUpdate }
+  | { readonly kind: "card"; readonly card: CardUpdate }
+  | { readonly kind: "charge"; readonly charge: ChargeUpdate }
+  | { readonly kind: "claim"; readonly claim: ClaimUpdate }
+  /** Of no purchase, or of nothing that changes one. */
+  | { readonly kind: "other" };
+
+/** An event whose signature was proven. */
+export interface PaymentEvent {
+  readonly eventId: string;
+  readonly type: string;
+  readonly update: PaymentUpdate;
+}

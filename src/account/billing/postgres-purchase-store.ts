@@ -1,0 +1,362 @@
+import type { Pool } from "pg";
+
+import {
+  byProviderNews,
+  type ChangedBy,
+  type ChangeLog,
+  type Facts,
+  assert,
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  type OrgId,
+  type Public,
+  type Row,
+  takeRowsSql,
+} from "../../kernel/index.ts";
+import type { PurchaseRecord } from "./billing.ts";
+import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
+import type {
+  KnownPurchase,
+  NewPurchase,
+  OpenClaim,
+  PurchaseClaim,
+  RecoveredPurchase,
+  UngrantedState,
+  WaitingPurchase,
+} from "./purchase-store.ts";
+
+const LISTED_MAX = 1_000;
+const NAMED_ORGS_MAX = 20;
+
+/**
+ * Purchases, and the movements of money that come of them: in functions of PostgreSQL only, under
+ * the wallet's lock. Each verb is one transaction; what is reported twice, at once or in another
+ * order changes the books once.
+ */
+export class PostgresPurchaseStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** `too_many`: the organization began as many as it may; nothing was written. */
+  async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
+    const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
+    return await this.#changes.write(by, async (client, note) => {
+      const { rowCount } = await client.query(CREATE_SQL, [
+        purchaseId,
+        orgId,
+        amountMicroUsd,
+        isTestMoney,
+        new Date(purchase.nowMs),
+        new Date(purchase.expiresAtMs),
+        new Date(purchase.countedFromMs),
+        purchase.purchasesMax,
+      ]);
+      if (rowCount !== 1) return "too_many";
+      const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
+      note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
+      return "created";
+    });
+  }
+
+  /** The checkout session that the purchase is paid in. */
+  async attachSession(purchaseId: string, sessionId: string): Promise<void> {
+    await this.#pool.query("update purchase set session_id = $2 where purchase_id = $1", [
+      purchaseId,
+      sessionId,
+    ]);
+  }
+
+  /**
+   * Makes a purchase again that was lost in a restore. `known`: it is there, and is left as it is;
+   * `unknown_org`: nothing was written.
+   */
+  async recover(
+    purchase: RecoveredPurchase,
+    by: ChangedBy,
+  ): Promise<"recovered" | "known" | "unknown_org"> {
+    const { purchaseId, amountMicroUsd, isTestMoney } = purchase;
+    const isRecovered = await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, [
+        purchaseId,
+        purchase.orgId,
+        amountMicroUsd,
+        isTestMoney,
+        new Date(purchase.createdAtMs),
+        new Date(purchase.expiresAtMs),
+        purchase.sessionId,
+      ]);
+      const orgId = rows[0]?.org_id;
+      if (orgId === undefined) return false;
+      const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
+      note({ action: "purchase.recover", orgId, target: purchaseId, before: null, after });
+      return true;
+    });
+    if (isRecovered) return "recovered";
+    return (await this.find(purchase.purchaseId)) === undefined ? "unknown_org" : "known";
+  }
+
+  /** Newest first, a thousand at most. */
+  async list(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
+    return await this.#select(
+      "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
+      [orgId, LISTED_MAX],
+    );
+  }
+
+  /** Of all organizations, for operators: parked ones without a grant first, then the newest. */
+  async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
+    const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
+    return rows.map((row) => {
+      const purchase = knownPurchase(row);
+      const state = purchase.state === "parked" ? "parked" : "pending";
+      return { ...purchase, state, isGrantedByHand: row["is_granted"] === true };
+    });
+  }
+
+  /** Undefined: the organization has no such purchase. */
+  async findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined> {
+    const where = "where p.org_id = $1 and p.purchase_id = $2";
+    return (await this.#select(where, [orgId, purchaseId]))[0];
+  }
+
+  /** For events of the payment provider, which name no organization. */
+  async find(purchaseId: string): Promise<KnownPurchase | undefined> {
+    return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
+  }
+
+  async findByPayment(paymentId: string): Promise<KnownPurchase | undefined> {
+    return (await this.#select("where p.payment_id = $1", [paymentId]))[0];
+  }
+
+  /** Credits the wallet once; true: this call did it. What waits for the grant is applied. */
+  async grant(paid: {
+    readonly purchaseId: string;
+    readonly paymentId: string | null;
+    readonly receiptUrl: string | null;
+  }): Promise<boolean> {
+    const { purchaseId, paymentId, receiptUrl } = paid;
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
+      const values = [purchaseId, paymentId, receiptUrl];
+      const { rows } = await client.query<GrantedRow>(GRANT_SQL, values);
+      const [row] = rows;
+      if (row?.answer !== true) return false;
+      const { org_id: orgId, micro_usd: amount } = row;
+      const after = { amount_usd: formatUsd(microUsd(amount)), payment: paymentId };
+      note({ action: "purchase.grant", orgId, target: purchaseId, before: null, after });
+      return true;
+    });
+  }
+
+  /** Never takes back a grant, and never goes from an end to `pending`; true: it changed. */
+  async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
+    const from =
+      state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
+      const { rows } = await client.query<{ org_id: OrgId; was: string }>(
+        `update purchase p set state = $2
+        from (
+          select purchase_id, state as was from purchase
+          where purchase_id = $1 and state in ${from} and state <> $2 for no key update
+        ) w
+        where p.purchase_id = w.purchase_id returning p.org_id, was`,
+        [purchaseId, state],
+      );
+      const [row] = rows;
+      if (row === undefined) return false;
+      const { org_id: orgId, was } = row;
+      const [before, after] = [{ state: was }, { state }];
+      note({ action: "purchase.state", orgId, target: purchaseId, before, after });
+      return true;
+    });
+  }
+
+  /**
+   * Takes what is claimed, or returns what was taken. All claims of a purchase together never
+   * take more than it gave. True: this claim was not known before.
+   */
+  async claim(claim: PurchaseClaim): Promise<boolean> {
+    const { purchaseId, claimId, kind, amountMicroUsd } = claim;
+    const values = [purchaseId, claimId, kind, amountMicroUsd, claim.isReversed, claim.isOver];
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
+      const named = [claimId, purchaseId];
+      await client.query("select lock_purchase($1)", [purchaseId]);
+      const { rows: known } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, named);
+      const { rows: made } = await client.query<{ answer: boolean }>(CLAIM_SQL, values);
+      const { rows: stored } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, named);
+      assert(stored[0] !== undefined, "a claim that was taken is stored");
+      const before = known[0]?.is_reversed == null ? null : claimFacts(claim, known[0]);
+      const after = claimFacts(claim, stored[0]);
+      const orgId = stored[0].org_id;
+      note({ action: "purchase.claim", orgId, target: purchaseId, before, after });
+      return made[0]?.answer === true;
+    });
+  }
+
+  /** What the organization owes: above zero only while its wallet has nothing free. */
+  async owed(orgId: OrgId): Promise<MicroUsd> {
+    const result = await this.#pool.query<{ owed: bigint }>(
+      "select owed from account where account_id = $1",
+      [`wallet:${orgId}`],
+    );
+    return microUsd(result.rows[0]?.owed ?? 0n);
+  }
+
+  /**
+   * Undecided, or granted without a receipt, since `sinceMs`: those first that were not checked
+   * yet.
+   */
+  async takeUnfinished(asked: {
+    readonly beforeMs: number;
+    readonly sinceMs: number;
+    readonly nowMs: number;
+    readonly limit: number;
+  }): Promise<readonly KnownPurchase[]> {
+    const taken = await this.#pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, [
+      new Date(asked.beforeMs),
+      new Date(asked.sinceMs),
+      new Date(asked.nowMs),
+      asked.limit,
+    ]);
+    const ids = taken.rows.map((row) => row.purchase_id);
+    return await this.#select("where p.purchase_id = any ($1)", [ids]);
+  }
+
+  /** Claims that may still end otherwise; those first that were not checked yet. */
+  async takeOpenClaims(asked: {
+    readonly sinceMs: number;
+    readonly nowMs: number;
+    readonly limit: number;
+  }): Promise<readonly OpenClaim[]> {
+    const taken = await this.#pool.query<{ claim_id: string; kind: OpenClaim["kind"] }>(
+      TAKE_OPEN_CLAIMS_SQL,
+      [new Date(asked.sinceMs), new Date(asked.nowMs), asked.limit],
+    );
+    return taken.rows.map((row) => ({ claimId: row.claim_id, kind: row.kind }));
+  }
+
+  async isEventDone(eventId: string): Promise<boolean> {
+    const sql = "select exists (select from payment_event where event_id = $1) as answer";
+    return await this.#isTrue(sql, [eventId]);
+  }
+
+  async markEventDone(event: { readonly eventId: string; readonly kind: string }): Promise<void> {
+    await this.#pool.query(
+      "insert into payment_event (event_id, kind) values ($1, $2) on conflict do nothing",
+      [event.eventId, event.kind],
+    );
+  }
+
+  async forgetEvents(beforeMs: number): Promise<void> {
+    await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
+  }
+
+  /** True for one process in `everyMs`. */
+  async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
+    const result = await this.#pool.query(
+      `insert into billing_schedule as t (name, next_at) values ($1, $3)
+      on conflict (name) do update set next_at = excluded.next_at where t.next_at <= $2`,
+      [name, new Date(nowMs), new Date(nowMs + everyMs)],
+    );
+    return result.rowCount === 1;
+  }
+
+  /** Granted purchases without real money, and the first organizations that have some. */
+  async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
+    const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(TEST_MONEY_SQL, [
+      NAMED_ORGS_MAX,
+    ]);
+    const row = result.rows[0];
+    return { purchases: Number(row?.purchases ?? 0n), orgIds: row?.org_ids ?? [] };
+  }
+
+  async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
+    const result = await this.#pool.query<Row>(`${SELECT_PURCHASE_SQL} ${rest}`, [...values]);
+    return result.rows.map(knownPurchase);
+  }
+
+  async #isTrue(sql: string, values: readonly unknown[]): Promise<boolean> {
+    const result = await this.#pool.query<{ answer: boolean }>(sql, [...values]);
+    return result.rows[0]?.answer === true;
+  }
+}
+
+export type PurchaseStore = Public<PostgresPurchaseStore>;
+
+/** Whatever came of an order was said by the payment provider, when we asked or by itself. */
+const PAYMENT_NEWS = byProviderNews("stripe");
+
+// Claims are not read: nothing was granted that could be taken back.
+const WAITING_SQL = `
+  select p.*, 0::bigint as refunded, 0::bigint as disputed,
+    exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
+    exists (select from transfer_ref t where t.ref = p.purchase_id) as is_granted
+  from purchase p where p.state in ('parked', 'pending')
+  order by p.state = 'parked' desc, is_granted, p.created_at desc, p.purchase_id limit $1`;
+
+const GRANT_SQL = `
+  select grant_purchase($1, $2, $3) as answer,
+    (select org_id from purchase where purchase_id = $1) as org_id,
+    (select micro_usd from purchase where purchase_id = $1) as micro_usd`;
+
+interface GrantedRow {
+  readonly answer: boolean;
+  readonly org_id: OrgId;
+  readonly micro_usd: bigint;
+}
+
+const CLAIM_SQL = "select claim_purchase($1, $2, $3, $4, $5, $6) as answer";
+
+const KNOWN_CLAIM_SQL = `
+  select p.org_id, c.is_reversed, c.is_over
+  from purchase p left join purchase_claim c on c.claim_id = $1 where p.purchase_id = $2`;
+
+interface ClaimRow {
+  readonly org_id: OrgId;
+  readonly is_reversed: boolean | null;
+  readonly is_over: boolean | null;
+}
+
+function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: ClaimRow): Facts {
+  const amount_usd = formatUsd(amountMicroUsd);
+  return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
+}
+
+// Two at once may both get the last one: the bound is against floods, not against one.
+const CREATE_SQL = `
+  insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
+    expires_at)
+  select $1, $2, $3::bigint, $3::bigint / 10000, $4, $5, $6
+  where (select count(*) from purchase where org_id = $2 and created_at > $7) < $8`;
+
+const RECOVER_SQL = `
+  insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
+    expires_at, session_id)
+  select $1, org_id, $3::bigint, $3::bigint / 10000, $4, $5, $6, $7 from org where org_id = $2
+  on conflict do nothing returning org_id`;
+
+const TAKE_UNFINISHED_SQL = takeRowsSql("purchase", "purchase_id", {
+  due: `where created_at between $2 and $1
+    and (state in ('created', 'pending') or (state = 'granted' and receipt_url is null
+      and created_at > $3::timestamptz - interval '1 day'))
+    and (checked_at is null or checked_at <= $1)
+    order by checked_at nulls first, created_at limit $4`,
+  set: "checked_at = $3",
+});
+
+const TAKE_OPEN_CLAIMS_SQL = takeRowsSql("purchase_claim", "claim_id", {
+  due: `where not is_over and created_at >= $1
+    order by checked_at nulls first, claim_id limit $3`,
+  set: "checked_at = $2",
+  returning: "t.claim_id, kind",
+});
+
+const TEST_MONEY_SQL = `
+  select count(*) as purchases,
+    coalesce((array_agg(distinct org_id))[1:$1], '{}') as org_ids
+  from purchase where state = 'granted' and is_test_money`;

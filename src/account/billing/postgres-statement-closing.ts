@@ -1,0 +1,161 @@
+import type { Pool } from "pg";
+
+import { type OrgId, STATEMENT_DELAY_MS, systemClock, takeRowsSql } from "../../kernel/index.ts";
+import { idsOfDay, isoDay, type ReportSources } from "../../gateway/index.ts";
+import type { ClosedPiece, StatementClosing } from "./statement-closing.ts";
+import { hasMovement, StatementKeeping } from "./statement-keeping.ts";
+import { type Month, spanOfMonth } from "./statements.ts";
+
+const EXAMINED_PER_PIECE = 200;
+/** No organization is begun after that; the lease is much longer than one takes. */
+const PIECE_MAX_MS = 10_000;
+const MONTHS_PER_CALL = 24;
+/** Longer than a request takes. */
+const DAYS_BEFORE = 7;
+const DAY_MS = 86_400_000;
+
+/**
+ * Goes through the organizations in the order of their ids, once for each month. How far it came is
+ * a row, which a process leases.
+ */
+export class PostgresStatementClosing implements StatementClosing {
+  readonly #pool: Pool;
+  readonly #keeping: StatementKeeping;
+
+  constructor(pool: Pool, sources: Pick<ReportSources, "runNow">) {
+    this.#pool = pool;
+    this.#keeping = new StatementKeeping(pool, sources);
+  }
+
+  async closeSome(isClosed: () => boolean = () => false): Promise<ClosedPiece> {
+    await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
+    const taken = await this.#pool.query<PassRow>(TAKE_SQL);
+    const [pass] = taken.rows;
+    if (pass === undefined) return { examined: 0, failed: [], hasMore: false };
+    const { month } = pass;
+    const next = await this.#next(pass);
+    const failed: ClosedPiece["failed"][number][] = [];
+    const endMs = systemClock.monotonicMs() + PIECE_MAX_MS;
+    let examined = 0;
+    for (const { org_id: orgId, may_have_moved: mayHaveMoved } of next) {
+      if (isClosed() || systemClock.monotonicMs() >= endMs) break;
+      try {
+        if (mayHaveMoved) await this.#closeMoved(orgId, month);
+      } catch (fault) {
+        failed.push({ orgId, month, fault });
+      }
+      examined += 1;
+    }
+    const isEnd = examined === next.length && next.length < EXAMINED_PER_PIECE;
+    const after = next[examined - 1]?.org_id ?? pass.after_org_id;
+    const hasFailed = pass.has_failed || failed.length > 0;
+    const values = [`${month}-01`, pass.lease, after, hasFailed];
+    await this.#pool.query(isEnd ? END_SQL : GO_ON_SQL, values);
+    return { examined, failed, hasMore: true };
+  }
+
+  async oldestOpen(): Promise<Month | undefined> {
+    await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
+    const { rows } = await this.#pool.query<{ month: Month | null }>(OLDEST_OPEN_SQL);
+    return rows[0]?.month ?? undefined;
+  }
+
+  /** With the months before, so that each begins where the one before ended. */
+  async #closeMoved(orgId: OrgId, through: Month): Promise<void> {
+    const months = await this.#keeping.months(orgId);
+    if (months === undefined || !months.all.includes(through)) return;
+    const kept = await this.#keeping.kept(orgId);
+    if (kept.some(({ month }) => month === through)) return;
+    if (!hasMovement(await this.#keeping.figures(orgId, through))) return;
+    const upTo = { through, max: MONTHS_PER_CALL };
+    while (!(await this.#keeping.closeDue(orgId, months, upTo)));
+  }
+
+  async #next({ month, after_org_id: after }: PassRow): Promise<readonly NextRow[]> {
+    const { fromMs, toMs } = spanOfMonth(month);
+    const ids = [fromMs - DAYS_BEFORE * DAY_MS, toMs].map((ms) => idsOfDay(isoDay(ms)).first);
+    const span = [new Date(fromMs), new Date(toMs)];
+    const values = [after, ...span, EXAMINED_PER_PIECE, ...ids];
+    const { rows } = await this.#pool.query<NextRow>(NEXT_SQL, values);
+    return rows;
+  }
+}
+
+interface PassRow {
+  readonly month: Month;
+  readonly after_org_id: string;
+  readonly has_failed: boolean;
+  /** Until when it is this process's, as the database writes it. */
+  readonly lease: string;
+}
+
+interface NextRow {
+  readonly org_id: OrgId;
+  readonly may_have_moved: boolean;
+}
+
+/* $1 milliseconds. From the month of the first organization to the last that may be closed. */
+const BEGIN_SQL = `
+  insert into org_statement_pass (month)
+  select month::date from generate_series(
+    coalesce((select max(month) + interval '1 month' from org_statement_pass),
+      (select date_trunc('month', min(created_at) at time zone 'utc') from org)),
+    date_trunc('month', (clock_timestamp() - $1 * interval '1 millisecond') at time zone 'utc')
+      - interval '1 month',
+    interval '1 month') as month
+  on conflict do nothing`;
+
+const TAKE_SQL = takeRowsSql("org_statement_pass", "month", {
+  due: "where ended_at is null and until_at < clock_timestamp() order by month limit 1",
+  set: "until_at = clock_timestamp() + interval '2 minutes'",
+  returning: `to_char(t.month, 'YYYY-MM') as month, after_org_id, has_failed,
+    until_at::text as lease`,
+});
+
+const OLDEST_OPEN_SQL = `
+  select to_char(min(month), 'YYYY-MM') as month from org_statement_pass where ended_at is null`;
+
+/*
+ * $1 behind which organization, $2 and $3 the month, $4 how many, $5 and $6 the ids of attempts
+ * that were admitted in it or some days before. What is older and was charged in it is late: few,
+ * and found by when that was.
+ */
+const NEXT_SQL = `
+  with late as (
+    select org_id from attempt
+    where corrected_at >= $2::timestamptz and corrected_at < $3::timestamptz
+    union select org_id from attempt
+    where attempt_id < $5
+      and (closed_at at time zone 'utc') >= ($2::timestamptz at time zone 'utc')
+      and (closed_at at time zone 'utc') < ($3::timestamptz at time zone 'utc')
+  )
+  select o.org_id, exists (
+      select from attempt a
+      where a.org_id = o.org_id and a.attempt_id >= $5 and a.attempt_id < $6
+    ) or exists (
+      select from retired_spend s where s.scope = 'org' and s.id = o.org_id
+        and s.day >= ($2::timestamptz at time zone 'utc')::date - ${DAYS_BEFORE}
+        and s.day < ($3::timestamptz at time zone 'utc')::date
+    ) or exists (
+      select from transfer t where t.credit_account = 'wallet:' || o.org_id
+        and t.attempt_id is null and t.at >= $2 and t.at < $3
+    ) or exists (
+      select from transfer t
+      where t.debit_account in ('wallet:' || o.org_id, 'receivable:' || o.org_id)
+        and t.attempt_id is null and t.at >= $2 and t.at < $3
+    ) or o.org_id in (select org_id from late) as may_have_moved
+  from org o where o.org_id > $1 and o.created_at < $3::timestamptz
+  order by o.org_id limit $4`;
+
+/* A pass that another process has taken over meanwhile is that one's. */
+const GO_ON_SQL = `
+  update org_statement_pass
+  set after_org_id = $3, has_failed = $4, until_at = '-infinity'
+  where month = $1 and until_at = $2::timestamptz and ended_at is null`;
+
+const END_SQL = `
+  update org_statement_pass
+  set ended_at = case when not $4::boolean then clock_timestamp() end, has_failed = false,
+    after_org_id = case when $4 then '' else $3 end,
+    until_at = case when $4 then clock_timestamp() + interval '1 hour' else '-infinity' end
+  where month = $1 and until_at = $2::timestamptz and ended_at is null`;

@@ -1,0 +1,111 @@
+import type { Pool, PoolClient } from "pg";
+
+import { formatUsd, microUsd, type OrgId, type Public } from "../../kernel/index.ts";
+import type { ReportSources } from "../../gateway/index.ts";
+import { readStatement } from "./read-statement.ts";
+import { isOver, type KeptRow, openingOf, StatementKeeping } from "./statement-keeping.ts";
+import { LEFT_SINCE_SQL } from "./statement-sql.ts";
+import {
+  differencesOf,
+  hashOfDocument,
+  statementDocument,
+  statementNumber,
+} from "./statement-document.ts";
+import {
+  type Month,
+  spanOfMonth,
+  type Statement,
+  type StatementDocument,
+  type StatementState,
+  type StatementSummary,
+} from "./statements.ts";
+
+/** So many months are closed by one call. */
+const CLOSED_PER_CALL = 24;
+
+/** Statements in PostgreSQL. */
+export class PostgresStatementStore {
+  readonly #sources: Pick<ReportSources, "runNow">;
+  readonly #keeping: StatementKeeping;
+
+  constructor(pool: Pool, sources: Pick<ReportSources, "runNow">) {
+    this.#sources = sources;
+    this.#keeping = new StatementKeeping(pool, sources);
+  }
+
+  /** Newest first, from the organization's first month to the running one; undefined: no such organization. */
+  async list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined> {
+    const months = await this.#keeping.months(orgId);
+    if (months === undefined) return undefined;
+    const kept = new Map((await this.#keeping.kept(orgId)).map((row) => [row.month, row]));
+    const newestFirst = months.all.toReversed();
+    return newestFirst.map((month) => {
+      const row = kept.get(month);
+      return {
+        month,
+        state: row === undefined ? stateAt(month, months.nowMs) : "closed",
+        number: row === undefined ? null : statementNumber(month, row.number),
+        openingUsd: row === undefined ? null : formatUsd(microUsd(row.opening)),
+        closingUsd: row === undefined ? null : formatUsd(microUsd(row.closing)),
+        closedAtMs: row === undefined ? null : Number(row.closed_ms),
+      };
+    });
+  }
+
+  /**
+   * Of one month. A month that is over is closed first, with those before it, in their order.
+   * `unknown`: no month of the organization; `later`: more earlier months are to be closed than one
+   * call does, ask again.
+   */
+  async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
+    const months = await this.#keeping.months(orgId);
+    if (months === undefined || !months.all.includes(month)) return "unknown";
+    const upTo = { through: month, max: CLOSED_PER_CALL };
+    if (!(await this.#keeping.closeDue(orgId, months, upTo))) return "later";
+    const kept = await this.#keeping.kept(orgId);
+    const own = kept.find((row) => row.month === month);
+    const opening = openingOf(kept, month);
+    const state = own === undefined ? stateAt(month, months.nowMs) : "closed";
+    return await this.#sources.runNow(async (client) => {
+      const figures = await readStatement(client, orgId, month, opening);
+      const now = statementDocument(figures);
+      if (own === undefined) {
+        return { document: now, state, number: null, closedAtMs: null, ...UNCHECKED };
+      }
+      const { document, sha256, ...checked } = await checkKept(client, { orgId, own, now });
+      const number = statementNumber(month, own.number);
+      return { document, state, number, closedAtMs: Number(own.closed_ms), sha256, ...checked };
+    });
+  }
+}
+
+export type StatementStore = Public<PostgresStatementStore>;
+
+const UNCHECKED = { sha256: null, differences: [], hasLeft: false } as const;
+
+const DOCUMENT_SQL = "select document from org_statement where org_id = $1 and month = $2";
+
+function stateAt(month: Month, nowMs: number): StatementState {
+  if (nowMs < spanOfMonth(month).toMs) return "so_far";
+  return isOver(month, nowMs) ? "due" : "closing";
+}
+
+/** Is the kept text the one that was closed, and do the books still say what it says? */
+async function checkKept(
+  client: PoolClient,
+  of: { readonly orgId: OrgId; readonly own: KeptRow; readonly now: StatementDocument },
+): Promise<Pick<Statement, "document" | "sha256" | "differences" | "hasLeft">> {
+  const { orgId, own, now } = of;
+  const { toMs } = spanOfMonth(own.month);
+  const found = await client.query<{ document: string }>(DOCUMENT_SQL, [orgId, `${own.month}-01`]);
+  const text = found.rows[0]?.document ?? "";
+  const document = JSON.parse(text) as StatementDocument;
+  const since = [orgId, new Date(Number(own.closed_ms)), new Date(toMs)];
+  const left = await client.query<{ has_left: boolean }>(LEFT_SINCE_SQL, since);
+  const hasLeft = left.rows[0]?.has_left === true;
+  const differences = [...differencesOf(document, now, { isUsageThere: !hasLeft })];
+  if (hashOfDocument(text) !== own.sha256) {
+    differences.push("the text of the statement is not the one that was closed: its hash differs");
+  }
+  return { document, sha256: own.sha256, differences, hasLeft };
+}

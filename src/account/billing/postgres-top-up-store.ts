@@ -1,0 +1,380 @@
+import type { Pool, PoolClient } from "pg";
+
+import {
+  type ChangedBy,
+  type ChangeLog,
+  type Facts,
+  type Note,
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  type OrgId,
+  type PauseReason,
+  type Public,
+  type Row,
+} from "../../kernel/index.ts";
+import {
+  chargeColumns,
+  listedColumns,
+  pauseColumns,
+  pausedColumns,
+  ruleColumns,
+  stateColumns,
+  type StateRow,
+} from "./top-up-rows.ts";
+import * as sql from "./top-up-sql.ts";
+import type {
+  PausedTopUps,
+  ListedTopUp,
+  SavedCard,
+  TopUpCharge,
+  TopUpPause,
+  TopUpRule,
+  TopUpState,
+  TopUpTimes,
+} from "./top-up-store.ts";
+
+/**
+ * Cards, rules and automatic purchases. Each verb is one transaction; one that decides about a
+ * purchase holds the lock of its rule's row.
+ */
+export class PostgresTopUpStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async read(orgId: OrgId, isTestMoney: boolean, monthMs: number): Promise<TopUpState> {
+    const values = [orgId, isTestMoney, new Date(monthMs)];
+    const { rows } = await this.#pool.query<Row>(sql.STATE, values);
+    const [row] = rows;
+    return row === undefined ? NOTHING : stateOf(stateColumns.read(row));
+  }
+
+  /** Undefined: not paused. */
+  async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
+    const { rows } = await this.#pool.query<Row>(sql.PAUSE_OF, [orgId]);
+    return rows[0] === undefined ? undefined : pauseColumns.read(rows[0]);
+  }
+
+  /** Waits for a purchase that is being decided; a rule that is turned on is paused no more. */
+  async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
+    await this.#changes.write(by, async (client, note) => {
+      const was = await lockRule(client, orgId);
+      const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = rule;
+      const values = [orgId, isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd];
+      await client.query(sql.SET_RULE, values);
+      const before = was === undefined ? null : ruleFacts(was);
+      note({ action: "topup.rule", orgId, target: orgId, before, after: ruleFacts(rule) });
+    });
+  }
+
+  /** Turns the rule off until a person turns it on; false: it was off, or there is none. */
+  async pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, (client, note) => pause(client, note, { orgId, reason }));
+  }
+
+  /** Keeps the organization's customer at the payment provider; one that replaces another has no card. */
+  async keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void> {
+    await this.#pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
+  }
+
+  async beginSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void> {
+    await this.#pool.query(sql.BEGIN_SETUP, [orgId, isTestMoney, sessionId]);
+  }
+
+  async endSetup(orgId: string, isTestMoney: boolean, sessionId: string): Promise<void> {
+    await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
+  }
+
+  /** False: of another customer, or of a checkout that is not newer than the last one taken. */
+  async saveCard(
+    saved: {
+      readonly orgId: string;
+      readonly isTestMoney: boolean;
+      readonly customerId: string;
+      readonly card: SavedCard;
+      /** When the checkout was opened. */
+      readonly fromMs: number;
+      readonly nowMs: number;
+    },
+    by: ChangedBy,
+  ): Promise<boolean> {
+    const { orgId, isTestMoney, customerId, card, fromMs, nowMs } = saved;
+    return await this.#changes.write(by, async (client, note) => {
+      const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
+      const [was] = known.rows;
+      if (was?.customer_id !== customerId) return false;
+      if (was.card_from !== null && was.card_from.getTime() >= fromMs) return false;
+      await client.query(sql.SAVE_CARD, [
+        orgId,
+        isTestMoney,
+        card.cardId,
+        card.brand,
+        card.last4,
+        card.expMonth,
+        card.expYear,
+        new Date(fromMs),
+        new Date(nowMs),
+      ]);
+      if (was.card_id !== null && was.card_id !== card.cardId) {
+        await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
+      }
+      const before = was.card_last4 === null ? null : { card: was.card_last4 };
+      const after = cardFacts(card);
+      note({ action: "card.save", orgId: was.org_id, target: card.cardId, before, after });
+      return true;
+    });
+  }
+
+  /** Turns the rule off, and has the card detached; false: there was none. */
+  async removeCard(orgId: OrgId, isTestMoney: boolean, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const rule = await lockRule(client, orgId);
+      const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
+      const [was] = known.rows;
+      if (was === undefined || was.card_id === null) return false;
+      await client.query(sql.REMOVE_CARD, [orgId, isTestMoney]);
+      await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
+      const before = { card: was.card_last4 };
+      note({ action: "card.remove", orgId, target: was.card_id, before, after: null });
+      if (rule?.isOn !== true) return true;
+      const off = { ...rule, isOn: false };
+      await client.query(sql.TURN_OFF, [orgId]);
+      const facts = { before: ruleFacts(rule), after: ruleFacts(off) };
+      note({ action: "topup.rule", orgId, target: orgId, ...facts });
+      return true;
+    });
+  }
+
+  /** Cards to detach, those that were not tried lately. */
+  async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
+    const values = [isTestMoney, limit];
+    const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
+    return rows.map((row) => row.card_id);
+  }
+
+  async endDetachment(cardId: string): Promise<void> {
+    await this.#pool.query("delete from card_detachment where card_id = $1", [cardId]);
+  }
+
+  /** Organizations whose rule asks for a purchase now. */
+  async due(
+    isTestMoney: boolean,
+    { nowMs, monthMs }: TopUpTimes,
+    limit: number,
+  ): Promise<readonly OrgId[]> {
+    const values = [isTestMoney, new Date(nowMs), new Date(monthMs), null, limit];
+    const { rows } = await this.#pool.query<{ org_id: OrgId }>(sql.DUE, values);
+    return rows.map((row) => row.org_id);
+  }
+
+  /**
+   * Decides under the rule's lock: undefined where nothing is due any more. What it answers is
+   * committed, and nothing was sent yet.
+   */
+  async begin(
+    wanted: {
+      readonly orgId: OrgId;
+      readonly purchaseId: string;
+      readonly isTestMoney: boolean;
+      readonly minMicroUsd: MicroUsd;
+      readonly maxMicroUsd: MicroUsd;
+      readonly expiresAtMs: number;
+    } & TopUpTimes,
+    by: ChangedBy,
+  ): Promise<TopUpCharge | undefined> {
+    const { orgId, purchaseId, isTestMoney, nowMs, monthMs } = wanted;
+    return await this.#changes.write(by, async (client, note) => {
+      const rule = await lockRule(client, orgId);
+      if (rule?.isOn !== true) return undefined;
+      const { amountMicroUsd } = rule;
+      // Again, behind the lock: what another instance has committed meanwhile is seen.
+      const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
+      const due = await client.query<DueRow>(sql.DUE, asked);
+      const [card] = due.rows;
+      if (card === undefined) return undefined;
+      if (amountMicroUsd < wanted.minMicroUsd || amountMicroUsd > wanted.maxMicroUsd) {
+        await pause(client, note, { orgId, reason: "amount_not_allowed" });
+        return undefined;
+      }
+      const row = [purchaseId, orgId, amountMicroUsd, isTestMoney, new Date(nowMs)];
+      await client.query(sql.INSERT_PURCHASE, [...row, new Date(wanted.expiresAtMs)]);
+      const made = [purchaseId, orgId, amountMicroUsd, card.customer_id, card.card_id];
+      await client.query(sql.INSERT_TOP_UP, [...made, new Date(nowMs)]);
+      const amount_usd = formatUsd(amountMicroUsd);
+      const after = { amount_usd, is_test_money: isTestMoney, automatic: true };
+      note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
+      const charge = await client.query<Row>(`${sql.SELECT_CHARGE} where t.purchase_id = $1`, [
+        purchaseId,
+      ]);
+      return chargeColumns.read(charge.rows[0] ?? {});
+    });
+  }
+
+  /** Undecided automatic purchases that were not asked about since `beforeMs`. */
+  async takeOpen(asked: {
+    readonly isTestMoney: boolean;
+    readonly beforeMs: number;
+    readonly nowMs: number;
+    readonly limit: number;
+  }): Promise<readonly TopUpCharge[]> {
+    const { isTestMoney, beforeMs, nowMs, limit } = asked;
+    const values = [isTestMoney, new Date(beforeMs), new Date(nowMs), limit];
+    const taken = await this.#pool.query<{ purchase_id: string }>(sql.TAKE_OPEN, values);
+    const ids = taken.rows.map((row) => row.purchase_id);
+    if (ids.length === 0) return [];
+    const where = "where t.purchase_id = any ($1)";
+    const { rows } = await this.#pool.query<Row>(`${sql.SELECT_CHARGE} ${where}`, [ids]);
+    return rows.map((row) => chargeColumns.read(row));
+  }
+
+  /** Undefined: not an automatic purchase. */
+  async charge(purchaseId: string): Promise<TopUpCharge | undefined> {
+    const text = `${sql.SELECT_CHARGE} where t.purchase_id = $1`;
+    const { rows } = await this.#pool.query<Row>(text, [purchaseId]);
+    const [row] = rows;
+    return row === undefined ? undefined : chargeColumns.read(row);
+  }
+
+  /** Makes a purchase that was recovered automatic again; again changes nothing. */
+  async recover(made: {
+    readonly purchaseId: string;
+    readonly customerId: string;
+    readonly cardId: string;
+  }): Promise<void> {
+    await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
+  }
+
+  /** The charge failed: the purchase ends and its rule is paused, once. */
+  async fail(
+    purchaseId: string,
+    state: "failed" | "parked",
+    reason: PauseReason,
+    by: ChangedBy,
+  ): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const known = await client.query<{ org_id: OrgId }>(sql.OWNER, [purchaseId]);
+      const orgId = known.rows[0]?.org_id;
+      if (orgId === undefined) return false;
+      await lockRule(client, orgId);
+      const { rows } = await client.query<{ was: string }>(sql.FAIL, [purchaseId, state, reason]);
+      const was = rows[0]?.was;
+      if (was === undefined) return false;
+      if (was !== state) {
+        const change = { before: { state: was }, after: { state, reason } };
+        note({ action: "purchase.state", orgId, target: purchaseId, ...change });
+      }
+      await pause(client, note, { orgId, reason });
+      return true;
+    });
+  }
+
+  /** For operators: paused rules by their reason, the longest paused first. */
+  async paused(): Promise<readonly PausedTopUps[]> {
+    const { rows } = await this.#pool.query<Row>(sql.PAUSED);
+    return rows.map(pausedColumns.read);
+  }
+
+  /** For operators: paused ones first. */
+  async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
+    const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
+    return rows.map((row) => {
+      const listed = listedColumns.read(row);
+      const { pausedAtMs, pausedReason, ...rest } = listed;
+      return { ...rest, pause: pauseFrom(pausedAtMs, pausedReason) };
+    });
+  }
+}
+
+export type TopUpStore = Public<PostgresTopUpStore>;
+
+interface CardRow {
+  readonly org_id: OrgId;
+  readonly customer_id: string;
+  readonly card_id: string | null;
+  readonly card_last4: string | null;
+  readonly card_from: Date | null;
+}
+
+interface DueRow {
+  readonly org_id: OrgId;
+  readonly customer_id: string;
+  readonly card_id: string;
+}
+
+const NOTHING: TopUpState = {
+  rule: undefined,
+  pause: undefined,
+  card: undefined,
+  customerId: undefined,
+  setupSessionId: undefined,
+  monthMicroUsd: microUsd(0n),
+  hasOpenPurchase: false,
+};
+
+async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | undefined> {
+  const { rows } = await client.query<Row>(sql.LOCK_RULE, [orgId]);
+  return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
+}
+
+async function pause(
+  client: PoolClient,
+  note: Note,
+  { orgId, reason }: { readonly orgId: OrgId; readonly reason: PauseReason },
+): Promise<boolean> {
+  const { rowCount } = await client.query(sql.PAUSE, [orgId, reason]);
+  if (rowCount !== 1) return false;
+  const facts = { before: { on: true }, after: { on: false, reason } };
+  note({ action: "topup.pause", orgId, target: orgId, ...facts });
+  return true;
+}
+
+function ruleFacts(rule: TopUpRule): Facts {
+  return {
+    on: rule.isOn,
+    below_usd: formatUsd(rule.belowMicroUsd),
+    amount_usd: formatUsd(rule.amountMicroUsd),
+    month_max_usd: formatUsd(rule.monthMaxMicroUsd),
+  };
+}
+
+function cardFacts({ brand, last4 }: SavedCard): Facts {
+  return { brand, card: last4 };
+}
+
+function stateOf(row: StateRow): TopUpState {
+  const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = row;
+  const has = (amount: MicroUsd | null): amount is MicroUsd => amount !== null;
+  const rule =
+    has(belowMicroUsd) && has(amountMicroUsd) && has(monthMaxMicroUsd)
+      ? { isOn: isOn === true, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd }
+      : undefined;
+  const { cardId, brand, last4, expMonth, expYear } = row;
+  const card =
+    cardId === null
+      ? undefined
+      : {
+          cardId,
+          brand: brand ?? "",
+          last4: last4 ?? "",
+          expMonth: expMonth ?? 0,
+          expYear: expYear ?? 0,
+        };
+  return {
+    rule,
+    pause: pauseFrom(row.pausedAtMs, row.pausedReason),
+    card,
+    customerId: row.customerId ?? undefined,
+    setupSessionId: row.setupSessionId ?? undefined,
+    monthMicroUsd: row.monthMicroUsd,
+    hasOpenPurchase: row.hasOpenPurchase,
+  };
+}
+
+function pauseFrom(sinceMs: number | null, reason: PauseReason | null): TopUpPause | undefined {
+  return sinceMs === null || reason === null ? undefined : { reason, sinceMs };
+}

@@ -1,0 +1,153 @@
+import { type Clock, Job, type Logger, workOnEach } from "../../kernel/index.ts";
+import type { ClaimUpdate } from "./payment-update.ts";
+import type { PurchaseService } from "./purchase-service.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { StripePayments } from "./stripe-payments.ts";
+import type { TopUpCharges } from "./top-up-charges.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const TICK_MS = MINUTE_MS;
+const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
+/** Until then the browser and the events have the word. */
+const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
+/** Money that took longer than that to arrive is reported by an event. */
+const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
+const PURCHASES_PER_QUERY = 50;
+const PURCHASES_PER_ROUND = 500;
+const CLAIMS_EVERY_MS = DAY_MS;
+const CLAIMS_SINCE_MS = 3 * DAY_MS;
+const CLAIMS_PER_ROUND = 5_000;
+/** Disputes are decided, and refunds come back, within months. */
+const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
+const OPEN_CLAIMS_PER_ROUND = 500;
+const EVENTS_KEPT_MS = 40 * DAY_MS;
+/** A provider that fails so often in a row is down: the next round asks again. */
+const FAILURES_MAX = 5;
+
+export interface ReconcilerDeps {
+  readonly store: PurchaseStore;
+  readonly payments: StripePayments;
+  readonly service: PurchaseService;
+  readonly charges: Pick<TopUpCharges, "check">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Checks purchases whose end was not reported, and refunds and disputes. One process
+ * at a time has the lease; one that dies with it leaves the remainder to the next.
+ */
+export class PurchaseReconciler {
+  readonly #deps: ReconcilerDeps;
+  readonly #job: Job;
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps;
+    const message = "purchases could not be reconciled; this will be retried";
+    this.#job = new Job(
+      TICK_MS,
+      () => this.#reconcileDue(),
+      (fault) => deps.log.warn({ err: fault }, message),
+    );
+  }
+
+  start(): void {
+    this.#job.start();
+  }
+
+  close(): Promise<void> {
+    return this.#job.close();
+  }
+
+  /** Everything that is due, without asking for the lease. */
+  async reconcileAll(): Promise<void> {
+    await this.#reconcilePurchases();
+    await this.#reconcileClaims();
+  }
+
+  async #reconcileDue(): Promise<void> {
+    const { store, clock } = this.#deps;
+    if (await store.claimRun("purchases", clock.nowMs(), PURCHASES_EVERY_MS)) {
+      await this.#reconcilePurchases();
+    }
+    if (await store.claimRun("claims", clock.nowMs(), CLAIMS_EVERY_MS)) {
+      await this.#reconcileClaims();
+    }
+  }
+
+  async #reconcilePurchases(): Promise<void> {
+    await this.#onEach(
+      this.#takeUnfinished(),
+      ({ purchaseId }) => ({ purchaseId }),
+      (purchase) => this.check(purchase),
+    );
+  }
+
+  async *#takeUnfinished(): AsyncGenerator<KnownPurchase> {
+    const nowMs = this.#deps.clock.nowMs();
+    const beforeMs = nowMs - PURCHASE_WAIT_MS;
+    const sinceMs = nowMs - PURCHASE_AGE_MAX_MS;
+    const range = { beforeMs, sinceMs, nowMs, limit: PURCHASES_PER_QUERY };
+    for (let seen = 0; seen < PURCHASES_PER_ROUND; seen += PURCHASES_PER_QUERY) {
+      const due = await this.#deps.store.takeUnfinished(range);
+      yield* due;
+      if (due.length < PURCHASES_PER_QUERY) return;
+    }
+  }
+
+  /** Asks what became of the purchase's checkout, and does what it says. */
+  async check(purchase: KnownPurchase): Promise<void> {
+    const { store, payments, service, charges, clock, log } = this.#deps;
+    const { purchaseId, sessionId } = purchase;
+    if (purchase.isAutomatic) return await charges.check(purchaseId);
+    const session = sessionId === null ? undefined : await payments.session(sessionId);
+    if (session !== undefined) return await service.takeSession(session);
+    if (sessionId === null && clock.nowMs() < purchase.expiresAtMs) return;
+    const isNew = await store.decide(purchaseId, "expired");
+    if (!isNew || sessionId === null) return;
+    log.warn({ purchaseId, sessionId }, "the payment provider does not know this checkout");
+  }
+
+  async #reconcileClaims(): Promise<void> {
+    const { store, payments, service, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const sinceMs = nowMs - OPEN_CLAIM_AGE_MAX_MS;
+    const named = ({ claimId }: Pick<ClaimUpdate, "claimId">) => ({ claimId });
+    const isDone =
+      (await this.#onEach(this.#recentClaims(nowMs), named, (claim) => service.takeClaim(claim))) &&
+      (await this.#onEach(
+        await store.takeOpenClaims({ sinceMs, nowMs, limit: OPEN_CLAIMS_PER_ROUND }),
+        named,
+        async (claim) => {
+          const update = await payments.claim(claim);
+          if (update !== undefined) await service.takeClaim(update);
+        },
+      ));
+    if (isDone) await store.forgetEvents(nowMs - EVENTS_KEPT_MS);
+  }
+
+  async *#recentClaims(nowMs: number): AsyncGenerator<ClaimUpdate> {
+    let seen = 0;
+    for await (const claim of this.#deps.payments.claimsSince(nowMs - CLAIMS_SINCE_MS)) {
+      if (++seen > CLAIMS_PER_ROUND) return;
+      yield claim;
+    }
+  }
+
+  #onEach<T>(
+    items: AsyncIterable<T> | Iterable<T>,
+    named: (item: T) => object,
+    work: (item: T) => Promise<void>,
+  ): Promise<boolean> {
+    return workOnEach(items, work, {
+      failuresMax: FAILURES_MAX,
+      isStopping: () => this.#job.isStopping,
+      failed: (fault, item) => {
+        const message = "a payment could not be checked; this will be retried";
+        this.#deps.log.warn({ ...named(item), err: fault }, message);
+      },
+    });
+  }
+}

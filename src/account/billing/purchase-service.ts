@@ -1,0 +1,125 @@
+import { formatUsd, type Logger, unreachable } from "../../kernel/index.ts";
+import { judgeSession } from "./judge-session.ts";
+import type {
+  CardUpdate,
+  ChargeUpdate,
+  ClaimUpdate,
+  PaymentUpdate,
+  SessionUpdate,
+} from "./payment-update.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { StripePayments } from "./stripe-payments.ts";
+
+export interface PurchaseServiceDeps {
+  readonly store: PurchaseStore;
+  readonly payments: StripePayments;
+  /** What is done with a card that was saved with a purchase. */
+  readonly takeCard: (card: CardUpdate) => Promise<void>;
+  /** What is done with an automatic purchase. */
+  readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
+  readonly log: Logger;
+}
+
+/**
+ * Applies payment events to a purchase, whatever their source: an event, the
+ * returning browser, or our own poll. Any of them may come twice, late, or never.
+ */
+export class PurchaseService {
+  readonly #deps: PurchaseServiceDeps;
+
+  constructor(deps: PurchaseServiceDeps) {
+    this.#deps = deps;
+  }
+
+  async take(update: PaymentUpdate): Promise<void> {
+    switch (update.kind) {
+      case "session":
+        return await this.takeSession(update.session);
+      case "card":
+        return await this.#deps.takeCard(update.card);
+      case "charge":
+        return await this.#deps.takeCharge(update.charge);
+      case "claim":
+        return await this.takeClaim(update.claim);
+      case "other":
+        return;
+      default:
+        unreachable(update);
+    }
+  }
+
+  async takeSession(session: SessionUpdate): Promise<void> {
+    // Other programs may sell through the same account.
+    if (session.purchaseId === null) return;
+    const { store, log } = this.#deps;
+    const purchase = await store.find(session.purchaseId);
+    if (purchase === undefined) {
+      const { purchaseId, sessionId, payment } = session;
+      log.error({ purchaseId, sessionId, payment }, "a checkout names an unknown purchase");
+      return;
+    }
+    const verdict = judgeSession(purchase, session);
+    switch (verdict.kind) {
+      case "nothing":
+        return;
+      case "grant":
+        await this.#grant(purchase, session);
+        if (session.card !== undefined) await this.#deps.takeCard(session.card);
+        return;
+      case "park":
+        return await this.#park(purchase, verdict.reason);
+      case "ungranted":
+        await store.decide(purchase.purchaseId, verdict.state);
+        return;
+      default:
+        unreachable(verdict);
+    }
+  }
+
+  /** The only way in which a purchase becomes credit. */
+  async #grant(purchase: KnownPurchase, session: SessionUpdate): Promise<void> {
+    const { store, log } = this.#deps;
+    const { purchaseId, orgId } = purchase;
+    const { paymentId, receiptUrl } = session;
+    const isFirst = await store.grant({ purchaseId, paymentId, receiptUrl });
+    if (!isFirst) return;
+    const amountUsd = formatUsd(purchase.amountMicroUsd);
+    log.info({ purchaseId, orgId, amountUsd }, "a purchase was paid and credited");
+  }
+
+  async #park(purchase: KnownPurchase, reason: string): Promise<void> {
+    const { purchaseId, orgId } = purchase;
+    if (purchase.grantedAtMs !== null) return;
+    await this.#deps.store.decide(purchaseId, "parked");
+    const message =
+      "a purchase was paid, but not as ordered: nothing was credited; review it in the " +
+      "payment provider's dashboard, then refund it there or grant the credit manually";
+    this.#deps.log.error({ purchaseId, orgId, reason }, message);
+  }
+
+  async takeClaim(claim: ClaimUpdate): Promise<void> {
+    if (claim.state === "waits") return;
+    const purchase = await this.#purchaseOf(claim.paymentId);
+    if (purchase === undefined) return;
+    const { store, log } = this.#deps;
+    const { purchaseId, orgId } = purchase;
+    const { claimId, kind, amountMicroUsd, isOver } = claim;
+    const isReversed = claim.state === "reversed";
+    const reported = { claimId, purchaseId, kind, amountMicroUsd, isReversed, isOver };
+    const isNew = await store.claim(reported);
+    if (!isNew) return;
+    const detail = { claimId, purchaseId, orgId, amountUsd: formatUsd(amountMicroUsd) };
+    if (kind === "refund") log.info(detail, "a purchase was refunded");
+    else log.warn(detail, "a purchase is disputed: review the organization");
+  }
+
+  /** A claim may come before the event that its purchase was paid, and names the payment only. */
+  async #purchaseOf(paymentId: string): Promise<KnownPurchase | undefined> {
+    const { store, payments } = this.#deps;
+    const known = await store.findByPayment(paymentId);
+    if (known !== undefined) return known;
+    const purchaseId = await payments.purchaseOfPayment(paymentId);
+    return purchaseId === undefined ? undefined : await store.find(purchaseId);
+  }
+}

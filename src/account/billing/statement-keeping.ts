@@ -1,0 +1,156 @@
+import type { Pool, PoolClient } from "pg";
+
+import {
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  newRecordId,
+  type OrgId,
+  STATEMENT_DELAY_MS,
+} from "../../kernel/index.ts";
+import type { ReportSources } from "../../gateway/index.ts";
+import { readStatement } from "./read-statement.ts";
+import { hashOfDocument, statementDocument } from "./statement-document.ts";
+import {
+  type Month,
+  monthAfter,
+  monthOf,
+  spanOfMonth,
+  type StatementFigures,
+} from "./statements.ts";
+
+/** A statement that is closed, without its text. */
+export interface KeptRow {
+  readonly month: Month;
+  readonly number: bigint;
+  readonly opening: bigint;
+  readonly closing: bigint;
+  readonly closed_ms: bigint;
+  readonly sha256: string;
+}
+
+/** The months of an organization, oldest first, up to the running one. */
+export interface OrgMonths {
+  readonly all: readonly Month[];
+  readonly nowMs: number;
+}
+
+/** The statements that are closed, and the one way to close another. */
+export class StatementKeeping {
+  readonly #pool: Pool;
+  readonly #sources: Pick<ReportSources, "runNow">;
+
+  constructor(pool: Pool, sources: Pick<ReportSources, "runNow">) {
+    this.#pool = pool;
+    this.#sources = sources;
+  }
+
+  /** Undefined: no such organization. */
+  async months(orgId: OrgId): Promise<OrgMonths | undefined> {
+    const { rows } = await this.#pool.query<{ created_ms: bigint; now_ms: bigint }>(MONTHS_SQL, [
+      orgId,
+    ]);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const nowMs = Number(row.now_ms);
+    const all: Month[] = [];
+    const last = monthOf(nowMs);
+    for (let month = monthOf(Number(row.created_ms)); month <= last; month = monthAfter(month)) {
+      all.push(month);
+    }
+    return { all, nowMs };
+  }
+
+  /** Oldest first. */
+  async kept(orgId: OrgId): Promise<readonly KeptRow[]> {
+    return (await this.#pool.query<KeptRow>(KEPT_SQL, [orgId])).rows;
+  }
+
+  /**
+   * Closes what is due up to a month, in the order of the months, so many at most; answers whether
+   * that was all.
+   */
+  async closeDue(
+    orgId: OrgId,
+    { all, nowMs }: OrgMonths,
+    { through, max }: { readonly through: Month; readonly max: number },
+  ): Promise<boolean> {
+    const kept = await this.kept(orgId);
+    const isDue = (each: Month): boolean => each <= through && isOver(each, nowMs);
+    const due = all.filter((each) => isDue(each) && !kept.some(({ month }) => month === each));
+    for (const month of due.slice(0, max)) {
+      const figures = await this.figures(orgId, month);
+      await this.#close(figures, { isNews: monthAfter(month) === monthOf(nowMs) });
+    }
+    return due.length <= max;
+  }
+
+  /** One month as the books have it, behind the statement before. */
+  async figures(orgId: OrgId, month: Month): Promise<StatementFigures> {
+    const opening = openingOf(await this.kept(orgId), month);
+    const read = (client: PoolClient): Promise<StatementFigures> =>
+      readStatement(client, orgId, month, opening);
+    return await this.#sources.runNow(read);
+  }
+
+  /**
+   * Of two processes that close one month, the first one's statement stays. It is reported in the
+   * same statement of SQL: no process can end between the two.
+   */
+  async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
+    const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
+    const document = JSON.stringify(statementDocument(figures));
+    const facts = { usage_usd: formatUsd(usageMicroUsd), closing_usd: formatUsd(closingMicroUsd) };
+    await this.#pool.query(CLOSE_SQL, [
+      orgId,
+      `${month}-01`,
+      openingMicroUsd,
+      closingMicroUsd,
+      document,
+      Buffer.from(hashOfDocument(document), "hex"),
+      newRecordId("evt"),
+      JSON.stringify({ month, ...facts }),
+      isNews && hasMovement(figures),
+    ]);
+  }
+}
+
+/** Did anything go into the wallet or out of it, or a request end? */
+export function hasMovement({ credits, usageMicroUsd, models }: StatementFigures): boolean {
+  return credits.length > 0 || usageMicroUsd !== 0n || models.length > 0;
+}
+
+/** May it be closed? */
+export function isOver(month: Month, nowMs: number): boolean {
+  return nowMs >= spanOfMonth(month).toMs + STATEMENT_DELAY_MS;
+}
+
+/** The end of the statement of the month before; undefined: there is none. */
+export function openingOf(kept: readonly KeptRow[], month: Month): MicroUsd | undefined {
+  const before = kept.find((row) => monthAfter(row.month) === month);
+  return before === undefined ? undefined : microUsd(before.closing);
+}
+
+const KEPT_SQL = `
+  select to_char(month, 'YYYY-MM') as month, number, opening, closing,
+    floor(extract(epoch from closed_at) * 1000)::bigint as closed_ms,
+    encode(sha256, 'hex') as sha256
+  from org_statement where org_id = $1 order by month`;
+
+const MONTHS_SQL = `
+  select floor(extract(epoch from created_at) * 1000)::bigint as created_ms,
+    floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
+  from org where org_id = $1`;
+
+/* $7 the id of an event, $8 its facts but for the number, $9 whether it is reported. */
+const CLOSE_SQL = `
+  with closed as (
+    insert into org_statement (org_id, month, opening, closing, document, sha256)
+    values ($1, $2, $3, $4, $5, $6) on conflict do nothing
+    returning org_id, to_char(month, 'YYYY-MM') as month, number
+  )
+  select alert_report($7, org_id, 'statement.ready',
+    $8::jsonb || jsonb_build_object('number',
+      month || '-' || lpad(number::text, greatest(6, length(number::text)), '0')),
+    'statement.ready ' || org_id || ' ' || month)
+  from closed where $9`;

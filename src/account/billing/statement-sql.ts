@@ -1,0 +1,170 @@
+import {
+  attemptsOutsideSql,
+  CREDIT_LINES_SQL,
+  ENDED_COLUMNS_SQL,
+  idsOfDay,
+  isoDay,
+  MANAGED_SQL,
+  type ReportQuery,
+} from "../../gateway/index.ts";
+import { instant, type OrgId } from "../../kernel/index.ts";
+import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
+
+export const STATEMENT_LINES_MAX = 500;
+export const STATEMENT_GROUPS_MAX = 200;
+
+/** Whose books are read, and which of its days are summed up. */
+export interface StatementBooks {
+  readonly orgId: OrgId;
+  readonly rolledDays: readonly string[];
+}
+
+/** Credits and what was taken back, by kind: within the month, and before it. */
+export function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
+  const text = `
+  with line as (${CREDIT_LINES_SQL})
+  select kind, at_ms >= $2 as in_month, count(*)::bigint as count, sum(amount)::bigint as amount
+  from line where at_ms < $3 group by 1, 2 order by 1, 2`;
+  return { text, values: [orgId, fromMs, toMs] };
+}
+
+/** The same one by one, oldest first. */
+export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
+  const text = `
+  with line as (${CREDIT_LINES_SQL})
+  select at_ms, id, kind, ref, amount from line
+  where at_ms >= $2 and at_ms < $3 order by at_ms, id limit ${STATEMENT_LINES_MAX}`;
+  return { text, values: [orgId, fromMs, toMs] };
+}
+
+/**
+ * What all requests had cost at an instant, a midnight. Attempts of the days before are summed up
+ * as they are now; of those that ended or were corrected later, what they are now is taken back.
+ */
+export function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
+  const { orgId, rolledDays } = books;
+  const end = firstIdOf(atMs);
+  const at = instantSql(atMs);
+  const text = `
+  select (coalesce((select sum(debit) from usage_rolled
+      where org_id = $1 and day = any ($2::date[]) and day < $3), 0)
+    + coalesce((select sum(debit) from attempt
+      where org_id = $1 and attempt_id < ${end} and ${attemptsOutsideSql(rolledDays)}), 0)
+    + coalesce((select sum(settled) from retired_spend
+      where scope = 'org' and id = $1 and day < $3), 0)
+    + coalesce((select sum(${debitAtSql(at)} - debit) from (${changedSinceSql(atMs, end)}) a), 0)
+  )::bigint as debits`;
+  return { text, values: [orgId, rolledDays, isoDay(atMs)] };
+}
+
+/**
+ * By model and by key: what was charged within the month, and the requests whose last attempt ended
+ * in it. Sums have whole requests: what began before a midnight is moved back to its own month.
+ */
+export function usageQuery(books: StatementBooks, fromMs: number, toMs: number): ReportQuery {
+  const { orgId, rolledDays } = books;
+  const [first, end] = [firstIdOf(fromMs), firstIdOf(toMs)];
+  const [from, to] = [instantSql(fromMs), instantSql(toMs)];
+  const isOf = `attempt_id >= ${first}`;
+  const sign = `((closed_at >= ${from} and closed_at < ${to})::integer - (${isOf})::integer)`;
+  const text = `
+  with part as (
+    select model_id, key_id, requests, (${INPUT})::bigint as input,
+      (${OUTPUT})::bigint as output, debit::bigint as debit
+    from usage_sum where org_id = $1 and day = any ($2::date[]) and day >= $3 and day < $4
+    union all
+    select model_id, key_id, count(*), sum(${INPUT}), sum(${OUTPUT}), sum(debit)
+    from (select ${ENDED_COLUMNS_SQL} from attempt where org_id = $1 and final and ${isOf}
+      and attempt_id < ${end} and ${attemptsOutsideSql(rolledDays)}) r group by 1, 2
+    union all
+    select model_id, key_id, 0, sum(sign * (${INPUT})), sum(sign * (${OUTPUT})), sum(sign * debit)
+    from (${carriedSql(fromMs, -1)} union all ${carriedSql(toMs, 1)}) carried group by 1, 2
+    union all
+    select model_id, key_id, ${sign} * final::integer, ${sign} * coalesce(${INPUT}, 0),
+      ${sign} * coalesce(${OUTPUT}, 0),
+      ${debitAtSql(to)} - ${debitAtSql(from)} - case when ${isOf} then debit else 0 end
+    from (${changedSinceSql(toMs, end)} union ${changedSinceSql(fromMs, first)}) late
+  ), named as (
+    select case grouping(model_id) when 0 then 'model' else 'key' end as kind,
+      coalesce(model_id, key_id) as name, sum(requests) as requests, sum(input) as input,
+      sum(output) as output, sum(debit) as debit
+    from part group by grouping sets ((model_id), (key_id))
+  ), ranked as (
+    select *, row_number() over (partition by kind order by debit desc, requests desc, name) as rank
+    from named where requests <> 0 or debit <> 0
+  )
+  select kind, case when rank < ${STATEMENT_GROUPS_MAX} then name else 'other' end as name,
+    greatest(sum(requests), 0)::bigint as requests, greatest(sum(input), 0)::bigint as input,
+    greatest(sum(output), 0)::bigint as output, sum(debit)::bigint as debit
+  from ranked group by 1, 2 order by 1, sum(debit) desc, 2`;
+  const days = [isoDay(fromMs), isoDay(toMs)];
+  return { text, values: [orgId, rolledDays, ...days] };
+}
+
+const INPUT = "coalesce(prompt, 0) + coalesce(cached_prompt, 0) + coalesce(cache_write, 0)";
+const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
+const HOUR_MS = 3_600_000;
+const COUNTED = [
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "completion",
+  "internal_reasoning",
+  "debit",
+];
+
+/**
+ * What requests whose last attempt is behind a midnight used before it, with a sign. Their ids say
+ * that they came before; the hour is for clocks that disagree.
+ */
+function carriedSql(atMs: number, sign: 1 | -1): string {
+  const midnight = firstIdOf(atMs);
+  const behind = (of: string): string =>
+    `${of}.attempt_id >= ${midnight} and ${of}.attempt_id < ${midnight + TWO_DAYS_OF_IDS}`;
+  const cameBefore = requestIdFrom(atMs + HOUR_MS);
+  return `select f.model_id, f.key_id, ${sign} as sign, ${COUNTED.map(
+    (column) => `coalesce((f.earlier).${column}, 0) - o.${column} as ${column}`,
+  ).join(", ")}
+    from attempt f cross join lateral (
+      select ${COUNTED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ")}
+      from attempt b where b.org_id = f.org_id and b.request_id = f.request_id and not b.final
+        and ${behind("b")} offset 0
+    ) o where f.org_id = $1 and f.final and f.earlier is not null
+      and f.request_id < '${cameBefore}'::uuid and ${behind("f")}`;
+}
+
+const ATTEMPT_COLUMNS = `attempt_id, request_id, state, model_id, key_id, prompt, cached_prompt, cache_write,
+      completion, internal_reasoning, debit`;
+
+/** What an attempt had cost at an instant: nothing before its end, its reserve before a correction. */
+function debitAtSql(at: string): string {
+  return `case when closed_at >= ${at} then 0 when corrected_at >= ${at} then reserve else debit end`;
+}
+
+/** Attempts of days before an instant that changed from then on: few, and found by when they did. */
+function changedSinceSql(atMs: number, end: bigint): string {
+  const columns = `${ATTEMPT_COLUMNS}, reserve, final, closed_at, corrected_at`;
+  const utc = new Date(atMs).toISOString().replace("Z", "");
+  return `select ${columns} from attempt where org_id = $1 and attempt_id < ${end}
+      and (closed_at at time zone 'utc') >= timestamp '${utc}'
+    union select ${columns} from attempt where org_id = $1 and attempt_id < ${end}
+      and corrected_at >= ${instantSql(atMs)}`;
+}
+
+function instantSql(ms: number): string {
+  return `timestamptz '${instant(ms)}'`;
+}
+
+function firstIdOf(atMs: number): bigint {
+  return idsOfDay(isoDay(atMs)).first;
+}
+
+/** $1 organization, $2 keys: their names, and the parts of the marketplace's own. */
+export const KEY_NAMES_SQL: string = `
+  select key_id, case when ${MANAGED_SQL} then initcap(origin) else name end as name
+  from api_key where org_id = $1 and key_id = any ($2)`;
+
+/** $1 organization, $2 the instant of a statement, $3 the end of its month. */
+export const LEFT_SINCE_SQL = `
+  select exists (select from retired_spend s join retired_day d using (day)
+    where s.scope = 'org' and s.id = $1 and d.retired_at >= $2 and d.day < $3) as has_left`;

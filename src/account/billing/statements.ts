@@ -1,0 +1,141 @@
+import type { KeyId, MicroUsd, OrgId } from "../../kernel/index.ts";
+
+/** A UTC month, `YYYY-MM`. */
+export type Month = string & { readonly __brand: "Month" };
+
+/** Undefined: no month of a calendar from 2025 on. */
+export function parseMonth(text: string): Month | undefined {
+  const [, year, month] = /^(20\d\d)-(\d\d)$/.exec(text) ?? [];
+  const isMonth = Number(month) >= 1 && Number(month) <= 12;
+  return isMonth && Number(year) >= FIRST_YEAR ? (text as Month) : undefined;
+}
+
+const FIRST_YEAR = 2025;
+
+export function monthOf(ms: number): Month {
+  return new Date(ms).toISOString().slice(0, 7) as Month;
+}
+
+/** Its first instant, and that of the next month. */
+export function spanOfMonth(month: Month): { readonly fromMs: number; readonly toMs: number } {
+  const [year, number] = month.split("-").map(Number) as [number, number];
+  return { fromMs: Date.UTC(year, number - 1), toMs: Date.UTC(year, number) };
+}
+
+export function monthAfter(month: Month): Month {
+  return monthOf(spanOfMonth(month).toMs);
+}
+
+export type CreditKind =
+  "purchase" | "grant" | "refund" | "refund_reversal" | "dispute" | "dispute_reversal" | "other";
+
+/** One of them. */
+export interface CreditLine {
+  readonly atMs: number;
+  readonly kind: CreditKind;
+  readonly ref: string;
+  readonly amountMicroUsd: MicroUsd;
+}
+
+/** What went into the wallet and out of it without a request, of one kind. */
+export interface CreditSum {
+  readonly kind: CreditKind;
+  readonly count: number;
+  /** Below zero: out of the wallet. */
+  readonly amountMicroUsd: MicroUsd;
+}
+
+export interface UsageFigures {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costMicroUsd: MicroUsd;
+}
+
+/** What an organization's books say of one month. Every sum of it is exact. */
+export interface StatementFigures {
+  readonly orgId: OrgId;
+  readonly month: Month;
+  readonly openingMicroUsd: MicroUsd;
+  readonly closingMicroUsd: MicroUsd;
+  readonly credits: readonly CreditSum[];
+  /** Oldest first, 500 at most; `linesLeftOut` of the month are only in the sums. */
+  readonly lines: readonly CreditLine[];
+  readonly linesLeftOut: number;
+  /** What requests cost: opening + credits − usage = closing. */
+  readonly usageMicroUsd: MicroUsd;
+  /** The part of it that no line below has, because its days have left the journal. */
+  readonly unlistedMicroUsd: MicroUsd;
+  /** Most cost first, 200 at most, of which the last is then `other`. */
+  readonly models: readonly (UsageFigures & { readonly model: string })[];
+  readonly keys: readonly (UsageFigures & {
+    readonly keyId: KeyId | "other";
+    /** As it was named when the statement was made. */
+    readonly name: string;
+  })[];
+}
+
+/** What a statement says, as it is kept and as a file has it. Amounts are dollars. */
+export interface StatementDocument {
+  readonly version: 1;
+  readonly org_id: string;
+  readonly month: string;
+  readonly opening_usd: string;
+  readonly credits: readonly {
+    readonly kind: string;
+    readonly count: number;
+    readonly amount_usd: string;
+  }[];
+  readonly usage_usd: string;
+  readonly closing_usd: string;
+  readonly lines: readonly {
+    readonly at: string;
+    readonly kind: string;
+    readonly ref: string;
+    readonly amount_usd: string;
+  }[];
+  readonly lines_left_out: number;
+  readonly unlisted_usage_usd: string;
+  readonly models: readonly ({ readonly model: string } & UsageLine)[];
+  readonly keys: readonly ({ readonly key_id: string; readonly name: string } & UsageLine)[];
+}
+
+export interface UsageLine {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_usd: string;
+}
+
+/**
+ * `so_far`: the month is not over; `closing`: what ended in it may not be in the books yet;
+ * `due`: it is closed in the background, or when it is first read; `closed`: it is made and does not change.
+ */
+export type StatementState = "so_far" | "closing" | "due" | "closed";
+
+export interface Statement {
+  /** As it is kept where it is closed, else as the books are now. */
+  readonly document: StatementDocument;
+  readonly state: StatementState;
+  /** `2026-10-000123`; null: it is not closed. */
+  readonly number: string | null;
+  readonly closedAtMs: number | null;
+  /** Of the document as it is kept, in hexadecimal. */
+  readonly sha256: string | null;
+  /** What the books say by now that the statement does not; empty: they agree. */
+  readonly differences: readonly string[];
+  /**
+   * Days have left the journal since it was closed: its usage cannot be compared with the requests
+   * any more.
+   */
+  readonly hasLeft: boolean;
+}
+
+export interface StatementSummary {
+  readonly month: Month;
+  readonly state: StatementState;
+  readonly number: string | null;
+  readonly openingUsd: string | null;
+  readonly closingUsd: string | null;
+  readonly closedAtMs: number | null;
+}

@@ -1,0 +1,266 @@
+import {
+  type ChangedBy,
+  isLiveKey,
+  formatUsd,
+  Job,
+  type MicroUsd,
+  newRecordId,
+  type OrgId,
+} from "../../kernel/index.ts";
+import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
+import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import { CardKeeper } from "./card-keeper.ts";
+import type { Company } from "./company.ts";
+import { PurchaseReconciler } from "./purchase-reconciler.ts";
+import { PurchaseService } from "./purchase-service.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
+import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
+import { StripeTopUps } from "./stripe-top-ups.ts";
+import { StripePayments, type StripeAccount } from "./stripe-payments.ts";
+import { announceTestMoney } from "./test-money.ts";
+import { TopUpCharges } from "./top-up-charges.ts";
+import type { TopUpPause } from "./top-up-store.ts";
+import type { TopUps } from "./top-ups.ts";
+
+const MICRO_PER_CENT = 10_000n;
+/** Stripe takes from 30 minutes to a day. */
+const CHECKOUT_OPEN_MS = 45 * 60_000;
+const HOUR_MS = 3_600_000;
+const PURCHASES_PER_HOUR_MAX = 30;
+/** A page that waits for its purchase asks often; the payment provider is not asked each time. */
+const CHECK_PAUSE_MS = 2_000;
+const CHECKS_KEPT_MAX = 10_000;
+const TOP_UP_TICK_MS = 5_000;
+
+interface StripeBillingOptions extends BillingOptions {
+  readonly account: StripeAccount;
+  readonly bounds: PurchaseBounds;
+}
+
+/** Purchases through Stripe's checkout, or through one that speaks like it. */
+export class StripeBilling implements OpenBilling {
+  readonly mode: "stripe" | "test";
+  readonly minMicroUsd: MicroUsd;
+  readonly maxMicroUsd: MicroUsd;
+  readonly #options: StripeBillingOptions;
+  readonly #payments: StripePayments;
+  readonly #service: PurchaseService;
+  readonly #reconciler: PurchaseReconciler;
+  readonly #keeper: CardKeeper;
+  readonly #charges: TopUpCharges;
+  readonly #topUps: TopUps;
+  readonly #topUpJob: Job;
+  /** By purchase: when it was last asked about, by the monotonic clock. */
+  readonly #checks = new Map<string, number>();
+
+  constructor(options: StripeBillingOptions) {
+    const { account, bounds, store, clock, log } = options;
+    // A sandbox of Stripe is test money too, whatever account it belongs to.
+    this.mode = isLiveKey(account.secretKey()) ? "stripe" : "test";
+    this.minMicroUsd = bounds.minMicroUsd;
+    this.maxMicroUsd = bounds.maxMicroUsd;
+    this.#options = options;
+    this.#payments = new StripePayments(account, clock);
+    const isTestMoney = this.mode === "test";
+    const { cards } = this.#payments;
+    const common = { topUps: options.topUpStore, isTestMoney, bounds, clock, log };
+    const keeper = new CardKeeper({ ...common, cards });
+    this.#keeper = keeper;
+    this.#service = new PurchaseService({
+      store,
+      payments: this.#payments,
+      takeCard: (card) => keeper.take(card),
+      takeCharge: (charge) => this.#charges.takeCharge(charge),
+      log,
+    });
+    const deps = { store, payments: this.#payments, service: this.#service, clock, log };
+    const isOn = options.config.autoTopUp;
+    this.#charges = new TopUpCharges({ ...deps, ...common, keeper, cards, isOn });
+    this.#topUps = new StripeTopUps({ ...common, keeper, consoleUrl: options.consoleUrl });
+    this.#reconciler = new PurchaseReconciler({ ...deps, charges: this.#charges });
+    const message = "automatic top-ups could not be checked; this will be retried";
+    this.#topUpJob = new Job(
+      TOP_UP_TICK_MS,
+      (isStopping) => this.#charges.round(isStopping),
+      (fault) => log.warn({ err: fault }, message),
+    );
+  }
+
+  get topUps(): TopUps | undefined {
+    return this.#options.config.autoTopUp ? this.#topUps : undefined;
+  }
+
+  async topUpPause(orgId: OrgId): Promise<TopUpPause | undefined> {
+    return this.topUps === undefined ? undefined : await this.#options.topUpStore.pauseOf(orgId);
+  }
+
+  topUpRound(): Promise<void> {
+    return this.#charges.round(() => this.#topUpJob.isStopping);
+  }
+
+  async startPurchase(
+    wanted: {
+      readonly orgId: OrgId;
+      readonly amountMicroUsd: MicroUsd;
+      readonly email: string;
+      readonly backTo?: "billing" | "welcome";
+      readonly savesCard?: boolean;
+      readonly company?: Company;
+    },
+    by: ChangedBy,
+  ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
+    this.#checkAmount(wanted.amountMicroUsd);
+    const purchase = await this.#create(wanted, by);
+    const { purchaseId } = purchase;
+    const consoleUrl = this.#options.consoleUrl().replace(/\/+$/, "");
+    const { backTo = "billing", company } = wanted;
+    const next = backTo === "welcome" ? "?next=welcome" : "";
+    try {
+      const visit = {
+        email: wanted.email,
+        successUrl: `${consoleUrl}/billing/return/${purchaseId}${next}`,
+        cancelUrl: `${consoleUrl}/${backTo}`,
+        ...(company === undefined ? {} : { company }),
+      };
+      const savesCard = wanted.savesCard === true && this.topUps !== undefined;
+      const { sessionId, url } = savesCard
+        ? await this.#keeper.withCustomer(wanted.orgId, (customerId) =>
+            this.#payments.openCheckout(purchase, { ...visit, customerId }),
+          )
+        : await this.#payments.openCheckout(purchase, visit);
+      await this.#options.store.attachSession(purchaseId, sessionId);
+      return { purchase, checkoutUrl: url };
+    } catch (fault) {
+      this.#options.log.warn({ purchaseId, err: fault }, "a checkout could not be created");
+      await this.#options.store.decide(purchaseId, "failed");
+      const message =
+        "the payment provider did not create a checkout; nothing was charged, try again";
+      throw new PurchaseFault("provider_failed", message, fault);
+    }
+  }
+
+  #checkAmount(amountMicroUsd: MicroUsd): void {
+    const { minMicroUsd, maxMicroUsd } = this;
+    const isWhole = amountMicroUsd % MICRO_PER_CENT === 0n;
+    if (isWhole && amountMicroUsd >= minMicroUsd && amountMicroUsd <= maxMicroUsd) return;
+    const [least, most] = [inCents(minMicroUsd), inCents(maxMicroUsd)];
+    const message = `amount_usd must be whole cents from ${least} to ${most}`;
+    throw new PurchaseFault("bad_amount", message);
+  }
+
+  async #create(
+    wanted: { readonly orgId: OrgId; readonly amountMicroUsd: MicroUsd },
+    by: ChangedBy,
+  ): Promise<KnownPurchase> {
+    const { store, clock } = this.#options;
+    const { orgId, amountMicroUsd } = wanted;
+    const purchaseId = newRecordId("pur");
+    const nowMs = clock.nowMs();
+    const begun = {
+      purchaseId,
+      orgId,
+      amountMicroUsd,
+      isTestMoney: this.mode === "test",
+      nowMs,
+      expiresAtMs: nowMs + CHECKOUT_OPEN_MS,
+      purchasesMax: PURCHASES_PER_HOUR_MAX,
+      countedFromMs: nowMs - HOUR_MS,
+    };
+    const created = await store.create(begun, by);
+    const purchase = created === "created" ? await store.find(purchaseId) : undefined;
+    if (purchase !== undefined) return purchase;
+    const message = `${PURCHASES_PER_HOUR_MAX} purchases were started in the last hour; try again later`;
+    throw new PurchaseFault("too_many", message);
+  }
+
+  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
+    return this.#options.store.list(orgId);
+  }
+
+  async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
+    const { store, log } = this.#options;
+    const purchase = await store.findOwn(orgId, purchaseId);
+    if (purchase === undefined || !isUnfinished(purchase) || !this.#mayCheck(purchase)) {
+      return purchase;
+    }
+    try {
+      await this.#reconciler.check(purchase);
+    } catch (fault) {
+      // What is known is shown; an event, the next poll or a round will report the end.
+      log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
+    }
+    return await store.findOwn(orgId, purchaseId);
+  }
+
+  #mayCheck({ purchaseId, sessionId }: KnownPurchase): boolean {
+    if (sessionId === null) return false;
+    const nowMs = this.#options.clock.monotonicMs();
+    const lastMs = this.#checks.get(purchaseId);
+    if (lastMs !== undefined && nowMs - lastMs < CHECK_PAUSE_MS) return false;
+    if (this.#checks.size >= CHECKS_KEPT_MAX) this.#checks.clear();
+    this.#checks.set(purchaseId, nowMs);
+    return true;
+  }
+
+  owed(orgId: OrgId): Promise<MicroUsd> {
+    return this.#options.store.owed(orgId);
+  }
+
+  async webhook(asked: {
+    readonly body: Buffer;
+    readonly signature: string | undefined;
+  }): Promise<"done" | "bad_signature" | "not_configured"> {
+    const { account, store } = this.#options;
+    if (account.webhookSecrets().length === 0) return "not_configured";
+    const event = this.#payments.event(asked.body, asked.signature ?? "");
+    if (event === undefined) return "bad_signature";
+    const { eventId, type, update } = event;
+    const isDone = await store.isEventDone(eventId);
+    if (!isDone) {
+      await this.#service.take(update);
+      if (update.kind !== "other") await store.markEventDone({ eventId, kind: type });
+    }
+    return "done";
+  }
+
+  start(): void {
+    const { account, store, log } = this.#options;
+    if (account.webhookSecrets().length === 0) {
+      const message =
+        "stripe.webhook_secret is not set: purchases are noticed when the browser returns or within " +
+        "ten minutes, refunds and disputes within a day";
+      log.warn({}, message);
+    }
+    if (this.mode === "stripe") void announceTestMoney(store, log);
+    this.#reconciler.start();
+    this.#topUpJob.start();
+  }
+
+  reconcileAll(): Promise<void> {
+    return this.#reconciler.reconcileAll();
+  }
+
+  async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
+    const { store, log } = this.#options;
+    const topUps = this.#options.topUpStore;
+    const deps = { store, topUps, payments: this.#payments, service: this.#service, log, by };
+    const recovered = await recoverPayments(deps, sinceMs);
+    // Purchases and claims of before that ended since.
+    await this.#reconciler.reconcileAll();
+    return recovered;
+  }
+
+  async close(): Promise<void> {
+    await this.#topUpJob.close();
+    await this.#reconciler.close();
+    this.#payments.close();
+  }
+}
+
+function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
+  return state === "created" || state === "pending" || (state === "paid" && receiptUrl === null);
+}
+
+function inCents(amount: MicroUsd): string {
+  return formatUsd(amount).slice(0, -"0000".length);
+}

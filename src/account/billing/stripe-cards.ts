@@ -1,0 +1,166 @@
+import { Stripe } from "stripe";
+
+import type { OrgId, PauseReason } from "../../kernel/index.ts";
+import type { CardUpdate, ChargeUpdate } from "./payment-update.ts";
+import { declineReason, isTopUp, readCharge, TOP_UP } from "./stripe-charges.ts";
+import { expanded } from "./stripe-references.ts";
+import { readCard, SAVE_CARD } from "./stripe-updates.ts";
+import type { SavedCard, TopUpCharge } from "./top-up-store.ts";
+
+const HOUR_MS = 3_600_000;
+const PAGE_ITEMS = 100;
+const LISTED_MAX = 1_000;
+const WITH_CHARGE: string[] = ["latest_charge"];
+
+/** What came of a charge. Rejects where the same may be sent again. */
+export type ChargeAnswer =
+  | { readonly kind: "charge"; readonly charge: ChargeUpdate }
+  | { readonly kind: "refused"; readonly reason: PauseReason };
+
+/** Customers, saved cards, and charges of them without the payer. */
+export class StripeCards {
+  readonly #stripe: Stripe;
+
+  constructor(stripe: Stripe) {
+    this.#stripe = stripe;
+  }
+
+  /** The same twice is one customer; `replaced`: the one that the payment provider knows no more. */
+  async createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
+    const customer = await this.#stripe.customers.create(
+      { metadata: { org_id: orgId } },
+      { idempotencyKey: `customer:${orgId}:${replaced ?? "first"}` },
+    );
+    return customer.id;
+  }
+
+  /** A checkout that saves a card and charges nothing. */
+  async openSetup(
+    of: { readonly orgId: OrgId; readonly customerId: string },
+    visit: { readonly successUrl: string; readonly cancelUrl: string },
+  ): Promise<{ readonly sessionId: string; readonly url: string }> {
+    const metadata = { org_id: of.orgId, [SAVE_CARD]: "1" };
+    const session = await this.#stripe.checkout.sessions.create({
+      mode: "setup",
+      customer: of.customerId,
+      client_reference_id: of.orgId,
+      allowed_payment_method_types: ["card"],
+      metadata,
+      setup_intent_data: { metadata },
+      success_url: visit.successUrl,
+      cancel_url: visit.cancelUrl,
+    });
+    if (session.url === null) throw new Error("the checkout session has no address");
+    return { sessionId: session.id, url: session.url };
+  }
+
+  /** What became of such a checkout; null: it came to nothing. */
+  async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
+    try {
+      const session = await this.#stripe.checkout.sessions.retrieve(sessionId);
+      if (session.status === "open") return "open";
+      return readCard(session) ?? null;
+    } catch (fault) {
+      if (isMissing(fault)) return null;
+      throw fault;
+    }
+  }
+
+  /** Undefined: another payment method was saved. */
+  async cardOf({ intent }: CardUpdate): Promise<SavedCard | undefined> {
+    const expand = { expand: ["payment_method"] };
+    const { payment_method: reference } =
+      intent.kind === "setup"
+        ? await this.#stripe.setupIntents.retrieve(intent.id, expand)
+        : await this.#stripe.paymentIntents.retrieve(intent.id, expand);
+    const method = expanded(reference);
+    if (method?.card === undefined) return undefined;
+    const { brand, last4, exp_month: expMonth, exp_year: expYear } = method.card;
+    return { cardId: method.id, brand, last4, expMonth, expYear };
+  }
+
+  /** One that does not exist any more, or has no customer, is detached. */
+  async detach(cardId: string): Promise<void> {
+    try {
+      await this.#stripe.paymentMethods.detach(cardId);
+    } catch (fault) {
+      if (fault instanceof Stripe.errors.StripeInvalidRequestError) return;
+      throw fault;
+    }
+  }
+
+  /** Charges the saved card once: the same purchase again is the same charge. */
+  async charge(wanted: TopUpCharge): Promise<ChargeAnswer> {
+    const { purchaseId, orgId } = wanted;
+    try {
+      const intent = await this.#stripe.paymentIntents.create(
+        {
+          amount: Number(wanted.cents),
+          currency: "usd",
+          customer: wanted.customerId,
+          payment_method: wanted.cardId,
+          allowed_payment_method_types: ["card"],
+          off_session: true,
+          confirm: true,
+          description: "Prepaid API credit, automatic top-up",
+          metadata: { purchase_id: purchaseId, org_id: orgId, [TOP_UP]: "1" },
+          expand: WITH_CHARGE,
+        },
+        { idempotencyKey: purchaseId },
+      );
+      return { kind: "charge", charge: readCharge(intent) };
+    } catch (fault) {
+      const reason = refusalOf(fault);
+      if (reason === undefined) throw fault;
+      return { kind: "refused", reason };
+    }
+  }
+
+  /** The charge of a purchase as it is now; undefined: there is none. */
+  async findCharge(wanted: TopUpCharge): Promise<ChargeUpdate | undefined> {
+    // Their clock is not ours.
+    const since = wanted.createdAtMs - HOUR_MS;
+    let seen = 0;
+    for await (const charge of this.#chargesSince(since, wanted.customerId)) {
+      if (charge.session.purchaseId === wanted.purchaseId) return charge;
+      if (++seen >= LISTED_MAX) break;
+    }
+    return undefined;
+  }
+
+  /** Automatic purchases since, newest first. */
+  chargesSince(sinceMs: number): AsyncGenerator<ChargeUpdate> {
+    return this.#chargesSince(sinceMs);
+  }
+
+  async *#chargesSince(sinceMs: number, customer?: string): AsyncGenerator<ChargeUpdate> {
+    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
+    const expand = WITH_CHARGE.map((path) => `data.${path}`);
+    const of = customer === undefined ? {} : { customer };
+    try {
+      for await (const intent of this.#stripe.paymentIntents.list({ ...range, ...of, expand })) {
+        if (isTopUp(intent)) yield readCharge(intent);
+      }
+    } catch (fault) {
+      if (!isMissing(fault)) throw fault;
+    }
+  }
+}
+
+/**
+ * Why a charge was refused for good; undefined: it may succeed when the same is sent again, as the
+ * network, the payment provider or the operator's key was the reason.
+ */
+function refusalOf(fault: unknown): PauseReason | undefined {
+  if (fault instanceof Stripe.errors.StripeCardError) {
+    return declineReason(fault.code, fault.decline_code);
+  }
+  const isRefused = fault instanceof Stripe.errors.StripeInvalidRequestError;
+  if (!isRefused || fault.statusCode === 409 || fault.statusCode === 429) return undefined;
+  return fault.code === "resource_missing" ? "card_missing" : "charge_refused";
+}
+
+/** The payment provider does not know what was named. */
+export function isMissing(fault: unknown): boolean {
+  return fault instanceof Stripe.errors.StripeError && fault.code === "resource_missing";
+}

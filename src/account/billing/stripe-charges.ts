@@ -1,0 +1,59 @@
+import type { Stripe } from "stripe";
+
+import type { PauseReason } from "../../kernel/index.ts";
+
+import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
+import { expanded, idOf } from "./stripe-references.ts";
+
+/** In the metadata of a payment: it was made by a rule, without the payer. */
+export const TOP_UP = "top_up";
+
+export function isTopUp(intent: Stripe.PaymentIntent): boolean {
+  return intent.metadata[TOP_UP] === "1";
+}
+
+/** A payment without a checkout, as what it says of its purchase. */
+export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
+  const charge = expanded(intent.latest_charge);
+  const payment = PAYMENTS[intent.status] ?? "open";
+  return {
+    session: {
+      sessionId: intent.id,
+      purchaseId: intent.metadata["purchase_id"] ?? null,
+      orgId: intent.metadata["org_id"] ?? null,
+      payment,
+      cents: BigInt(intent.amount),
+      currency: intent.currency,
+      isLive: intent.livemode,
+      paymentId: intent.id,
+      receiptUrl: charge?.receipt_url ?? null,
+    },
+    failure: payment === "failed" ? failureOf(intent) : null,
+    customerId: idOf(intent.customer),
+    cardId: idOf(intent.payment_method) ?? idOf(intent.last_payment_error?.payment_method),
+    createdAtMs: intent.created * 1000,
+  };
+}
+
+/** The payer is absent: a status that asks for an action has failed. */
+const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payment"]>> = {
+  succeeded: "paid",
+  processing: "processing",
+  requires_payment_method: "failed",
+  requires_action: "failed",
+  canceled: "failed",
+};
+
+function failureOf(intent: Stripe.PaymentIntent): PauseReason {
+  if (intent.status === "requires_action") return "authentication_required";
+  if (intent.status === "canceled") return "charge_refused";
+  const { code, decline_code: decline } = intent.last_payment_error ?? {};
+  return declineReason(code, decline);
+}
+
+/** What the payment provider calls it, as what the customer can do about it. */
+export function declineReason(code: string | undefined, decline: string | undefined): PauseReason {
+  const said = new Set([code, decline]);
+  if (said.has("authentication_required")) return "authentication_required";
+  return said.has("expired_card") ? "card_expired" : "card_declined";
+}

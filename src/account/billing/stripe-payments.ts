@@ -1,0 +1,203 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+
+import { Stripe } from "stripe";
+
+import type { Clock } from "../../kernel/index.ts";
+import type { Company } from "./company.ts";
+import { invoiceDataOf } from "./invoice-data.ts";
+import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
+import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
+import { StripeCards } from "./stripe-cards.ts";
+import { readDispute, readEvent, readRefund, readSession, SAVE_CARD } from "./stripe-updates.ts";
+
+const REQUEST_TIMEOUT_MS = 15_000;
+const NETWORK_RETRIES = 1;
+const SOCKETS_MAX = 16;
+const PAGE_ITEMS = 100;
+const WEBHOOK_TOLERANCE_SECONDS = 300;
+const RECEIPT: string[] = ["payment_intent.latest_charge"];
+
+/** How to be known to Stripe; its secrets are asked for at each use. */
+export interface StripeAccount {
+  readonly secretKey: () => string;
+  /** Several while one replaces another; none: no event is believed. */
+  readonly webhookSecrets: () => readonly string[];
+  /** `http://host:port` of a stand-in; empty: Stripe itself. */
+  readonly apiUrl: string;
+}
+
+/** Everything that is asked of Stripe; every call ends within a minute, by an answer or an error. */
+export class StripePayments {
+  readonly cards: StripeCards;
+  readonly #stripe: Stripe;
+  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #account: StripeAccount;
+  readonly #clock: Clock;
+
+  constructor(account: StripeAccount, clock: Clock) {
+    const address = apiAddress(account.apiUrl);
+    const sockets = { keepAlive: true, maxSockets: SOCKETS_MAX };
+    this.#agent = address?.protocol === "http" ? new HttpAgent(sockets) : new HttpsAgent(sockets);
+    this.#account = account;
+    this.#clock = clock;
+    this.#stripe = new Stripe("", {
+      ...address,
+      authenticator: async ({ headers }) => {
+        headers["Authorization"] = `Bearer ${account.secretKey()}`;
+      },
+      httpAgent: this.#agent,
+      maxNetworkRetries: NETWORK_RETRIES,
+      timeout: REQUEST_TIMEOUT_MS,
+      telemetry: false,
+    });
+    this.cards = new StripeCards(this.#stripe);
+  }
+
+  /** The checkout of one purchase; the same purchase again is the same checkout. */
+  async openCheckout(
+    purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
+    visit: {
+      readonly email: string;
+      readonly successUrl: string;
+      readonly cancelUrl: string;
+      /** The card is saved with this customer. */
+      readonly customerId?: string;
+      readonly company?: Company;
+    },
+  ): Promise<{ readonly sessionId: string; readonly url: string }> {
+    const { purchaseId, orgId } = purchase;
+    const metadata = { purchase_id: purchaseId, org_id: orgId };
+    const { customerId } = visit;
+    const session = await this.#stripe.checkout.sessions.create(
+      {
+        mode: "payment",
+        line_items: [
+          {
+            quantity: 1,
+            price_data: {
+              currency: "usd",
+              unit_amount: Number(purchase.cents),
+              product_data: { name: "Prepaid API credit" },
+            },
+          },
+        ],
+        client_reference_id: orgId,
+        ...(customerId === undefined
+          ? { customer_email: visit.email, metadata, payment_intent_data: { metadata } }
+          : {
+              customer: customerId,
+              allowed_payment_method_types: ["card" as const],
+              metadata: { ...metadata, [SAVE_CARD]: "1" },
+              payment_intent_data: { metadata, setup_future_usage: "off_session" as const },
+            }),
+        invoice_creation: {
+          enabled: true,
+          ...(visit.company === undefined ? {} : { invoice_data: invoiceDataOf(visit.company) }),
+        },
+        expires_at: Math.floor(purchase.expiresAtMs / 1000),
+        success_url: visit.successUrl,
+        cancel_url: visit.cancelUrl,
+      },
+      { idempotencyKey: [purchaseId, customerId ?? []].flat().join(":") },
+    );
+    if (session.url === null) throw new Error("the checkout session has no address");
+    return { sessionId: session.id, url: session.url };
+  }
+
+  /** Undefined: there is no such session. */
+  async session(sessionId: string): Promise<SessionUpdate | undefined> {
+    return await orMissing(async () =>
+      readSession(await this.#stripe.checkout.sessions.retrieve(sessionId, { expand: RECEIPT })),
+    );
+  }
+
+  /** Checkouts that were opened since, newest first. */
+  async *sessionsSince(sinceMs: number): AsyncGenerator<{
+    readonly session: SessionUpdate;
+    readonly createdAtMs: number;
+    readonly expiresAtMs: number;
+  }> {
+    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
+    const expand = RECEIPT.map((path) => `data.${path}`);
+    for await (const session of this.#stripe.checkout.sessions.list({ ...range, expand })) {
+      const createdAtMs = session.created * 1000;
+      yield { session: readSession(session), createdAtMs, expiresAtMs: session.expires_at * 1000 };
+    }
+  }
+
+  /** The purchase that a payment was made for; undefined: none of ours. */
+  async purchaseOfPayment(paymentId: string): Promise<string | undefined> {
+    return await orMissing(async () => {
+      const intent = await this.#stripe.paymentIntents.retrieve(paymentId);
+      return intent.metadata["purchase_id"];
+    });
+  }
+
+  async claim(claim: OpenClaim): Promise<ClaimUpdate | undefined> {
+    return await orMissing(async () =>
+      claim.kind === "refund"
+        ? readRefund(await this.#stripe.refunds.retrieve(claim.claimId))
+        : readDispute(await this.#stripe.disputes.retrieve(claim.claimId)),
+    );
+  }
+
+  /** Refunds and disputes that began since, newest first of each. */
+  async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
+    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
+    for await (const refund of this.#stripe.refunds.list(range)) {
+      const update = readRefund(refund);
+      if (update !== undefined) yield update;
+    }
+    for await (const dispute of this.#stripe.disputes.list(range)) {
+      const update = readDispute(dispute);
+      if (update !== undefined) yield update;
+    }
+  }
+
+  /** Undefined: no secret proves it, it is older than five minutes, or it is not an event. */
+  event(body: Buffer, signature: string): PaymentEvent | undefined {
+    for (const secret of this.#account.webhookSecrets()) {
+      const event = this.#provenEvent(body, signature, secret);
+      if (event !== undefined) return readEvent(event);
+    }
+    return undefined;
+  }
+
+  #provenEvent(body: Buffer, signature: string, secret: string): Stripe.Event | undefined {
+    const { webhooks } = this.#stripe;
+    const tolerance = WEBHOOK_TOLERANCE_SECONDS;
+    const nowMs = this.#clock.nowMs();
+    try {
+      return webhooks.constructEvent(body, signature, secret, tolerance, undefined, nowMs);
+    } catch {
+      // Another secret may prove it.
+      return undefined;
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function apiAddress(
+  apiUrl: string,
+): { readonly host: string; readonly port: string; readonly protocol: "http" | "https" } | null {
+  if (apiUrl === "") return null;
+  const url = new URL(apiUrl);
+  const protocol = url.protocol === "http:" ? "http" : "https";
+  const port = url.port === "" ? (protocol === "http" ? "80" : "443") : url.port;
+  return { host: url.hostname, port, protocol };
+}
+
+async function orMissing<T>(asking: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking();
+  } catch (fault) {
+    if (fault instanceof Stripe.errors.StripeError && fault.code === "resource_missing") {
+      return undefined;
+    }
+    throw fault;
+  }
+}

@@ -1,0 +1,148 @@
+import type { Stripe } from "stripe";
+
+import { microUsd, type MicroUsd } from "../../kernel/index.ts";
+import type {
+  CardUpdate,
+  ClaimUpdate,
+  PaymentEvent,
+  PaymentUpdate,
+  SessionUpdate,
+} from "./payment-update.ts";
+import { isTopUp, readCharge } from "./stripe-charges.ts";
+import { expanded, idOf } from "./stripe-references.ts";
+
+const MICRO_PER_CENT = 10_000n;
+/** In the metadata of a checkout: the card is saved for automatic top-up. */
+export const SAVE_CARD = "save_card";
+const OTHER: PaymentUpdate = { kind: "other" };
+
+/** An event as what it says. It says what is, not what happened: order and copies do not matter. */
+export function readEvent(event: Stripe.Event): PaymentEvent {
+  return { eventId: event.id, type: event.type, update: readUpdate(event) };
+}
+
+function readUpdate(event: Stripe.Event): PaymentUpdate {
+  if (
+    event.type === "checkout.session.completed" ||
+    event.type === "checkout.session.async_payment_succeeded" ||
+    event.type === "checkout.session.expired"
+  ) {
+    return sessionUpdate(event.data.object);
+  }
+  if (
+    event.type === "payment_intent.succeeded" ||
+    event.type === "payment_intent.payment_failed" ||
+    event.type === "payment_intent.canceled"
+  ) {
+    // Payments of checkouts are reported by their sessions.
+    const intent = event.data.object;
+    return isTopUp(intent) ? { kind: "charge", charge: readCharge(intent) } : OTHER;
+  }
+  if (event.type === "checkout.session.async_payment_failed") {
+    return { kind: "session", session: { ...readSession(event.data.object), payment: "failed" } };
+  }
+  if (
+    event.type === "refund.created" ||
+    event.type === "refund.updated" ||
+    event.type === "refund.failed"
+  ) {
+    return claimUpdate(readRefund(event.data.object));
+  }
+  if (event.type === "charge.dispute.created" || event.type === "charge.dispute.closed") {
+    return claimUpdate(readDispute(event.data.object));
+  }
+  return OTHER;
+}
+
+function sessionUpdate(session: Stripe.Checkout.Session): PaymentUpdate {
+  if (session.mode !== "setup") return { kind: "session", session: readSession(session) };
+  const card = readCard(session);
+  return card === undefined ? OTHER : { kind: "card", card };
+}
+
+function claimUpdate(claim: ClaimUpdate | undefined): PaymentUpdate {
+  return claim === undefined ? OTHER : { kind: "claim", claim };
+}
+
+export function readSession(session: Stripe.Checkout.Session): SessionUpdate {
+  const intent = expanded(session.payment_intent);
+  const charge = expanded(intent?.latest_charge ?? null);
+  return {
+    sessionId: session.id,
+    purchaseId: session.metadata?.["purchase_id"] ?? null,
+    orgId: session.client_reference_id,
+    payment: paymentOf(session, intent),
+    cents: session.amount_total === null ? null : BigInt(session.amount_total),
+    currency: session.currency,
+    isLive: session.livemode,
+    paymentId: idOf(session.payment_intent),
+    receiptUrl: charge?.receipt_url ?? null,
+    card: readCard(session),
+  };
+}
+
+/** Undefined: no card is saved by it, or not yet. */
+export function readCard(session: Stripe.Checkout.Session): CardUpdate | undefined {
+  const isSetup = session.mode === "setup";
+  const intentId = idOf(isSetup ? session.setup_intent : session.payment_intent);
+  const orgId = session.client_reference_id;
+  const customerId = idOf(session.customer);
+  const isSaving = session.metadata?.[SAVE_CARD] === "1" && session.status === "complete";
+  if (!isSaving || intentId === null || orgId === null || customerId === null) return undefined;
+  return {
+    sessionId: session.id,
+    orgId,
+    customerId,
+    isLive: session.livemode,
+    openedAtMs: session.created * 1000,
+    intent: { kind: isSetup ? "setup" : "payment", id: intentId },
+  };
+}
+
+function paymentOf(
+  session: Stripe.Checkout.Session,
+  intent: Stripe.PaymentIntent | undefined,
+): SessionUpdate["payment"] {
+  if (session.payment_status === "paid") return "paid";
+  if (session.status === "expired") return "expired";
+  if (session.status !== "complete") return "open";
+  if (session.payment_status === "no_payment_required") return "not_needed";
+  const hasFailed = intent?.status === "requires_payment_method" || intent?.status === "canceled";
+  return hasFailed ? "failed" : "processing";
+}
+
+/** Undefined: of a charge without a payment of its own, so of no purchase. */
+export function readRefund(refund: Stripe.Refund): ClaimUpdate | undefined {
+  const paymentId = idOf(refund.payment_intent);
+  if (paymentId === null) return undefined;
+  const isReversed = refund.status === "failed" || refund.status === "canceled";
+  return {
+    claimId: refund.id,
+    kind: "refund",
+    paymentId,
+    amountMicroUsd: centsToMicroUsd(refund.amount),
+    state: isReversed ? "reversed" : refund.status === "succeeded" ? "stands" : "waits",
+    // A bank may still send a refund back that went out.
+    isOver: isReversed,
+  };
+}
+
+const DISPUTES_GIVEN_BACK: ReadonlySet<string> = new Set(["won", "warning_closed", "prevented"]);
+
+export function readDispute(dispute: Stripe.Dispute): ClaimUpdate | undefined {
+  const paymentId = idOf(dispute.payment_intent);
+  if (paymentId === null) return undefined;
+  const isReversed = DISPUTES_GIVEN_BACK.has(dispute.status);
+  return {
+    claimId: dispute.id,
+    kind: "dispute",
+    paymentId,
+    amountMicroUsd: centsToMicroUsd(dispute.amount),
+    state: isReversed ? "reversed" : "stands",
+    isOver: isReversed || dispute.status === "lost",
+  };
+}
+
+function centsToMicroUsd(cents: number): MicroUsd {
+  return microUsd(BigInt(cents) * MICRO_PER_CENT);
+}

@@ -1,0 +1,184 @@
+import {
+  byGateway,
+  byProviderNews,
+  type Clock,
+  type Logger,
+  newRecordId,
+  type OrgId,
+  type PauseReason,
+  workOnEach,
+} from "../../kernel/index.ts";
+import type { PurchaseBounds } from "./billing-mode.ts";
+import type { CardKeeper } from "./card-keeper.ts";
+import type { ChargeUpdate } from "./payment-update.ts";
+import type { PurchaseService } from "./purchase-service.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { ChargeAnswer, StripeCards } from "./stripe-cards.ts";
+import type { TopUpCharge } from "./top-up-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
+import { monthStartMs } from "./top-up-times.ts";
+
+const MINUTE_MS = 60_000;
+const STARTED_PER_ROUND = 50;
+const REPAIRED_PER_ROUND = 50;
+/** Between two questions about one purchase. */
+const ASK_PAUSE_MS = 20_000;
+/** What is older is not sent any more: the process that decided it was suspended meanwhile. */
+const FIRST_SEND_WITHIN_MS = MINUTE_MS;
+/** Within the day for which the payment provider remembers that it was sent. */
+const SEND_WITHIN_MS = 60 * MINUTE_MS;
+/** No request that was begun before is still on its way. */
+const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
+const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
+/** Later than any end that is decided here. */
+const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
+/** A provider that fails so often in a row is down: the next round asks again. */
+const FAILURES_MAX = 3;
+
+const TOP_UP = byGateway("top-up");
+const PROVIDER = byProviderNews("stripe");
+
+export interface TopUpChargesDeps {
+  readonly topUps: TopUpStore;
+  readonly store: PurchaseStore;
+  readonly cards: StripeCards;
+  readonly keeper: CardKeeper;
+  readonly service: PurchaseService;
+  readonly bounds: PurchaseBounds;
+  readonly isTestMoney: boolean;
+  /** False: nothing more is started; what was started ends. */
+  readonly isOn: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Automatic purchases. The row of the purchase is committed before the charge is sent, and its id
+ * is the charge's idempotency key; a process that finds it undecided asks the payment provider
+ * first, and sends the same again only where the provider has no such charge.
+ */
+export class TopUpCharges {
+  readonly #deps: TopUpChargesDeps;
+
+  constructor(deps: TopUpChargesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Starts what is due and ends what is open, on whichever instance; the store decides. */
+  async round(isClosed: () => boolean = () => false): Promise<void> {
+    const { keeper } = this.#deps;
+    await this.#repairOpen(isClosed);
+    if (this.#deps.isOn) await this.#startDue(isClosed);
+    await keeper.detachRemoved();
+  }
+
+  async #startDue(isClosed: () => boolean): Promise<void> {
+    await this.#onEach(this.#decided(), (charge) => this.#sendFirst(charge), isClosed);
+  }
+
+  async *#decided(): AsyncGenerator<TopUpCharge> {
+    const { topUps, isTestMoney } = this.#deps;
+    for (const orgId of await topUps.due(isTestMoney, this.#times(), STARTED_PER_ROUND)) {
+      const charge = await this.decide(orgId);
+      if (charge !== undefined) yield charge;
+    }
+  }
+
+  /** The decision alone: what it answers is committed, and nothing was sent. */
+  async decide(orgId: OrgId): Promise<TopUpCharge | undefined> {
+    const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
+    const purchaseId = newRecordId("pur");
+    const expiresAtMs = clock.nowMs() + EXPIRES_AFTER_MS;
+    const wanted = { orgId, purchaseId, isTestMoney, expiresAtMs, ...bounds, ...this.#times() };
+    const charge = await topUps.begin(wanted, TOP_UP);
+    if (charge !== undefined) log.info({ purchaseId, orgId }, "an automatic top-up was started");
+    return charge;
+  }
+
+  #times(): { readonly nowMs: number; readonly monthMs: number } {
+    const nowMs = this.#deps.clock.nowMs();
+    return { nowMs, monthMs: monthStartMs(nowMs) };
+  }
+
+  async #sendFirst(charge: TopUpCharge): Promise<void> {
+    if (this.#ageMs(charge) >= FIRST_SEND_WITHIN_MS) return;
+    await this.#answered(charge, await this.#deps.cards.charge(charge));
+  }
+
+  async #repairOpen(isClosed: () => boolean): Promise<void> {
+    const { topUps, isTestMoney, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const beforeMs = nowMs - ASK_PAUSE_MS;
+    const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
+    const open = await topUps.takeOpen(asked);
+    await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
+  }
+
+  async #onEach(
+    charges: AsyncIterable<TopUpCharge> | Iterable<TopUpCharge>,
+    work: (charge: TopUpCharge) => Promise<void>,
+    isStopping: () => boolean,
+  ): Promise<void> {
+    await workOnEach(charges, work, {
+      failuresMax: FAILURES_MAX,
+      isStopping,
+      failed: (fault, { purchaseId, orgId }) => {
+        const message = "an automatic top-up has no answer yet; this will be retried";
+        this.#deps.log.warn({ purchaseId, orgId, err: fault }, message);
+      },
+    });
+  }
+
+  /** For the reconciler: asks what became of an automatic purchase, and does it. */
+  async check(purchaseId: string): Promise<void> {
+    const { topUps, cards } = this.#deps;
+    const charge = await topUps.charge(purchaseId);
+    if (charge === undefined) return;
+    if (!charge.isDecided) return await this.#repair(charge);
+    const found = await cards.findCharge(charge);
+    if (found !== undefined) await this.takeCharge(found);
+  }
+
+  async #repair(charge: TopUpCharge): Promise<void> {
+    const { cards, store } = this.#deps;
+    const found = await cards.findCharge(charge);
+    if (found !== undefined) return await this.takeCharge(found);
+    const ageMs = this.#ageMs(charge);
+    const isWanted = charge.isWanted && this.#deps.isOn;
+    if (isWanted && ageMs < SEND_WITHIN_MS) {
+      return await this.#answered(charge, await cards.charge(charge));
+    }
+    const endsAfterMs = isWanted ? GIVEN_UP_AFTER_MS : UNWANTED_AFTER_MS;
+    if (ageMs >= endsAfterMs) await store.decide(charge.purchaseId, "expired");
+  }
+
+  #ageMs({ createdAtMs }: TopUpCharge): number {
+    return this.#deps.clock.nowMs() - createdAtMs;
+  }
+
+  async #answered(charge: TopUpCharge, answer: ChargeAnswer): Promise<void> {
+    if (answer.kind === "charge") await this.takeCharge(answer.charge);
+    else await this.#failed(charge.purchaseId, "failed", answer.reason);
+  }
+
+  /** What the payment provider says of a charge, by an event or asked, once or often. */
+  async takeCharge({ session, failure }: ChargeUpdate): Promise<void> {
+    const { purchaseId } = session;
+    if (purchaseId === null) return;
+    if (failure !== null) return await this.#failed(purchaseId, "failed", failure);
+    await this.#deps.service.takeSession(session);
+    const purchase = await this.#deps.store.find(purchaseId);
+    if (purchase?.state !== "parked") return;
+    await this.#failed(purchaseId, "parked", "payment_parked");
+  }
+
+  async #failed(
+    purchaseId: string,
+    state: "failed" | "parked",
+    reason: PauseReason,
+  ): Promise<void> {
+    const { topUps, log } = this.#deps;
+    if (!(await topUps.fail(purchaseId, state, reason, PROVIDER))) return;
+    log.warn({ purchaseId, reason }, "an automatic top-up failed; it is paused");
+  }
+}

@@ -1,0 +1,150 @@
+import { Readable } from "node:stream";
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+import {
+  isStoreFault,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  WRITE_IDLE_TIMEOUT_MS,
+} from "../../kernel/index.ts";
+import { ReportTimeout } from "../../gateway/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import type { ConsoleError } from "./contract.ts";
+import { FileAnswer } from "./file-answer.ts";
+import { isKept, PublicDocument } from "./public-document.ts";
+
+/** Sends what a handler answered. */
+export function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: unknown,
+): FastifyReply {
+  if (answer instanceof ConsoleRefusal) return sendRefusal(reply, answer);
+  if (answer instanceof FileAnswer) return sendFile(reply, answer);
+  if (answer instanceof PublicDocument) return sendDocument(request, reply, answer);
+  return reply.type(JSON_TYPE).send(JSON.stringify(answer));
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): FastifyReply {
+  const { status, code, message, field, retryAfterSeconds } = refusal;
+  const body: ConsoleError = {
+    error: { code, message, ...(field === undefined ? {} : { field }) },
+    request_id: reply.request.id,
+  };
+  if (retryAfterSeconds !== undefined) reply.header("retry-after", String(retryAfterSeconds));
+  return reply
+    .code(status)
+    .header("cache-control", "no-store")
+    .type(JSON_TYPE)
+    .send(JSON.stringify(body));
+}
+
+/** A failure, answered without its cause; the log has that, under the request's id. */
+export function refuseFault(
+  { log }: Pick<ConsoleDeps, "log">,
+  fault: unknown,
+  reply: FastifyReply,
+): FastifyReply {
+  const { request } = reply;
+  const known = knownFault(fault);
+  if (known !== undefined) return sendRefusal(reply, known);
+  const route = request.routeOptions.url ?? null;
+  if (isStoreFault(fault)) {
+    log.warn(
+      { err: fault, request_id: request.id, route },
+      "the database did not answer a request",
+    );
+    return sendRefusal(reply, STORE_UNAVAILABLE);
+  }
+  log.error({ err: fault, request_id: request.id, route }, "the console failed on a request");
+  return sendRefusal(reply, FAILED);
+}
+
+const FAILED = new ConsoleRefusal({
+  status: 500,
+  code: "gateway_error",
+  message:
+    "the console failed to handle this request; try again, and if it fails again, report it with the request ID",
+});
+
+const STORE_UNAVAILABLE = new ConsoleRefusal({
+  status: 503,
+  code: "gateway_error",
+  message: `the database is not responding; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+});
+
+const TOO_SLOW = new ConsoleRefusal({
+  status: 503,
+  code: "gateway_error",
+  message:
+    "reading your records took too long; choose a shorter time range, or try again in a moment",
+  retryAfterSeconds: 5,
+});
+
+function knownFault(fault: unknown): ConsoleRefusal | undefined {
+  if (fault instanceof ReportTimeout) return TOO_SLOW;
+  const statusCode = statusOf(fault);
+  if (statusCode === undefined) return undefined;
+  if (statusCode === 413) {
+    return new ConsoleRefusal({
+      status: 413,
+      code: "request_too_large",
+      message: "the body is larger than this route accepts; send a smaller one",
+    });
+  }
+  if (statusCode === 415) {
+    return new ConsoleRefusal({
+      status: 415,
+      code: "invalid_request",
+      message: "this route does not accept a body of this content-type",
+    });
+  }
+  return new ConsoleRefusal({
+    status: statusCode,
+    code: "invalid_request",
+    message: "the request is not valid HTTP; check its path, its length and its body",
+  });
+}
+
+/**
+ * What the framework or the reader of files says about the request, below 500. Others have a status
+ * too, of what they asked: this request is not to blame for a payment provider's 401.
+ */
+function statusOf(fault: unknown): number | undefined {
+  const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;
+  const isFramework = typeof code === "string" && code.startsWith("FST_");
+  const isHttp = typeof expose === "boolean" && status === statusCode;
+  const isOfRequest = typeof statusCode === "number" && statusCode >= 400 && statusCode < 500;
+  return isOfRequest && (isFramework || isHttp) ? statusCode : undefined;
+}
+
+/** The body is not JSON. */
+export const NO_JSON: ConsoleRefusal = invalidField("body", "the body must be valid JSON");
+
+function sendDocument(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  document: PublicDocument,
+): FastifyReply {
+  reply.header("etag", document.etag);
+  reply.header("cache-control", `public, max-age=${document.maxAgeSeconds}`);
+  if (isKept(request.headers["if-none-match"], document.etag)) return reply.code(304).send();
+  return reply.type(JSON_TYPE).send(document.body);
+}
+
+function sendFile(reply: FastifyReply, file: FileAnswer): FastifyReply {
+  const stream = Readable.from(file.pieces, { highWaterMark: 1 });
+  stream.once("close", file.onClosed);
+  // A client that takes no byte for too long has left.
+  // Of the answer, not of its connection, which outlives it: a listener there would stay.
+  reply.raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
+  return reply
+    .type(file.contentType)
+    .headers(file.headers)
+    .header("content-disposition", `attachment; filename="${file.fileName}"`)
+    .send(stream);
+}

@@ -1,0 +1,237 @@
+import { isUtf8 } from "node:buffer";
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import { claimOrgSetting, tokenCount } from "../../gateway/index.ts";
+import {
+  byCaller,
+  type ChangedBy,
+  PAGE_STATEMENT_BODY_BYTES_MAX,
+  type Refusal,
+  SETTINGS_REQUESTS_PER_MINUTE,
+  SMALL_BODY_BYTES_MAX,
+  JsonBudget,
+  tryParse,
+} from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
+import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
+import { clientAddressOf } from "./client-address-of.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { consoleHandlers } from "./console-handlers.ts";
+import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
+import { ROUTES, type RouteName } from "./contract.ts";
+import type { RouteContract } from "./contract/shared.ts";
+import { readOperatorSession, staleSignInProblem } from "./guard-operator.ts";
+import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
+import type { Call } from "./handler.ts";
+import { openApiDocument } from "./openapi.ts";
+import { PublicDocument } from "./public-document.ts";
+
+/** Every route of the contract, and the document that describes them. */
+export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  const handlers = consoleHandlers(deps) as unknown as Readonly<Record<RouteName, LooseHandler>>;
+  for (const name of Object.keys(ROUTES) as RouteName[]) {
+    addRoute(app, deps, { name, contract: ROUTES[name], handle: handlers[name] });
+  }
+  // Made on first use: the address is known once the listener is open.
+  let document: PublicDocument | undefined;
+  app.get("/api/openapi.json", async (request, reply) => {
+    document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
+    return sendAnswer(request, reply, document);
+  });
+}
+
+const KEPT_SECONDS = 60;
+
+/** A handler after its types have done their work. */
+type LooseHandler = (call: Call<RouteName>) => Promise<unknown>;
+
+interface NamedRoute {
+  readonly name: RouteName;
+  readonly contract: RouteContract;
+  readonly handle: LooseHandler;
+}
+
+/** Its own reader is stricter than the schema: it also sees what is duplicated in the body. */
+const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
+
+function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
+  const { name, contract, handle } = route;
+  const [method = "", url = ""] = name.split(" ");
+  const check = partChecks(contract, name);
+  const sessions = new WeakMap<FastifyRequest, SignedIn>();
+  app.route({
+    method,
+    url,
+    bodyLimit: contract.takesFile === true ? PAGE_STATEMENT_BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX,
+    // Before the body is read: it is not read without a session.
+    onRequest: async (request, reply) => {
+      const session = await openedBy(deps, contract, request);
+      if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
+      if (session !== undefined) sessions.set(request, session);
+      return undefined;
+    },
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const session = sessions.get(request);
+      const run = (parts: Parts): Promise<unknown> =>
+        handle({
+          ...parts,
+          cookieHeader: request.headers.cookie,
+          session,
+          by: changedBy(deps, request, { contract, session }),
+        } as unknown as Call<RouteName>);
+      const isCounted = contract.isSetting === true && session !== undefined;
+      const steps = { read: () => check(request), run };
+      const answer = isCounted
+        ? await changeSetting(deps, session, steps)
+        : await answerParts(deps, session, steps);
+      return sendAnswer(request, reply, answer);
+    },
+  });
+}
+
+/** The two steps of a route: reading what was sent, and acting on it. */
+interface Steps {
+  readonly read: () => Parts | ConsoleRefusal;
+  readonly run: (parts: Parts) => Promise<unknown>;
+}
+
+/** A body that is no JSON within the bounds counts as a change of settings wherever it is sent. */
+async function answerParts(
+  { limitUse }: ConsoleDeps,
+  session: SignedIn | undefined,
+  { read, run }: Steps,
+): Promise<unknown> {
+  const parts = read();
+  if (!(parts instanceof ConsoleRefusal)) return await run(parts);
+  if (session === undefined || parts !== NO_JSON) return parts;
+  const claiming = await claimOrgSetting(limitUse, session.orgId);
+  if (!claiming.ok) return settingsRefusal(claiming.refusal);
+  claiming.claimed.release(tokenCount(0, 0), limitUse.clock.monotonicMs());
+  return parts;
+}
+
+function changedBy(
+  { clientAddresses }: ConsoleDeps,
+  { id: requestId, ip, headers }: FastifyRequest,
+  of: { readonly contract: RouteContract; readonly session: SignedIn | undefined },
+): ChangedBy | undefined {
+  if (of.session === undefined) return undefined;
+  const clientAddress = clientAddressOf(clientAddresses, { ip, headers });
+  const kind = of.contract.access === "operator" ? "operator" : "account";
+  return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
+}
+
+/**
+ * Runs a change within the organization's changes of a minute, which is asked before anything is
+ * read. A body that is no JSON is counted, and so is a refusal that cost work; a cheap one is not.
+ */
+async function changeSetting(
+  { limitUse }: ConsoleDeps,
+  { orgId }: SignedIn,
+  { read, run }: Steps,
+): Promise<unknown> {
+  const claiming = await claimOrgSetting(limitUse, orgId);
+  if (!claiming.ok) return settingsRefusal(claiming.refusal);
+  const { claimed } = claiming;
+  const nowMs = limitUse.clock.monotonicMs();
+  let counts = false;
+  try {
+    const parts = read();
+    counts = parts === NO_JSON;
+    if (parts instanceof ConsoleRefusal) return parts;
+    const answer = await run(parts);
+    counts = !(answer instanceof ConsoleRefusal) || answer.isCounted;
+    return answer;
+  } finally {
+    if (counts) claimed.release(tokenCount(0, 0), nowMs);
+    else claimed.undo(nowMs);
+  }
+}
+
+function settingsRefusal(refusal: Refusal): ConsoleRefusal {
+  const { class: code, retryAfterSeconds = 1 } = refusal;
+  if (code !== "rate_limit") return ofGateway(refusal);
+  return rateLimited(
+    `the organization is limited to ${SETTINGS_REQUESTS_PER_MINUTE} settings changes per minute; try again in ${retryAfterSeconds} seconds`,
+    retryAfterSeconds,
+  );
+}
+
+/** The session that the route needs, undefined where it needs none, or why it does not open. */
+async function openedBy(
+  deps: ConsoleDeps,
+  contract: RouteContract,
+  { method, headers }: FastifyRequest,
+): Promise<SignedIn | ConsoleRefusal | undefined> {
+  const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+  if (contract.access === "operator") {
+    const { identity, operator, clock } = deps;
+    const session = await readOperatorSession(identity, headers.cookie, operator.emails);
+    if (session instanceof ConsoleRefusal || method === "GET" || method === "HEAD") return session;
+    return foreign ?? staleSignInProblem(session, clock.nowMs()) ?? session;
+  }
+  if (foreign !== undefined) return foreign;
+  if (contract.access === "public") return undefined;
+  const { access, needs } = contract;
+  const wanted = access === "session" ? { access, needs } : { access };
+  return await readOpenSession(deps.identity, headers, wanted);
+}
+
+interface Parts {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly rawBody: Buffer;
+}
+
+/** Reads and checks every part of a request as its contract says. */
+function partChecks(
+  contract: RouteContract,
+  name: RouteName,
+): (request: FastifyRequest) => Parts | ConsoleRefusal {
+  const params = contract.params && compileCheck(contract.params, "text");
+  const query = contract.query && compileCheck(contract.query, "text");
+  const body = contract.body && compileCheck(contract.body, "body");
+  return (request) => {
+    const rawBody = Buffer.isBuffer(request.body) ? request.body : EMPTY;
+    const isRaw = name === READS_RAW_BODY;
+    const content = isRaw || rawBody.length === 0 ? {} : parseJson(rawBody);
+    if (content instanceof ConsoleRefusal) return content;
+    const problem =
+      firstProblem(params, request.params) ??
+      firstProblem(query, request.query) ??
+      (isRaw ? undefined : firstProblem(body, content));
+    if (problem !== undefined) return malformed(problem);
+    return { params: request.params, query: request.query, body: content, rawBody };
+  };
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Far more than any form sends: a megabyte of brackets takes long to read. */
+const BODY_VALUES_MAX = 20_000;
+
+function parseJson(rawBody: Buffer): unknown {
+  if (!isUtf8(rawBody)) return NO_JSON;
+  const parsed = tryParse(UTF8.decode(rawBody), new JsonBudget(BODY_VALUES_MAX));
+  return parsed === undefined ? NO_JSON : parsed.value;
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+function firstProblem(check: SchemaCheck | undefined, value: unknown): SchemaProblem | undefined {
+  return check?.(value);
+}
+
+function malformed({ field, message }: SchemaProblem): ConsoleRefusal {
+  return new ConsoleRefusal({
+    status: 400,
+    code: "invalid_request",
+    message,
+    ...(field === undefined ? {} : { field }),
+  });
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+
+import type { UsageReports } from "../../gateway/records/usage-reports.ts";
+import { datedReports } from "./as-of.ts";
+
+/** Reports whose parts are as old as said; undefined: of the primary. */
+function reportsOf(ages: readonly (number | undefined)[]): UsageReports {
+  return {
+    noting: (onServed: (asOfMs: number) => void) => {
+      for (const asOfMs of ages) if (asOfMs !== undefined) onServed(asOfMs);
+      return {} as UsageReports;
+    },
+  } as UsageReports;
+}
+
+test("an answer is as old as its oldest part, and says nothing of it when all is of the primary", () => {
+  const at = (text: string): number => Date.parse(text);
+  const parts = [undefined, at("2026-11-22T01:00:07Z"), at("2026-11-22T01:00:03Z")];
+  expect(datedReports(reportsOf(parts)).asOf()).toEqual({ as_of: "2026-11-22T01:00:03.000Z" });
+  expect(datedReports(reportsOf([undefined])).asOf()).toEqual({});
+});

@@ -1,0 +1,126 @@
+import type { KeySummary } from "../../gateway/index.ts";
+import {
+  type Caps,
+  formatUsd,
+  instant,
+  type KeyId,
+  microUsd,
+  type MicroUsd,
+  mondayOf,
+  utcDay,
+} from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { day, usd } from "./show-refusal.ts";
+
+/** A cap that is spent already: until when it stops requests, and what is spent of it. */
+interface Stop {
+  readonly until: string;
+  /** "$4.00 of $1.00 is already spent this month". */
+  readonly spent: string;
+}
+
+/**
+ * A cap that this month's spend has passed already stops requests at once, so it is set only when
+ * that is confirmed. Undefined: there is nothing to ask.
+ */
+export async function askAboutCap(
+  deps: Pick<ConsoleDeps, "records">,
+  session: Pick<SignedIn, "orgId">,
+  asked: { readonly cap: MicroUsd | null | undefined; readonly confirm: boolean | undefined },
+): Promise<ConsoleRefusal | undefined> {
+  const { cap, confirm = false } = asked;
+  if (confirm) return undefined;
+  const stop = await stopOfMonth(deps, session, { cap });
+  return stop === undefined ? undefined : question("all requests", stop);
+}
+
+/** Names of keys that a question has; of the others it says how many. */
+const NAMED_MAX = 3;
+
+/** The same of all caps of these keys, in one question. */
+export async function askAboutCaps(
+  deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
+  session: Pick<SignedIn, "orgId">,
+  {
+    caps,
+    confirm = false,
+    keys,
+  }: {
+    readonly caps: Partial<Caps>;
+    readonly confirm: boolean | undefined;
+    readonly keys: readonly Pick<KeySummary, "keyId" | "name">[];
+  },
+): Promise<ConsoleRefusal | undefined> {
+  if (confirm) return undefined;
+  const stops: (Stop & { readonly name: string })[] = [];
+  for (const { keyId, name } of keys) {
+    const stop = await stopOf(deps, session, { caps, keyId });
+    if (stop !== undefined) stops.push({ ...stop, name });
+  }
+  const [first, ...others] = stops;
+  if (first === undefined) return undefined;
+  if (keys.length === 1) return question("all requests with this key", first);
+  const named = [first, ...others.slice(0, NAMED_MAX - 1)].map(
+    ({ name, until, spent }) => `${name} until ${until} (${spent})`,
+  );
+  const more = stops.length - named.length;
+  const list = more === 0 ? named.join("; ") : `${named.join("; ")}; and ${more} more`;
+  return confirmNeeded(
+    `This stops all requests with ${stops.length} of the ${keys.length} keys: ${list}`,
+  );
+}
+
+/** The cap that stops a key's requests, the one that resets last if several do. */
+async function stopOf(
+  deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
+  session: Pick<SignedIn, "orgId">,
+  { caps, keyId }: { readonly caps: Partial<Caps>; readonly keyId: KeyId },
+): Promise<Stop | undefined> {
+  const { month: cap, week = null, day: ofDay = null } = caps;
+  const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
+  if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
+  const today = utcDay(deps.clock.nowMs());
+  // Of a key without such a cap the days of the reports are near enough for a question.
+  const days = await deps.reports.keyDays(session.orgId, keyId, 7);
+  const spentSince = (first: number): bigint =>
+    days.reduce((sum, { day: at, debitMicroUsd }) => {
+      return utcDay(Date.parse(at)) >= first ? sum + debitMicroUsd : sum;
+    }, 0n);
+  for (const [name, wanted, first] of [
+    ["this week", week, mondayOf(today)],
+    ["today", ofDay, today],
+  ] as const) {
+    const spent = microUsd(spentSince(first));
+    if (wanted === null || spent < wanted) continue;
+    const until = name === "today" ? "the end of the day (UTC)" : "Monday (UTC)";
+    return { until, spent: spentOf(spent, wanted, name) };
+  }
+  return undefined;
+}
+
+/** Without a key: of the organization. */
+async function stopOfMonth(
+  { records }: Pick<ConsoleDeps, "records">,
+  { orgId }: Pick<SignedIn, "orgId">,
+  { cap, keyId }: { readonly cap: MicroUsd | null | undefined; readonly keyId?: KeyId },
+): Promise<Stop | undefined> {
+  if (cap === undefined || cap === null) return undefined;
+  const { spentMicroUsd, resetAtMs } = await records.monthSpend(orgId, keyId);
+  if (spentMicroUsd < cap) return undefined;
+  return { until: day(instant(resetAtMs)), spent: spentOf(spentMicroUsd, cap, "this month") };
+}
+
+function spentOf(spent: MicroUsd, cap: MicroUsd, when: string): string {
+  return `${usd(formatUsd(spent))} of ${usd(formatUsd(cap))} is already spent ${when}`;
+}
+
+function question(what: string, { until, spent }: Stop): ConsoleRefusal {
+  return confirmNeeded(`This stops ${what} until ${until}: ${spent}`);
+}
+
+function confirmNeeded(what: string): ConsoleRefusal {
+  const message = `${what}. Confirm to set it anyway`;
+  return new ConsoleRefusal({ status: 409, code: "confirm_needed", message });
+}

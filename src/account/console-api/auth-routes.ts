@@ -1,0 +1,166 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import { isEmail, type PlainPage } from "../../kernel/index.ts";
+import type { Redirect } from "../identity/identity.ts";
+import { sendRefusal } from "./answer-request.ts";
+import { askedFrom } from "./client-address-of.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
+import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
+import { otherName } from "./other-name.ts";
+
+const FORM_BYTES_MAX = 64 * 1024;
+const RETURN_CHARS_MAX = 2_000;
+
+/** Signing in, staying so, signing out: the browser's side of `identity`. */
+export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
+  const { identity } = deps;
+  app.get("/auth/start", ONCE, async (request, reply) => {
+    if (identity.signInName === null) return follow(reply, SIGN_IN_PAGE);
+    const { host } = request.headers;
+    const there = otherName({ host, url: request.url, consoleUrl: deps.consoleUrl() });
+    if (there !== undefined) return follow(reply, { location: there, cookies: [] });
+    const returnPath = returnPathOf(request);
+    return await redirecting(deps, reply, () => identity.startSignIn({ returnPath }));
+  });
+  app.get("/auth/callback", ONCE, async (request, reply) =>
+    redirecting(deps, reply, () =>
+      identity.finishSignIn({
+        url: request.url,
+        cookieHeader: request.headers.cookie,
+        userAgent: request.headers["user-agent"],
+        ...askedFrom(deps, request),
+      }),
+    ),
+  );
+  app.get("/auth/recheck", ONCE, async (request, reply) =>
+    redirecting(deps, reply, () =>
+      identity.startRecheck({
+        cookieHeader: request.headers.cookie,
+        returnPath: returnPathOf(request),
+      }),
+    ),
+  );
+  app.post("/auth/sign-out", async (request, reply) => {
+    const { method, headers } = request;
+    const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+    if (foreign !== undefined) return sendRefusal(reply, foreign);
+    return follow(reply, await identity.signOut(headers.cookie, askedFrom(deps, request)));
+  });
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      "application/x-www-form-urlencoded",
+      { parseAs: "string", bodyLimit: FORM_BYTES_MAX },
+      (_request, body, done) => done(null, new URLSearchParams(String(body))),
+    );
+    backChannelLogout(scope, deps);
+    if (identity.isLocal) linkRoutes(scope, deps);
+  });
+}
+
+/* HEAD would begin what GET begins. */
+const ONCE = { exposeHeadRoute: false };
+const SIGN_IN_PAGE: Redirect = { location: "/sign-in", cookies: [] };
+const FAILED: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
+
+function returnPathOf({ query }: FastifyRequest): string | undefined {
+  const asked = (query as Readonly<Record<string, unknown>>)["return"];
+  return typeof asked === "string" && asked.length <= RETURN_CHARS_MAX ? asked : undefined;
+}
+
+/** A browser that is on its way somewhere is shown a page, whatever went wrong. */
+async function redirecting(
+  { log }: ConsoleDeps,
+  reply: FastifyReply,
+  find: () => Promise<Redirect | undefined>,
+): Promise<FastifyReply> {
+  try {
+    const next = await find();
+    return next === undefined ? sendLinkPage(reply, 410, spentLinkPage()) : follow(reply, next);
+  } catch (fault) {
+    const { id: request_id, routeOptions } = reply.request;
+    log.error({ err: fault, request_id, route: routeOptions.url ?? null }, "signing in failed");
+    return follow(reply, FAILED);
+  }
+}
+
+function follow(reply: FastifyReply, { location, cookies }: Redirect): FastifyReply {
+  if (cookies.length > 0) reply.header("set-cookie", [...cookies]);
+  return reply.redirect(location, 303);
+}
+
+/** The identity provider's own call: its signed token is its proof, so no origin is asked for. */
+function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "string", bodyLimit: FORM_BYTES_MAX },
+    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  );
+  scope.post("/auth/backchannel-logout", async (request, reply) => {
+    const token = fieldOf(request, "logout_token");
+    const isDone = token !== "" && (await identity.backChannelLogout(token));
+    return isDone ? reply.code(200).send() : sendRefusal(reply, NO_PROOF);
+  });
+}
+
+const NO_PROOF = new ConsoleRefusal({
+  status: 400,
+  code: "invalid_request",
+  message: "logout_token is not valid; send a signed logout token of the identity provider",
+  field: "logout_token",
+});
+
+/**
+ * A link that was printed on this machine. Opening it uses nothing up: mail scanners and previews
+ * open links too. Its page has a button, which no other site can press: none signs a browser in.
+ */
+function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
+  const { identity, consoleUrl } = deps;
+  scope.get("/auth/link", async (request, reply) => {
+    const { host } = request.headers;
+    const there = otherName({ host, url: request.url, consoleUrl: consoleUrl() });
+    if (there !== undefined) return follow(reply, { location: there, cookies: [] });
+    const asked = (request.query as Readonly<Record<string, unknown>>)["t"];
+    const token = typeof asked === "string" ? asked : "";
+    const link = await identity.findLink(token);
+    if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
+    return sendLinkPage(reply, 200, linkPage({ token, email: link.email }));
+  });
+  scope.post("/auth/link", async (request, reply) => {
+    if (!isFromOwnPage(request.headers, consoleUrl())) {
+      return sendLinkPage(reply, 403, foreignLinkPage());
+    }
+    const token = fieldOf(request, "t");
+    const typed = fieldOf(request, "email");
+    const link = await identity.findLink(token);
+    if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
+    const email = link.email ?? typed;
+    if (!isEmail(email.trim())) {
+      return sendLinkPage(reply, 422, linkPage({ token, email: null, refused: typed }));
+    }
+    const { cookie: cookieHeader, "user-agent": userAgent } = request.headers;
+    const browser = { cookieHeader, userAgent, ...askedFrom(deps, request) };
+    return await redirecting(deps, reply, () =>
+      identity.signInByLink({ ...browser, token, email }),
+    );
+  });
+}
+
+function fieldOf({ body }: FastifyRequest, name: string): string {
+  return (body instanceof URLSearchParams ? body.get(name) : null) ?? "";
+}
+
+function sendLinkPage(reply: FastifyReply, status: number, page: PlainPage): FastifyReply {
+  return (
+    reply
+      .code(status)
+      .header("content-security-policy", page.policy)
+      // The form has to say where it comes from, and the address with its token is told to nobody.
+      .header("referrer-policy", "strict-origin")
+      .type("text/html; charset=utf-8")
+      .send(page.html)
+  );
+}

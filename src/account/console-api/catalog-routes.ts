@@ -1,0 +1,106 @@
+import type { Catalog, ListedModel } from "../../catalog/index.ts";
+import { listPieces } from "../../kernel/index.ts";
+import type { ProviderActivity, Substitution } from "../../gateway/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import type { catalogRoutes } from "./contract/catalog.ts";
+import type { Handlers } from "./handler.ts";
+import { KeptRead } from "./kept-read.ts";
+import { PublicDocument } from "./public-document.ts";
+import { shownModel } from "./show-model.ts";
+import { shownProvider } from "./show-provider.ts";
+
+/** What is for sale, for anybody: public and ready listings only. */
+export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
+  const { catalog } = deps;
+  const facts = new ProviderFacts(deps);
+  const ids = keptDocument(({ id }) => id);
+  const listings = keptDocument(shownModel);
+  return {
+    "GET /api/models.json": () => ids(catalog.current),
+
+    "GET /api/catalog.json": () => listings(catalog.current),
+
+    "GET /api/providers.json": async () => {
+      const [activity, substitutions] = await Promise.all([
+        facts.activity(),
+        facts.substitutions(),
+      ]);
+      const nowMs = deps.clock.monotonicMs();
+      const providers = catalog.current.providers.map((provider) =>
+        shownProvider(provider, {
+          activity: activity.get(provider.id),
+          substitutions: substitutions.filter(({ providerId }) => providerId === provider.id),
+          mayTry: (id) => deps.health.mayTry(id, nowMs),
+        }),
+      );
+      return PublicDocument.of({ providers }, HEALTH_KEPT_SECONDS);
+    },
+  };
+}
+
+const LIST_KEPT_SECONDS = 60;
+const HEALTH_KEPT_SECONDS = 10;
+
+/** Makes a document once for each catalog: anybody may ask for it, as often as they like. */
+function keptDocument(
+  shown: (model: ListedModel) => object | string,
+): (of: Catalog) => Promise<PublicDocument> {
+  const kept = new WeakMap<Catalog, Promise<PublicDocument>>();
+  return (catalog) => {
+    const known = kept.get(catalog);
+    if (known !== undefined) return known;
+    const made = documentOf(catalog.models, shown);
+    kept.set(catalog, made);
+    return made;
+  };
+}
+
+async function documentOf(
+  models: readonly ListedModel[],
+  shown: (model: ListedModel) => object | string,
+): Promise<PublicDocument> {
+  const frame = { before: '{"models":[', after: "]}" };
+  const pieces = await listPieces(models, (model) => JSON.stringify(shown(model)), frame);
+  return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
+}
+
+/** Seldom, so that the difference of two answers is not a call, and its time not a call's. */
+const FACTS_KEPT_MS = 3_600_000;
+
+/** What all customers together saw of providers; without it the page shows the rest. */
+class ProviderFacts {
+  readonly #deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">;
+  readonly #activity: KeptRead<ReadonlyMap<string, ProviderActivity>>;
+  readonly #substitutions: KeptRead<readonly Substitution[]>;
+
+  constructor(deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">) {
+    const { reports, clock } = deps;
+    this.#deps = deps;
+    const read = async () =>
+      new Map((await reports.providerActivity()).map((each) => [each.providerId, each]));
+    this.#activity = new KeptRead(read, clock, FACTS_KEPT_MS);
+    this.#substitutions = new KeptRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
+  }
+
+  /** Of providers that many use, where the operator shows how they served all accounts. */
+  async activity(): Promise<ReadonlyMap<string, ProviderActivity>> {
+    if (!this.#deps.config.listingsPublicFigures) return new Map();
+    return await this.#orNothing(this.#activity.get(), new Map());
+  }
+
+  /** Of all providers; how many answers they are only where the operator shows such figures. */
+  async substitutions(): Promise<readonly Substitution[]> {
+    const found = await this.#orNothing(this.#substitutions.get(), []);
+    if (this.#deps.config.listingsPublicFigures) return found;
+    return found.map((each) => ({ ...each, share: null }));
+  }
+
+  async #orNothing<T>(read: Promise<T>, nothing: T): Promise<T> {
+    try {
+      return await read;
+    } catch (fault) {
+      this.#deps.log.warn({ err: fault }, "recent provider statistics could not be read");
+      return nothing;
+    }
+  }
+}

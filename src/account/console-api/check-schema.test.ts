@@ -1,0 +1,74 @@
+import { Type } from "typebox";
+import { describe, expect, test } from "vitest";
+
+import { KEY_MODELS_MAX } from "../../kernel/core/constants.ts";
+import { compileCheck } from "./check-schema.ts";
+import { ROUTES } from "./contract.ts";
+
+const newKey = compileCheck(ROUTES["POST /api/console/keys"].body, "body");
+const keyChange = compileCheck(ROUTES["PATCH /api/console/keys/:key_id"].body, "body");
+const usage = compileCheck(ROUTES["GET /api/console/usage"].query, "text");
+
+describe("a body", () => {
+  test("is taken as it is described", () => {
+    expect(newKey({ name: "ci", rpm: 20, cap_usd: "12.5" })).toBeUndefined();
+    expect(keyChange({ rpm: null, cap_usd: "" })).toBeUndefined();
+  });
+
+  test("of a key names as many models as the command takes", () => {
+    const models = Array.from({ length: KEY_MODELS_MAX }, (_, at) => `acme/${at}`);
+    expect(newKey({ name: "ci", models })).toBeUndefined();
+    expect(newKey({ name: "ci", models: [...models, "acme/more"] })).toBeDefined();
+  });
+
+  test.each<[string, unknown, string | undefined, string]>([
+    ["with a field that the route does not have", { name: "a", cap: "1" }, "cap", "not a field"],
+    ["without a field that it needs", {}, "name", "is missing"],
+    [
+      "with a text where a number is due",
+      { name: "a", rpm: "20" },
+      "rpm",
+      "must be a whole number",
+    ],
+    ["with a number where dollars are due", { name: "a", cap_usd: 5 }, "cap_usd", "six decimals"],
+    ["with seven decimals", { name: "a", cap_usd: "1.0000001" }, "cap_usd", "six decimals"],
+    ["with an amount below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
+    ["that is a list", [], undefined, "the request must be an object"],
+    ["that is nothing", null, undefined, "the request must be an object"],
+  ])("%s is refused by the name of the field", (_, body, field, words) => {
+    const problem = newKey(body);
+    expect(problem).toMatchObject({ field });
+    expect(problem?.message).toContain(words);
+  });
+
+  test("is neither converted nor stripped", () => {
+    const body = { name: "a", other: 1 };
+    newKey(body);
+    expect(body).toEqual({ name: "a", other: 1 });
+  });
+
+  test("an element of a list is named by its place", () => {
+    const check = compileCheck(ROUTES["POST /api/console/optimize"].body, "body");
+    const wanted = { name: "a", objective: "fastest", models: ["a", "b"], budget_usd: "1" };
+    expect(check({ ...wanted, prompts: ["a", "b", ""] })).toMatchObject({ field: "prompts[2]" });
+  });
+});
+
+describe("a query", () => {
+  test("gives numbers where they are due", () => {
+    const schema = Type.Object({ limit: Type.Integer({ minimum: 1 }) });
+    const query = { limit: "20" };
+    expect(compileCheck(schema, "text")(query)).toBeUndefined();
+    expect(query).toEqual({ limit: 20 });
+  });
+
+  test.each<[string, object, string]>([
+    ["that misspells a filter", { modle: "a" }, "modle"],
+    ["with no instant", { from: "yesterday" }, "from"],
+    ["with an impossible instant", { from: "2026-13-40T00:00:00Z" }, "from"],
+    ["with a status that does not exist", { status: "bad" }, "status"],
+    ["that says one thing twice", { model: ["a", "b"] }, "model"],
+  ])("%s is refused by name", (_, query, field) => {
+    expect(usage(query)).toMatchObject({ field });
+  });
+});

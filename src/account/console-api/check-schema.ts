@@ -1,0 +1,57 @@
+import type { TSchema } from "typebox";
+
+import { pathText, schemaCheck, type SchemaFault } from "../../kernel/index.ts";
+
+/** Why a part of a request is not what its schema says. */
+export interface SchemaProblem {
+  /** The field, as `models[1]`; undefined: the part as a whole. */
+  readonly field: string | undefined;
+  readonly message: string;
+}
+
+/** Gives the first problem of a value, or undefined. A string is made a number where one is due. */
+export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
+
+/**
+ * Checks for one part of a request. Nothing is added, stripped or, in bodies, converted: what is
+ * not as the contract says is refused. Values of a query and a path come as text and are read as
+ * numbers.
+ */
+export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
+  const check = schemaCheck(schema, part === "body" ? WORDS : { ...WORDS, readsText: true });
+  return (value) => {
+    const fault = check(value);
+    return fault === undefined ? unstorableIn(value) : problemOf(fault);
+  };
+}
+
+const WORDS = { missing: "is missing", unknown: "is not a field of this route; remove it" };
+
+/**
+ * U+0000 is the one character that the database takes in no text. A number like 1e999 in a query is
+ * read as infinite, which no bound of a schema refuses.
+ */
+function unstorableIn(value: unknown): SchemaProblem | undefined {
+  const left = [{ field: "", value }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { field } = next;
+    if (typeof next.value === "string" && next.value.includes("\0")) {
+      return { field, message: `${field} must be text without U+0000` };
+    }
+    if (typeof next.value === "number" && !Number.isFinite(next.value)) {
+      return { field, message: `${field} must be a smaller number` };
+    }
+    if (typeof next.value !== "object" || next.value === null) continue;
+    for (const [name, part] of Object.entries(next.value)) {
+      left.push({ field: field === "" ? name.slice(0, FIELD_CHARS_MAX) : field, value: part });
+    }
+  }
+  return undefined;
+}
+
+function problemOf({ path, message }: SchemaFault): SchemaProblem {
+  const field = path.length === 0 ? undefined : pathText(path).slice(0, FIELD_CHARS_MAX);
+  return { field, message: `${field ?? "the request"} ${message}` };
+}
+
+const FIELD_CHARS_MAX = 80;

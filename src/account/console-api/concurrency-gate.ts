@@ -1,0 +1,66 @@
+import { assert } from "../../kernel/index.ts";
+import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
+
+interface Queue {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * Lets so many pieces of work of one organization run at a time and some more wait for a permit,
+ * first come, first served: one that opens many pages does not keep the database to itself.
+ */
+export class ConcurrencyGate {
+  readonly #runningMax: number;
+  readonly #waitingMax: number;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(max: { readonly running: number; readonly waiting: number }) {
+    this.#runningMax = max.running;
+    this.#waitingMax = max.waiting;
+  }
+
+  /** Waits for a permit and releases it with the work; a refusal when too many wait already. */
+  async run<T>(owner: string, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
+    const end = await this.take(owner);
+    if (end instanceof ConsoleRefusal) return end;
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  /** The permit itself; the caller releases it, once or more often. */
+  async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
+    const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
+    this.#queues.set(owner, queue);
+    if (queue.running < this.#runningMax) queue.running += 1;
+    else if (queue.waiting.length >= this.#waitingMax) return tooMany(this.#runningMax);
+    // A released permit passes to the next waiter, so `running` stays as it is.
+    else await new Promise<void>((go) => queue.waiting.push(go));
+    return this.#ender(owner, queue);
+  }
+
+  #ender(owner: string, queue: Queue): () => void {
+    let isEnded = false;
+    return () => {
+      if (isEnded) return;
+      isEnded = true;
+      const next = queue.waiting.shift();
+      if (next !== undefined) return next();
+      queue.running -= 1;
+      assert(queue.running >= 0, "a permit is released once");
+      if (queue.running === 0) this.#queues.delete(owner);
+    };
+  }
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+function tooMany(runningMax: number): ConsoleRefusal {
+  return rateLimited(
+    `your organization already has ${runningMax} of these requests running; wait for one to finish, then try again`,
+    RETRY_AFTER_SECONDS,
+  );
+}

@@ -1,0 +1,190 @@
+import {
+  type ConnectionSummary,
+  type EndpointRecord,
+  providerKeyProblem,
+  sealConnection,
+  SealedKeyFault,
+} from "../../gateway/index.ts";
+import type { Catalog } from "../../catalog/index.ts";
+import {
+  type ChangedBy,
+  instant,
+  instantOrNull,
+  type OrgId,
+  unreachable,
+} from "../../kernel/index.ts";
+import type { ConnectionCheck, OperationDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type { BodyOf, Connection, Connections } from "./contract.ts";
+import type { connectionRoutes } from "./contract/connections.ts";
+import type { Acting, Handlers } from "./handler.ts";
+import { readName } from "./read-values.ts";
+import type { ReportGates } from "./report-gates.ts";
+
+/**
+ * The organization's provider keys, stored encrypted and never shown, and the operator's endpoints.
+ */
+export function connectionHandlers(
+  deps: OperationDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof connectionRoutes> {
+  const { connections } = deps;
+  return {
+    "GET /api/console/connections": ({ session }) => readConnections(deps, session.orgId),
+
+    "POST /api/console/connections": ({ session, body, by }) =>
+      addConnection(deps, session, { wanted: body, by }),
+
+    "POST /api/console/connections/:connection_id/test": ({ session, params }) =>
+      gates.checks.run(session.orgId, () => testConnection(deps, session, params.connection_id)),
+
+    "POST /api/console/connections/:connection_id/disable": async ({ session, params, by }) => {
+      const disabled = await connections.disable(params.connection_id, session.orgId, by);
+      return disabled === undefined ? NO_SUCH_CONNECTION : shownConnection(disabled);
+    },
+  };
+}
+
+const NO_SUCH_CONNECTION = notFound("connection");
+const NO_SUCH_KEY = notFound("key");
+const NO_VAULT = conflict(
+  "provider keys cannot be stored here; ask the operator to configure an encryption key",
+);
+const NO_VAULT_YET = conflict(
+  "provider keys are stored encrypted and there is no key for that: set TM_ENCRYPTION_KEY, here and for the server, to what `openssl rand -base64 32` prints, and keep a copy",
+);
+
+function noVault({ isOperator = false }: Acting): ConsoleRefusal {
+  return isOperator ? NO_VAULT_YET : NO_VAULT;
+}
+
+async function readConnections(deps: OperationDeps, orgId: OrgId): Promise<Connections> {
+  const [data, endpoints] = await Promise.all([
+    deps.connections.list(orgId),
+    deps.rules.listEndpoints(orgId),
+  ]);
+  const catalog = deps.catalog.current;
+  return {
+    is_available: deps.vault !== undefined,
+    providers: catalog.providers.map(({ id, name }) => ({ id, name })),
+    data: data.map(shownConnection),
+    endpoints: endpoints.map((each) => shownEndpoint(catalog, each)),
+  };
+}
+
+async function addConnection(
+  deps: OperationDeps,
+  session: Acting,
+  {
+    wanted,
+    by,
+  }: { readonly wanted: BodyOf<"POST /api/console/connections">; readonly by: ChangedBy },
+): Promise<Connection | ConsoleRefusal> {
+  const { vault, accounts, connections, catalog } = deps;
+  const { orgId } = session;
+  if (vault === undefined) return noVault(session);
+  const name = readName(wanted.name);
+  if (name instanceof ConsoleRefusal) return name;
+  const { providers, deployments } = catalog.current;
+  // A command's surroundings need not have the marketplace's own keys, without which none is offered.
+  const listed =
+    session.isOperator === true
+      ? deployments.find((each) => each.providerId === wanted.provider)?.providerId
+      : providers.find(({ id }) => id === wanted.provider)?.id;
+  if (listed === undefined) {
+    return invalidField("provider", "this provider is not listed here; choose one from the list");
+  }
+  const { provider_key: providerKey, key_id: keyId } = wanted;
+  const reason = providerKeyProblem(providerKey);
+  if (reason !== undefined)
+    return invalidField("provider_key", `provider_key cannot be used: ${reason}`);
+  const key = keyId === undefined ? undefined : await accounts.findKey(orgId, keyId);
+  if (keyId !== undefined && key === undefined) return NO_SUCH_KEY;
+  const sealed = sealConnection(vault, {
+    orgId,
+    providerId: listed,
+    keyId: key?.keyId ?? null,
+    name,
+    providerKey,
+  });
+  const made = await connections.create(sealed, by);
+  if (made === undefined) return NO_SUCH_KEY;
+  return made === "taken" ? TAKEN : shownConnection(made);
+}
+
+const TAKEN = conflict("you already have an active connection to this provider; disable it first");
+
+async function testConnection(
+  deps: OperationDeps,
+  session: Acting,
+  connectionId: string,
+): Promise<{ ok: boolean; message: string } | ConsoleRefusal> {
+  const connection = await deps.connections.find(connectionId, session.orgId);
+  if (connection === undefined) return NO_SUCH_CONNECTION;
+  if (connection.disabledAtMs !== null) {
+    return conflict("the connection is disabled and its key deleted; add a new one");
+  }
+  if (deps.vault === undefined) return noVault(session);
+  try {
+    const check = await deps.checkConnection(connection);
+    return check === undefined ? GONE_PROVIDER : shownCheck(check);
+  } catch (fault) {
+    if (fault instanceof SealedKeyFault) return conflict(`${fault.message} Add it again.`);
+    throw fault;
+  }
+}
+
+const GONE_PROVIDER = {
+  ok: false,
+  message: "the provider is no longer listed here, so the key is not used",
+};
+
+function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
+  switch (check.verdict) {
+    case "accepted":
+      return { ok: true, message: `the provider accepted the key (status ${check.status})` };
+    case "refused":
+      return {
+        ok: false,
+        message: `the provider rejected the key (status ${check.status}); disable the connection and add a new key`,
+      };
+    case "unclear":
+      return {
+        ok: false,
+        message: `the provider answered with status ${check.status}, which does not show whether the key is valid`,
+      };
+    case "unreachable":
+      return { ok: false, message: `the provider could not be reached: ${check.reason}` };
+    default:
+      return unreachable(check);
+  }
+}
+
+export function shownConnection(connection: ConnectionSummary): Connection {
+  return {
+    connection_id: connection.connectionId,
+    provider: connection.providerId,
+    name: connection.name,
+    label: connection.label,
+    key_id: connection.keyId,
+    created_at: instant(connection.createdAtMs),
+    disabled_at: instantOrNull(connection.disabledAtMs),
+  };
+}
+
+export function shownEndpoint(
+  catalog: Catalog,
+  { endpointId, providerId, limits, createdAtMs }: EndpointRecord,
+): Connections["endpoints"][number] {
+  const own = catalog.deployments.filter((each) => each.providerId === providerId);
+  return {
+    endpoint_id: endpointId,
+    provider: providerId,
+    models: own.filter((each) => each.notReady === "private").map(({ modelId }) => modelId),
+    rps: limits.requestsPerSecond ?? null,
+    rpm: limits.requestsPerMinute ?? null,
+    tpm: limits.tokensPerMinute ?? null,
+    concurrency: limits.concurrent ?? null,
+    created_at: instant(createdAtMs),
+  };
+}

@@ -1,0 +1,77 @@
+import { type Refusal, RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
+
+/** Codes that only the console has, beside the gateway's canonical classes. */
+type ConsoleCode =
+  | Refusal["class"]
+  | "signed_out"
+  | "forbidden"
+  | "gone"
+  | "conflict"
+  | "other_organization"
+  | "confirm_needed";
+
+/** Why the console does not do what it was asked; `ConsoleError` is made of it. */
+export class ConsoleRefusal {
+  readonly status: number;
+  readonly code: ConsoleCode;
+  /**
+   * What was wrong, where, and the next step; never a secret, never an id of another organization.
+   */
+  readonly message: string;
+  readonly field: string | undefined;
+  /** Always there with 429 and 503: a minute where nothing better is known. */
+  readonly retryAfterSeconds: number | undefined;
+  /** It cost a look-up or a question: it counts as a change of a setting. */
+  readonly isCounted: boolean;
+
+  constructor(of: {
+    readonly status: number;
+    readonly code: ConsoleCode;
+    readonly message: string;
+    readonly field?: string;
+    readonly retryAfterSeconds?: number;
+    readonly isCounted?: boolean;
+  }) {
+    this.status = of.status;
+    this.code = of.code;
+    this.message = of.message;
+    this.field = of.field;
+    this.isCounted = of.isCounted === true;
+    const isPassing = of.status === 429 || of.status === 503;
+    this.retryAfterSeconds =
+      of.retryAfterSeconds ?? (isPassing ? RETRY_AFTER_SECONDS_MAX : undefined);
+  }
+}
+
+/** A field of the request has to be another. */
+export function invalidField(field: string, message: string): ConsoleRefusal {
+  return new ConsoleRefusal({ status: 400, code: "invalid_request", message, field });
+}
+
+/**
+ * One answer for what never existed, what belongs to another organization, and what is never
+ * displayed.
+ */
+export function notFound(what: string): ConsoleRefusal {
+  const message = `there is no such ${what} in your organization; check the ID`;
+  return new ConsoleRefusal({ status: 404, code: "not_found", message });
+}
+
+export function conflict(message: string): ConsoleRefusal {
+  return new ConsoleRefusal({ status: 409, code: "conflict", message });
+}
+
+export function rateLimited(message: string, retryAfterSeconds: number): ConsoleRefusal {
+  return new ConsoleRefusal({ status: 429, code: "rate_limit", message, retryAfterSeconds });
+}
+
+/** A refusal of the gateway in the console's format: the same status, class and message. */
+export function ofGateway(refusal: Refusal): ConsoleRefusal {
+  const { status, class: code, message, retryAfterSeconds } = refusal;
+  return new ConsoleRefusal({
+    status,
+    code,
+    message,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}

@@ -1,0 +1,95 @@
+import type { Server } from "node:http";
+
+import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
+
+import {
+  HEADER_BYTES_MAX,
+  newRequestId,
+  REQUEST_BODY_TIMEOUT_MS,
+  REQUEST_HEADERS_TIMEOUT_MS,
+  SMALL_BODY_BYTES_MAX,
+} from "../../kernel/index.ts";
+import { refuseFault } from "./answer-request.ts";
+import { apiRoutes } from "./api-routes.ts";
+import { authRoutes } from "./auth-routes.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { docsRoutes } from "./docs-routes.ts";
+import { pageRoutes, refuseUnknownPath } from "./page-routes.ts";
+import { playgroundRoutes } from "./playground-routes.ts";
+import { securityHeaders } from "./security-headers.ts";
+import { webhookRoutes } from "./webhook-routes.ts";
+
+const KEEP_ALIVE_MS = 65_000;
+/** An id of 200 characters may come percent-encoded. */
+const PARAM_CHARS_MAX = 1_000;
+
+export interface ConsoleServer {
+  /** Not listening yet. */
+  readonly server: Server;
+  /** Ends every connection, whatever it is doing. */
+  close(): Promise<void>;
+}
+
+/** The console's listener: its pages, its API, signing in and out, the playground, the webhooks. */
+export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleServer> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: SMALL_BODY_BYTES_MAX,
+    requestTimeout: REQUEST_BODY_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: true,
+    http: {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: REQUEST_HEADERS_TIMEOUT_MS,
+      ServerResponse: deps.serverResponse,
+    },
+    genReqId: () => newRequestId(deps.clock.nowMs()),
+    requestIdHeader: false,
+    routerOptions: { maxParamLength: PARAM_CHARS_MAX, ignoreTrailingSlash: false },
+    // A path that cannot be decoded meets no hook: the headers of every answer are set here too.
+    frameworkErrors: (fault, request, reply) => {
+      setHeaders(deps, request.id, reply);
+      refuseFault(deps, fault, reply);
+    },
+  });
+  app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
+  app.addHook("onResponse", async (request, reply) => {
+    const { method, id, routeOptions } = request;
+    // The pattern and not the address: callbacks carry codes.
+    const detail = { request_id: id, method, route: routeOptions.url ?? null };
+    const status = reply.statusCode;
+    const isRead = method === "GET" || method === "HEAD";
+    const line = { ...detail, status, duration_ms: Math.round(reply.elapsedTime) };
+    if (isRead && status < 400) deps.log.debug(line, "console request");
+    else deps.log.info(line, "console request");
+  });
+  app.setErrorHandler((fault, _request, reply) => refuseFault(deps, fault, reply));
+  app.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply));
+  register(app, deps);
+  await app.ready();
+  return {
+    server: app.server,
+    close: async () => {
+      app.server.close();
+      app.server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+function register(app: FastifyInstance, deps: ConsoleDeps): void {
+  void app.register(async (scope) => apiRoutes(scope, deps));
+  void app.register(async (scope) => authRoutes(scope, deps));
+  void app.register(async (scope) => webhookRoutes(scope, deps));
+  void app.register(async (scope) => playgroundRoutes(scope, deps));
+  void app.register(async (scope) => docsRoutes(scope, deps));
+  void app.register(async (scope) => pageRoutes(scope, deps));
+}
+
+function setHeaders(deps: ConsoleDeps, requestId: string, reply: FastifyReply): void {
+  reply.headers({
+    "x-request-id": requestId,
+    "cache-control": "no-store",
+    ...securityHeaders(deps.consoleUrl()),
+  });
+}

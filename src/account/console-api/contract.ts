@@ -1,0 +1,93 @@
+/**
+ * What the console's pages and its API agree on: the only file of the program that `console/` may
+ * import, and it imports types alone. Requests are checked against these schemas, answers are typed
+ * by them, and the OpenAPI document at `/api/openapi.json` is made from them.
+ *
+ * The name of a route is its method and path. Every `session` route refuses with 401 `signed_out`
+ * and 403 `email_not_verified`; the body of every refusal is `ConsoleError`.
+ *
+ * Beside them is the playground: `/playground/v1/…` is the gateway's own `/v1/…` with the
+ * session for a key, billed to the organization's managed Playground key.
+ */
+import type { Static, TSchema } from "typebox";
+
+import { alertRoutes } from "./contract/alerts.ts";
+import { billingRoutes } from "./contract/billing.ts";
+import { catalogRoutes } from "./contract/catalog.ts";
+import { changeRoutes } from "./contract/changes.ts";
+import { connectionRoutes } from "./contract/connections.ts";
+import { keyRoutes } from "./contract/keys.ts";
+import { limitRoutes } from "./contract/limits.ts";
+import { listingFigureRoutes } from "./contract/listing-figures.ts";
+import { memberRoutes } from "./contract/members.ts";
+import { modelCostRoutes } from "./contract/model-costs.ts";
+import { settlementRoutes } from "./contract/operator-settlement.ts";
+import { operatorRoutes } from "./contract/operator.ts";
+import { optimizeRoutes } from "./contract/optimize.ts";
+import { priceChangeRoutes } from "./contract/price-changes.ts";
+import { sessionRoutes } from "./contract/session.ts";
+import type { RouteContract } from "./contract/shared.ts";
+import { topUpRoutes } from "./contract/top-up.ts";
+import { statementRoutes } from "./contract/statements.ts";
+import { usageRoutes } from "./contract/usage.ts";
+import { verificationRoutes } from "./contract/verification.ts";
+
+export type * from "./contract/alerts.ts";
+export type * from "./contract/billing.ts";
+export type * from "./contract/catalog.ts";
+export type * from "./contract/changes.ts";
+export type * from "./contract/connections.ts";
+export type * from "./contract/keys.ts";
+export type * from "./contract/limits.ts";
+export type * from "./contract/listing-figures.ts";
+export type * from "./contract/members.ts";
+export type * from "./contract/model-costs.ts";
+export type * from "./contract/operator-settlement.ts";
+export type * from "./contract/operator.ts";
+export type * from "./contract/optimize.ts";
+export type * from "./contract/price-changes.ts";
+export type * from "./contract/session.ts";
+export type * from "./contract/shared.ts";
+export type * from "./contract/top-up.ts";
+export type * from "./contract/statements.ts";
+export type * from "./contract/usage.ts";
+export type * from "./contract/verification.ts";
+
+export const ROUTES = {
+  ...sessionRoutes,
+  ...memberRoutes,
+  ...keyRoutes,
+  ...billingRoutes,
+  ...topUpRoutes,
+  ...statementRoutes,
+  ...alertRoutes,
+  ...usageRoutes,
+  ...limitRoutes,
+  ...catalogRoutes,
+  ...listingFigureRoutes,
+  ...modelCostRoutes,
+  ...priceChangeRoutes,
+  ...connectionRoutes,
+  ...changeRoutes,
+  ...optimizeRoutes,
+  ...verificationRoutes,
+  ...operatorRoutes,
+  ...settlementRoutes,
+} as const satisfies Readonly<Record<string, RouteContract>>;
+
+export type Routes = typeof ROUTES;
+/** `"GET /api/console/keys"` and its like. */
+export type RouteName = keyof Routes;
+
+type PartOf<N extends RouteName, P extends "params" | "query" | "body" | "answer"> =
+  Routes[N] extends Readonly<Record<P, infer S>>
+    ? S extends TSchema
+      ? Static<S>
+      : never
+    : undefined;
+
+export type ParamsOf<N extends RouteName> = PartOf<N, "params">;
+export type QueryOf<N extends RouteName> = PartOf<N, "query">;
+export type BodyOf<N extends RouteName> = PartOf<N, "body">;
+/** Undefined where the answer is a file. */
+export type AnswerOf<N extends RouteName> = PartOf<N, "answer">;

@@ -1,0 +1,147 @@
+import { Type, type Static } from "typebox";
+
+import { BySku, Count, nullable, oneOf } from "./shared.ts";
+
+/** A capability as the listing declares it. */
+export const Descriptor = Type.Object({
+  type: oneOf("boolean", "range", "integer", "enum", "unknown"),
+  min: Type.Optional(Type.Number()),
+  max: Type.Optional(Type.Number()),
+  default: Type.Optional(Type.Union([Type.Number(), Type.String()])),
+  unit: Type.Optional(Type.String()),
+  values: Type.Optional(Type.Array(Type.String())),
+});
+export type Descriptor = Static<typeof Descriptor>;
+
+/** Decimal dollars per million tokens; absent SKUs have the price of what they fall back to, but for an
+ * hour of the cache: there the listing does not offer it. */
+export const PricesPerMillion = BySku(Type.String());
+export type PricesPerMillion = Static<typeof PricesPerMillion>;
+
+export const PriceCardLine = Type.Object({
+  unit: oneOf("token", "image", "second", "megapixel"),
+  cost_usd: Type.String(),
+  billable: nullable(Type.String()),
+  variant: nullable(Type.String()),
+});
+
+/** What every token of a request costs, output included, whose prompt is above a bound. */
+export const PriceTier = Type.Object({
+  above_prompt_tokens: Count,
+  prices: PricesPerMillion,
+});
+export type PriceTier = Static<typeof PriceTier>;
+
+/** All prices of a listing from an instant on. */
+export const PriceChange = Type.Object({
+  from: Type.String(),
+  prices: PricesPerMillion,
+  price_tiers: Type.Array(PriceTier),
+});
+export type PriceChange = Static<typeof PriceChange>;
+
+/** One provider's listing of a model, in routing order. */
+export const ModelProvider = Type.Object({
+  provider: Type.String(),
+  name: Type.String(),
+  priority: Count,
+  prompt_logging: oneOf("none", "retained"),
+  datacenters: Type.Array(Type.String()),
+  prices: nullable(PricesPerMillion),
+  /** SKUs that the listing does not price: they cost what their base costs. */
+  defaulted: Type.Array(Type.String()),
+  /** Ascending; empty: the prices are the same for every prompt. */
+  price_tiers: Type.Array(PriceTier),
+  /** Announced ones, the next one first. */
+  price_changes: Type.Array(PriceChange),
+  /** The day on which the prices were last checked, and how; null: not known. */
+  checked: nullable(
+    Type.Object({
+      on: Type.String(),
+      by: oneOf("two-sources", "page"),
+      url: nullable(Type.String()),
+      /** `late`: over 45 days ago; `old`: over 90, and the listing is tried last. */
+      age: oneOf("recent", "late", "old"),
+    }),
+  ),
+  price_card: Type.Array(PriceCardLine),
+  billing: oneOf("token", "reported_cost"),
+  context_length: nullable(Count),
+  max_output_tokens: nullable(Count),
+  quantization: nullable(Type.String()),
+  parameters: Type.Record(Type.String(), Descriptor),
+  capacity: Type.Array(Type.Object({ type: Type.String(), per: Type.String(), value: Count })),
+});
+export type ModelProvider = Static<typeof ModelProvider>;
+
+export const Model = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  /** One sentence of facts. */
+  description: Type.String(),
+  modality: oneOf("text", "image", "video", "decisions"),
+  /** The route that serves it. */
+  route: Type.String(),
+  input_modalities: Type.Array(Type.String()),
+  context_length: nullable(Count),
+  max_output_tokens: nullable(Count),
+  decisions_wire: nullable(oneOf("systemone", "gliner")),
+  released: nullable(Type.String()),
+  deprecation_date: nullable(Type.String()),
+  parameters: Type.Record(Type.String(), Descriptor),
+  providers: Type.Array(ModelProvider),
+});
+export type Model = Static<typeof Model>;
+
+export const Provider = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  privacy_policy_url: Type.String(),
+  terms_of_service_url: nullable(Type.String()),
+  status_page_url: nullable(Type.String()),
+  prompt_logging: oneOf("none", "retained"),
+  datacenters: Type.Array(Type.String()),
+  models: Type.Array(Type.String()),
+  /** As this instance sees it now. */
+  status: oneOf("healthy", "cooling", "open"),
+  /**
+   * Over all customers in the last 24 hours, read once an hour; null unless the operator shows such
+   * figures, and with fewer than 3 organizations or 200 calls, or when one made more than half.
+   */
+  success_24h: nullable(Type.Number()),
+  ttft_p50_ms: nullable(Count),
+  /**
+   * Models whose answers of the last 24 hours were reported to come from another one, always named.
+   * Which share of the answers is null like the figures above, by the same bounds.
+   */
+  substitutions: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      served_model: Type.String(),
+      share_24h: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    }),
+  ),
+});
+export type Provider = Static<typeof Provider>;
+
+/** Newest `released` first, missing last, then by name. Private and staged listings are not in it. */
+export const Catalog = Type.Object({ models: Type.Array(Model) });
+export type Catalog = Static<typeof Catalog>;
+
+export const catalogRoutes = {
+  "GET /api/models.json": {
+    summary: "Model ids, for scripts",
+    access: "public",
+    answer: Type.Object({ models: Type.Array(Type.String()) }),
+  },
+  "GET /api/catalog.json": {
+    summary: "Models with their providers, prices and limits",
+    access: "public",
+    answer: Catalog,
+  },
+  "GET /api/providers.json": {
+    summary: "Providers of public listings with their health",
+    access: "public",
+    answer: Type.Object({ providers: Type.Array(Provider) }),
+  },
+} as const;

@@ -1,0 +1,297 @@
+import { Type, type Static } from "typebox";
+
+import { byCapField } from "../../../kernel/core/cap-period.ts";
+import { CapChange, Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd } from "./shared.ts";
+
+export type { CapField, CapPeriod, Caps } from "../../../kernel/core/cap-period.ts";
+
+/** A customer's key as pages show it. Managed keys are never among them. */
+export const Key = Type.Object({
+  key_id: Id,
+  name: Type.String(),
+  /** First 12 characters of the raw key. */
+  label: Type.String(),
+  origin: oneOf("trial", "console", "identity"),
+  created_at: Instant,
+  disabled_at: nullable(Instant),
+  /** Null: never. */
+  expires_at: nullable(Instant),
+  /** Refused since `expires_at`, until that is moved. */
+  is_expired: Type.Boolean(),
+  /** Ids of the models that it may call; null: all. */
+  models: nullable(Type.Array(Type.String())),
+  /** Of its newest request, to the minute. */
+  last_used_at: nullable(Instant),
+  rpm_ceiling: Count,
+  /** Set by the customer, not above the ceiling; null: the ceiling holds. */
+  rpm: nullable(Count),
+  /** What holds now: also the 20 a minute of an organization without credit. */
+  rpm_effective: Count,
+  ...byCapField(() => nullable(Usd)),
+  spent_month_usd: Usd,
+  /** What is spent is null where there is no such cap. */
+  spent_week_usd: nullable(Usd),
+  spent_day_usd: nullable(Usd),
+  /** Sorted. */
+  tags: Type.Array(Type.String()),
+});
+export type Key = Static<typeof Key>;
+
+export const KeyList = Type.Object({
+  data: Type.Array(Key),
+  /** Start of the next UTC month: monthly caps reset. */
+  cap_reset_at: Instant,
+  /** The next Monday, and the next day, in UTC. */
+  week_reset_at: Instant,
+  day_reset_at: Instant,
+  rpm_max: Count,
+});
+export type KeyList = Static<typeof KeyList>;
+
+export const KeyDetail = Type.Object({
+  key: Key,
+  cap_reset_at: Instant,
+  week_reset_at: Instant,
+  day_reset_at: Instant,
+  /** The last 30 UTC days, oldest first, days without requests too. */
+  days: Type.Array(Type.Object({ day: Type.String(), requests: Count, spent_usd: Usd })),
+});
+export type KeyDetail = Static<typeof KeyDetail>;
+
+const ModelIds = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+  maxItems: 100,
+  description: "at most 100 ids of models; an empty list allows every one",
+});
+
+const Expiry = Type.String({
+  maxLength: 30,
+  description: "an instant in UTC such as 2027-01-31T00:00:00Z, or `never`",
+});
+
+const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
+  maxItems: 10,
+  description: "at most 10 tags of 1 to 32 letters, digits or . _ - : /",
+});
+
+export const NewKey = Type.Object(
+  {
+    name: Name,
+    /** Absent: the ceiling. */
+    rpm: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "a whole number of at least 1 request per minute, up to the ceiling",
+      }),
+    ),
+    /** Absent, empty or 0: no cap. */
+    ...byCapField((period) => Type.Optional(CapChange(period))),
+    tags: Type.Optional(Tags),
+    /** Absent or `never`: it does not expire. */
+    expires_at: Type.Optional(Expiry),
+    /** Absent or empty: all models. */
+    models: Type.Optional(ModelIds),
+  },
+  { additionalProperties: false },
+);
+export type NewKey = Static<typeof NewKey>;
+
+export const CreatedKey = Type.Object({
+  /** The raw key: in this answer and never again. */
+  secret: Type.String(),
+  key: Key,
+});
+export type CreatedKey = Static<typeof CreatedKey>;
+
+const RpmChange = Type.Integer({
+  minimum: 0,
+  description: "a whole number of at least 0 requests per minute; 0: the ceiling holds again",
+});
+
+const CapChanges = byCapField((period) => Type.Optional(nullable(CapChange(period))));
+
+const KeyIds = Type.Array(Id, {
+  minItems: 1,
+  maxItems: 100,
+  description: "from 1 to 100 ids of keys",
+});
+
+/**
+ * Absent, null and `""` change nothing. A cap of `"0"` removes the cap; `rpm` of 0 removes the
+ * key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the expiry;
+ * `models` of `[]` allows all models again, and `tags` of `[]` removes them.
+ */
+export const KeyChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    rpm: Type.Optional(nullable(Type.Union([RpmChange, Type.Literal("")]))),
+    expires_at: Type.Optional(nullable(Expiry)),
+    models: Type.Optional(nullable(ModelIds)),
+    ...CapChanges,
+    tags: Type.Optional(nullable(Tags)),
+    confirm: Confirm,
+  },
+  { additionalProperties: false },
+);
+export type KeyChange = Static<typeof KeyChange>;
+
+/** What is absent, null or `""` stays as it is. All of these keys are changed, or none. */
+export const KeysChange = Type.Object(
+  {
+    key_ids: KeyIds,
+    ...CapChanges,
+    expires_at: Type.Optional(nullable(Expiry)),
+    tags: Type.Optional(nullable(Tags)),
+    confirm: Confirm,
+  },
+  { additionalProperties: false },
+);
+export type KeysChange = Static<typeof KeysChange>;
+
+export const ChangedKeys = Type.Object({ changed: Count });
+
+export const RotatedKey = Type.Object({
+  /** The new raw key: in this answer and never again. */
+  secret: Type.String(),
+  /** Until then the secret that it had works too; null: it does no longer. */
+  old_works_until: nullable(Instant),
+  key: Key,
+});
+export type RotatedKey = Static<typeof RotatedKey>;
+
+const keyParams = Type.Object({ key_id: Id });
+
+const rotation = {
+  summary: "Gives a key another secret, shown only here; it stays the same key in all else",
+  access: "session",
+  needs: "keys",
+  isSetting: true,
+  changes: ["key.rotate"],
+  params: keyParams,
+  body: Type.Object(
+    {
+      grace_hours: Type.Integer({
+        minimum: 0,
+        maximum: 72,
+        description: "a whole number of hours from 0 to 72 for which the old secret works too",
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  answer: RotatedKey,
+} as const;
+
+export const keyRoutes = {
+  "GET /api/console/keys": {
+    summary: "The organization's keys, newest first",
+    command: {
+      usage: "key list",
+      columns: [
+        "key_id",
+        "name",
+        "label",
+        "rpm_effective",
+        "cap_usd",
+        "spent_month_usd",
+        "disabled_at",
+      ],
+    },
+    access: "session",
+    needs: "read",
+    answer: KeyList,
+  },
+  "POST /api/console/keys": {
+    summary: "Creates a named key; only this answer contains the full key",
+    command: { usage: "key create", readsCatalog: true },
+    changes: ["key.create", "limit.change", "key.disable"],
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    body: NewKey,
+    answer: CreatedKey,
+  },
+  "POST /api/identity/keys": {
+    summary: "The same for programs that have a session: a key of the identity API",
+    changes: ["key.create", "limit.change", "key.disable"],
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    body: NewKey,
+    answer: CreatedKey,
+  },
+  "GET /api/console/keys/:key_id": {
+    summary: "One key with its spend by day",
+    command: { usage: "key show <key_id>" },
+    access: "session",
+    needs: "read",
+    params: keyParams,
+    answer: KeyDetail,
+  },
+  "PATCH /api/console/keys/:key_id": {
+    summary: "Changes a key's name, limit, caps, expiry, models and tags: all together or none",
+    command: { usage: "key change <key_id>", readsCatalog: true },
+    changes: [
+      "key.rename",
+      "key.cap",
+      "key.week-cap",
+      "key.day-cap",
+      "key.expiry",
+      "key.models",
+      "key.tags",
+      "limit.change",
+    ],
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    params: keyParams,
+    body: KeyChange,
+    answer: Key,
+  },
+  "POST /api/console/keys/change": {
+    summary: "Changes caps, expiry or tags of up to 100 keys: all of them or none",
+    command: { usage: "key change-many" },
+    changes: ["key.cap", "key.week-cap", "key.day-cap", "key.expiry", "key.tags"],
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    body: KeysChange,
+    answer: ChangedKeys,
+  },
+  "POST /api/console/keys/disable": {
+    summary: "Disables up to 100 keys permanently: all of them or none",
+    command: { usage: "key disable-many", typed: ["confirm_count"] },
+    changes: ["key.disable"],
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    /** How many keys these are, typed by the person. */
+    body: Type.Object(
+      {
+        key_ids: KeyIds,
+        confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),
+      },
+      { additionalProperties: false },
+    ),
+    answer: ChangedKeys,
+  },
+  "POST /api/console/keys/:key_id/rotate": {
+    ...rotation,
+    command: { usage: "key rotate <key_id>" },
+  },
+  "POST /api/identity/keys/:key_id/rotate": rotation,
+  "POST /api/console/keys/:key_id/disable": {
+    summary: "Disables a key permanently; it may work for up to 5 more seconds",
+    command: { usage: "key disable <key_id>", typed: ["confirm_name"] },
+    changes: ["key.disable"],
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    params: keyParams,
+    /** The key's name, typed by the person: so that the wrong one is not disabled by mistake. */
+    body: Type.Object(
+      { confirm_name: Type.String({ description: "the name of the key, as it is shown" }) },
+      { additionalProperties: false },
+    ),
+    answer: Key,
+  },
+} as const;

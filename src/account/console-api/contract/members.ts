@@ -1,0 +1,191 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, nullable, oneOf, RoleName } from "./shared.ts";
+
+export const Member = Type.Object({
+  account_id: Id,
+  email: Type.String(),
+  name: nullable(Type.String()),
+  role: RoleName,
+  joined_at: Instant,
+  /** With a session in this organization; null: not in the last weeks. */
+  last_seen_at: nullable(Instant),
+  is_you: Type.Boolean(),
+});
+export type Member = Static<typeof Member>;
+
+/** One that was neither accepted nor revoked. */
+export const Invitation = Type.Object({
+  invitation_id: Id,
+  email: Type.String(),
+  role: RoleName,
+  created_at: Instant,
+  expires_at: Instant,
+  is_expired: Type.Boolean(),
+  /** When the last e-mail of it was sent; null: none was. */
+  mailed_at: nullable(Instant),
+});
+export type Invitation = Static<typeof Invitation>;
+
+export const Team = Type.Object({
+  members: Type.Array(Member),
+  invitations: Type.Array(Invitation),
+  /** Members and open invitations together. */
+  team_max: Count,
+  /** False: the operator has configured no mail server, links are passed on by hand. */
+  can_email: Type.Boolean(),
+});
+export type Team = Static<typeof Team>;
+
+export const SentInvitation = Type.Object({
+  invitation: Invitation,
+  /** Opens the invitation; shown in this answer only. */
+  link: Type.String(),
+  /**
+   * `off`: no mail server; `bound`: enough e-mails were sent today or this hour; `failed`: the mail server did
+   * not take it.
+   */
+  mail: oneOf("sent", "off", "bound", "failed"),
+});
+export type SentInvitation = Static<typeof SentInvitation>;
+
+const Made = Type.Array(Type.Object({ id: Id, name: Type.String() }));
+
+/** Active ones that a member made: they go on without the member. */
+export const MadeByMember = Type.Object({
+  keys: Made,
+  /** By their addresses. */
+  webhooks: Made,
+});
+export type MadeByMember = Static<typeof MadeByMember>;
+
+/** An invitation as the one who got it sees it. */
+export const ReceivedInvitation = Type.Object({
+  invitation_id: Id,
+  org_name: Type.String(),
+  email: Type.String(),
+  role: RoleName,
+  invited_by: nullable(Type.String()),
+  expires_at: Instant,
+  /** It is for the e-mail address of this account; another one cannot accept it. */
+  is_yours: Type.Boolean(),
+});
+export type ReceivedInvitation = Static<typeof ReceivedInvitation>;
+
+const Email = Type.String({ minLength: 3, maxLength: 320 });
+const ofMember = Type.Object({ account_id: Id });
+const ofInvitation = Type.Object({ invitation_id: Id });
+const Joined = Type.Object({ org_id: Id });
+
+export const memberRoutes = {
+  "GET /api/console/members": {
+    summary: "The members of the organization, and open invitations",
+    command: {
+      usage: "member list",
+      columns: ["account_id", "role", "email", "joined_at", "invitation_id", "expires_at"],
+    },
+    access: "session",
+    needs: "read",
+    answer: Team,
+  },
+  "GET /api/console/members/:account_id/made": {
+    summary: "The keys and webhooks that a member created, which stay when the member is removed",
+    access: "session",
+    needs: "members",
+    params: ofMember,
+    answer: MadeByMember,
+  },
+  "PATCH /api/console/members/:account_id": {
+    summary: "Changes the role of a member; the last owner stays one",
+    command: { usage: "member role <account_id>" },
+    changes: ["member.role", "member.uninvite"],
+    access: "session",
+    needs: "members",
+    isSetting: true,
+    params: ofMember,
+    body: Type.Object({ role: RoleName }, { additionalProperties: false }),
+    answer: Team,
+  },
+  "POST /api/console/members/:account_id/remove": {
+    summary: "Removes a member: its sessions are out of the organization with their next request",
+    command: { usage: "member remove <account_id>" },
+    // Its alerts and invitations end, and whose own organization it was gets an empty one.
+    changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
+    access: "session",
+    needs: "members",
+    isSetting: true,
+    params: ofMember,
+    answer: Team,
+  },
+  "POST /api/console/leave": {
+    summary: "Leaves the organization; its last owner cannot",
+    access: "session",
+    needs: "account",
+    isSetting: true,
+    answer: Type.Object({ left: Type.Boolean() }),
+  },
+  "POST /api/console/invitations": {
+    summary: "Invites an e-mail address; the link works for 7 days",
+    access: "session",
+    needs: "members",
+    isSetting: true,
+    body: Type.Object({ email: Email, role: RoleName }, { additionalProperties: false }),
+    answer: SentInvitation,
+  },
+  "POST /api/console/invitations/:invitation_id/renew": {
+    summary: "Sends an invitation again with a new link; the one before stops working",
+    access: "session",
+    needs: "members",
+    isSetting: true,
+    params: ofInvitation,
+    answer: SentInvitation,
+  },
+  "POST /api/console/invitations/:invitation_id/revoke": {
+    summary: "Revokes an invitation; its link stops working",
+    access: "session",
+    needs: "members",
+    isSetting: true,
+    params: ofInvitation,
+    answer: Team,
+  },
+  "GET /api/console/received-invitations": {
+    summary: "Open invitations for the verified e-mail address of the account",
+    access: "session",
+    needs: "account",
+    answer: Type.Object({ invitations: Type.Array(ReceivedInvitation) }),
+  },
+  "POST /api/console/received-invitations/find": {
+    summary: "The open invitation of a link, by the token in it",
+    access: "session",
+    needs: "account",
+    isSetting: true,
+    body: Type.Object(
+      { token: Type.String({ minLength: 1, maxLength: 100 }) },
+      { additionalProperties: false },
+    ),
+    answer: ReceivedInvitation,
+  },
+  "POST /api/console/received-invitations/:invitation_id/accept": {
+    summary: "Joins the organization that invites; the session is in it from then on",
+    access: "session",
+    needs: "account",
+    isSetting: true,
+    params: ofInvitation,
+    answer: Joined,
+  },
+  "POST /api/console/organizations/:org_id/switch": {
+    summary: "From now on this session is in another organization of the account",
+    access: "session",
+    needs: "account",
+    params: Type.Object({ org_id: Id }),
+    answer: Joined,
+  },
+  "POST /api/console/organizations/own": {
+    summary:
+      "Begins an organization of one's own with its trial key, after an invitation came first",
+    access: "session",
+    needs: "account",
+    isSetting: true,
+    answer: Joined,
+  },
+} as const;

@@ -1,0 +1,312 @@
+import { Type, type Static } from "typebox";
+
+import { CreditEntry, Purchase } from "./billing.ts";
+import {
+  CallFamily,
+  Count,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  Page,
+  Ref,
+  ShortText,
+  Usd,
+  UsdInput,
+} from "./shared.ts";
+
+/** Why something was done, for the change log. */
+const Reason = ShortText(
+  "a text of 1 to 200 characters for the change log, which customers do not see",
+);
+
+export const OperatorHealth = Type.Object({
+  version: Type.String(),
+  commit: nullable(Type.String()),
+  node: Type.String(),
+  schema: Type.Object({ database: nullable(Count), program: Count }),
+  catalog: Type.Object({ build_id: Type.String(), models: Count, listings: Count }),
+  /** What an operator should do something about. */
+  notices: Type.Array(
+    Type.Object({
+      kind: oneOf("below_cost", "stale_prices", "refresh_waits"),
+      text: Type.String(),
+    }),
+  ),
+  /** Changed in files or the environment and not in force yet. */
+  waiting_for_restart: Type.Array(Type.String()),
+  instances: Type.Array(
+    Type.Object({
+      number: Count,
+      host: Type.String(),
+      lease_until: Instant,
+      is_alive: Type.Boolean(),
+      open_attempts: Count,
+    }),
+  ),
+  /** Null: the books did not answer within a second. */
+  books: nullable(
+    Type.Object({
+      open_attempts: Count,
+      oldest_open_seconds: Count,
+      partitions_ahead: Count,
+      partitions_unsummed: Count,
+      unclosed_periods: Count,
+      owed_usd: Usd,
+      /** Committed work is gone from the database: see `ledger reopen`. */
+      has_gone_back: Type.Boolean(),
+      last_audit: nullable(Type.Object({ ended_at: Instant, violations: Count })),
+    }),
+  ),
+  /** For reports; null: none is configured. `lag_ms` null: it is not used at the moment. */
+  replica: nullable(Type.Object({ lag_ms: nullable(Count) })),
+});
+export type OperatorHealth = Static<typeof OperatorHealth>;
+
+export const OperatorOrg = Type.Object({
+  org_id: Id,
+  name: Type.String(),
+  email: Type.String(),
+  created_at: Instant,
+  /** Credits minus debits and what is owed: below zero, it owes. */
+  balance_usd: Usd,
+  /** Reserves of what is in flight now. */
+  held_usd: Usd,
+  cap_usd: nullable(Usd),
+  /** `none`: it never held credit; `trial`: credit was given, never bought. */
+  credit: oneOf("none", "trial", "bought"),
+  /** Kinds of requests that are limited or restricted after unusual use. */
+  restrictions: Count,
+});
+export type OperatorOrg = Static<typeof OperatorOrg>;
+
+export const OperatorRestriction = Type.Object({
+  org_id: Id,
+  family: CallFamily,
+  state: oneOf("limited", "restricted"),
+  /** What was unusual, with figures; the customer never sees it. */
+  reason: Type.String(),
+  since: Instant,
+  /** Null: until it is lifted. */
+  until: nullable(Instant),
+  lifted_at: nullable(Instant),
+  in_effect: Type.Boolean(),
+});
+export type OperatorRestriction = Static<typeof OperatorRestriction>;
+
+export const OperatorLimit = Type.Object({
+  source: oneOf("self", "contract"),
+  scope: oneOf("org", "key", "model"),
+  key_id: nullable(Id),
+  model: nullable(Type.String()),
+  rpm: nullable(Count),
+  tpm: nullable(Count),
+  concurrency: nullable(Count),
+});
+export type OperatorLimit = Static<typeof OperatorLimit>;
+
+export const OperatorChange = Type.Object({
+  position: Type.Integer(),
+  at: Instant,
+  actor_kind: Type.String(),
+  /** The operator's account or user, the account, the key, … */
+  actor_id: Type.String(),
+  /** Null: not an account, or one that was merged into another. */
+  actor_email: nullable(Type.String()),
+  says: Type.String(),
+  target: Type.String(),
+  /** Null: the target is not an account. */
+  target_email: nullable(Type.String()),
+});
+export type OperatorChange = Static<typeof OperatorChange>;
+
+export const OperatorOrgPage = Type.Object({
+  org: OperatorOrg,
+  /** Newest first, 20 at most: purchases, grants and days of use. */
+  wallet: Type.Array(CreditEntry),
+  purchases: Type.Array(Purchase),
+  limits: Type.Array(OperatorLimit),
+  restrictions: Type.Array(OperatorRestriction),
+  /** Newest first, 20 at most, with what only operators see. */
+  changes: Type.Array(OperatorChange),
+});
+export type OperatorOrgPage = Static<typeof OperatorOrgPage>;
+
+export const WaitingPurchase = Type.Object({
+  purchase_id: Id,
+  org_id: Id,
+  amount_usd: Usd,
+  /** `parked`: paid, but not as ordered; `pending`: the payment is in progress. */
+  status: oneOf("parked", "pending"),
+  created_at: Instant,
+  is_test_money: Type.Boolean(),
+  /** Credit was granted by hand with the purchase's id as the reference. */
+  is_granted: Type.Boolean(),
+});
+export type WaitingPurchase = Static<typeof WaitingPurchase>;
+
+export const OperatorListing = Type.Object({
+  listing_id: Type.String(),
+  provider: Type.String(),
+  provider_name: Type.String(),
+  model: Type.String(),
+  /** Why it is not routed; null: it is. */
+  not_routed: nullable(Type.String()),
+  /** As this instance sees it: `probing` tries one request, `open` none. */
+  circuit: oneOf("closed", "probing", "open"),
+  pool: Type.String(),
+  /** Seconds that the pool still cools down after a 429; 0: it does not. */
+  pool_cooldown_seconds: Count,
+  /** Percent of what was declared that is used at most. */
+  pool_usable_percent: Count,
+  verdict: oneOf("verified", "failed", "changed", "expired", "unchecked"),
+  checked_at: nullable(Instant),
+  /** Since when live answers break what the listing promises. */
+  suspect_since: nullable(Instant),
+});
+export type OperatorListing = Static<typeof OperatorListing>;
+
+const orgParams = Type.Object({ org_id: Id });
+/** Null: the default again. */
+function ContractValue(unit: string) {
+  const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
+  return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
+}
+
+export const OperatorContract = Type.Object(
+  {
+    /** `org`: all keys together; `key`: each key, or the one that is named. */
+    scope: Type.Unsafe<"org" | "key" | "model">(
+      Type.String({
+        enum: ["org", "key", "model"],
+        description: "org: all keys together; key: each key, or the one that is named; or model",
+      }),
+    ),
+    key_id: Type.Optional(ShortText("the id of one key")),
+    model: Type.Optional(ShortText("the id of one model")),
+    rpm: ContractValue("requests per minute"),
+    tpm: ContractValue("tokens per minute"),
+    concurrency: ContractValue("requests in flight"),
+  },
+  { additionalProperties: false },
+);
+export type OperatorContract = Static<typeof OperatorContract>;
+
+/**
+ * For accounts that the setting `operators` names; for all others these paths do not exist. What
+ * changes something needs a sign-in of the last twelve hours.
+ */
+export const operatorRoutes = {
+  "GET /api/operator/health": {
+    summary: "Instances, books, version and schema",
+    access: "operator",
+    answer: OperatorHealth,
+  },
+  "GET /api/operator/organizations": {
+    summary: "Organizations with balance and holds, newest first",
+    command: {
+      usage: "org list",
+      columns: ["org_id", "name", "email", "balance_usd", "held_usd", "credit"],
+    },
+    access: "operator",
+    query: Type.Object(
+      {
+        q: Type.Optional(
+          Type.String({
+            maxLength: 200,
+            description: "a part of an id, a name or an e-mail address",
+          }),
+        ),
+        cursor: Type.Optional(ShortText("the `next_cursor` of the page before")),
+      },
+      { additionalProperties: false },
+    ),
+    answer: Type.Object({ data: Type.Array(OperatorOrg), ...Page }),
+  },
+  "GET /api/operator/organizations/:org_id": {
+    summary: "One organization: wallet, purchases, limits, restrictions, changes",
+    access: "operator",
+    params: orgParams,
+    answer: OperatorOrgPage,
+  },
+  "POST /api/operator/organizations/:org_id/grants": {
+    summary: "Grants credit, once per reference; the command is `credit grant`",
+    command: { usage: "credit grant" },
+    changes: ["credit.grant"],
+    access: "operator",
+    isSetting: true,
+    params: orgParams,
+    body: Type.Object(
+      {
+        amount_usd: UsdInput,
+        ref: Ref,
+        is_trial: Type.Optional(
+          Type.Boolean({
+            description:
+              "true, for free trial credit: unusual use is monitored until the organization buys some",
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    answer: Type.Object({ is_new: Type.Boolean(), balance_usd: Usd }),
+  },
+  "POST /api/operator/organizations/:org_id/contract": {
+    summary: "Sets contract limits in place of the defaults; the command is `limits contract`",
+    command: { usage: "limits contract", none: ["rpm", "tpm", "concurrency"] },
+    changes: ["limit.change"],
+    access: "operator",
+    isSetting: true,
+    params: orgParams,
+    body: OperatorContract,
+    answer: OperatorLimit,
+  },
+  "POST /api/operator/organizations/:org_id/lift": {
+    summary: "Lifts restrictions after unusual use; the command is `unusual-use lift`",
+    command: { usage: "unusual-use lift <org_id>" },
+    changes: ["hold.lift"],
+    access: "operator",
+    isSetting: true,
+    params: orgParams,
+    body: Type.Object(
+      {
+        family: Type.Optional(
+          Type.Unsafe<CallFamily>({
+            ...CallFamily,
+            description: "one of chat, images, videos, decisions",
+          }),
+        ),
+        reason: Reason,
+      },
+      { additionalProperties: false },
+    ),
+    answer: Type.Object({ lifted: Type.Array(OperatorRestriction) }),
+  },
+  "GET /api/operator/restrictions": {
+    summary: "Restrictions for unusual use, newest first, 1,000 at most",
+    command: { usage: "unusual-use list [org_id]" },
+    access: "operator",
+    query: Type.Object(
+      {
+        org_id: Type.Optional(ShortText("the id of one organization")),
+        past: Type.Optional(
+          Type.Unsafe<"yes" | "no">(
+            Type.String({ enum: ["yes", "no"], description: "yes, to list ended ones too" }),
+          ),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    answer: Type.Object({ data: Type.Array(OperatorRestriction) }),
+  },
+  "GET /api/operator/purchases": {
+    summary: "Purchases waiting for a person or a bank, parked ones first, 200 at most",
+    access: "operator",
+    answer: Type.Object({ data: Type.Array(WaitingPurchase) }),
+  },
+  "GET /api/operator/listings": {
+    summary: "Every listing with its circuit, pool and verdict, as this instance sees them",
+    access: "operator",
+    answer: Type.Object({ data: Type.Array(OperatorListing) }),
+  },
+} as const;

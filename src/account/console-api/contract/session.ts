@@ -1,0 +1,227 @@
+import { Type, type Static } from "typebox";
+
+import { NEEDS } from "../../../kernel/core/roles.ts";
+import { ReceivedInvitation } from "./members.ts";
+import {
+  Balance,
+  CallFamily,
+  Count,
+  Id,
+  Instant,
+  Name,
+  nullable,
+  oneOf,
+  RoleName,
+} from "./shared.ts";
+import { RequestStatus } from "./usage.ts";
+
+export const Hold = Type.Object({
+  family: CallFamily,
+  state: oneOf("limited", "restricted"),
+  /** Null: until support has reviewed it. */
+  until: nullable(Instant),
+});
+
+/** Something that the organization has to know now, on every page. */
+export const Notice = Type.Object({
+  kind: oneOf(
+    "out_of_credit",
+    "credit_short",
+    "low_balance",
+    "org_cap_reached",
+    "org_cap_near",
+    "key_cap_reached",
+    "key_cap_near",
+    "unusual_use",
+    "provider_trouble",
+    "never_funded",
+    "top_up_paused",
+  ),
+  /** `bad`: requests are being refused. */
+  severity: oneOf("bad", "warn", "info"),
+  /** What happens now, in a sentence. */
+  text: Type.String(),
+  since: nullable(Instant),
+  /** Requests that it refused in the last hour, 1,000 at most. */
+  refused: Count,
+  /** What changes it. */
+  action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
+  /** The key or model that the action is about; null: the organization. */
+  target: nullable(Id),
+});
+export type Notice = Static<typeof Notice>;
+
+/** What every page needs to know; read again after anything that may change it. */
+export const Session = Type.Object({
+  /** `unverified`: signed in, but the identity provider has not verified the e-mail. */
+  state: oneOf("signed_out", "unverified", "signed_in"),
+  user: nullable(Type.Object({ email: Type.String(), name: nullable(Type.String()) })),
+  /** The organization that this session is in, and the caller's role there. */
+  org: nullable(Type.Object({ org_id: Id, name: Type.String(), role: RoleName })),
+  /** What that role may do: what a page offers, and a route needs. */
+  may: Type.Array(oneOf(...NEEDS)),
+  /** The other organizations of the account. */
+  others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
+  /** Invited before the first sign-in: the account's own organization has no trial key yet. */
+  own_deferred: Type.Boolean(),
+  /** The session is in that organization: the person first joins one, or begins their own. */
+  is_undecided: Type.Boolean(),
+  /** Open invitations for the verified e-mail address of the account. */
+  invitations: Type.Array(ReceivedInvitation),
+  balance: nullable(Balance),
+  /** May open the operator pages. */
+  is_operator: Type.Boolean(),
+  /** Has the organization ever held credit? Until then it runs at 20 requests a minute. */
+  is_funded: Type.Boolean(),
+  unfunded_rpm: Count,
+  holds: Type.Array(Hold),
+  /** Most severe first. */
+  notices: Type.Array(Notice),
+  /** Is there a key to be shown once? The welcome page asks for it. */
+  has_reveal: Type.Boolean(),
+  /** This browser's session ends then, at the latest. */
+  expires_at: nullable(Instant),
+  /** Why there is none any more, for the sign-in page; null or absent: there never was one. */
+  ended_reason: Type.Optional(nullable(oneOf("expired", "signed-out", "idp-ended"))),
+  installation: Type.Object({
+    gateway_url: Type.String(),
+    console_url: Type.String(),
+    /** Null: no identity provider is configured, sign-in is off. */
+    sign_in_name: nullable(Type.String()),
+    /** Links of this machine sign people in: for one machine only. */
+    is_local_sign_in: Type.Boolean(),
+    /** Credit is bought with test money. */
+    is_test_money: Type.Boolean(),
+    support: nullable(Type.String()),
+    privacy_url: nullable(Type.String()),
+    terms_url: nullable(Type.String()),
+    /** Customers' own provider keys can be stored here. */
+    has_connections: Type.Boolean(),
+  }),
+});
+export type Session = Static<typeof Session>;
+
+/** A key that exists nowhere else in the clear: shown once, then gone. */
+export const Reveal = Type.Object({
+  key: Type.String(),
+  label: Type.String(),
+  name: Type.String(),
+});
+export type Reveal = Static<typeof Reveal>;
+
+/** The welcome page waits for the first request that succeeds. */
+export const FirstRequest = Type.Object({
+  /** It succeeded; null: none has yet. */
+  request_id: nullable(Id),
+  /** The newest of the last hour that did not, while none has succeeded. */
+  refused: nullable(
+    Type.Object({
+      request_id: Id,
+      status: RequestStatus,
+      error_class: nullable(Type.String()),
+      at: Instant,
+    }),
+  ),
+});
+export type FirstRequest = Static<typeof FirstRequest>;
+
+export const Settings = Type.Object({
+  user: Type.Object({
+    email: Type.String(),
+    name: nullable(Type.String()),
+    is_verified: Type.Boolean(),
+    identities: Type.Array(Type.Object({ issuer: Type.String(), linked_at: Instant })),
+  }),
+  org: Type.Object({
+    org_id: Id,
+    name: Type.String(),
+    created_at: Instant,
+    keys_may_set_org_limits: Type.Boolean(),
+  }),
+  sessions: Type.Object({
+    started_at: Instant,
+    expires_at: Instant,
+    user_agent: nullable(Type.String()),
+    /** Other browsers that are signed in: they are not affected by signing out here. */
+    others: Count,
+  }),
+});
+export type Settings = Static<typeof Settings>;
+
+export const SettingsChange = Type.Object(
+  { name: Type.Optional(Name), keys_may_set_org_limits: Type.Optional(Type.Boolean()) },
+  { additionalProperties: false },
+);
+
+/** One browser in which the account is signed in. */
+export const BrowserSession = Type.Object({
+  session_id: Id,
+  /** The one that asks: it ends by signing out. */
+  is_this: Type.Boolean(),
+  started_at: Instant,
+  last_seen_at: Instant,
+  user_agent: nullable(Type.String()),
+});
+export type BrowserSession = Static<typeof BrowserSession>;
+
+const BrowserSessions = Type.Object({ sessions: Type.Array(BrowserSession) });
+
+export const sessionRoutes = {
+  "GET /api/console/session": {
+    summary: "The signed-in account, the balance and the features of this installation",
+    access: "public",
+    answer: Session,
+  },
+  "POST /api/console/reveal": {
+    summary: "The trial key, to the session that made it, until it is saved; then 410 gone",
+    access: "session",
+    needs: "account",
+    answer: Reveal,
+  },
+  "POST /api/console/reveal/saved": {
+    summary: "The trial key is saved: it is not shown again",
+    access: "session",
+    needs: "account",
+    answer: Type.Object({ has_reveal: Type.Boolean() }),
+  },
+  "GET /api/console/first-request": {
+    summary: "The first request of the organization that succeeded, or why the newest did not",
+    access: "session",
+    needs: "read",
+    answer: FirstRequest,
+  },
+  "GET /api/console/settings": {
+    summary: "Profile, organization, sessions",
+    access: "session",
+    needs: "read",
+    answer: Settings,
+  },
+  "PATCH /api/console/settings": {
+    summary: "Changes the organization; fields left out do not change",
+    access: "session",
+    needs: "organization",
+    isSetting: true,
+    body: SettingsChange,
+    answer: Settings,
+  },
+  "GET /api/console/sessions": {
+    summary: "The browsers in which the account is signed in",
+    access: "session",
+    needs: "account",
+    answer: BrowserSessions,
+  },
+  "POST /api/console/sessions/:session_id/end": {
+    summary: "Signs the account out in another browser",
+    access: "session",
+    needs: "account",
+    isSetting: true,
+    params: Type.Object({ session_id: Id }),
+    answer: BrowserSessions,
+  },
+  "GET /api/console/export.json": {
+    summary: "All stored data of the organization except its attempts, as one file",
+    access: "session",
+    needs: "read",
+    answerType: "application/json",
+  },
+} as const;

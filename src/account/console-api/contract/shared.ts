@@ -1,0 +1,140 @@
+import { Type, type Static, type TSchema } from "typebox";
+
+import type { ActionName } from "../../../kernel/changes/actions.ts";
+import type { CapPeriod } from "../../../kernel/core/cap-period.ts";
+import { type Need, ROLES } from "../../../kernel/core/roles.ts";
+import { visibleText } from "../../../kernel/core/visible-text.ts";
+import { Instant, nullable, oneOf, Usd } from "../../../kernel/json/schema-parts.ts";
+
+export * from "../../../kernel/json/schema-parts.ts";
+
+/** One route of the console's API: who may ask, what it takes and what it answers. */
+export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
+
+/** Signed in with a verified e-mail, by a member whose role in the organization may do this. */
+interface SessionAccess {
+  readonly access: "session";
+  readonly needs: Need;
+}
+
+/**
+ * `public`: no session is needed; `operator`: one that the setting `operators` names, and for all
+ * others the path does not exist.
+ */
+interface OtherAccess {
+  readonly access: "public" | "unverified" | "operator";
+  readonly needs?: never;
+}
+
+interface RouteShape {
+  readonly summary: string;
+  /** It changes a setting: an organization may change so many a minute. */
+  readonly isSetting?: true;
+  /** What it may leave in the change log; `[]`: it sends or reads, and changes nothing. */
+  readonly changes?: readonly ActionName[];
+  /** The command that does the same for operators; absent: only pages do it. */
+  readonly command?: CommandFace;
+  /** Its body has a file in it, and may be larger than others. */
+  readonly takesFile?: true;
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  /** Undefined where the answer is not JSON: `answerType` names it. */
+  readonly answer?: TSchema;
+  readonly answerType?: "text/csv" | "application/json" | "application/x-ndjson";
+}
+
+/**
+ * A route as a command. Its flags are the fields of the query and the body, described as they are
+ * there; it acts for the organization of `--org` or of the argument, and answers what the route does.
+ */
+export interface CommandFace {
+  /** `key show <key_id>`: an argument is a field of the path or the body, or the organization. */
+  readonly usage: string;
+  /** Default: the route's. */
+  readonly summary?: string;
+  /** Fields that a person types to confirm what a page shows: a command names its target itself. */
+  readonly typed?: readonly string[];
+  /** Fields whose null is written as `none`. */
+  readonly none?: readonly string[];
+  /** A field that no argument carries: it is read from standard input or a variable. */
+  readonly secret?: string;
+  /** It checks ids of models or providers, by the manifests of its place. */
+  readonly readsCatalog?: true;
+  /** Columns of its list as a text; default: all. */
+  readonly columns?: readonly string[];
+  /** A field of the answer: the command exits with 1 where it is false. */
+  readonly verdict?: string;
+}
+
+/** Dollars that a person typed: at most six fraction digits, never negative. */
+export const UsdInput = Type.String({
+  pattern: "^[0-9]{1,9}(\\.[0-9]{1,6})?$",
+  maxLength: 16,
+  description:
+    'a string of dollars that is not negative and has at most six decimals, like "12.50"',
+});
+/** A cap that is to be set; empty changes nothing. */
+export function CapChange(period: CapPeriod) {
+  const description = `a string of dollars per UTC ${period} like "12.50"; 0: no cap`;
+  return Type.Union([UsdInput, Type.Literal("")], { description });
+}
+
+export const Id = Type.String({ minLength: 1, maxLength: 200 });
+/** An id, a reference or a sentence that a request gives. */
+export function ShortText(description: string) {
+  return Type.String({ minLength: 1, maxLength: 200, description });
+}
+/** Of a payment or a grant. */
+export const Ref = ShortText(
+  "a reference that names it permanently: the same one again changes nothing",
+);
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: visibleText.source,
+  description: "a name of 1 to 64 characters",
+});
+
+/** What a member of an organization is. */
+export const RoleName = Type.Unsafe<(typeof ROLES)[number]>(
+  Type.String({ enum: [...ROLES], description: `one of ${ROLES.join(", ")}` }),
+);
+export type RoleName = Static<typeof RoleName>;
+
+/** The body of every refusal of the console's API. */
+export const ConsoleError = Type.Object({
+  error: Type.Object({
+    /** A canonical class of the gateway, or `signed_out`, `forbidden`, `gone`, `conflict`. */
+    code: Type.String(),
+    /** What was wrong, where, and the next step. */
+    message: Type.String(),
+    /** The field of the request that is meant, where it is one. */
+    field: Type.Optional(Type.String()),
+  }),
+  request_id: Type.String(),
+});
+export type ConsoleError = Static<typeof ConsoleError>;
+
+export const CallFamily = oneOf("chat", "images", "videos", "decisions");
+export type CallFamily = Static<typeof CallFamily>;
+
+export const Balance = Type.Object({
+  /** Settled minus held: what a new request may use. */
+  available_usd: Usd,
+  /** Credits minus debits. */
+  settled_usd: Usd,
+  /** Reserves of what is in flight now. */
+  held_usd: Usd,
+});
+export type Balance = Static<typeof Balance>;
+
+/** There when a replica served a part of the answer: its data is of this instant or younger. */
+export const AsOf = { as_of: Type.Optional(Instant) };
+
+export const Page = { next_cursor: nullable(Type.String()) };
+
+/** True: also where it stops requests at once. Without it such a change is a 409 `confirm_needed`. */
+export const Confirm = Type.Optional(
+  Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
+);

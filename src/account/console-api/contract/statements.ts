@@ -1,0 +1,154 @@
+import { Type, type Static } from "typebox";
+
+import { TAX_ID_TYPES } from "../../../kernel/core/tax-id-types.ts";
+import { Count, Instant, nullable, oneOf, Usd } from "./shared.ts";
+
+/** Who an organization is on its statements, receipts and invoices. Plain text, one line each. */
+export const CompanyData = Type.Object(
+  {
+    legal_name: Type.String({ minLength: 1, maxLength: 200 }),
+    address_lines: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      minItems: 1,
+      maxItems: 3,
+    }),
+    city: Type.String({ minLength: 1, maxLength: 100 }),
+    /** Empty: the country has none. */
+    postal_code: Type.String({ maxLength: 20 }),
+    /** ISO 3166-1, two capital letters. */
+    country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
+    tax_id: nullable(
+      Type.Object(
+        { type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) },
+        { additionalProperties: false },
+      ),
+    ),
+    /** Empty: none but the account's. */
+    billing_email: Type.String({ maxLength: 254 }),
+    /** Empty: none. */
+    purchase_order: Type.String({ maxLength: 30 }),
+  },
+  { additionalProperties: false },
+);
+export type CompanyData = Static<typeof CompanyData>;
+
+/** The operator's company, as the settings have it. */
+export const Issuer = Type.Object({
+  /** Null: no name is set; it is the installation at `url`. */
+  name: nullable(Type.String()),
+  address_lines: Type.Array(Type.String()),
+  tax_id: nullable(Type.String()),
+  note: nullable(Type.String()),
+  url: Type.String(),
+});
+export type Issuer = Static<typeof Issuer>;
+
+export const CompanyPage = Type.Object({
+  /** Null: the organization has given none. */
+  company: nullable(CompanyData),
+  issuer: Issuer,
+});
+export type CompanyPage = Static<typeof CompanyPage>;
+
+const StatementState = oneOf("so_far", "closing", "due", "closed");
+const MonthParam = Type.String({
+  pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$",
+  description: "a month like 2026-11",
+});
+
+export const StatementSummary = Type.Object({
+  /** A UTC month, `2026-10`. */
+  month: Type.String(),
+  /** `closing`: over for less than six hours; `due`: it is closed in the background, or when it is
+   * first opened. */
+  state: StatementState,
+  /** These four are null until the statement is closed, at the latest when it is first read. */
+  number: nullable(Type.String()),
+  opening_usd: nullable(Usd),
+  closing_usd: nullable(Usd),
+  closed_at: nullable(Instant),
+});
+export type StatementSummary = Static<typeof StatementSummary>;
+
+const UsageOf = {
+  requests: Count,
+  input_tokens: Count,
+  output_tokens: Count,
+  cost_usd: Usd,
+};
+
+export const Statement = Type.Object({
+  state: StatementState,
+  number: nullable(Type.String()),
+  closed_at: nullable(Instant),
+  /** Of the text that is kept, in hexadecimal. */
+  sha256: nullable(Type.String()),
+  /** What the books say by now that the closed statement does not; empty: they agree. */
+  differences: Type.Array(Type.String()),
+  /** Requests of the month have left the journal since: its usage cannot be compared any more. */
+  has_left_journal: Type.Boolean(),
+  month: Type.String(),
+  opening_usd: Usd,
+  /** What went in or out without a request; below zero: out. */
+  credits: Type.Array(Type.Object({ kind: Type.String(), count: Count, amount_usd: Usd })),
+  /** opening + credits − usage = closing */
+  usage_usd: Usd,
+  closing_usd: Usd,
+  /** The credits one by one, oldest first, 500 at most. */
+  lines: Type.Array(
+    Type.Object({ at: Instant, kind: Type.String(), ref: Type.String(), amount_usd: Usd }),
+  ),
+  lines_left_out: Count,
+  /** Usage that no model or key below has: its requests had left the journal. */
+  unlisted_usage_usd: Usd,
+  models: Type.Array(Type.Object({ model: Type.String(), ...UsageOf })),
+  keys: Type.Array(Type.Object({ key_id: Type.String(), name: Type.String(), ...UsageOf })),
+  company: nullable(CompanyData),
+  issuer: Issuer,
+});
+export type Statement = Static<typeof Statement>;
+
+const monthParams = Type.Object({ month: MonthParam });
+
+export const statementRoutes = {
+  "GET /api/console/company": {
+    summary: "The organization's company data, and the operator's",
+    access: "session",
+    needs: "read",
+    answer: CompanyPage,
+  },
+  "POST /api/console/company": {
+    summary: "Sets the company data, all fields at once; new invoices and every page have them",
+    access: "session",
+    needs: "billing",
+    isSetting: true,
+    body: CompanyData,
+    answer: CompanyPage,
+  },
+  "GET /api/console/statements": {
+    summary: "The months of the organization, newest first",
+    access: "session",
+    needs: "read",
+    answer: Type.Object({ data: Type.Array(StatementSummary) }),
+  },
+  "GET /api/console/statements/:month": {
+    summary: "One monthly statement; a month that is over is closed when it is first read",
+    access: "session",
+    needs: "read",
+    params: monthParams,
+    answer: Statement,
+  },
+  "GET /api/console/statements/:month/statement.csv": {
+    summary: "The same as a table",
+    access: "session",
+    needs: "read",
+    params: monthParams,
+    answerType: "text/csv",
+  },
+  "GET /api/console/statements/:month/statement.json": {
+    summary: "The same as a file, without company data: the text that is kept and hashed",
+    access: "session",
+    needs: "read",
+    params: monthParams,
+    answerType: "application/json",
+  },
+} as const;

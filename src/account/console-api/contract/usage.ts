@@ -1,0 +1,319 @@
+import { Type, type Static } from "typebox";
+
+import {
+  ATTEMPT_OUTCOMES,
+  REQUEST_STATUSES,
+  type RequestStatus as Status,
+} from "../../../kernel/core/request-status.ts";
+import { RefusalReason } from "../../../ledger/refusal-reason-schema.ts";
+import { AsOf, BySku, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
+
+export const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
+export type RequestOutcome = Static<typeof RequestOutcome>;
+
+/** Every request is in exactly one of these: filters, badges, charts and files all use them. */
+export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
+export type RequestStatus = Static<typeof RequestStatus>;
+
+/** How many requests ended in each status: together, all of them. */
+const StatusCounts = Type.Object({
+  succeeded: Count,
+  rejected_by_gateway: Count,
+  rejected_by_provider: Count,
+  failed: Count,
+  cancelled: Count,
+  in_flight: Count,
+});
+
+/** How many values a filter may have. */
+export const FILTER_VALUES_MAX = 20;
+/** Any of several, with commas between them: no id has one. */
+const Values = listOf("[^,]{1,200}", "values");
+const Statuses = listOf(`(${Object.keys(REQUEST_STATUSES).join("|")})`, `of ${statusNames()}`);
+
+function listOf(value: string, name: string) {
+  return Type.String({
+    pattern: `^${value}(,${value}){0,${FILTER_VALUES_MAX - 1}}$`,
+    description: `1 to ${FILTER_VALUES_MAX} ${name} with commas between them`,
+  });
+}
+function statusNames(): string {
+  return Object.keys(REQUEST_STATUSES).join(", ");
+}
+
+/** Filters that the figures, the log and its file have in common. */
+const filters = {
+  /** Inclusive, and exclusive. Absent: the last 24 hours. */
+  from: Type.Optional(Instant),
+  to: Type.Optional(Instant),
+  model: Type.Optional(Values),
+  provider: Type.Optional(Values),
+  /** Ids of keys, or `playground` or `optimize` for the marketplace's own keys. */
+  key: Type.Optional(Values),
+  /** Keys that have any of these tags now, disabled ones too, with all that they ever asked. */
+  tag: Type.Optional(Values),
+  status: Type.Optional(Statuses),
+};
+export const UsageFilters = Type.Object(filters, { additionalProperties: false });
+export type UsageFilters = Static<typeof UsageFilters>;
+
+export const UsageFigures = Type.Object({
+  requests: Count,
+  by_status: StatusCounts,
+  spent_usd: Usd,
+  tokens: Tokens,
+  /** Milliseconds to the first byte of streamed and whole answers; null without any. */
+  ttft_p50_ms: nullable(Count),
+  ttft_p95_ms: nullable(Count),
+});
+export type UsageFigures = Static<typeof UsageFigures>;
+
+export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
+
+/** The largest groups, and those with series of their own, have most of this. */
+export const UsageRankBy = oneOf("spend", "requests", "tokens", "failed", "rejected");
+
+export const Usage = Type.Object({
+  from: Instant,
+  to: Instant,
+  totals: UsageFigures,
+  /**
+   * Five minutes for ranges up to three hours, hours up to two days, else UTC days; those without
+   * requests too, oldest first.
+   */
+  bucket: oneOf("five_minutes", "hour", "day"),
+  series: Type.Array(
+    Type.Object({
+      at: Instant,
+      /** Spend and counts of the largest groups, and `other`; keys are those of `groups`. */
+      parts: Type.Record(
+        Type.String(),
+        Type.Object({
+          requests: Count,
+          by_status: StatusCounts,
+          tokens: Count,
+          spent_usd: Usd,
+        }),
+      ),
+      ttft_p50_ms: nullable(Count),
+      ttft_p95_ms: nullable(Count),
+    }),
+  ),
+  /** Most spend first. */
+  groups: Type.Array(
+    Type.Object({
+      /** A model, provider or key id, a day, a status; `playground` and `optimize` for managed keys. */
+      group: Type.String(),
+      /** What people call it: a key's name. */
+      name: Type.String(),
+      figures: UsageFigures,
+    }),
+  ),
+  ...AsOf,
+});
+export type Usage = Static<typeof Usage>;
+
+export const RequestRow = Type.Object({
+  request_id: Id,
+  created_at: Instant,
+  model: nullable(Type.String()),
+  /** Null for the marketplace's own keys: `source` names them. */
+  key_id: nullable(Id),
+  /** The key's name, `Playground`, or `Optimize search <name>`. */
+  source: Type.String(),
+  provider: nullable(Type.String()),
+  route: Type.String(),
+  stream: Type.Boolean(),
+  attempts: Count,
+  status: RequestStatus,
+  /** Of the last attempt; `refused` where there was none. */
+  outcome: RequestOutcome,
+  error_class: nullable(Type.String()),
+  tokens: nullable(Tokens),
+  first_byte_ms: nullable(Count),
+  duration_ms: nullable(Count),
+  cost_usd: Usd,
+});
+export type RequestRow = Static<typeof RequestRow>;
+
+export const RequestSortBy = oneOf(
+  "time",
+  "cost",
+  "duration",
+  "tokens",
+  "cached",
+  "first_token",
+  "attempts",
+);
+
+export const RequestList = Type.Object({
+  data: Type.Array(RequestRow),
+  ...Page,
+  ...AsOf,
+});
+export type RequestList = Static<typeof RequestList>;
+
+export const Attempt = Type.Object({
+  n: Count,
+  provider: Type.String(),
+  upstream_id: Type.String(),
+  started_at: Instant,
+  first_byte_ms: nullable(Count),
+  duration_ms: nullable(Count),
+  outcome: RequestOutcome,
+  upstream_status: nullable(Count),
+  error_class: nullable(Type.String()),
+  /** The model that the provider reported, and whether the listing does not allow it. */
+  served_model: nullable(Type.String()),
+  substituted: nullable(Type.Boolean()),
+  tokens: nullable(Tokens),
+  reserved_usd: Usd,
+  settled_usd: Usd,
+  settlement: nullable(Type.String()),
+  /** The tier of the prompt: its prices are for more tokens than these; 0: for any prompt. */
+  above_prompt_tokens: Count,
+  /** The pinned prices, in dollars per million tokens; null where they are gone. */
+  prices: nullable(BySku(Type.String())),
+});
+export type Attempt = Static<typeof Attempt>;
+
+export type { RefusalReason } from "../../../ledger/refusal-reason-schema.ts";
+
+export const RefusalCause = oneOf(
+  "balance",
+  "held",
+  "org_cap",
+  "key_cap",
+  "limit",
+  "unusual_use",
+  "provider",
+  "request",
+);
+export type RefusalCause = Static<typeof RefusalCause>;
+
+/** The explanation of a refusal, and the page that changes it. */
+export const refusalFields = {
+  error_class: Type.String(),
+  /** What it means and what to do about it, with the figures of the moment. */
+  explanation: Type.String(),
+  /** Null: nothing on a page changes it. */
+  action: nullable(oneOf("add_credit", "raise_cap", "raise_limit", "contact_support")),
+  /** The key that the action is about; null: the organization. */
+  key_id: nullable(Id),
+  /** Null: it was not kept. */
+  reason: nullable(RefusalReason),
+};
+export const Refusal = Type.Object(refusalFields);
+export type Refusal = Static<typeof Refusal>;
+
+export const RequestDetail = Type.Object({
+  request: RequestRow,
+  attempts: Type.Array(Attempt),
+  /** Fields of the request that were not sent to the provider. */
+  dropped_params: Type.Array(Type.String()),
+  /** What the answer's headers said; empty while it is in flight. */
+  response_headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+  /** Null: it was not refused by the gateway. */
+  refusal: nullable(Refusal),
+});
+export type RequestDetail = Static<typeof RequestDetail>;
+
+export const Overview = Type.Object({
+  ...AsOf,
+  spent_month_usd: Usd,
+  org_cap_usd: nullable(Usd),
+  cap_reset_at: Instant,
+  /** How long the balance lasts at the pace of the last week; null: not known yet. */
+  lasts: nullable(
+    Type.Object({
+      per_day_usd: Usd,
+      /** Null: more than a year. */
+      until: nullable(Instant),
+    }),
+  ),
+  last_24h: UsageFigures,
+  /** What the figures are compared with; null: nothing happened then. */
+  before: Type.Object({
+    /** The 24 hours before the last 24. */
+    last_24h: nullable(UsageFigures),
+    /** The previous month, as far into it as this one is. */
+    spent_month_usd: nullable(Usd),
+  }),
+  /** Why the gateway rejected requests in the last 24 hours, most first; of the newest 10,000. */
+  rejected_for: Type.Array(Type.Object({ cause: RefusalCause, requests: Count })),
+  days: Type.Array(
+    Type.Object({
+      day: Type.String(),
+      requests: Count,
+      by_status: StatusCounts,
+      spent_usd: Usd,
+      /** Of the models with most spend, and `other`; those that cost nothing are left out. */
+      spent_by_model: Type.Record(Type.String(), Usd),
+    }),
+  ),
+  /** Those that `days` names, most spend first. */
+  day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
+  /** Requests that were rejected are not counted. */
+  top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
+  latest_errors: Type.Array(RequestRow),
+  done: Type.Object({
+    has_key: Type.Boolean(),
+    has_credit: Type.Boolean(),
+    has_request: Type.Boolean(),
+  }),
+});
+export type Overview = Static<typeof Overview>;
+
+export const usageRoutes = {
+  "GET /api/console/overview": {
+    summary: "The figures of the overview page",
+    access: "session",
+    needs: "read",
+    answer: Overview,
+  },
+  "GET /api/console/usage": {
+    summary: "Figures of a time range, in total and by group",
+    access: "session",
+    needs: "read",
+    query: Type.Object(
+      {
+        ...filters,
+        group_by: Type.Optional(UsageGroupBy),
+        rank_by: Type.Optional(UsageRankBy),
+      },
+      { additionalProperties: false },
+    ),
+    answer: Usage,
+  },
+  "GET /api/console/requests": {
+    summary: "Requests, newest first or in another order",
+    access: "session",
+    needs: "read",
+    query: Type.Object(
+      {
+        ...filters,
+        cursor: Type.Optional(Type.String({ maxLength: 200 })),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+        sort: Type.Optional(RequestSortBy),
+        /** Absent: `desc`. */
+        direction: Type.Optional(oneOf("asc", "desc")),
+      },
+      { additionalProperties: false },
+    ),
+    answer: RequestList,
+  },
+  "GET /api/console/requests.csv": {
+    summary: "The same as a file: one row per request, dollars as decimal strings",
+    access: "session",
+    needs: "read",
+    query: UsageFilters,
+    answerType: "text/csv",
+  },
+  "GET /api/console/requests/:request_id": {
+    summary: "One request with every attempt at a provider",
+    access: "session",
+    needs: "read",
+    params: Type.Object({ request_id: Id }),
+    answer: RequestDetail,
+  },
+} as const;

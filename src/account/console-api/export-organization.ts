@@ -1,0 +1,137 @@
+import type { RoutingPolicy, StoredLimit } from "../../gateway/index.ts";
+import { capsInUsd, instant, instantOrNull, type OrgId, usdOrNull } from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
+import { shownConnection, shownEndpoint } from "./connections-routes.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { knownOrg } from "./known-org.ts";
+import { shownSearch } from "./optimize-routes.ts";
+import { readAlerts } from "./show-alerts.ts";
+
+/**
+ * Everything that is stored about an organization but its attempts (`requests.csv` has those), as one
+ * JSON document in pieces. No key, own or a provider's, is in it.
+ */
+export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
+  const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);
+  yield `${head},"credit_ledger":[`;
+  let separator = "";
+  for await (const entries of everyWalletLine(deps, session.orgId)) {
+    if (entries.length === 0) continue;
+    yield separator + entries.map((entry) => JSON.stringify(entry)).join(",");
+    separator = ",";
+  }
+  yield "]}\n";
+}
+
+async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
+  const { orgId, email, name } = session;
+  const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
+  const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
+    knownOrg(deps, session),
+    deps.identity.profile(session),
+    accounts.listOwnKeys(orgId),
+    rules.listLimits(orgId),
+    rules.findPolicy(orgId),
+    rules.listEndpoints(orgId),
+    abuseRestrictions.list({ orgId, isWithPast: true }),
+  ]);
+  const known = new Set<string>(keys.map(({ keyId }) => keyId));
+  return {
+    exported_at: instant(deps.clock.nowMs()),
+    user: {
+      email,
+      name,
+      identities: profile.identities.map(({ issuer, linkedAtMs }) => ({
+        issuer,
+        linked_at: instant(linkedAtMs),
+      })),
+    },
+    organization: {
+      org_id: orgId,
+      name: org.name,
+      email: org.email,
+      created_at: instant(org.createdAtMs),
+      cap_usd: usdOrNull(org.capMicroUsd),
+      keys_may_set_org_limits: org.keysMaySetOrgLimits,
+    },
+    ...(await exportedTeam(deps, orgId)),
+    keys: keys.map((key) => ({
+      key_id: key.keyId,
+      name: key.name,
+      label: key.label,
+      origin: key.origin,
+      created_at: instant(key.createdAtMs),
+      disabled_at: instantOrNull(key.disabledAtMs),
+      expires_at: instantOrNull(key.expiresAtMs),
+      models: key.models,
+      tags: key.tags,
+      ...capsInUsd(key.caps),
+    })),
+    // Limits of managed keys would name them.
+    limits: limits
+      .filter(({ keyId }) => keyId === undefined || known.has(keyId))
+      .map(exportedLimit),
+    routing_policy: policy === undefined ? null : exportedPolicy(policy),
+    alerts: await exportedAlerts(deps, session),
+    connections: (await connections.list(orgId)).map(shownConnection),
+    endpoints: endpoints.map((each) => shownEndpoint(catalog.current, each)),
+    usage_holds: holds.map(({ family, state, createdAtMs }) => ({
+      family,
+      state,
+      created_at: instant(createdAtMs),
+    })),
+    purchases: (await billing.listPurchases(orgId)).map(shownPurchase),
+    optimize_searches: (await optimize.list(orgId)).map(shownSearch),
+  };
+}
+
+async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object> {
+  const [members, invitations] = await Promise.all([
+    team.store.members(orgId),
+    team.store.invitations(orgId),
+  ]);
+  return {
+    members: members.map((member) => ({
+      account_id: member.accountId,
+      email: member.email,
+      name: member.name,
+      role: member.role,
+      joined_at: instant(member.joinedAtMs),
+    })),
+    invitations: invitations.map((each) => ({
+      invitation_id: each.invitationId,
+      email: each.email,
+      role: each.role,
+      created_at: instant(each.createdAtMs),
+      expires_at: instant(each.expiresAtMs),
+    })),
+  };
+}
+
+/** Without the secrets of webhooks. */
+async function exportedAlerts(deps: ConsoleDeps, session: SignedIn): Promise<object> {
+  const { rules, destinations } = await readAlerts(deps, session);
+  return { rules, destinations };
+}
+
+function exportedLimit(limit: StoredLimit): object {
+  return {
+    source: limit.source,
+    scope: limit.scope,
+    key_id: limit.keyId ?? null,
+    model: limit.modelId ?? null,
+    rpm: limit.requestsPerMinute ?? null,
+    tpm: limit.tokensPerMinute ?? null,
+    concurrency: limit.concurrent ?? null,
+  };
+}
+
+function exportedPolicy({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): object {
+  return {
+    timeout_ms: timeoutMs ?? null,
+    only: only ?? null,
+    ignore: ignore ?? null,
+    prompt_logging: promptLogging ?? null,
+  };
+}

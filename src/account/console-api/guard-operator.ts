@@ -1,0 +1,47 @@
+import { normaliseEmail } from "../../kernel/index.ts";
+import type { Identity, SignedIn } from "../identity/identity.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+
+/** An operator who changes something has signed in so lately. */
+const FRESH_MS = 12 * 3_600_000;
+
+/** Is the person one of the operators? Only by an e-mail that the identity provider has verified. */
+export function isOperator(
+  { isVerified, email }: Pick<SignedIn, "isVerified" | "email">,
+  operators: ReadonlySet<string>,
+): boolean {
+  return isVerified && operators.has(normaliseEmail(email));
+}
+
+/** The session of an operator; for all others the path does not exist. */
+export async function readOperatorSession(
+  identity: Pick<Identity, "readSession">,
+  cookieHeader: string | undefined,
+  operators: ReadonlySet<string>,
+): Promise<SignedIn | ConsoleRefusal> {
+  if (operators.size === 0) return NO_SUCH_PATH;
+  const session = await identity.readSession(cookieHeader);
+  return session !== undefined && isOperator(session, operators) ? session : NO_SUCH_PATH;
+}
+
+/** A sign-in that is too old to change something with; undefined: it is not. */
+export function staleSignInProblem(
+  { startedAtMs }: Pick<SignedIn, "startedAtMs">,
+  nowMs: number,
+): ConsoleRefusal | undefined {
+  return nowMs - startedAtMs <= FRESH_MS ? undefined : STALE;
+}
+
+/** Of every path that no route has: also of those that are not for the one who asks. */
+export const NO_SUCH_PATH: ConsoleRefusal = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message: "there is no route at this path; GET /api/openapi.json lists the console's routes",
+});
+
+const STALE = new ConsoleRefusal({
+  status: 403,
+  code: "forbidden",
+  message:
+    "nothing was changed: you signed in more than 12 hours ago; sign out, sign in again, and retry",
+});

@@ -1,0 +1,102 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import { mayRole, type Need, type Role, rolesWith } from "../../kernel/index.ts";
+import type { Identity, SignedIn } from "../identity/identity.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+
+const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
+
+export interface GuardedRequest {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/**
+ * Does a request come from a page of the console? Browsers say so in `sec-fetch-site`, older ones and
+ * programs in `origin`.
+ */
+export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
+  const site = headers["sec-fetch-site"];
+  return site === undefined
+    ? headers.origin === new URL(consoleUrl).origin
+    : site === "same-origin";
+}
+
+/** Of a request that may change something: it comes from our own page, and no form can send JSON. */
+export function foreignOriginProblem(
+  { method, headers }: GuardedRequest,
+  consoleUrl: string,
+): ConsoleRefusal | undefined {
+  if (SAFE_METHODS.has(method)) return undefined;
+  if (!isFromOwnPage(headers, consoleUrl)) return FOREIGN;
+  return JSON_TYPE.test(headers["content-type"] ?? "") ? undefined : NOT_JSON;
+}
+
+const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+const FOREIGN = new ConsoleRefusal({
+  status: 403,
+  code: "forbidden",
+  message:
+    "the request does not come from a page of this console; programs must send the console's URL as `origin`",
+});
+
+const NOT_JSON = new ConsoleRefusal({
+  status: 415,
+  code: "invalid_request",
+  message: "content-type must be application/json",
+});
+
+/** What a request has to be allowed to do: `unverified` takes any session. */
+export type WantedAccess =
+  { readonly access: "unverified" } | { readonly access: "session"; readonly needs: Need };
+
+/** Beside the cookie: which organization the page shows. Another tab may have switched since. */
+const SHOWN_ORG_HEADER = "x-tm-org";
+
+/** The browser's session, if it opens what is asked for. The one place where roles are compared. */
+export async function readOpenSession(
+  identity: Pick<Identity, "readSession">,
+  headers: IncomingHttpHeaders,
+  wanted: WantedAccess,
+): Promise<SignedIn | ConsoleRefusal> {
+  const session = await identity.readSession(headers.cookie);
+  if (session === undefined) return SIGNED_OUT;
+  if (wanted.access === "unverified") return session;
+  if (!session.isVerified) return NOT_VERIFIED;
+  const shown = headers[SHOWN_ORG_HEADER];
+  if (shown !== undefined && shown !== session.orgId) return OTHER_ORG;
+  return mayRole(session.role, wanted.needs) ? session : roleRefusal(session.role, wanted.needs);
+}
+
+/** A member whose role is not enough: which one is, and who can change it. */
+function roleRefusal(role: Role, need: Need): ConsoleRefusal {
+  return new ConsoleRefusal({
+    status: 403,
+    code: "forbidden",
+    message:
+      `your role in this organization is ${role}, and this needs the role ` +
+      `${rolesWith(need).join(" or ")}; an owner of the organization can change your role under ` +
+      "Settings, Members",
+  });
+}
+
+const OTHER_ORG = new ConsoleRefusal({
+  status: 409,
+  code: "other_organization",
+  message:
+    "nothing was done: this page shows another organization than the one this browser is in now; reload the page",
+});
+
+const SIGNED_OUT = new ConsoleRefusal({
+  status: 401,
+  code: "signed_out",
+  message: "you are signed out; sign in and try again",
+});
+
+const NOT_VERIFIED = new ConsoleRefusal({
+  status: 403,
+  code: "email_not_verified",
+  message:
+    "your email is not verified; open the link in your identity provider's verification email, then sign in again",
+});

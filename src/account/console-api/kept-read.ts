@@ -1,0 +1,41 @@
+import type { Clock } from "../../kernel/index.ts";
+
+/** A read that takes longer is no longer waited for by those who come later. */
+const SHARED_MS = 10_000;
+/** A failure is shared for so long: a database that is away is not asked by each visitor. */
+const FAILED_KEPT_MS = 5_000;
+
+interface Read<T> {
+  readonly answer: Promise<T>;
+  /** Until when it is given to those who ask. */
+  untilMs: number;
+}
+
+/**
+ * Something that is read once in `keptMs`, however many ask for it. They share one read; one that
+ * hangs is shared for ten seconds, one that failed for five.
+ */
+export class KeptRead<T> {
+  readonly #of: () => Promise<T>;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #keptMs: number;
+  #last: Read<T> | undefined;
+
+  constructor(of: () => Promise<T>, clock: Pick<Clock, "monotonicMs">, keptMs: number) {
+    this.#of = of;
+    this.#clock = clock;
+    this.#keptMs = keptMs;
+  }
+
+  get(): Promise<T> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#last !== undefined && nowMs < this.#last.untilMs) return this.#last.answer;
+    const read: Read<T> = { answer: this.#of(), untilMs: nowMs + SHARED_MS };
+    this.#last = read;
+    const keep = (keptMs: number) => (): void => {
+      read.untilMs = this.#clock.monotonicMs() + keptMs;
+    };
+    read.answer.then(keep(this.#keptMs), keep(FAILED_KEPT_MS));
+    return read.answer;
+  }
+}

@@ -1,0 +1,364 @@
+import {
+  type KeySummary,
+  newVirtualKey,
+  newKeyCeilings,
+  requestsPerMinuteCeilingOf,
+  planLimitChange,
+  type PlannedChange,
+  ReportTimeout,
+} from "../../gateway/index.ts";
+import {
+  type ChangedBy,
+  assert,
+  formatUsd,
+  instantOrNull,
+  ZERO_MICRO_USD,
+} from "../../kernel/index.ts";
+import { askAboutCaps } from "./ask-about-cap.ts";
+import type { OperationDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
+import type {
+  BodyOf,
+  CreatedKey,
+  Key,
+  KeyChange,
+  KeyList,
+  KeysChange,
+  NewKey,
+  RotatedKey,
+} from "./contract.ts";
+import type { keyRoutes } from "./contract/keys.ts";
+import type { Acting, Handlers } from "./handler.ts";
+import { knownOrg } from "./known-org.ts";
+import { capResets } from "./month.ts";
+import { readAllowedModels } from "./read-allowed-models.ts";
+import { readExpiry } from "./read-expiry.ts";
+import { readKeyTags } from "./read-key-tags.ts";
+import { readCaps, readName } from "./read-values.ts";
+import type { ReportGates } from "./report-gates.ts";
+import { shownKey, type LimitGround } from "./show-key.ts";
+
+/** Keys of the organization. Managed ones are in none of these answers and open by no id. */
+export function keyHandlers(
+  deps: OperationDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof keyRoutes> {
+  const { accounts, reports, clock } = deps;
+  return {
+    "GET /api/console/keys": ({ session }) =>
+      gates.reads.run(session.orgId, () => listKeys(deps, session)),
+
+    "POST /api/console/keys": ({ session, body, by }) =>
+      createKey(deps, session, { wanted: body, origin: "console", by }),
+    "POST /api/identity/keys": ({ session, body, by }) =>
+      createKey(deps, session, { wanted: body, origin: "identity", by }),
+
+    "GET /api/console/keys/:key_id": async ({ session, params }) => {
+      const { orgId } = session;
+      const key = await accounts.findKey(orgId, params.key_id);
+      if (key === undefined) return NO_SUCH_KEY;
+      return await gates.reads.run(orgId, async () => {
+        const days = await reports.keyDays(orgId, key.keyId, DAYS_SHOWN);
+        return {
+          key: await show(deps, session, key),
+          ...capResets(clock.nowMs()),
+          days: days.map(({ day, requests, debitMicroUsd }) => ({
+            day,
+            requests,
+            spent_usd: formatUsd(debitMicroUsd),
+          })),
+        };
+      });
+    },
+
+    "PATCH /api/console/keys/:key_id": async ({ session, params, body, by }) => {
+      const key = await accounts.findKey(session.orgId, params.key_id);
+      return key === undefined ? NO_SUCH_KEY : await changeKey(deps, session, { key, body, by });
+    },
+
+    "POST /api/console/keys/change": ({ session, body, by }) =>
+      changeKeys(deps, session, { body, by }),
+
+    "POST /api/console/keys/disable": async ({ session, body, by }) => {
+      const keyIds = [...new Set(body.key_ids)];
+      const isCounted = session.isOperator === true || body.confirm_count === keyIds.length;
+      if (!isCounted) return NOT_COUNTED;
+      const disabled = await accounts.editKeys(session.orgId, keyIds, { disable: true }, by);
+      return disabled === undefined ? NO_SUCH_KEYS : { changed: disabled.length };
+    },
+
+    "POST /api/console/keys/:key_id/rotate": ({ session, params, body, by }) =>
+      rotateKey(deps, session, { keyId: params.key_id, body, by }),
+    "POST /api/identity/keys/:key_id/rotate": ({ session, params, body, by }) =>
+      rotateKey(deps, session, { keyId: params.key_id, body, by }),
+
+    "POST /api/console/keys/:key_id/disable": async ({ session, params, body, by }) => {
+      const key = await accounts.findKey(session.orgId, params.key_id);
+      if (key === undefined) return NO_SUCH_KEY;
+      const isNamed = session.isOperator === true || body.confirm_name === key.name;
+      if (!isNamed) return NOT_CONFIRMED;
+      const edited = await accounts.editKeys(session.orgId, [key.keyId], { disable: true }, by);
+      const [disabled] = edited ?? [];
+      return disabled === undefined ? NO_SUCH_KEY : await show(deps, session, disabled);
+    },
+  };
+}
+
+async function listKeys(deps: OperationDeps, session: Acting): Promise<KeyList> {
+  const nowMs = deps.clock.nowMs();
+  const [keys, periods, ground, activity] = await Promise.all([
+    deps.accounts.listOwnKeys(session.orgId),
+    deps.records.periodSpend(session.orgId),
+    readGround(deps, session),
+    deps.reports.keyActivity(session.orgId),
+  ]);
+  const byKey = new Map(activity.map((each) => [each.keyId, each]));
+  return {
+    data: keys.map((key) => {
+      const used = byKey.get(key.keyId) ?? UNUSED;
+      const own = periods.filter(({ keyId }) => keyId === key.keyId);
+      return shownKey(key, ground, { ...used, periods: own, nowMs });
+    }),
+    ...capResets(nowMs),
+    rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
+  };
+}
+
+const DAYS_SHOWN = 30;
+const UNUSED = { lastUsedAtMs: null, spentMonthMicroUsd: ZERO_MICRO_USD } as const;
+
+const NO_SUCH_KEY = notFound("key");
+const NOT_CONFIRMED = invalidField(
+  "confirm_name",
+  "confirm_name is not the name of this key; type the name exactly as it is shown",
+);
+const NOT_COUNTED = invalidField(
+  "confirm_count",
+  "confirm_count is not the number of these keys; type how many keys are to be disabled",
+);
+const NO_SUCH_KEYS = notFound("key");
+const DISABLED = conflict("the key is permanently disabled; create another one");
+const DISABLED_AMONG = conflict(
+  "one of the keys is permanently disabled; leave it out, and send the others again",
+);
+const TOO_MANY_KEYS = conflict(
+  "your organization has reached its maximum number of keys; disable an unused key, or contact support",
+);
+
+async function createKey(
+  deps: OperationDeps,
+  session: Acting,
+  asked: {
+    readonly wanted: NewKey;
+    readonly origin: "console" | "identity";
+    readonly by: ChangedBy;
+  },
+): Promise<CreatedKey | ConsoleRefusal> {
+  const { accounts } = deps;
+  const { wanted, origin, by } = asked;
+  const name = readName(wanted.name);
+  if (name instanceof ConsoleRefusal) return name;
+  const { isOperator = false } = session;
+  // What an operator asks for is the ceiling itself.
+  const own = requestsPerMinuteCeilingOf(origin);
+  const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
+  const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await readGround(deps, session));
+  const { rpm = ceiling } = wanted;
+  if (rpm > ceiling && !isOperator) return aboveCeiling(rpm, ceiling);
+  const expiresAtMs = readExpiry(wanted.expires_at, deps.clock.nowMs());
+  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
+  const allowed = { models: wanted.models, kept: null };
+  const models = await readAllowedModels(deps, session.orgId, allowed);
+  if (models instanceof ConsoleRefusal) return models;
+  const tags = readKeyTags(wanted.tags);
+  if (tags instanceof ConsoleRefusal) return tags;
+  const fresh = newVirtualKey();
+  const newKey = {
+    orgId: session.orgId,
+    name,
+    origin,
+    digest: fresh.digest,
+    label: fresh.label,
+    requestsPerMinuteCeiling,
+    caps: readCaps(wanted),
+    tags: tags ?? [],
+    expiresAtMs: expiresAtMs ?? null,
+    models: models ?? null,
+  };
+  const key = isOperator
+    ? await accounts.createKey(newKey, by)
+    : await accounts.createOwnKey(newKey, by);
+  if (key === "too_many") return TOO_MANY_KEYS;
+  if (rpm < ceiling) await limitNewKey(deps, key, { rpm, by });
+  return { secret: fresh.raw, key: await show(deps, session, key) };
+}
+
+function ceilingOfNew(own: number, { limits, limitDefaults }: LimitGround): number {
+  return newKeyCeilings(own, limits, limitDefaults).requestsPerMinute;
+}
+
+/** A key that cannot be limited as it was asked for is disabled: it was not shown yet. */
+async function limitNewKey(
+  deps: OperationDeps,
+  key: KeySummary,
+  { rpm, by }: { readonly rpm: number; readonly by: ChangedBy },
+): Promise<void> {
+  const { orgId, keyId } = key;
+  try {
+    const target = { source: "self", scope: "key", keyId } as const;
+    const change = { requestsPerMinute: rpm };
+    const stored = await deps.rules.changeLimit(orgId, target, change, by);
+    assert(stored !== undefined, "a limit of a key that was just made can be stored");
+  } catch (fault) {
+    await deps.accounts.editKeys(orgId, [keyId], { disable: true }, by);
+    throw fault;
+  }
+}
+
+/** Everything is checked before anything is changed. */
+async function changeKey(
+  deps: OperationDeps,
+  session: Acting,
+  { key, body, by }: { readonly key: KeySummary; readonly body: KeyChange; readonly by: ChangedBy },
+): Promise<Key | ConsoleRefusal> {
+  if (key.disabledAtMs !== null) return DISABLED;
+  const name = body.name === undefined ? undefined : readName(body.name);
+  if (name instanceof ConsoleRefusal) return name;
+  const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
+  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
+  const kept = { models: body.models, kept: key.models };
+  const models = await readAllowedModels(deps, session.orgId, kept);
+  if (models instanceof ConsoleRefusal) return models;
+  const tags = readKeyTags(body.tags);
+  if (tags instanceof ConsoleRefusal) return tags;
+  const caps = readCaps(body);
+  const { orgId, keyId } = key;
+  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys: [key] });
+  if (question !== undefined) return question;
+  const { rpm = "" } = body;
+  const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
+  if (planned instanceof ConsoleRefusal) return planned;
+  const edit = {
+    caps,
+    ...(name !== undefined && { name }),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+    ...(models !== undefined && { models }),
+    ...(tags !== undefined && { tags }),
+    ...(planned !== undefined && { limit: planned }),
+  };
+  const [changed] = (await deps.accounts.editKeys(orgId, [keyId], edit, by)) ?? [];
+  return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
+}
+
+/** Caps, expiry and tags of several keys, in one step of the books. */
+async function changeKeys(
+  deps: OperationDeps,
+  session: Acting,
+  { body, by }: { readonly body: KeysChange; readonly by: ChangedBy },
+): Promise<{ readonly changed: number } | ConsoleRefusal> {
+  const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
+  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
+  const tags = readKeyTags(body.tags);
+  if (tags instanceof ConsoleRefusal) return tags;
+  const caps = readCaps(body);
+  const keyIds = [...new Set(body.key_ids)];
+  const listed = await deps.accounts.listOwnKeys(session.orgId);
+  const keys = listed.filter(({ keyId }) => keyIds.includes(keyId));
+  if (keys.length !== keyIds.length) return NO_SUCH_KEYS;
+  if (keys.some(({ disabledAtMs }) => disabledAtMs !== null)) return DISABLED_AMONG;
+  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys });
+  if (question !== undefined) return question;
+  const edit = {
+    caps,
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+    ...(tags !== undefined && { tags }),
+  };
+  const changed = await deps.accounts.editKeys(session.orgId, keyIds, edit, by);
+  return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
+}
+
+/** The secret that it had before the last rotation ends at once: a key has two at most. */
+async function rotateKey(
+  deps: OperationDeps,
+  session: Acting,
+  asked: {
+    readonly keyId: string;
+    readonly body: BodyOf<"POST /api/console/keys/:key_id/rotate">;
+    readonly by: ChangedBy;
+  },
+): Promise<RotatedKey | ConsoleRefusal> {
+  const key = await deps.accounts.findKey(session.orgId, asked.keyId);
+  if (key === undefined) return NO_SUCH_KEY;
+  if (key.disabledAtMs !== null) return DISABLED;
+  const { grace_hours: hours } = asked.body;
+  const fresh = newVirtualKey();
+  const oldUntilMs = hours === 0 ? null : deps.clock.nowMs() + hours * HOUR_MS;
+  const rotate = { digest: fresh.digest, label: fresh.label, oldUntilMs };
+  const edited = await deps.accounts.editKeys(session.orgId, [key.keyId], { rotate }, asked.by);
+  const [rotated] = edited ?? [];
+  if (rotated === undefined) return NO_SUCH_KEY;
+  return {
+    secret: fresh.raw,
+    old_works_until: instantOrNull(oldUntilMs),
+    key: await show(deps, session, rotated),
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** 0 removes the key's own limit. */
+async function planRpm(
+  { limitUse, rules }: OperationDeps,
+  { orgId, keyId }: KeySummary,
+  rpm: number,
+): Promise<PlannedChange | ConsoleRefusal> {
+  const planned = await planLimitChange(
+    { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
+    { kind: "person", orgId },
+    { scope: "key", keyId, change: { requestsPerMinute: rpm === 0 ? null : rpm } },
+  );
+  if (planned.ok) return planned;
+  const { refusal } = planned;
+  return refusal.class === "invalid_request"
+    ? invalidField("rpm", refusal.message)
+    : ofGateway(refusal);
+}
+
+function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
+  return invalidField(
+    "rpm",
+    `rpm ${rpm} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`,
+  );
+}
+
+async function show(deps: OperationDeps, session: Acting, key: KeySummary): Promise<Key> {
+  const { orgId, keyId } = key;
+  const [ground, periods, month, lastUsedAtMs] = await Promise.all([
+    readGround(deps, session),
+    deps.records.periodSpend(orgId, keyId),
+    deps.records.monthSpend(orgId, keyId),
+    readLastUse(deps, key),
+  ]);
+  const used = { lastUsedAtMs, periods, spentMonthMicroUsd: month.spentMicroUsd };
+  return shownKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
+}
+
+/** What was changed is changed: a journal that is slow to answer leaves the instant out. */
+async function readLastUse(
+  { reports }: OperationDeps,
+  { orgId, keyId }: KeySummary,
+): Promise<number | null> {
+  const activity = await reports.keyActivity(orgId).catch((fault: unknown) => {
+    if (fault instanceof ReportTimeout) return [];
+    throw fault;
+  });
+  return activity.find((each) => each.keyId === keyId)?.lastUsedAtMs ?? null;
+}
+
+async function readGround(deps: OperationDeps, session: Acting): Promise<LimitGround> {
+  const [limits, org] = await Promise.all([
+    deps.rules.listLimits(session.orgId),
+    knownOrg(deps, session),
+  ]);
+  return { limits, isFunded: org.isFunded, limitDefaults: deps.limitUse.limitDefaults };
+}

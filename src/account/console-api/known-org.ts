@@ -1,0 +1,14 @@
+import type { OrgSummary } from "../../gateway/index.ts";
+import { assert } from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+
+/** The organization of a session: an account has one as long as it is there. */
+export async function knownOrg(
+  { accounts }: Pick<ConsoleDeps, "accounts">,
+  { orgId }: Pick<SignedIn, "orgId">,
+): Promise<OrgSummary> {
+  const org = await accounts.findOrg(orgId);
+  assert(org !== undefined, "a session belongs to an organization that exists");
+  return org;
+}

@@ -1,0 +1,145 @@
+import {
+  type KeySummary,
+  organizationOf,
+  principalOf,
+  type StoredLimit,
+  changedLimit,
+  type LimitRequest,
+  makeLimitChange,
+  planLimitChange,
+  readLimitRequest,
+  readLimitUse,
+  readOrgScopes,
+  type UsedScope,
+} from "../../gateway/index.ts";
+import { type ChangedBy, instant, type OrgId, parseRequestId } from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import { askAboutCap } from "./ask-about-cap.ts";
+import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
+import { ConsoleRefusal, notFound, ofGateway } from "./console-refusal.ts";
+import type { AnswerOf } from "./contract.ts";
+import type { limitRoutes } from "./contract/limits.ts";
+import { shownRefusal } from "./show-refusal.ts";
+import type { Handlers } from "./handler.ts";
+import { knownOrg } from "./known-org.ts";
+import { readLimits } from "./read-limits.ts";
+import { readCap } from "./read-values.ts";
+import type { ReportGates } from "./report-gates.ts";
+
+/** What the command `org cap` does too. */
+export function capHandlers(
+  deps: OperationDeps,
+  gates: ReportGates,
+): Handlers<"PATCH /api/console/org-cap"> {
+  return {
+    "PATCH /api/console/org-cap": async ({ session, body, by }) => {
+      const cap = readCap(body.cap_usd);
+      const question = await askAboutCap(deps, session, { cap, confirm: body.confirm });
+      if (question !== undefined) return question;
+      if (cap !== undefined) await deps.accounts.setOrgCap(session.orgId, cap, by);
+      return await gates.reads.run(session.orgId, () => readLimits(deps, session));
+    },
+  };
+}
+
+/** Limits and caps of the organization, and why a request met one. */
+export function limitHandlers(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof limitRoutes> {
+  const { reports } = deps;
+  return {
+    ...capHandlers(deps, gates),
+
+    "GET /api/console/limits": ({ session }) =>
+      gates.reads.run(session.orgId, () => readLimits(deps, session)),
+
+    "POST /api/admission-limits": ({ session, rawBody, by }) =>
+      changeLimit(deps, session, { rawBody, by }),
+
+    "GET /api/console/refusals/:request_id": async ({ session, params }) => {
+      const requestId = parseRequestId(params.request_id);
+      if (requestId === undefined) return notFound("request");
+      const found = await gates.reads.run(session.orgId, () =>
+        reports.request(session.orgId, requestId),
+      );
+      if (found instanceof ConsoleRefusal) return found;
+      if (found === undefined) return notFound("request");
+      const { createdAtMs, errorClass, status } = found.request;
+      // What was served may still have a class: of usage that cannot be.
+      const isNeither = status === "succeeded" || status === "cancelled";
+      if (errorClass === null || isNeither) return NOT_REFUSED;
+      return {
+        request_id: requestId,
+        at: instant(createdAtMs),
+        ...shownRefusal(found.request, found.refused ?? { errorClass, reason: null }),
+      };
+    },
+  };
+}
+
+const NOT_REFUSED = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message: "this request was not rejected; its page shows the result",
+});
+
+const NO_SUCH_KEY = notFound("key");
+
+/**
+ * The gateway's own route with a session for a key: the same reader, the same checks, the same
+ * answer. A managed key is a key that does not exist.
+ */
+async function changeLimit(
+  deps: ConsoleDeps,
+  session: SignedIn,
+  { rawBody, by }: { readonly rawBody: Buffer; readonly by: ChangedBy },
+): Promise<AnswerOf<"POST /api/admission-limits"> | ConsoleRefusal> {
+  const { limitUse, rules } = deps;
+  const read = readLimitRequest(rawBody);
+  if (!read.ok) return ofGateway(read.refusal);
+  const { request } = read;
+  const key = await namedKey(deps, session.orgId, request);
+  if (key instanceof ConsoleRefusal) return key;
+  const actor = { kind: "person", orgId: session.orgId } as const;
+  const planned = await planLimitChange(
+    { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
+    actor,
+    request,
+  );
+  if (!planned.ok) return ofGateway(planned.refusal);
+  const made = await makeLimitChange(rules, planned, by);
+  if (!made.ok) return ofGateway(made.refusal);
+  return changedLimit(made.stored, await changedScopes(deps, session, made.stored));
+}
+
+async function namedKey(
+  { accounts }: ConsoleDeps,
+  orgId: OrgId,
+  { keyId }: LimitRequest,
+): Promise<KeySummary | undefined | ConsoleRefusal> {
+  if (keyId === undefined) return undefined;
+  // The database takes U+0000 in no text.
+  const found = keyId.includes("\0") ? undefined : await accounts.findKey(orgId, keyId);
+  return found ?? NO_SUCH_KEY;
+}
+
+/** What holds by the change: for the key that was meant, or for all keys of the organization. */
+async function changedScopes(
+  deps: ConsoleDeps,
+  session: SignedIn,
+  { keyId, modelId }: StoredLimit,
+): Promise<readonly UsedScope[]> {
+  const { limitUse, rules } = deps;
+  const record = keyId === undefined ? undefined : await rules.findKey(keyId);
+  if (record !== undefined) {
+    return (await readLimitUse(limitUse, principalOf(record), modelId)).scopes;
+  }
+  const { orgId } = session;
+  const [org, limits, endpoints] = await Promise.all([
+    knownOrg(deps, session),
+    rules.listLimits(orgId),
+    rules.listEndpoints(orgId),
+  ]);
+  return await readOrgScopes(limitUse, organizationOf(org, { limits, endpoints }), modelId);
+}

@@ -1,0 +1,247 @@
+import { type ChangedBy, instant, instantOrNull, isEmail } from "../../kernel/index.ts";
+import { hashOf } from "../identity/browser-token.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import {
+  type Invitation as StoredInvitation,
+  type Member as StoredMember,
+  type ReceivedInvitation as StoredReceived,
+  TEAM_MAX,
+} from "../team/team-store.ts";
+import type { SentInvitation as StoredSent } from "../team/invitations.ts";
+import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type { Invitation, Member, ReceivedInvitation, SentInvitation, Team } from "./contract.ts";
+import type { memberRoutes } from "./contract/members.ts";
+import type { Acting, Handlers } from "./handler.ts";
+import { knownOrg } from "./known-org.ts";
+
+/** Members, invitations, and which of the account's organizations the session is in. */
+export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberRoutes> {
+  return { ...changingMembers(deps), ...inviting(deps), ...joining(deps) };
+}
+
+type MemberRoute = keyof typeof memberRoutes;
+
+/** What the command `member` does too. */
+export function teamHandlers(deps: OperationDeps): Handlers<TeamRoute> {
+  const { team } = deps;
+  return {
+    "GET /api/console/members": ({ session }) => readTeam(deps, session),
+
+    "PATCH /api/console/members/:account_id": async ({ session, params, body, by }) => {
+      const change = { accountId: params.account_id, role: body.role };
+      const done = await team.store.setRole(session.orgId, change, by);
+      return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
+    },
+
+    "POST /api/console/members/:account_id/remove": async ({ session, params, by }) => {
+      const member = { accountId: params.account_id, why: "removed" } as const;
+      const done = await team.store.remove(session.orgId, member, by);
+      return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
+    },
+  };
+}
+
+type TeamRoute =
+  | "GET /api/console/members"
+  | "PATCH /api/console/members/:account_id"
+  | "POST /api/console/members/:account_id/remove";
+
+function changingMembers(
+  deps: ConsoleDeps,
+): Handlers<Extract<MemberRoute, `${string}/members${string}` | `${string}/leave`>> {
+  const { team } = deps;
+  return {
+    ...teamHandlers(deps),
+
+    "GET /api/console/members/:account_id/made": async ({ session, params }) => {
+      const members = await team.store.members(session.orgId);
+      if (!members.some(({ accountId }) => accountId === params.account_id)) {
+        return CHANGE_REFUSALS.unknown;
+      }
+      const { keys, webhooks } = await team.store.madeBy(session.orgId, params.account_id);
+      return { keys: [...keys], webhooks: [...webhooks] };
+    },
+
+    "POST /api/console/leave": async ({ session, by }) => {
+      const member = { accountId: session.accountId, why: "left" } as const;
+      const done = await team.store.remove(session.orgId, member, by);
+      return done === "done" ? { left: true } : CHANGE_REFUSALS[done];
+    },
+  };
+}
+
+function inviting(
+  deps: ConsoleDeps,
+): Handlers<Extract<MemberRoute, `${string}/console/invitations${string}`>> {
+  const { team } = deps;
+  return {
+    "POST /api/console/invitations": async ({ session, body, by }) => {
+      const email = body.email.trim();
+      if (!isEmail(email)) return NO_EMAIL;
+      const from = await invitingFrom(deps, session);
+      const sent = await team.invitations.invite(from, { email, role: body.role }, by);
+      return typeof sent === "string" ? INVITE_REFUSALS[sent] : shownSent(deps, sent);
+    },
+
+    "POST /api/console/invitations/:invitation_id/renew": async ({ session, params, by }) => {
+      const from = await invitingFrom(deps, session);
+      const sent = await team.invitations.renew(from, params.invitation_id, by);
+      return sent === undefined ? NO_SUCH_INVITATION : shownSent(deps, sent);
+    },
+
+    "POST /api/console/invitations/:invitation_id/revoke": async ({ session, params, by }) => {
+      const isRevoked = await team.store.revoke(session.orgId, params.invitation_id, by);
+      return isRevoked ? await readTeam(deps, session) : NO_SUCH_INVITATION;
+    },
+  };
+}
+
+type JoinRoute = `${string}/received-invitations${string}` | `${string}/organizations/${string}`;
+
+function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
+  const { team, identity, clock } = deps;
+  return {
+    "GET /api/console/received-invitations": async ({ session }) => {
+      const received = await team.store.received(session.accountId, clock.nowMs());
+      return { invitations: received.map((each) => shownReceived(each, true)) };
+    },
+
+    "POST /api/console/received-invitations/find": async ({ session, body }) => {
+      const found = await team.store.findByLink(hashOf(body.token), clock.nowMs());
+      if (found === undefined) return LINK_GONE;
+      const own = await team.store.received(session.accountId, clock.nowMs());
+      const isYours = own.some(({ invitationId }) => invitationId === found.invitationId);
+      return shownReceived(found, isYours);
+    },
+
+    "POST /api/console/received-invitations/:invitation_id/accept": async (call) => {
+      const { session, params, by } = call;
+      const { accountId } = session;
+      const sessionId = Buffer.from(session.sessionId, "hex");
+      const asked = { accountId, sessionId, nowMs: clock.nowMs() };
+      const orgId = await team.store.accept(params.invitation_id, asked, by);
+      return orgId === undefined ? NO_SUCH_INVITATION : { org_id: orgId };
+    },
+
+    "POST /api/console/organizations/:org_id/switch": async ({ session, params }) => {
+      const isSwitched = await identity.switchOrganization(session, params.org_id);
+      return isSwitched ? { org_id: params.org_id } : NO_SUCH_ORG;
+    },
+
+    "POST /api/console/organizations/own": async ({ session, cookieHeader, by }) => {
+      const orgId = await identity.startOwnOrganization(cookieHeader, session, askedBy(by));
+      return orgId === undefined ? NOTHING_DEFERRED : { org_id: orgId };
+    },
+  };
+}
+
+function askedBy({
+  requestId,
+  clientNetwork,
+}: ChangedBy): Pick<ChangedBy, "requestId" | "clientNetwork"> {
+  return { requestId, clientNetwork };
+}
+
+const LAST_OWNER = conflict(
+  "an organization needs an owner, and this is the last one; make another member owner first",
+);
+/** A change that met another one on its way: the role was taken after the request was let in. */
+const NOT_ALLOWED = new ConsoleRefusal({
+  status: 403,
+  code: "forbidden",
+  message: "nothing was done: your role in this organization has just changed; reload the page",
+});
+const CHANGE_REFUSALS = {
+  unknown: notFound("member"),
+  last_owner: LAST_OWNER,
+  not_allowed: NOT_ALLOWED,
+} as const;
+const NO_SUCH_INVITATION = notFound("invitation");
+const NO_SUCH_ORG = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message: "your account is not a member of such an organization; check the ID",
+});
+const NO_EMAIL = invalidField("email", "email must be an e-mail address like ada@example.com");
+const INVITE_REFUSALS = {
+  not_allowed: NOT_ALLOWED,
+  member: conflict(
+    "this e-mail address is already a member; change the role in the list of members",
+  ),
+  invited: conflict("this e-mail address is already invited; send that invitation again instead"),
+  full: conflict(
+    `an organization has at most ${TEAM_MAX} members and open invitations; remove one first`,
+  ),
+} as const;
+const LINK_GONE = new ConsoleRefusal({
+  status: 410,
+  code: "gone",
+  message:
+    "this invitation was used, revoked or replaced, or it has expired; ask the owner who invited you for a new one",
+});
+const NOTHING_DEFERRED = conflict(
+  "your account already has its own organization; switch to it in the menu",
+);
+
+async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
+  const { orgId, accountId, email } = session;
+  const { name: orgName } = await knownOrg(deps, session);
+  return { orgId, orgName, accountId, email };
+}
+
+async function readTeam(deps: OperationDeps, session: Acting): Promise<Team> {
+  const { team } = deps;
+  const { orgId } = session;
+  const [members, open] = await Promise.all([
+    team.store.members(orgId),
+    team.store.invitations(orgId),
+  ]);
+  return {
+    members: members.map((each) => shownMember(each, session)),
+    invitations: open.map((each) => shownInvitation(deps, each)),
+    team_max: TEAM_MAX,
+    can_email: team.invitations.canMail,
+  };
+}
+
+function shownMember(member: StoredMember, { accountId }: Acting): Member {
+  return {
+    account_id: member.accountId,
+    email: member.email,
+    name: member.name,
+    role: member.role,
+    joined_at: instant(member.joinedAtMs),
+    last_seen_at: instantOrNull(member.lastSeenAtMs),
+    is_you: member.accountId === accountId,
+  };
+}
+
+function shownInvitation({ clock }: OperationDeps, invitation: StoredInvitation): Invitation {
+  return {
+    invitation_id: invitation.invitationId,
+    email: invitation.email,
+    role: invitation.role,
+    created_at: instant(invitation.createdAtMs),
+    expires_at: instant(invitation.expiresAtMs),
+    is_expired: invitation.expiresAtMs <= clock.nowMs(),
+    mailed_at: instantOrNull(invitation.mailedAtMs),
+  };
+}
+
+function shownSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent): SentInvitation {
+  return { invitation: shownInvitation(deps, invitation), link, mail };
+}
+
+/** An invitation as the one who got it sees it. */
+export function shownReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
+  return {
+    invitation_id: received.invitationId,
+    org_name: received.orgName,
+    email: received.email,
+    role: received.role,
+    invited_by: received.invitedBy,
+    expires_at: instant(received.expiresAtMs),
+    is_yours: isYours,
+  };
+}

@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+
+import type { Catalog, Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
+import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
+import { microUsd } from "../../kernel/core/money.ts";
+import type { Usage } from "../../kernel/core/usage.ts";
+import type { SizedTokens, UsageReport } from "../../gateway/records/usage-reports.ts";
+import { boundsOf, modelCosts } from "./model-costs.ts";
+
+function sheet(prompt: bigint, completion: bigint, tiers?: PriceSheet["tiers"]): PriceSheet {
+  return {
+    pinId: "pin",
+    prompt,
+    cachedPrompt: prompt,
+    cacheWrite: prompt,
+    completion,
+    internalReasoning: completion,
+    ...(tiers === undefined ? {} : { tiers }),
+  };
+}
+
+function modelOf(id: string, listings: readonly Partial<Deployment>[], more: object = {}) {
+  const modality = "text";
+  const deployments = listings.map((each, at) => ({
+    id: `p${at}/${id}`,
+    providerId: `p${at}` as ProviderId,
+    providerName: `Provider ${at}`,
+    modelId: id as ModelId,
+    modality,
+    billing: "token",
+    prices: sheet(1_000_000n, 2_000_000n),
+    ...each,
+    ...more,
+  }));
+  const shown = { id, displayName: id.toUpperCase(), modality, inputModalities: ["text"] };
+  return { ...shown, deployments, ...more } as unknown as ListedModel;
+}
+
+function catalogOf(...models: readonly ListedModel[]): Catalog {
+  return {
+    models,
+    deployments: models.flatMap(({ deployments }) => deployments),
+    find: (id: string) => models.find((each) => each.id === id),
+  } as unknown as Catalog;
+}
+
+function used(prompt: number, completion = 0): Usage {
+  return { prompt, cachedPrompt: 0, cacheWrite: 0, completion, internalReasoning: 0 };
+}
+
+const ALL_SUCCEEDED = {
+  succeeded: 3,
+  rejected_by_gateway: 0,
+  rejected_by_provider: 0,
+  failed: 0,
+  cancelled: 0,
+  in_flight: 0,
+};
+
+function group(name: string, usage: Usage, debit = 5n): UsageReport["groups"][number] {
+  const figures = { requests: 3, byStatus: ALL_SUCCEEDED, debitMicroUsd: microUsd(debit), usage };
+  return { group: name, figures: { ...figures, firstByteP50Ms: null, firstByteP95Ms: null } };
+}
+
+function sized(modelId: string, usage: Usage, at: Partial<SizedTokens> = {}): SizedTokens {
+  const none = { promptAbove: 0, totalAbove: 0, isOwnKey: false, attempts: 1 };
+  return { modelId, ...none, debitMicroUsd: microUsd(7n), usage, ...at };
+}
+
+const TIERED = sheet(1_000_000n, 2_000_000n, [
+  { abovePromptTokens: 200, prices: sheet(2_000_000n, 4_000_000n) },
+]);
+const plain = modelOf("plain", [
+  { contextLength: 1_000 },
+  { prices: sheet(3_000_000n, 3_000_000n) },
+]);
+const long = modelOf("long", [{ prices: TIERED, contextLength: 5_000 }]);
+const reads = modelOf("reads", [{}], { inputModalities: ["text", "image", "file"] });
+const film = modelOf("film", [{}], { modality: "video" });
+const billed = modelOf("billed", [{ billing: "reported_cost" }]);
+const catalog = catalogOf(plain, long, reads, film, billed);
+const bounds = boundsOf([plain, long]);
+
+function costsOf(ids: readonly string[], use: Parameters<typeof modelCosts>[1]) {
+  const models = ids.flatMap((id) => catalog.find(id) ?? []);
+  return modelCosts({ catalog, ids, models }, use);
+}
+
+test("the sizes that are asked for are those that decide about a price or a fit", () => {
+  expect(bounds).toEqual({ promptTokens: [200], totalTokens: [1_000, 5_000] });
+  expect(boundsOf([reads])).toEqual({ promptTokens: [], totalTokens: [] });
+});
+
+describe("with the size of each prompt known", () => {
+  const groups = [group("plain", used(1_500, 10), 70n), group("gone", used(100), 5n)];
+  const known = [
+    sized("plain", used(150, 10)),
+    sized("plain", used(1_350), { promptAbove: 1, totalAbove: 1, attempts: 2 }),
+    sized("gone", used(100)),
+  ];
+  const costs = costsOf(["plain", "long"], { groups, sized: known, bounds });
+
+  test("each request costs what its own prompt makes it cost, and is exact", () => {
+    expect(costs.models.map(({ listings }) => listings)).toEqual([
+      [
+        {
+          provider: "p0",
+          name: "Provider 0",
+          cost_usd: "0.001620",
+          is_at_least: false,
+          too_long: 2,
+        },
+        {
+          provider: "p1",
+          name: "Provider 1",
+          cost_usd: "0.004830",
+          is_at_least: false,
+          too_long: 0,
+        },
+      ],
+      // 250 and 10 at the lower tier, 1,350 at the upper one.
+      [
+        {
+          provider: "p0",
+          name: "Provider 0",
+          cost_usd: "0.002970",
+          is_at_least: false,
+          too_long: 0,
+        },
+      ],
+    ]);
+  });
+
+  test("a model that is no longer listed is still chat that was used", () => {
+    expect(costs.traffic).toMatchObject({
+      requests: 4,
+      spent_usd: "0.000021",
+      tokens: { prompt: 1_600, completion: 10 },
+      models: [
+        { model: "plain", requests: 3, spent_usd: "0.000014" },
+        { model: "gone", requests: 1, spent_usd: "0.000007" },
+      ],
+    });
+    expect(costs.not_counted).toEqual([]);
+    expect(costs.is_by_request).toBe(true);
+  });
+
+  test("what an own provider key paid for is named, and neither paid nor priced here", () => {
+    const own = sized("plain", used(1_000_000), { isOwnKey: true, attempts: 7 });
+    const use = { groups, sized: [...known, own], bounds };
+    const withOwn = costsOf(["plain", "long"], use);
+    expect(withOwn.not_counted).toEqual([{ model: "plain", requests: 7, reason: "own_key" }]);
+    expect(withOwn.traffic).toEqual(costs.traffic);
+    expect(withOwn.models).toEqual(costs.models);
+  });
+});
+
+describe("with too many requests to know their sizes", () => {
+  const groups = [group("plain", used(1_600, 10)), group("gone", used(100))];
+  const costs = costsOf(["plain", "long"], { groups, sized: undefined, bounds });
+
+  test("a price by size is at least this much, another one is exact, and no fit is known", () => {
+    expect(costs.models.map(({ listings }) => listings[0])).toEqual([
+      {
+        provider: "p0",
+        name: "Provider 0",
+        cost_usd: "0.001620",
+        is_at_least: false,
+        too_long: null,
+      },
+      {
+        provider: "p0",
+        name: "Provider 0",
+        cost_usd: "0.001620",
+        is_at_least: true,
+        too_long: null,
+      },
+    ]);
+  });
+
+  test("what is no longer listed is named, not guessed to be chat", () => {
+    expect(costs.not_counted).toEqual([{ model: "gone", requests: 3, reason: "unlisted" }]);
+    expect(costs.traffic.requests).toBe(3);
+  });
+});
+
+test("what is no chat, or of too many models, is named and not priced", () => {
+  const groups = [
+    group("film", used(9)),
+    group("other", used(9)),
+    group("none", used(0), 0n),
+    group("plain", used(1)),
+  ];
+  const ofFilm = { model: "film", requests: 3, reason: "modality" };
+  const bySize = costsOf(["plain"], { groups, sized: [sized("plain", used(1))], bounds });
+  expect(bySize.not_counted).toEqual([ofFilm]);
+  const ofSums = costsOf(["plain"], { groups, sized: undefined, bounds });
+  expect(ofSums.not_counted).toEqual([ofFilm, { model: "other", requests: 3, reason: "too_many" }]);
+  for (const { traffic } of [bySize, ofSums]) expect(traffic.tokens).toMatchObject({ prompt: 1 });
+  expect([bySize.is_by_request, ofSums.is_by_request]).toEqual([true, false]);
+});
+
+test("a model that cannot take part says why", () => {
+  const costs = costsOf(["nope", "film", "billed"], { groups: [], sized: [], bounds });
+  expect(costs.models.map(({ obstacle }) => obstacle)).toEqual(["not_listed", "modality", null]);
+  expect(costs.models[2]?.listings[0]?.cost_usd).toBeNull();
+});
+
+test("requests to a model that reads more are named where this one reads less", () => {
+  const use = { groups: [group("reads", used(1))], sized: [sized("reads", used(1))], bounds };
+  const [none, own] = costsOf(["plain", "reads"], use).models;
+  expect(none?.may_lack).toEqual([{ model: "reads", parts: ["image", "file"], requests: 1 }]);
+  expect(own?.may_lack).toEqual([]);
+});

@@ -1,0 +1,231 @@
+import { describe, expect, test } from "vitest";
+
+import { microUsd, type KeyId } from "../../kernel/index.ts";
+import { noticesOf, type NoticeGround } from "./notices.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 24, 12);
+const NOTHING: NoticeGround["facts"] = {
+  refused: {},
+  neededMicroUsd: null,
+  neededUnderCapMicroUsd: null,
+  refusedSinceMs: null,
+  cappedKeys: [],
+  models: [],
+};
+const WELL: NoticeGround = {
+  nowMs: NOW_MS,
+  isFunded: true,
+  unfundedRequestsPerMinute: 20,
+  balance: { settledMicroUsd: microUsd(50_000_000n), heldMicroUsd: microUsd(0n) },
+  month: {
+    spentMicroUsd: microUsd(24_000_000n),
+    inFlightMicroUsd: microUsd(0n),
+    capMicroUsd: null,
+    resetAtMs: Date.UTC(2026, 11, 1),
+  },
+  lowBelowMicroUsd: null,
+  topUpPause: undefined,
+  holds: [],
+  facts: NOTHING,
+  unservedModels: [],
+};
+
+type Change = Partial<Omit<NoticeGround, "balance" | "month" | "facts">> & {
+  readonly balance?: Partial<NoticeGround["balance"]>;
+  readonly month?: Partial<NoticeGround["month"]>;
+  readonly facts?: Partial<NoticeGround["facts"]>;
+};
+
+function shown({ balance, month, facts, ...more }: Change): readonly string[] {
+  const ground = {
+    ...WELL,
+    ...more,
+    balance: { ...WELL.balance, ...balance },
+    month: { ...WELL.month, ...month },
+    facts: { ...NOTHING, ...facts },
+  };
+  return noticesOf(ground).map((each) => `${each.severity} ${each.kind} ${each.action}`);
+}
+
+const dollars = (amount: number): ReturnType<typeof microUsd> =>
+  microUsd(BigInt(amount) * 1_000_000n);
+
+const CI = { keyId: "k1" as KeyId, name: "ci" };
+const LAB = { keyId: "k2" as KeyId, name: "lab" };
+
+describe("an organization is shown", () => {
+  const cases: readonly (readonly [string, Change, readonly string[]])[] = [
+    ["nothing while all is well", {}, []],
+    [
+      "that its credit is used up",
+      { balance: { settledMicroUsd: dollars(0) } },
+      ["bad out_of_credit add_credit"],
+    ],
+    [
+      "that its credit is used up while a refund left it below zero",
+      { balance: { settledMicroUsd: dollars(-3) } },
+      ["bad out_of_credit add_credit"],
+    ],
+    [
+      "that what is left is not enough for what it asks",
+      { facts: { neededMicroUsd: dollars(51), refused: { balance: 4 } } },
+      ["bad credit_short add_credit"],
+    ],
+    [
+      "nothing more once there is enough credit for what was refused",
+      { facts: { neededMicroUsd: dollars(50), refused: { balance: 4 } } },
+      [],
+    ],
+    [
+      "that the balance lasts less than a day at this month's pace",
+      { balance: { settledMicroUsd: microUsd(999_999n) } },
+      ["warn low_balance add_credit"],
+    ],
+    [
+      "that the balance is below the threshold of its own alert, to the micro-dollar",
+      { lowBelowMicroUsd: microUsd(50_000_001n) },
+      ["warn low_balance add_credit"],
+    ],
+    [
+      "that automatic top-up is paused",
+      { topUpPause: { reason: "card_declined", sinceMs: NOW_MS } },
+      ["warn top_up_paused open_billing"],
+    ],
+    [
+      "whom to ask when the operator has paused automatic top-up",
+      { topUpPause: { reason: "operator", sinceMs: NOW_MS } },
+      ["warn top_up_paused contact_support"],
+    ],
+    ["nothing while the balance is its threshold", { lowBelowMicroUsd: microUsd(50_000_000n) }, []],
+    [
+      "that its cap is used up, to the micro-dollar",
+      { month: { capMicroUsd: dollars(24) } },
+      ["bad org_cap_reached raise_cap"],
+    ],
+    [
+      "that its cap refuses what is larger than the rest",
+      {
+        month: { capMicroUsd: dollars(25) },
+        facts: { neededUnderCapMicroUsd: dollars(2), refused: { org_cap: 1 } },
+      },
+      ["bad org_cap_reached raise_cap"],
+    ],
+    [
+      "that its cap is near",
+      { month: { capMicroUsd: dollars(30) } },
+      ["warn org_cap_near raise_cap"],
+    ],
+    ["nothing of a cap that is far", { month: { capMicroUsd: microUsd(30_000_001n) } }, []],
+    [
+      "what is limited by unusual use",
+      { holds: [{ family: "chat", state: "restricted", createdAtMs: NOW_MS }] },
+      ["bad unusual_use contact_support"],
+    ],
+    [
+      "which of its models no provider serves",
+      { unservedModels: [{ id: "a/b", name: "B" }] },
+      ["warn provider_trouble view_model"],
+    ],
+    [
+      "that it never had credit",
+      { isFunded: false, balance: { settledMicroUsd: dollars(0) } },
+      ["info never_funded add_credit"],
+    ],
+    [
+      "that it never had credit and is being refused for it, first",
+      {
+        isFunded: false,
+        balance: { settledMicroUsd: dollars(0) },
+        facts: { refused: { balance: 2 } },
+      },
+      ["bad out_of_credit add_credit", "info never_funded add_credit"],
+    ],
+  ];
+  test.each(cases)("%s", (_, change, expected) => {
+    expect(shown(change)).toEqual(expected);
+  });
+});
+
+test("the worst comes first, and each says what happens, how often and until when", () => {
+  const key = { ...CI, period: "month", capMicroUsd: dollars(2) } as const;
+  const notices = noticesOf({
+    ...WELL,
+    balance: { settledMicroUsd: dollars(0), heldMicroUsd: dollars(0) },
+    month: { ...WELL.month, capMicroUsd: dollars(25) },
+    facts: {
+      ...NOTHING,
+      refused: { balance: 1_204 },
+      refusedSinceMs: NOW_MS - 60_000,
+      cappedKeys: [{ ...key, spentMicroUsd: dollars(2) }],
+    },
+  });
+  expect(
+    notices.map(({ text, refused, since, target }) => ({ text, refused, since, target })),
+  ).toEqual([
+    {
+      text: "Out of credit: requests are being rejected.",
+      refused: 1_204,
+      since: "2026-11-24T11:59:00.000Z",
+      target: null,
+    },
+    {
+      text: "96% of the organization's monthly cap of $25.00 is used. At the cap, all requests are rejected until it resets on 1 December (UTC).",
+      refused: 0,
+      since: null,
+      target: null,
+    },
+    {
+      text: "Key “ci” has used up its monthly cap of $2.00: its requests are rejected until it resets on 1 December (UTC).",
+      refused: 0,
+      since: null,
+      target: "k1",
+    },
+  ]);
+});
+
+describe("of caps of keys an organization reads", () => {
+  type Cap = NoticeGround["facts"]["cappedKeys"][number];
+  const cap = (of: typeof CI, period: Cap["period"], spent: number): Cap => ({
+    ...of,
+    period,
+    capMicroUsd: dollars(10),
+    spentMicroUsd: dollars(spent),
+  });
+  const cases: readonly (readonly [string, readonly Cap[], readonly string[]])[] = [
+    [
+      "which daily cap is used up, and that it resets the next day",
+      [cap(CI, "day", 10)],
+      [
+        "Key “ci” has used up its daily cap of $10.00: its requests are rejected until it resets on 25 November (UTC).",
+      ],
+    ],
+    [
+      "which weekly cap is near, and that it resets on Monday",
+      [cap(CI, "week", 9)],
+      ["Key “ci” has used $9.00 of its weekly cap of $10.00, which resets on 30 November (UTC)."],
+    ],
+    [
+      "of two full caps of a key the one that resets last, and nothing of one that is near",
+      [cap(CI, "day", 11), cap(CI, "week", 10), cap(CI, "month", 9)],
+      [
+        "Key “ci” has used up its weekly cap of $10.00: its requests are rejected until it resets on 30 November (UTC).",
+      ],
+    ],
+    [
+      "of several keys with full caps when the first resets",
+      [cap(CI, "day", 10), cap(LAB, "month", 10)],
+      [
+        "2 keys have used up their caps: their requests are rejected until the caps reset. The first of these caps resets on 25 November (UTC).",
+      ],
+    ],
+    [
+      "of several keys near caps of one period which period that is",
+      [cap(CI, "day", 9), cap(LAB, "day", 8)],
+      ["2 keys have used 80% or more of their daily caps. The caps reset on 25 November (UTC)."],
+    ],
+  ];
+  test.each(cases)("%s", (_, cappedKeys, expected) => {
+    const notices = noticesOf({ ...WELL, facts: { ...NOTHING, cappedKeys } });
+    expect(notices.map(({ text }) => text)).toEqual(expected);
+  });
+});

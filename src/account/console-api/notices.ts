@@ -1,0 +1,249 @@
+import type { AbuseRestrictionRecord, CappedKey, NoticeFacts } from "../../gateway/index.ts";
+import type { TopUpPause } from "../billing/top-up-store.ts";
+import {
+  type CapPeriod,
+  formatUsd,
+  instant,
+  instantOrNull,
+  microUsd,
+  type MicroUsd,
+  pauseSentence,
+  periodEndMs,
+} from "../../kernel/index.ts";
+import type { Balance, MonthSpend } from "../../ledger/index.ts";
+import type { Notice } from "./contract.ts";
+import { day, usd } from "./show-refusal.ts";
+
+/** Everything that the notices of an organization follow from. */
+export interface NoticeGround {
+  readonly nowMs: number;
+  readonly isFunded: boolean;
+  readonly unfundedRequestsPerMinute: number;
+  readonly balance: Balance;
+  /** Below it the customer wants to know, as the alert rules have it; null: no threshold is set. */
+  readonly lowBelowMicroUsd: MicroUsd | null;
+  readonly month: MonthSpend;
+  readonly holds: readonly Pick<
+    AbuseRestrictionRecord,
+    "family" | "state" | "untilMs" | "createdAtMs"
+  >[];
+  readonly facts: NoticeFacts;
+  /** Automatic top-up is off until a person turns it on. */
+  readonly topUpPause: TopUpPause | undefined;
+  /** Of models that were asked for lately: those that no provider serves at the moment. */
+  readonly unservedModels: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** What an organization has to know now, most severe first: what happens, since when, what to do. */
+export function noticesOf(ground: NoticeGround): readonly Notice[] {
+  const notices = [
+    ...creditNotices(ground),
+    ...topUpNotice(ground),
+    ...capNotices(ground),
+    ...holdNotices(ground),
+    ...modelNotices(ground),
+    ...keyCapNotices(ground),
+    ...unfundedNotice(ground),
+  ];
+  return notices.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+}
+
+const SEVERITIES: readonly Notice["severity"][] = ["bad", "warn", "info"];
+const NEAR_PERCENT = 80n;
+
+function creditNotices(ground: NoticeGround): Notice[] {
+  const { isFunded, balance, facts } = ground;
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  const available = settledMicroUsd - heldMicroUsd;
+  const since = instantOrNull(facts.refusedSinceMs);
+  const refused = facts.refused.balance ?? 0;
+  const isRefusing = facts.neededMicroUsd !== null && facts.neededMicroUsd > available;
+  if (settledMicroUsd <= 0n) {
+    // An organization that never had credit has a notice for that, until something is refused.
+    if (!isFunded && refused === 0) return [];
+    const text =
+      refused === 0
+        ? "Out of credit: the next request will be rejected."
+        : "Out of credit: requests are being rejected.";
+    return [{ ...BAD, kind: "out_of_credit", text, since, refused, action: "add_credit" }];
+  }
+  if (isRefusing) {
+    const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being rejected.`;
+    return [{ ...BAD, kind: "credit_short", text, since, refused, action: "add_credit" }];
+  }
+  const text = lowBalanceText(ground);
+  return text === undefined ? [] : [{ ...WARN, kind: "low_balance", text, action: "add_credit" }];
+}
+
+function topUpNotice({ topUpPause: pause }: NoticeGround): Notice[] {
+  if (pause === undefined) return [];
+  const [text, since] = [pauseSentence(pause.reason), instant(pause.sinceMs)];
+  const action = pause.reason === "operator" ? "contact_support" : "open_billing";
+  return [{ ...WARN, kind: "top_up_paused", text, since, action }];
+}
+
+/** The customer's own threshold is of the balance that alerts compare: holds come and go. */
+function lowBalanceText(ground: NoticeGround): string | undefined {
+  const { balance, lowBelowMicroUsd: below, month, nowMs } = ground;
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  if (below !== null && settledMicroUsd < below) {
+    return `Low balance: ${money(settledMicroUsd)} is below your threshold of ${money(below)}.`;
+  }
+  const available = settledMicroUsd - heldMicroUsd;
+  const perDay = dailySpend(month, nowMs);
+  if (perDay === 0n || available >= perDay) return undefined;
+  return `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
+}
+
+/** By the days of this month so far, and at least one. */
+function dailySpend({ spentMicroUsd }: MonthSpend, nowMs: number): bigint {
+  return spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
+}
+
+function capNotices({ month, facts }: NoticeGround): Notice[] {
+  const { capMicroUsd: cap, spentMicroUsd: spent, inFlightMicroUsd, resetAtMs } = month;
+  if (cap === null) return [];
+  const left = cap - spent - inFlightMicroUsd;
+  const needed = facts.neededUnderCapMicroUsd;
+  const reset = day(instant(resetAtMs));
+  const refused = facts.refused.org_cap ?? 0;
+  if (spent >= cap) {
+    const text = `The organization's monthly cap of ${money(cap)} is used up: all requests are rejected until it resets on ${reset}.`;
+    const since = instantOrNull(facts.refusedSinceMs);
+    return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
+  }
+  if (needed !== null && needed > left) {
+    const text = `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than the rest are being rejected. It resets on ${reset}.`;
+    const since = instantOrNull(facts.refusedSinceMs);
+    return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
+  }
+  if (spent * 100n < cap * NEAR_PERCENT) return [];
+  const text = `${(spent * 100n) / cap}% of the organization's monthly cap of ${money(cap)} is used. At the cap, all requests are rejected until it resets on ${reset}.`;
+  return [{ ...WARN, kind: "org_cap_near", text, action: "raise_cap" }];
+}
+
+function keyCapNotices({ facts, nowMs }: NoticeGround): Notice[] {
+  const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
+  const fullCaps = facts.cappedKeys.filter(isFull);
+  // Of several full caps of a key, the one that resets last: to wait for another would be in vain.
+  const full = onePerKey(
+    fullCaps.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)),
+  );
+  const near = onePerKey(facts.cappedKeys).filter(
+    ({ keyId }) => !full.some((each) => each.keyId === keyId),
+  );
+  const notices: Notice[] = [];
+  const [firstFull] = full;
+  if (firstFull !== undefined) {
+    const text =
+      full.length === 1
+        ? `Key “${firstFull.name}” has used up its ${ADJECTIVES[firstFull.period]} cap of ${money(firstFull.capMicroUsd)}: its requests are rejected until it resets on ${resetOf(firstFull, nowMs)}.`
+        : fullText(full, nowMs);
+    const target = full.length === 1 ? firstFull.keyId : null;
+    notices.push({ ...WARN, kind: "key_cap_reached", text, action: "raise_cap", target });
+  }
+  const [firstNear] = near;
+  if (firstNear !== undefined) {
+    const text =
+      near.length === 1
+        ? `Key “${firstNear.name}” has used ${money(firstNear.spentMicroUsd)} of its ${ADJECTIVES[firstNear.period]} cap of ${money(firstNear.capMicroUsd)}, which resets on ${resetOf(firstNear, nowMs)}.`
+        : `${near.length} keys have used ${NEAR_PERCENT}% or more of their ${commonWord(near)}caps. ${firstReset(near, nowMs)}`;
+    const target = near.length === 1 ? firstNear.keyId : null;
+    notices.push({ ...INFO, kind: "key_cap_near", text, action: "raise_cap", target });
+  }
+  return notices;
+}
+
+/** What resets last comes first. */
+const PERIODS: readonly CapPeriod[] = ["month", "week", "day"];
+const ADJECTIVES = { month: "monthly", week: "weekly", day: "daily" } as const;
+
+/** The first cap of each key. */
+function onePerKey(caps: readonly CappedKey[]): readonly CappedKey[] {
+  const seen = new Set<string>();
+  return caps.filter(({ keyId }) => !seen.has(keyId) && seen.add(keyId));
+}
+
+function resetOf({ period }: CappedKey, nowMs: number): string {
+  return day(instant(periodEndMs(period, nowMs)));
+}
+
+function fullText(full: readonly CappedKey[], nowMs: number): string {
+  return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
+}
+
+/** The period, where all of these caps have the same. */
+function commonWord(caps: readonly CappedKey[]): string {
+  const periods = new Set(caps.map(({ period }) => period));
+  const [only] = periods;
+  return only !== undefined && periods.size === 1 ? `${ADJECTIVES[only]} ` : "";
+}
+
+function firstReset(caps: readonly CappedKey[], nowMs: number): string {
+  const ends = caps.map(({ period }) => periodEndMs(period, nowMs));
+  const first = day(instant(Math.min(...ends)));
+  return new Set(ends).size === 1
+    ? `The caps reset on ${first}.`
+    : `The first of these caps resets on ${first}.`;
+}
+
+function holdNotices({ holds }: NoticeGround): Notice[] {
+  return holds.map(({ family, state, untilMs, createdAtMs }) => {
+    const isRestricted = state === "restricted";
+    const end =
+      untilMs === undefined
+        ? "until support has reviewed them"
+        : `until ${CLOCK.format(new Date(untilMs))} (UTC)`;
+    return {
+      ...(isRestricted ? BAD : WARN),
+      kind: "unusual_use",
+      text: `Unusual use detected: ${FAMILY_LABELS[family]} ${isRestricted ? "are rejected" : "are limited"} ${end}.`,
+      since: instant(createdAtMs),
+      action: "contact_support",
+    };
+  });
+}
+
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "long",
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZone: "UTC",
+});
+const FAMILY_LABELS = {
+  chat: "chat requests",
+  images: "image requests",
+  videos: "video requests",
+  decisions: "decision requests",
+} as const;
+
+function modelNotices({ unservedModels: models }: NoticeGround): Notice[] {
+  const [first] = models;
+  if (first === undefined) return [];
+  const names = models.length === 1 ? first.name : `${first.name} and ${models.length - 1} more`;
+  return [
+    {
+      ...WARN,
+      kind: "provider_trouble",
+      text: `No provider of ${names} is available right now, so requests return 503. The gateway tries the providers again within seconds. Until then, use another model.`,
+      action: "view_model",
+      target: first.id,
+    },
+  ];
+}
+
+function unfundedNotice({ isFunded, unfundedRequestsPerMinute }: NoticeGround): Notice[] {
+  if (isFunded) return [];
+  const text = `${unfundedRequestsPerMinute} requests per minute until you add credit.`;
+  return [{ ...INFO, kind: "never_funded", text, action: "add_credit" }];
+}
+
+const NOTHING_MORE = { since: null, refused: 0, target: null } as const;
+const BAD = { severity: "bad", ...NOTHING_MORE } as const;
+const WARN = { severity: "warn", ...NOTHING_MORE } as const;
+const INFO = { severity: "info", ...NOTHING_MORE } as const;
+
+function money(amount: MicroUsd | bigint): string {
+  return usd(formatUsd(microUsd(amount)));
+}

@@ -1,0 +1,98 @@
+import { Ajv } from "ajv";
+import { expect, test } from "vitest";
+
+import { ROUTES } from "./contract.ts";
+import type { RouteContract } from "./contract/shared.ts";
+import { openApiDocument } from "./openapi.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly object[];
+  readonly parameters: readonly { name: string; in: string; required: boolean; schema: object }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { schema: object }>> };
+  readonly responses: Readonly<Record<string, { content: Record<string, { schema: object }> }>>;
+}
+
+const document = JSON.parse(JSON.stringify(openApiDocument("https://console.example"))) as {
+  readonly openapi: string;
+  readonly servers: readonly { url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { schemas: Record<string, object>; securitySchemes: object };
+};
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+
+test("the API document describes every route of the contract, and nothing else", () => {
+  expect(document.openapi).toBe("3.1.0");
+  expect(document.servers).toEqual([{ url: "https://console.example" }]);
+  const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`);
+  const forCustomers = Object.entries(ROUTES).filter(([, { access }]) => access !== "operator");
+  const promised = forCustomers.map(([name]) => name.replaceAll(/:(\w+)/g, "{$1}"));
+  expect(described.sort()).toEqual(promised.sort());
+});
+
+test("every placeholder of a path is a required parameter, and every operation has its own id", () => {
+  for (const { path, operation } of operations) {
+    const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const inPath = operation.parameters.filter((each) => each.in === "path");
+    expect(inPath.map(({ name }) => name)).toEqual(placeholders);
+    expect(inPath.every(({ required }) => required)).toBe(true);
+  }
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("every schema in it compiles, and a refusal is described everywhere", () => {
+  const ajv = new Ajv({ strict: true, strictTypes: false }).addFormat("date-time", /T/);
+  let compiled = 0;
+  for (const { operation } of operations) {
+    const bodies = Object.values(operation.requestBody?.content ?? {});
+    const answers = Object.values(operation.responses["200"]?.content ?? {});
+    for (const { schema } of [...operation.parameters, ...bodies, ...answers]) {
+      ajv.compile(schema);
+      compiled += 1;
+    }
+    expect(operation.responses["default"]?.content["application/json"]?.schema).toEqual({
+      $ref: "#/components/schemas/ConsoleError",
+    });
+  }
+  expect(compiled).toBeGreaterThan(operations.length);
+  ajv.compile(document.components.schemas["ConsoleError"] ?? false);
+});
+
+test("public routes say that they need no session, the others which cookie they need", () => {
+  const open = operations.filter(({ operation }) => operation.security.length === 0);
+  expect(open.map(({ path }) => path).sort()).toEqual([
+    "/api/catalog.json",
+    "/api/console/session",
+    "/api/listing-figures.json",
+    "/api/models.json",
+    "/api/providers.json",
+  ]);
+  expect(document.components.securitySchemes).toHaveProperty("session");
+});
+
+test("every field that a command takes says what it is, for its help and for programs", () => {
+  const undescribed = Object.entries(ROUTES).flatMap(([name, contract]: [string, RouteContract]) =>
+    contract.command === undefined
+      ? []
+      : [contract.query, contract.body].flatMap((schema) =>
+          Object.entries(((schema ?? {}) as Described).properties ?? {})
+            .filter(([, field]) => !isDescribed(field))
+            .map(([field]) => `${name} ${field}`),
+        ),
+  );
+  expect(undescribed).toEqual([]);
+});
+
+interface Described {
+  readonly description?: string;
+  readonly anyOf?: readonly Described[];
+  readonly properties?: Readonly<Record<string, Described>>;
+}
+
+function isDescribed({ description, anyOf = [] }: Described): boolean {
+  return description !== undefined || anyOf.some(isDescribed);
+}

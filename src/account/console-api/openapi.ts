@@ -1,0 +1,98 @@
+import type { TSchema } from "typebox";
+
+import { rolesWith } from "../../kernel/index.ts";
+import { ROUTES } from "./contract.ts";
+import { ConsoleError, type RouteContract } from "./contract/shared.ts";
+
+/** The console's API as OpenAPI 3.1, made from the contract that requests are checked against. */
+export function openApiDocument(consoleUrl: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const [name, contract] of Object.entries(ROUTES) as [string, RouteContract][]) {
+    // Anybody may read the document, and for all but operators there are no such routes.
+    if (contract.access === "operator") continue;
+    const [method = "", path = ""] = name.split(" ");
+    const shown = path.replaceAll(/:(\w+)/g, "{$1}");
+    paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation(name, contract) };
+  }
+  return publish({
+    openapi: "3.1.0",
+    info: {
+      title: "Token Market console",
+      version: "1",
+      description: DESCRIPTION,
+    },
+    servers: [{ url: consoleUrl }],
+    paths,
+    components: {
+      schemas: { ConsoleError },
+      securitySchemes: {
+        session: { type: "apiKey", in: "cookie", name: "__Host-tm_session" },
+      },
+    },
+  });
+}
+
+/** Without the sentences about what is refused, which the check alone reads. */
+function publish(document: object): object {
+  const text = JSON.stringify(document, (key, value: unknown) =>
+    key === "says" && typeof value === "string" ? undefined : value,
+  );
+  return JSON.parse(text) as object;
+}
+
+const DESCRIPTION =
+  "Dollars are decimal strings, exact to the micro-dollar; instants are UTC. Every unsafe method " +
+  "needs content-type application/json and comes from the console's own origin: browsers say so in " +
+  "sec-fetch-site, programs send `origin`. Under /playground/v1/ are the gateway's routes, with " +
+  "the session instead of a key. `x-roles` names the roles of members that may call a route; others " +
+  "get 403 `forbidden`.";
+
+function operation(name: string, contract: RouteContract): object {
+  const { summary, access, body } = contract;
+  return {
+    operationId: operationId(name),
+    summary,
+    ...(access === "public" ? { security: [] } : { security: [{ session: [] }] }),
+    ...(contract.access === "session" ? { "x-roles": rolesWith(contract.needs) } : {}),
+    parameters: [
+      ...parametersOf(contract.params, "path"),
+      ...parametersOf(contract.query, "query"),
+    ],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    responses: {
+      "200": { description: "Done", content: contentOf(contract) },
+      default: {
+        description: "Refused",
+        content: {
+          "application/json": { schema: { $ref: "#/components/schemas/ConsoleError" } },
+        },
+      },
+    },
+  };
+}
+
+/** `GET /api/console/keys/:key_id` is `get_api_console_keys_key_id`. */
+function operationId(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_");
+}
+
+function parametersOf(schema: TSchema | undefined, place: "path" | "query"): object[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = schema as unknown as {
+    readonly properties?: Readonly<Record<string, TSchema>>;
+    readonly required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, value]) => ({
+    name,
+    in: place,
+    required: place === "path" || required.includes(name),
+    schema: value,
+  }));
+}
+
+function contentOf({ answer, answerType }: RouteContract): object {
+  if (answer !== undefined) return { "application/json": { schema: answer } };
+  return { [answerType ?? "application/json"]: { schema: { type: "string" } } };
+}

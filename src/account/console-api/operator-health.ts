@@ -1,0 +1,69 @@
+import { formatUsd, instant } from "../../kernel/index.ts";
+import type { BooksFigures } from "../../ledger/index.ts";
+import { catalogNotices, LOSS_DAYS } from "./catalog-notices.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import type { OperatorHealth } from "./contract.ts";
+
+/** How the installation is: what this instance knows and what the books say of themselves. */
+export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
+  const { catalog } = deps;
+  const { installation } = deps.operator;
+  const [instances, books, losses, lagMs] = await Promise.all([
+    installation.readInstances(),
+    readBooks(deps),
+    installation.readLosses(LOSS_DAYS),
+    installation.hasReplica ? installation.readReplicaLagMs() : undefined,
+  ]);
+  return {
+    version: installation.version,
+    commit: installation.commit === "" ? null : installation.commit,
+    node: installation.node,
+    schema: {
+      database: books?.schemaLevel ?? null,
+      program: installation.programSchemaLevel,
+    },
+    catalog: {
+      build_id: catalog.current.buildId,
+      models: catalog.current.models.length,
+      listings: catalog.current.deployments.length,
+    },
+    notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
+    waiting_for_restart: [...installation.waitingSettings()],
+    instances: instances.map((each) => ({
+      number: each.number,
+      host: each.host,
+      lease_until: instant(each.leaseUntilMs),
+      is_alive: each.isAlive,
+      open_attempts: each.openAttempts,
+    })),
+    books: books === undefined ? null : shownBooks(books, installation.hasGoneBack()),
+    replica: installation.hasReplica ? { lag_ms: lagMs ?? null } : null,
+  };
+}
+
+/** The page shows the rest while the books do not answer in time. */
+async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
+  try {
+    return await operator.installation.readBooks();
+  } catch (fault) {
+    log.warn({ err: fault }, "the figures of the books could not be read for the operator page");
+    return undefined;
+  }
+}
+
+function shownBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
+  const { lastAudit } = books;
+  return {
+    open_attempts: books.openAttempts,
+    oldest_open_seconds: Math.round(books.oldestOpenSeconds),
+    partitions_ahead: books.partitionsAhead,
+    partitions_unsummed: books.partitionsUnsummed,
+    unclosed_periods: books.unclosedPeriods,
+    owed_usd: formatUsd(books.owedMicroUsd),
+    has_gone_back: hasGoneBack,
+    last_audit:
+      lastAudit === undefined
+        ? null
+        : { ended_at: instant(lastAudit.endedAtMs), violations: lastAudit.violations },
+  };
+}

@@ -1,0 +1,195 @@
+import { CreditFault } from "../../ledger/index.ts";
+import { formatUsd, parseKeyId, parseUsd, accountsIn } from "../../kernel/index.ts";
+import type { ListedOrg } from "../../gateway/index.ts";
+import { shownLine, shownPurchase } from "./billing-routes.ts";
+import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
+import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import type { OperatorContract, OperatorOrgPage } from "./contract.ts";
+import type { settlementRoutes } from "./contract/operator-settlement.ts";
+import type { operatorRoutes } from "./contract/operator.ts";
+import type { Handlers } from "./handler.ts";
+import { readOperatorHealth } from "./operator-health.ts";
+import { settlementHandlers } from "./operator-settlement-routes.ts";
+import { noSuch, refTaken } from "./operator-refusals.ts";
+import {
+  shownListing,
+  shownOperatorChange,
+  shownOperatorLimit,
+  shownOrg,
+  shownRestriction,
+  shownWaiting,
+} from "./show-operator.ts";
+import type { ReportGates } from "./report-gates.ts";
+
+type Part<P extends string> = Handlers<Extract<keyof typeof operatorRoutes, `${string}${P}`>>;
+
+const PAGE_ORGS = 50;
+const PAGE_LINES = 20;
+const WAITING_MAX = 200;
+
+/** What operators see of all organizations, and what they may do: what commands do. */
+export function operatorHandlers(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
+  return {
+    "GET /api/operator/health": ({ session }) =>
+      gates.reads.run(session.orgId, () => readOperatorHealth(deps)),
+    ...organizationHandlers(deps, gates),
+    "GET /api/operator/organizations/:org_id": ({ session, params }) =>
+      gates.reads.run(session.orgId, async () => {
+        const org = await deps.operator.orgs.find(params.org_id);
+        return org === undefined ? noSuch("organization") : await orgPage(deps, org);
+      }),
+    ...marketReads(deps, gates),
+    ...settlementHandlers(deps, gates),
+  };
+}
+
+/** What operators do by commands too. */
+export function organizationHandlers(
+  deps: OperationDeps,
+  gates: ReportGates,
+): Part<"organizations"> & Part<"restrictions"> & Changes {
+  const { operator } = deps;
+  return {
+    ...organizationChanges(deps),
+
+    "GET /api/operator/organizations": ({ session, query }) =>
+      gates.reads.run(session.orgId, async () => {
+        const { q = "", cursor } = query;
+        const after = cursor === undefined ? {} : { after: cursor };
+        const found = await operator.orgs.page({ search: q, ...after, limit: PAGE_ORGS + 1 });
+        const data = found.slice(0, PAGE_ORGS).map(shownOrg);
+        const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
+        return { data, next_cursor: last?.org_id ?? null };
+      }),
+
+    "GET /api/operator/restrictions": ({ session, query }) =>
+      gates.reads.run(session.orgId, async () => {
+        const { org_id: id, past } = query;
+        const org = id === undefined ? undefined : await operator.orgs.find(id);
+        if (id !== undefined && org === undefined) return noSuch("organization");
+        const found = await deps.abuseRestrictions.list({
+          ...(org !== undefined && { orgId: org.orgId }),
+          isWithPast: past === "yes",
+        });
+        return { data: found.map(shownRestriction) };
+      }),
+  };
+}
+
+async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPage> {
+  const { reports, billing, rules, abuseRestrictions, operator, team } = deps;
+  const { orgId } = org;
+  const [wallet, purchases, limits, restrictions, changes] = await Promise.all([
+    reports.walletLines(orgId, { limit: PAGE_LINES }),
+    billing.listPurchases(orgId),
+    rules.listLimits(orgId),
+    abuseRestrictions.list({ orgId, isWithPast: true }),
+    operator.changes.list({ orgId, limit: PAGE_LINES }),
+  ]);
+  const emails = await team.store.emails(accountsIn(changes));
+  return {
+    org: shownOrg(org),
+    wallet: wallet.lines.map(shownLine),
+    purchases: purchases.slice(0, PAGE_LINES).map(shownPurchase),
+    limits: limits.map(shownOperatorLimit),
+    restrictions: restrictions.slice(0, PAGE_LINES).map(shownRestriction),
+    changes: changes.map((each) => shownOperatorChange(each, emails)),
+  };
+}
+
+type Changes = Part<"/grants"> & Part<"/contract"> & Part<"/lift">;
+
+function organizationChanges(deps: OperationDeps): Changes {
+  const { operator, rules, abuseRestrictions } = deps;
+  return {
+    "POST /api/operator/organizations/:org_id/grants": async ({ params, body, by }) => {
+      const amountMicroUsd = parseUsd(body.amount_usd);
+      if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
+        return invalidField("amount_usd", "amount_usd must be dollars above 0 such as 25.00");
+      }
+      const org = await operator.orgs.find(params.org_id);
+      if (org === undefined) return noSuch("organization");
+      const { ref, is_trial: isTrial = false } = body;
+      try {
+        const grant = { orgId: org.orgId, amountMicroUsd, ref: ref.trim(), isTrial };
+        if (grant.ref === "") return invalidField("ref", "ref must not be blank");
+        const { created, balanceMicroUsd } = await operator.credit.grant(grant, by);
+        return { is_new: created, balance_usd: formatUsd(balanceMicroUsd) };
+      } catch (fault) {
+        if (fault instanceof CreditFault && fault.kind === "ref_taken") return refTaken(fault);
+        throw fault;
+      }
+    },
+
+    "POST /api/operator/organizations/:org_id/contract": async ({ params, body, by }) => {
+      const asked = readContract(body);
+      if (asked instanceof ConsoleRefusal) return asked;
+      const org = await operator.orgs.find(params.org_id);
+      if (org === undefined) return noSuch("organization");
+      const stored = await rules.changeLimit(org.orgId, asked.target, asked.change, by);
+      return stored === undefined ? noSuch("key") : shownOperatorLimit(stored);
+    },
+
+    "POST /api/operator/organizations/:org_id/lift": async ({ params, body, by }) => {
+      const org = await operator.orgs.find(params.org_id);
+      if (org === undefined) return noSuch("organization");
+      const why = body.reason.trim();
+      if (why === "") return invalidField("reason", "reason must not be blank");
+      const lifted = await abuseRestrictions.lift(org.orgId, body.family, by, why);
+      return { lifted: lifted.map(shownRestriction) };
+    },
+  };
+}
+
+interface AskedContract {
+  readonly target: Parameters<ConsoleDeps["rules"]["changeLimit"]>[1];
+  readonly change: Parameters<ConsoleDeps["rules"]["changeLimit"]>[2];
+}
+
+function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
+  const { scope, key_id: key, model, rpm, tpm, concurrency } = body;
+  const keyId = key === undefined ? undefined : parseKeyId(key);
+  if (key !== undefined && keyId === undefined) return noSuch("key");
+  if ((scope === "model") !== (model !== undefined)) {
+    return invalidField("model", "name a model for the scope model only");
+  }
+  if (model?.trim() === "") return invalidField("model", "model must not be blank");
+  if (scope === "org" && keyId !== undefined) {
+    return invalidField(
+      "key_id",
+      "a contract of the whole organization cannot name a key; remove the key, or choose the scope key",
+    );
+  }
+  const change = {
+    ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
+    ...(tpm === undefined ? {} : { tokensPerMinute: tpm }),
+    ...(concurrency === undefined ? {} : { concurrent: concurrency }),
+  };
+  if (Object.keys(change).length === 0) {
+    return invalidField("rpm", "set at least one of rpm, tpm and concurrency");
+  }
+  const of = {
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(model === undefined ? {} : { modelId: model }),
+  };
+  return { target: { source: "contract", scope, ...of }, change };
+}
+
+function marketReads(deps: ConsoleDeps, gates: ReportGates): Part<"purchases"> & Part<"listings"> {
+  const { operator, catalog, clock } = deps;
+  return {
+    "GET /api/operator/purchases": ({ session }) =>
+      gates.reads.run(session.orgId, async () => {
+        const found = await operator.purchases.listWaiting(WAITING_MAX);
+        return { data: found.map(shownWaiting) };
+      }),
+
+    "GET /api/operator/listings": async () => {
+      const nowMs = clock.monotonicMs();
+      return { data: catalog.current.deployments.map((each) => shownListing(deps, each, nowMs)) };
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { formatUsd, instant, instantOrNull, unreachable, usdOrNull } from "../../kernel/index.ts";
+import type { FedEvents } from "../optimize/answer-feed.ts";
+import type {
+  OptimizeRefusal,
+  OptimizeResult as FoundResult,
+  OptimizeSearch as FoundSearch,
+  SearchEstimate,
+} from "../optimize/optimize.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type {
+  OptimizeAnswers,
+  OptimizeEstimate,
+  OptimizeResult,
+  OptimizeSearch,
+} from "./contract.ts";
+import type { optimizeRoutes } from "./contract/optimize.ts";
+import type { Handlers } from "./handler.ts";
+import { playgroundPrincipal } from "./playground-principal.ts";
+import { readAmount, readName } from "./read-values.ts";
+
+/** Optimize searches of the organization. */
+export function optimizeHandlers(
+  deps: Pick<ConsoleDeps, "optimize" | "accounts" | "rules">,
+): Handlers<keyof typeof optimizeRoutes> {
+  const { optimize } = deps;
+  return {
+    "GET /api/console/optimize": async ({ session }) => ({
+      data: (await optimize.list(session.orgId)).map(shownSearch),
+    }),
+
+    "POST /api/console/optimize": async ({ session, body, by }) => {
+      const name = readName(body.name);
+      if (name instanceof ConsoleRefusal) return name;
+      const wanted = {
+        name,
+        objective: body.objective,
+        judgeModelId: body.judge_model ?? null,
+        modelIds: body.models,
+        prompts: body.prompts,
+        maxTokens: body.max_tokens ?? null,
+        budgetMicroUsd: readAmount(body.budget_usd),
+      };
+      const started = await optimize.start(session.orgId, wanted, by);
+      return started.kind === "started" ? shownSearch(started.search) : refusedSearch(started);
+    },
+
+    "POST /api/console/optimize-estimate": async ({ session, body }) => {
+      // A search's own key does not exist yet; the Playground's is routed by the same rules.
+      const principal = await playgroundPrincipal(deps, session.orgId);
+      const { models: modelIds, prompts, judge_model: judge, max_tokens: maxTokens } = body;
+      const wanted = {
+        modelIds,
+        prompts,
+        judgeModelId: judge ?? null,
+        maxTokens: maxTokens ?? null,
+      };
+      const made = await optimize.estimate(principal, wanted);
+      return made.kind === "estimated" ? shownEstimate(made.estimate) : refusedSearch(made);
+    },
+
+    "GET /api/console/optimize/:search_id": async ({ session, params }) => {
+      const search = await optimize.find(session.orgId, params.search_id);
+      return search === undefined ? notFound("search") : shownSearch(search);
+    },
+
+    "GET /api/console/optimize/:search_id/answers": async ({ session, params, query, by }) => {
+      const { search_id: searchId } = params;
+      if ((await optimize.find(session.orgId, searchId)) === undefined) return notFound("search");
+      const after = query.after ?? 0;
+      return shownAnswers(optimize.answers(session.orgId, searchId, { after, by }), after);
+    },
+
+    "POST /api/console/optimize/:search_id/stop": async ({ session, params, by }) => {
+      const search = await optimize.stop(session.orgId, params.search_id, by);
+      return search === undefined ? notFound("search") : shownSearch(search);
+    },
+  };
+}
+
+function refusedSearch({ code, field, message }: OptimizeRefusal): ConsoleRefusal {
+  switch (code) {
+    case "invalid_request":
+      return field === undefined
+        ? new ConsoleRefusal({ status: 400, code, message })
+        : invalidField(field, message);
+    case "conflict":
+      return conflict(message);
+    case "unavailable":
+      return new ConsoleRefusal({ status: 503, code: "gateway_error", message });
+    default:
+      return unreachable(code);
+  }
+}
+
+/** A search without its key, which is never shown. */
+export function shownSearch(search: FoundSearch): OptimizeSearch {
+  return {
+    search_id: search.searchId,
+    name: search.name,
+    objective: search.objective,
+    judge_model: search.judgeModelId,
+    models: [...search.modelIds],
+    prompts: search.prompts,
+    budget_usd: formatUsd(search.budgetMicroUsd),
+    spent_usd: formatUsd(search.spentMicroUsd),
+    state: search.state,
+    message: search.message,
+    created_at: instant(search.createdAtMs),
+    ended_at: instantOrNull(search.endedAtMs),
+    calls_done: search.callsDone,
+    calls_planned: search.callsPlanned,
+    results: search.results.map(shownResult),
+  };
+}
+
+function shownResult(result: FoundResult): OptimizeResult {
+  const each = result.costPerCallMicroUsd;
+  return {
+    model: result.modelId,
+    calls: result.calls,
+    failed: result.failed,
+    cost_usd: formatUsd(result.costMicroUsd),
+    cost_per_call_usd: usdOrNull(each),
+    ttft_p50_ms: result.firstByteP50Ms,
+    win_rate: result.winRate,
+    rank: result.rank,
+  };
+}
+
+function shownEstimate(estimate: SearchEstimate): OptimizeEstimate {
+  const { calls, models, judge, mostMicroUsd, leastMs } = estimate;
+  return {
+    calls,
+    models: models.map(shownPart),
+    judge: judge === null ? null : shownPart(judge),
+    most_usd: formatUsd(mostMicroUsd),
+    least_ms: leastMs,
+  };
+}
+
+function shownPart(part: SearchEstimate["models"][number]): OptimizeEstimate["models"][number] {
+  return { model: part.modelId, most_usd: formatUsd(part.mostMicroUsd), message: part.message };
+}
+
+function shownAnswers(fed: FedEvents | undefined, after: number): OptimizeAnswers {
+  const { events, next, lost, hasMore } = fed ?? NOTHING_HELD;
+  return {
+    held: fed !== undefined,
+    answers: events.flatMap((event) =>
+      event.kind === "answer"
+        ? {
+            prompt: event.promptAt,
+            model: event.modelId,
+            text: event.text,
+            cost_usd: formatUsd(event.costMicroUsd),
+            ttft_ms: event.firstByteMs,
+            total_ms: event.totalMs,
+          }
+        : [],
+    ),
+    verdicts: events.flatMap((event) =>
+      event.kind === "verdict"
+        ? {
+            prompt: event.promptAt,
+            winner: event.winner,
+            cost_usd: formatUsd(event.costMicroUsd),
+          }
+        : [],
+    ),
+    next: fed === undefined ? after : next,
+    lost,
+    has_more: hasMore,
+  };
+}
+
+const NOTHING_HELD: FedEvents = { events: [], next: 0, lost: 0, hasMore: false };

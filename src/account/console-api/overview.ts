@@ -1,0 +1,160 @@
+import {
+  formatUsd,
+  instant,
+  instantOrNull,
+  microUsd,
+  REQUEST_STATUSES,
+  type RequestStatus,
+  usdOrNull,
+  ZERO_MICRO_USD,
+} from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { Balance } from "../../ledger/index.ts";
+import type {
+  ReportBucket,
+  ReportFigures,
+  ReportFilter,
+  UsageReport,
+} from "../../gateway/index.ts";
+import { datedReports } from "./as-of.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import type { Overview } from "./contract.ts";
+import { knownOrg } from "./known-org.ts";
+import { lastsUntil } from "./lasts-until.ts";
+import { sameSpanOfMonthBefore } from "./month.ts";
+import { isActive } from "./show-key.ts";
+import { shownRequest } from "./show-request.ts";
+import { shownFigures } from "./show-usage.ts";
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+const TOP_MODELS = 5;
+const LATEST_ERRORS = 5;
+const TROUBLE: readonly RequestStatus[] = ["rejected_by_provider", "failed"];
+
+/** The first page. Its queries of the journal run one after another, under one permit. */
+export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
+  const { records, accounts, clock } = deps;
+  const { reports, asOf } = datedReports(deps.reports);
+  const { orgId } = session;
+  const nowMs = clock.nowMs();
+  const last24h: ReportFilter = { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs };
+  const tomorrowMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+  const days: ReportFilter = { orgId, fromMs: tomorrowMs - DAYS * DAY_MS, toMs: tomorrowMs };
+  const today = await reports.report(last24h, "status");
+  const month = await reports.report(days, "model");
+  const dayBefore = await reports.report(
+    { orgId, fromMs: nowMs - 2 * DAY_MS, toMs: nowMs - DAY_MS },
+    "status",
+  );
+  const monthBefore = await reports.report({ orgId, ...sameSpanOfMonthBefore(nowMs) }, "status");
+  const errors = await reports.requests({ ...days, statuses: TROUBLE }, { limit: LATEST_ERRORS });
+  const [org, balance, spend, keys, firstSuccess, rejectedFor] = await Promise.all([
+    knownOrg(deps, session),
+    records.balance(orgId),
+    records.monthSpend(orgId),
+    accounts.listOwnKeys(orgId),
+    reports.firstSuccess(orgId),
+    records.refusedFor(orgId, last24h.fromMs),
+  ]);
+  return {
+    ...asOf(),
+    spent_month_usd: formatUsd(spend.spentMicroUsd),
+    org_cap_usd: usdOrNull(spend.capMicroUsd),
+    cap_reset_at: instant(spend.resetAtMs),
+    lasts: shownLasting(balance, month, nowMs),
+    last_24h: shownFigures(today.totals),
+    rejected_for: [...rejectedFor],
+    before: {
+      last_24h: dayBefore.totals.requests === 0 ? null : shownFigures(dayBefore.totals),
+      spent_month_usd:
+        monthBefore.totals.debitMicroUsd === ZERO_MICRO_USD
+          ? null
+          : formatUsd(monthBefore.totals.debitMicroUsd),
+    },
+    days: month.series.map(shownDay),
+    day_models: modelsOf(month, deps),
+    top_models: topModels(month),
+    latest_errors: errors.rows.map(shownRequest),
+    done: {
+      has_key: keys.some((key) => isActive(key, nowMs)),
+      has_credit: org.isFunded,
+      has_request: firstSuccess !== undefined,
+    },
+  };
+}
+
+function shownLasting(
+  { settledMicroUsd, heldMicroUsd }: Balance,
+  { series }: UsageReport,
+  nowMs: number,
+): Overview["lasts"] {
+  const days = series.map(({ atMs, parts }) => ({
+    dayMs: atMs,
+    spentMicroUsd: [...parts.values()].reduce((sum, part) => sum + part.debitMicroUsd, 0n),
+  }));
+  const lasting = lastsUntil(microUsd(settledMicroUsd - heldMicroUsd), days, nowMs);
+  if (lasting === undefined) return null;
+  const { perDayMicroUsd, untilMs } = lasting;
+  return {
+    per_day_usd: formatUsd(microUsd(perDayMicroUsd)),
+    until: instantOrNull(untilMs),
+  };
+}
+
+/** The models that the days name, most spend first. */
+function modelsOf(
+  { groups, series }: UsageReport,
+  { catalog: { current } }: ConsoleDeps,
+): Overview["day_models"] {
+  const named = new Set(series.flatMap(({ parts }) => [...parts.keys()]));
+  return groups
+    .filter(({ group }) => named.has(group) && !NO_MODELS.has(group))
+    .filter(({ figures }) => figures.debitMicroUsd > ZERO_MICRO_USD)
+    .map(({ group }) => ({ model: group, name: current.find(group)?.displayName ?? group }));
+}
+
+/** What was rejected says nothing of a model: the same request may be rejected a thousand times. */
+function topModels({ groups }: UsageReport): Overview["top_models"] {
+  return groups
+    .map(({ group, figures }) => ({ group, figures, requests: answeredOf(figures) }))
+    .filter(({ group, requests }) => requests > 0 && !NO_MODELS.has(group))
+    .slice(0, TOP_MODELS)
+    .map(({ group, figures, requests }) => ({
+      model: group,
+      requests,
+      spent_usd: formatUsd(figures.debitMicroUsd),
+    }));
+}
+const NO_MODELS: ReadonlySet<string> = new Set(["none", "other"]);
+
+function answeredOf({ requests, byStatus }: ReportFigures): number {
+  return requests - byStatus.rejected_by_gateway - byStatus.rejected_by_provider;
+}
+
+function shownDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
+  let requests = 0;
+  const byStatus = { ...NO_REQUESTS };
+  const byModel: Record<string, string> = {};
+  let spent: bigint = ZERO_MICRO_USD;
+  for (const [model, part] of parts) {
+    requests += part.requests;
+    for (const status of STATUSES) byStatus[status] += part.byStatus[status];
+    spent += part.debitMicroUsd;
+    if (part.debitMicroUsd > ZERO_MICRO_USD) byModel[model] = formatUsd(part.debitMicroUsd);
+  }
+  return {
+    day: instant(atMs).slice(0, DAY_CHARS),
+    requests,
+    by_status: byStatus,
+    spent_usd: formatUsd(microUsd(spent)),
+    spent_by_model: byModel,
+  };
+}
+
+const STATUSES = Object.keys(REQUEST_STATUSES) as RequestStatus[];
+const NO_REQUESTS = Object.fromEntries(STATUSES.map((status) => [status, 0])) as Record<
+  RequestStatus,
+  number
+>;
+const DAY_CHARS = "2026-01-01".length;

@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import { sendRefusal } from "./answer-request.ts";
+import { safeReturnPath } from "../identity/return-path.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { landingPage } from "./landing-page.ts";
+import { otherName } from "./other-name.ts";
+import { NO_SUCH_PATH, readOperatorSession } from "./guard-operator.ts";
+import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
+import { pagePolicy } from "./security-headers.ts";
+
+const NONCE_BYTES = 16;
+const NONCE_MARK = "__CSP_NONCE__";
+const INDEX = "index.html";
+
+/** The built pages' files: those with a hash in their name may be cached permanently. */
+export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): void {
+  if (!existsSync(join(staticDir, INDEX))) return;
+  const assets = join(staticDir, "assets");
+  if (existsSync(assets)) {
+    // Without this the folder itself is a path outside of what may be read: a fault.
+    app.get("/assets/", (_request, reply) => reply.callNotFound());
+    void app.register(fastifyStatic, {
+      root: assets,
+      prefix: "/assets/",
+      decorateReply: false,
+      immutable: true,
+      maxAge: "1y",
+      index: false,
+      dotfiles: "ignore",
+      // The build lays `.br` and `.gz` beside each file; its tag names the size, so each has its own.
+      // Answers of the API are never compressed: their length would give away the secrets in them.
+      preCompressed: true,
+      setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
+    });
+  }
+  void app.register(fastifyStatic, { root: staticDir, serve: false, maxAge: "1h" });
+  for (const entry of readdirSync(staticDir, { withFileTypes: true })) {
+    const isServed = entry.isFile() && !entry.name.startsWith(".") && entry.name !== INDEX;
+    if (!isServed) continue;
+    app.get(`/${entry.name}`, async (_request, reply) => reply.sendFile(entry.name));
+  }
+}
+
+/**
+ * What no route took: a page for a browser that asks for one, else a refusal. Paths of the API and
+ * of the gateway are never pages, so that an installation with one address for both keeps its 404s.
+ */
+export async function refuseUnknownPath(
+  deps: ConsoleDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const [path = "/"] = request.url.split("?", 1);
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  const accepts = request.headers.accept ?? "*/*";
+  const isPage = isPagePath(path) && (await mayOpen(deps, request, path));
+  const isWanted = accepts.includes("text/html") || (isPage && accepts.includes("*/*"));
+  if (!isRead || isReservedPath(path) || !isWanted) return sendRefusal(reply, NO_SUCH_PATH);
+  const { url, headers } = request;
+  const there = otherName({ host: headers.host, url, consoleUrl: deps.consoleUrl() });
+  const elsewhere = there ?? (isPage ? await findDetour(deps, request, path) : undefined);
+  if (elsewhere !== undefined) return reply.redirect(elsewhere, 303);
+  if (path === "/sign-in" || (path === "/" && (await isStranger(deps, request)))) {
+    return sendLanding(deps, request, reply);
+  }
+  return await sendPage(deps, reply, isPage ? 200 : 404);
+}
+
+/** The operator pages are pages for operators only. */
+async function mayOpen(
+  { identity, operator, log }: ConsoleDeps,
+  { headers: { cookie }, id }: FastifyRequest,
+  path: string,
+): Promise<boolean> {
+  if (!isOperatorPage(path)) return true;
+  try {
+    const session = await readOperatorSession(identity, cookie, operator.emails);
+    return !(session instanceof ConsoleRefusal);
+  } catch (fault) {
+    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
+    return false;
+  }
+}
+
+/** No user is signed in; a session that could not be read is not known to have ended. */
+async function isStranger(
+  { identity, log }: ConsoleDeps,
+  { headers: { cookie }, id }: FastifyRequest,
+): Promise<boolean> {
+  if (cookie === undefined) return true;
+  try {
+    return (await identity.readSession(cookie)) === undefined;
+  } catch (fault) {
+    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
+    return false;
+  }
+}
+
+function sendLanding(
+  { identity, config }: ConsoleDeps,
+  { url }: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const query = queryOf(url);
+  const { html, policy } = landingPage({
+    signInName: identity.signInName,
+    isLocal: identity.isLocal,
+    back: backOf(url),
+    reason: query.get("reason") ?? undefined,
+    requestId: query.get("request_id") ?? undefined,
+    support: config.support,
+    privacyUrl: config.privacyUrl,
+    termsUrl: config.termsUrl,
+  });
+  return reply
+    .header("content-security-policy", policy)
+    .header("cache-control", "no-store")
+    .type("text/html; charset=utf-8")
+    .send(html);
+}
+
+function queryOf(url: string): URLSearchParams {
+  const [, query = ""] = url.split("?", 2);
+  return new URLSearchParams(query);
+}
+
+function backOf(url: string): string | undefined {
+  return safeReturnPath(queryOf(url).get("return") ?? undefined);
+}
+
+const NOT_BUILT = new ConsoleRefusal({
+  status: 503,
+  code: "gateway_error",
+  message: "the console's pages are not built; run `npm run build` and restart. The API works",
+});
+
+async function sendPage(
+  { staticDir }: ConsoleDeps,
+  reply: FastifyReply,
+  status: number,
+): Promise<FastifyReply> {
+  const html = await readFile(join(staticDir, INDEX), "utf8").catch(() => undefined);
+  if (html === undefined) return sendRefusal(reply, NOT_BUILT);
+  const nonce = randomBytes(NONCE_BYTES).toString("base64");
+  return reply
+    .code(status)
+    .header("content-security-policy", pagePolicy(nonce))
+    .header("cache-control", "no-store")
+    .type("text/html; charset=utf-8")
+    .send(html.replaceAll(NONCE_MARK, nonce));
+}
+
+/**
+ * Where a browser has to go before it may see the page: to the identity provider, when it is time
+ * to ask whether its session still lives; to signing in, with the reason, when its session has
+ * ended. Pages load although the session is unknown: what they then ask for is refused.
+ */
+async function findDetour(
+  { identity, log }: ConsoleDeps,
+  { headers: { cookie }, id, url }: FastifyRequest,
+  path: string,
+): Promise<string | undefined> {
+  // A browser keeps what is behind the `#` on a redirect: an invitation's link is for this page alone.
+  if (cookie === undefined || path === "/join") return undefined;
+  const back = `return=${encodeURIComponent(url)}`;
+  try {
+    const session = await identity.readSession(cookie);
+    if (session !== undefined) {
+      // Signed in already, perhaps in another tab.
+      if (path === "/sign-in") return backOf(url) ?? "/";
+      return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
+    }
+    if (!isPrivatePage(path)) return undefined;
+    const reason = await identity.sessionEndReason(cookie);
+    return reason === undefined ? undefined : `/sign-in?reason=${reason}&${back}`;
+  } catch (fault) {
+    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
+    return undefined;
+  }
+}

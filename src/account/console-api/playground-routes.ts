@@ -1,0 +1,40 @@
+import type { FastifyInstance } from "fastify";
+
+import { BODY_BYTES_MAX } from "../../kernel/index.ts";
+import { sendRefusal } from "./answer-request.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
+import { playgroundPrincipal } from "./playground-principal.ts";
+
+const PREFIX = "/playground";
+/** It spends the organization's credit, as a key does. */
+export const PLAYGROUND_ACCESS = { access: "session", needs: "keys" } as const;
+
+/**
+ * The gateway's own routes with the session for a key, billed to the organization's Playground key.
+ * No key ever comes to the browser.
+ */
+export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
+  app.removeAllContentTypeParsers();
+  // The gateway reads the body, within its own bounds.
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
+  app.route({
+    method: ["GET", "POST"],
+    url: `${PREFIX}/v1/*`,
+    exposeHeadRoute: false,
+    bodyLimit: BODY_BYTES_MAX,
+    handler: async (request, reply) => {
+      const { method, headers } = request;
+      const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+      if (foreign !== undefined) return sendRefusal(reply, foreign);
+      const session = await readOpenSession(deps.identity, headers, PLAYGROUND_ACCESS);
+      if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
+      const principal = await playgroundPrincipal(deps, session.orgId);
+      reply.hijack();
+      const url = (request.raw.url ?? "").slice(PREFIX.length);
+      deps.playground(request.raw, reply.raw, { principal, url });
+      return undefined;
+    },
+  });
+}

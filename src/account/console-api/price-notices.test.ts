@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+
+import type { Catalog, Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
+import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
+import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
+import { ZERO_USAGE } from "../../kernel/core/usage.ts";
+import type { SizedTokens } from "../../gateway/records/usage-reports.ts";
+import { changeBounds, comingChanges, priceNotice } from "./price-notices.ts";
+
+const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
+const DAY_MS = 86_400_000;
+
+function sheet(prompt: bigint, completion: bigint, more: Partial<PriceSheet> = {}): PriceSheet {
+  return {
+    pinId: `pin ${prompt} ${completion}`,
+    prompt,
+    cachedPrompt: prompt,
+    cacheWrite: prompt,
+    completion,
+    internalReasoning: completion,
+    ...more,
+  };
+}
+
+const TIER = { abovePromptTokens: 1_000, prices: sheet(3_000_000n, 4_000_000n) };
+
+/** A listing with these prices, each a day after the other, the first one since ever. */
+function catalogOf(prices: readonly PriceSheet[], change: Partial<Deployment> = {}): Catalog {
+  const dated = prices.map((each, at) => ({
+    fromMs: at === 0 ? Number.NEGATIVE_INFINITY : NOW_MS + at * DAY_MS,
+    prices: each,
+    defaultedSkus: [],
+  }));
+  const listing = {
+    id: "acme/small",
+    providerId: "acme" as ProviderId,
+    providerName: "Acme",
+    modelId: "small" as ModelId,
+    billing: "token",
+    prices: prices[0],
+    datedPrices: dated,
+    ...change,
+  } as Deployment;
+  const model = { id: "small", displayName: "Small", deployments: [listing] };
+  return { models: [model as unknown as ListedModel] } as unknown as Catalog;
+}
+
+const OLD = sheet(1_000_000n, 2_000_000n);
+const USED = { ...ZERO_USAGE, prompt: 100, completion: 7 };
+
+function sized(promptAbove: number, prompt: number, isOwnKey = false): SizedTokens {
+  const usage = { ...ZERO_USAGE, prompt };
+  const counted = { attempts: 1, debitMicroUsd: ZERO_MICRO_USD, usage };
+  return { modelId: "small", isOwnKey, promptAbove, totalAbove: 0, ...counted };
+}
+
+test("the next change that a customer notices is announced, and what the provider is owed is not one", () => {
+  const same = { ...OLD, pinId: "other purchase prices" };
+  const rise = sheet(1_500_000n, 2_000_000n);
+  const [change, ...more] = comingChanges(catalogOf([OLD, same, rise, OLD]), NOW_MS);
+  expect(more).toEqual([]);
+  expect(change?.fromMs).toBe(NOW_MS + 2 * DAY_MS);
+  expect(comingChanges(catalogOf([OLD, same]), NOW_MS)).toEqual([]);
+  // Two days later it is in force, and the next one is the cut.
+  const [later] = comingChanges(catalogOf([OLD, same, rise, OLD]), NOW_MS + 2 * DAY_MS);
+  expect(later).toMatchObject({ fromMs: NOW_MS + 3 * DAY_MS, before: rise, after: OLD });
+});
+
+test("what is not billed by the token has no such notice", () => {
+  const catalog = catalogOf([OLD, sheet(9n, 9n)], { billing: "reported_cost" });
+  expect(comingChanges(catalog, NOW_MS)).toEqual([]);
+});
+
+test("the use is priced at both, rounded down once", () => {
+  const [change] = comingChanges(catalogOf([OLD, sheet(1_000_009n, 2_000_000n)]), NOW_MS);
+  const use = { requests: 3, usage: USED, sized: undefined };
+  expect(change && priceNotice(change, use, [])).toMatchObject({
+    notice_id: `acme/small@${new Date(NOW_MS + DAY_MS).toISOString()}`,
+    is_rise: true,
+    requests: 3,
+    cost_old_usd: "0.000114",
+    cost_new_usd: "0.000114",
+    is_at_least: false,
+    old: { prices: { prompt: "1" } },
+    new: { prices: { prompt: "1.000009" } },
+  });
+});
+
+test("with prices by prompt size each prompt has its own, or it is said that this is the least", () => {
+  const [change] = comingChanges(catalogOf([OLD, { ...OLD, tiers: [TIER] }]), NOW_MS);
+  if (change === undefined) throw new Error("no change");
+  expect(changeBounds([change])).toEqual([1_000]);
+  const bounds = [500, 1_000];
+  const known = [sized(0, 100), sized(1, 600), sized(2, 2_000), sized(2, 9_000, true)];
+  const usage = { ...ZERO_USAGE, prompt: 2_700 };
+  expect(priceNotice(change, { requests: 3, usage, sized: known }, bounds)).toMatchObject({
+    is_rise: true,
+    cost_old_usd: "0.002700",
+    cost_new_usd: "0.006700",
+    is_at_least: false,
+    new: { price_tiers: [{ above_prompt_tokens: 1_000, prices: { prompt: "3" } }] },
+  });
+  expect(priceNotice(change, { requests: 3, usage, sized: undefined }, bounds)).toMatchObject({
+    cost_new_usd: "0.002700",
+    is_at_least: true,
+  });
+});
+
+test.each<[string, PriceSheet, PriceSheet, boolean]>([
+  ["a cut", OLD, sheet(1n, 1n), false],
+  ["one that rises while another falls", OLD, sheet(1n, 2_000_001n), true],
+  [
+    "an hour's write that gets a price above any write's",
+    OLD,
+    { ...OLD, cacheWrite1h: 1_000_001n },
+    true,
+  ],
+  ["a tier that goes", { ...OLD, tiers: [TIER] }, OLD, false],
+  ["a tier that comes", OLD, { ...OLD, tiers: [TIER] }, true],
+])("%s: is it a rise?", (_what, before, after, isRise) => {
+  const [change] = comingChanges(catalogOf([before, after]), NOW_MS);
+  const use = { requests: 1, usage: USED, sized: undefined };
+  expect(change && priceNotice(change, use, []).is_rise).toBe(isRise);
+});

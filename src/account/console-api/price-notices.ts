@@ -1,0 +1,117 @@
+import {
+  type Catalog,
+  comingPrices,
+  type Deployment,
+  deploymentAt,
+  costsMore,
+  type PriceSheet,
+  ratesOf,
+  costElsewhere,
+  leastCostElsewhere,
+  tierBounds,
+} from "../../catalog/index.ts";
+import { formatUsd, instant, type Usage } from "../../kernel/index.ts";
+import type { SizedTokens } from "../../gateway/index.ts";
+import type { PriceNotice } from "./contract.ts";
+import { shownTiers } from "./show-model.ts";
+import { shownPrices } from "./show-request.ts";
+
+/** The next change of what a listing costs. */
+export interface ComingChange {
+  readonly listing: Deployment;
+  /** Of the model. */
+  readonly name: string;
+  readonly fromMs: number;
+  readonly before: PriceSheet;
+  readonly after: PriceSheet;
+}
+
+/** What an organization used of a listing. */
+export interface ListingUse {
+  readonly requests: number;
+  readonly usage: Usage;
+  /** Between the bounds of the change's tiers; undefined: the sizes of the prompts are not known. */
+  readonly sized: readonly SizedTokens[] | undefined;
+}
+
+/** Of every routed listing that bills by the token, the next change that a customer notices. */
+export function comingChanges({ models }: Catalog, nowMs: number): readonly ComingChange[] {
+  return models.flatMap(({ displayName, deployments }) =>
+    deployments.flatMap((each): ComingChange[] => {
+      const listing = deploymentAt(each, nowMs);
+      const { prices: before } = listing;
+      if (before === null || listing.billing !== "token") return [];
+      const next = comingPrices(listing).find(({ prices }) => !isSame(before, prices));
+      if (next === undefined) return [];
+      const { fromMs, prices: after } = next;
+      return [{ listing, name: displayName, fromMs, before, after }];
+    }),
+  );
+}
+
+/** The sizes of prompts that decide what these listings cost. */
+export function changeBounds(changes: readonly ComingChange[]): readonly number[] {
+  const bounds = changes.flatMap(({ before, after }) => [
+    ...tierBounds(before),
+    ...tierBounds(after),
+  ]);
+  return [...new Set(bounds)].toSorted((a, b) => a - b);
+}
+
+/** The change as its notice says it; `bounds`: those by which the use was sized. */
+export function priceNotice(
+  change: ComingChange,
+  use: ListingUse,
+  bounds: readonly number[],
+): PriceNotice {
+  const { listing, name, fromMs, before, after } = change;
+  const from = instant(fromMs);
+  const hasTiers = changeBounds([change]).length > 0;
+  const costOf = (prices: PriceSheet): string => {
+    if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
+    // What the customer's own provider key paid for costs the same after the change.
+    const billed = use.sized.filter(({ isOwnKey }) => !isOwnKey);
+    const tokens = billed.map(({ promptAbove, usage }) => ({
+      abovePromptTokens: bounds[promptAbove - 1] ?? 0,
+      usage,
+    }));
+    return formatUsd(costElsewhere(prices, tokens));
+  };
+  return {
+    notice_id: `${listing.id}@${from}`,
+    model: listing.modelId,
+    name,
+    provider: listing.providerId,
+    provider_name: listing.providerName,
+    from,
+    old: { prices: shownPrices(before), price_tiers: shownTiers(before) },
+    new: { prices: shownPrices(after), price_tiers: shownTiers(after) },
+    is_rise: isRise(before, after),
+    requests: use.requests,
+    cost_old_usd: costOf(before),
+    cost_new_usd: costOf(after),
+    is_at_least: hasTiers && use.sized === undefined,
+  };
+}
+
+/** A change of what the provider is owed is none for a customer. */
+function isSame(before: PriceSheet, after: PriceSheet): boolean {
+  return saleOf(before) === saleOf(after);
+}
+
+function saleOf(prices: PriceSheet): string {
+  return JSON.stringify([shownPrices(prices), shownTiers(prices)]);
+}
+
+/** At some size of a prompt, some token costs more. */
+function isRise(before: PriceSheet, after: PriceSheet): boolean {
+  const bounds = [0, ...tierBounds(before), ...tierBounds(after)];
+  return bounds.some((bound) => {
+    return costsMore(ratesOf(ratesAbove(after, bound)), ratesOf(ratesAbove(before, bound)));
+  });
+}
+
+function ratesAbove(prices: PriceSheet, bound: number): PriceSheet {
+  const tier = prices.tiers?.findLast(({ abovePromptTokens }) => abovePromptTokens <= bound);
+  return tier?.prices ?? prices;
+}

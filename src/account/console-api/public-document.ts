@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { mapInTurns } from "../../kernel/index.ts";
+
+/** A JSON document that anybody may read and keep for a while. */
+export class PublicDocument {
+  readonly body: Buffer;
+  readonly etag: string;
+  readonly maxAgeSeconds: number;
+
+  /** Of a small document. */
+  static of(content: object, maxAgeSeconds: number): PublicDocument {
+    const body = Buffer.from(JSON.stringify(content));
+    const digest = createHash("sha256").update(body).digest("hex");
+    return new PublicDocument({ body, digest, maxAgeSeconds });
+  }
+
+  /** Of one that may be so long that other requests are served meanwhile. */
+  static async inTurns(pieces: readonly Buffer[], maxAgeSeconds: number): Promise<PublicDocument> {
+    const hash = createHash("sha256");
+    await mapInTurns(pieces, (piece) => hash.update(piece));
+    await setImmediate();
+    const body = Buffer.concat(pieces);
+    return new PublicDocument({ body, digest: hash.digest("hex"), maxAgeSeconds });
+  }
+
+  private constructor({ body, digest, maxAgeSeconds }: Made) {
+    this.body = body;
+    this.etag = `"${digest.slice(0, ETAG_CHARS)}"`;
+    this.maxAgeSeconds = maxAgeSeconds;
+  }
+}
+
+interface Made {
+  readonly body: Buffer;
+  readonly digest: string;
+  readonly maxAgeSeconds: number;
+}
+
+const ETAG_CHARS = 32;
+
+/** Is `etag` among the tags a client has kept? A weak tag is as good as a strong one here. */
+export function isKept(header: string | undefined, etag: string): boolean {
+  const tags = header?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? [];
+  return tags.includes(etag) || tags.includes("*");
+}

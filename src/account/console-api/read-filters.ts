@@ -1,0 +1,77 @@
+import type { KeySummary, ReportFilter } from "../../gateway/index.ts";
+import {
+  isManagedOrigin,
+  type ManagedOrigin,
+  type OrgId,
+  REQUEST_STATUSES,
+  type RequestStatus,
+} from "../../kernel/index.ts";
+import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import type { UsageFilters } from "./contract.ts";
+
+const DAY_MS = 86_400_000;
+const RANGE_DAYS_MAX = 366;
+
+/** The report that the filters of a page mean; without a range, the 24 hours up to now. */
+export function readFilters(
+  orgId: OrgId,
+  filters: UsageFilters,
+  nowMs: number,
+): ReportFilter | ConsoleRefusal {
+  const toMs = filters.to === undefined ? nowMs : Date.parse(filters.to);
+  const fromMs = filters.from === undefined ? toMs - DAY_MS : Date.parse(filters.from);
+  if (fromMs >= toMs) return invalidField("from", "from must be an instant before to");
+  if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS) {
+    return invalidField("from", `from and to can span ${RANGE_DAYS_MAX} days at most`);
+  }
+  const model = valuesOf(filters.model);
+  const provider = valuesOf(filters.provider);
+  const key = valuesOf(filters.key);
+  const status = valuesOf(filters.status);
+  return {
+    orgId,
+    fromMs,
+    toMs,
+    ...(model === undefined ? {} : { modelIds: model }),
+    ...(provider === undefined ? {} : { providerIds: provider }),
+    ...(key === undefined ? {} : keyFilter(key)),
+    ...(status === undefined ? {} : { statuses: status.filter(isStatus) }),
+  };
+}
+
+/**
+ * The same of those keys alone that have one of the tags. A tag is not stored with a request: it
+ * means the keys that have it now. Managed keys have none.
+ */
+export function onlyTagged(
+  { managed, ...filter }: ReportFilter,
+  tag: string,
+  keys: readonly Pick<KeySummary, "keyId" | "tags">[],
+): ReportFilter {
+  const wanted = valuesOf(tag) ?? [];
+  const asked = filter.keyIds ?? (managed === undefined ? undefined : []);
+  const tagged = keys.filter(({ tags }) => tags.some((each) => wanted.includes(each)));
+  const keyIds = tagged.map(({ keyId }) => keyId);
+  return {
+    ...filter,
+    keyIds: asked === undefined ? keyIds : keyIds.filter((keyId) => asked.includes(keyId)),
+  };
+}
+
+/** Each once; the contract says how many there may be. */
+function valuesOf(text: string | undefined): readonly string[] | undefined {
+  return text === undefined ? undefined : [...new Set(text.split(","))];
+}
+
+function isStatus(value: string): value is RequestStatus {
+  return Object.hasOwn(REQUEST_STATUSES, value);
+}
+
+function keyFilter(keys: readonly string[]): Pick<ReportFilter, "keyIds" | "managed"> {
+  const managed = keys.filter((key): key is ManagedOrigin => isManagedOrigin(key));
+  const keyIds = keys.filter((key) => !isManagedOrigin(key));
+  return {
+    ...(managed.length === 0 ? {} : { managed }),
+    ...(keyIds.length === 0 ? {} : { keyIds }),
+  };
+}

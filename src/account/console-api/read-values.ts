@@ -1,0 +1,54 @@
+import {
+  assert,
+  CAP_FIELDS,
+  CAP_PERIODS,
+  type CapField,
+  type Caps,
+  type MicroUsd,
+  parseUsd,
+} from "../../kernel/index.ts";
+import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+
+/** What a cap field says: undefined changes nothing, null removes the cap. */
+export function readCap(text: string | null | undefined): MicroUsd | null | undefined {
+  if (text === undefined || text === null || text === "") return undefined;
+  const amount = readAmount(text);
+  return amount === 0n ? null : amount;
+}
+
+/** The caps of a key that a change names; absent: the cap stays. */
+export function readCaps(body: {
+  readonly [F in CapField]?: string | null | undefined;
+}): Partial<Caps> {
+  return Object.fromEntries(
+    CAP_PERIODS.flatMap((period) => {
+      const cap = readCap(body[CAP_FIELDS[period]]);
+      return cap === undefined ? [] : [[period, cap]];
+    }),
+  );
+}
+
+/** An amount that the contract's schema has let pass. */
+export function readAmount(text: string): MicroUsd {
+  const amount = parseUsd(text);
+  assert(amount !== undefined && amount >= 0n, "an amount was checked before it is read");
+  return amount;
+}
+
+/** A name as it is kept: without blanks around it, in one line. */
+export function readName(text: string): string | ConsoleRefusal {
+  const name = text.trim();
+  if (name === "") return invalidField("name", "name must not be blank");
+  if (isUnprintable(name)) {
+    return invalidField("name", "name must be one line without control characters");
+  }
+  return name;
+}
+
+/** Has it what a line of text must not have? */
+export function isUnprintable(text: string): boolean {
+  return UNPRINTABLE.test(text);
+}
+
+/* Controls, and what turns or hides the text around it. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200B-\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/u;

@@ -1,0 +1,116 @@
+import { type ChangedBy, newOrgId, type OrgId } from "../../kernel/index.ts";
+import { compileCheck } from "./check-schema.ts";
+import type { OperationDeps } from "./console-deps.ts";
+import { connectionHandlers } from "./connections-routes.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import type { CommandFace, RouteContract, RouteName } from "./contract.ts";
+import type { Acting } from "./handler.ts";
+import { keyHandlers } from "./keys-routes.ts";
+import { capHandlers } from "./limits-routes.ts";
+import { teamHandlers } from "./members-routes.ts";
+import { organizationHandlers } from "./operator-routes.ts";
+import { openReportGates } from "./report-gates.ts";
+
+/** What a command may be told instead of an answer. */
+export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message">;
+
+/** The handlers of the routes that are commands too. */
+function operationHandlers(deps: OperationDeps): Readonly<Record<string, unknown>> {
+  const gates = openReportGates();
+  return {
+    ...keyHandlers(deps, gates),
+    ...capHandlers(deps, gates),
+    ...teamHandlers(deps),
+    ...organizationHandlers(deps, gates),
+    ...connectionHandlers(deps, gates),
+  };
+}
+
+/**
+ * Runs a route as the command of an operator: the same checks, the same work, the same answer. What
+ * a session is for is decided here: who runs a command is an operator.
+ */
+export async function runOperation(
+  deps: OperationDeps,
+  {
+    name,
+    contract,
+    face,
+  }: {
+    readonly name: RouteName;
+    readonly contract: RouteContract;
+    readonly face: CommandFace;
+  },
+  asked: {
+    /** Undefined: of the whole installation, whose reads wait for those of no organization. */
+    readonly orgId: OrgId | undefined;
+    /** Of all parts of the request, by their fields. */
+    readonly values: Readonly<Record<string, unknown>>;
+    readonly by: ChangedBy;
+  },
+): Promise<
+  | { readonly ok: true; readonly answer: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly refusal: OperationRefusal }
+> {
+  const { by, orgId = newOrgId() } = asked;
+  const parts: Record<string, unknown> = {};
+  for (const part of ["params", "query", "body"] as const) {
+    const schema = withoutTyped(contract[part], face);
+    if (schema === undefined) continue;
+    parts[part] = pick(asked.values, Object.keys(schema.properties));
+    const problem = compileCheck(schema, part === "body" ? "body" : "text")(parts[part]);
+    if (problem !== undefined) {
+      const { field, message } = problem;
+      return { ok: false, refusal: { code: "invalid_request", field, message } };
+    }
+  }
+  const handle = operationHandlers(deps)[name] as (call: object) => Promise<unknown>;
+  const session: Acting = { orgId, isOperator: true };
+  const answer = await handle({ ...parts, session, by });
+  if (answer instanceof ConsoleRefusal) return { ok: false, refusal: answer };
+  const first = answer as Answer;
+  const data: unknown[] = [...(first.data ?? [])];
+  let { next_cursor: cursor } = first;
+  while (typeof cursor === "string") {
+    const query = { ...(parts["query"] as object), cursor };
+    const next = (await handle({ ...parts, query, session, by })) as Answer;
+    data.push(...(next.data ?? []));
+    cursor = next.next_cursor;
+  }
+  return { ok: true, answer: first.data === undefined ? first : { ...first, data } };
+}
+
+/** A command lists every page. */
+interface Answer extends Readonly<Record<string, unknown>> {
+  readonly data?: readonly unknown[];
+  readonly next_cursor?: string | null;
+}
+
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required?: readonly string[];
+}
+
+/** A command does not type what a page makes sure of. */
+function withoutTyped(
+  schema: object | undefined,
+  { typed = [] }: CommandFace,
+): ObjectSchema | undefined {
+  if (schema === undefined) return undefined;
+  const { properties, required = [] } = schema as ObjectSchema;
+  const isAsked = (name: string): boolean => !typed.includes(name);
+  return {
+    ...schema,
+    properties: pick(properties, Object.keys(properties).filter(isAsked)),
+    required: required.filter(isAsked),
+  };
+}
+
+/** Those that are there. */
+function pick<T>(values: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
+  const found = names.flatMap((name) => {
+    const value = values[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
+}

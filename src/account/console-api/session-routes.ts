@@ -1,0 +1,240 @@
+import { instant, instantOrNull, MAY, type OrgId, type RequestStatus } from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { UsageReports } from "../../gateway/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import type { BrowserSession, FirstRequest, Session, Settings } from "./contract.ts";
+import type { sessionRoutes } from "./contract/session.ts";
+import { exportPieces } from "./export-organization.ts";
+import { openFile } from "./file-answer.ts";
+import type { Handlers } from "./handler.ts";
+import { isOperator } from "./guard-operator.ts";
+import { knownOrg } from "./known-org.ts";
+import { shownReceived } from "./members-routes.ts";
+import { readName } from "./read-values.ts";
+import { readNotices } from "./read-notices.ts";
+import type { ReportGates } from "./report-gates.ts";
+import { shownBalance } from "./show-balance.ts";
+
+/** Who is at the browser, and what of the organization belongs to no other file. */
+export function sessionHandlers(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof sessionRoutes> {
+  const { identity, accounts, rules, reports, clock } = deps;
+  return {
+    "GET /api/console/session": ({ cookieHeader }) => readSession(deps, cookieHeader),
+
+    "POST /api/console/reveal": async ({ cookieHeader, by }) =>
+      (await identity.reveal(cookieHeader, by)) ?? NOTHING_TO_REVEAL,
+
+    "POST /api/console/reveal/saved": async ({ cookieHeader, by }) => {
+      await identity.endReveal(cookieHeader, by);
+      return { has_reveal: false };
+    },
+
+    "GET /api/console/first-request": ({ session }) =>
+      gates.reads.run(session.orgId, () => readFirstRequest(reports, session.orgId, clock.nowMs())),
+
+    "GET /api/console/settings": ({ session }) => readSettings(deps, session),
+
+    "PATCH /api/console/settings": async ({ session, body, by }) => {
+      const name = body.name === undefined ? undefined : readName(body.name);
+      if (name instanceof ConsoleRefusal) return name;
+      const may = body.keys_may_set_org_limits;
+      if (name !== undefined) await accounts.renameOrg(session.orgId, name, by);
+      if (may !== undefined) await rules.setKeysMaySetOrgLimits(session.orgId, may, by);
+      return await readSettings(deps, session);
+    },
+
+    "GET /api/console/sessions": ({ session }) => readSessions(deps, session),
+
+    "POST /api/console/sessions/:session_id/end": async ({ session, params, by }) => {
+      const { requestId, clientNetwork } = by;
+      const from = { requestId, clientNetwork };
+      const isEnded = await identity.endOtherSession(session, params.session_id, from);
+      return isEnded ? await readSessions(deps, session) : NO_SUCH_SESSION;
+    },
+
+    "GET /api/console/export.json": ({ session }) =>
+      openFile(
+        { gates: gates.files, clock },
+        {
+          orgId: session.orgId,
+          contentType: "application/json; charset=utf-8",
+          fileName: "token-market-export.json",
+          pieces: exportPieces(deps, session),
+        },
+      ),
+  };
+}
+
+const NO_SUCH_SESSION = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message:
+    "your account has no such session in another browser; it may have ended. Reload the page",
+});
+
+async function readSessions(
+  { identity }: ConsoleDeps,
+  session: SignedIn,
+): Promise<{ sessions: BrowserSession[] }> {
+  const listed = await identity.sessions(session);
+  const sessions = listed.map((each) => ({
+    session_id: each.id,
+    is_this: each.isThis,
+    started_at: instant(each.startedAtMs),
+    last_seen_at: instant(each.lastSeenAtMs),
+    user_agent: each.userAgent,
+  }));
+  return { sessions };
+}
+
+/** A request that did not succeed is shown for so long to a user who tries the first one. */
+const TRYING_MS = 3_600_000;
+/** What arrives while this is read counts too. */
+const SOON_MS = 60_000;
+
+async function readFirstRequest(
+  reports: UsageReports,
+  orgId: OrgId,
+  nowMs: number,
+): Promise<FirstRequest> {
+  const succeeded = await reports.firstSuccess(orgId);
+  if (succeeded !== undefined) return { request_id: succeeded, refused: null };
+  const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
+  const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
+  const [row] = rows;
+  if (row === undefined) return { request_id: null, refused: null };
+  const { requestId, status, errorClass, createdAtMs } = row;
+  const at = instant(createdAtMs);
+  return {
+    request_id: null,
+    refused: { request_id: requestId, status, error_class: errorClass, at },
+  };
+}
+
+const WITHOUT_ANSWER = [
+  "rejected_by_gateway",
+  "rejected_by_provider",
+  "failed",
+  "cancelled",
+] as const satisfies readonly RequestStatus[];
+
+const NOTHING_TO_REVEAL = new ConsoleRefusal({
+  status: 410,
+  code: "gone",
+  message: "there is no key to show: a key is shown only once; create a new one on the keys page",
+});
+
+async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined): Promise<Session> {
+  const session = await deps.identity.readSession(cookieHeader);
+  const rest = { unfunded_rpm: deps.limitUse.limitDefaults.unfundedRequestsPerMinute };
+  const installation = installationOf(deps);
+  if (session === undefined) {
+    const ended_reason = (await deps.identity.sessionEndReason(cookieHeader)) ?? null;
+    return { ...ANONYMOUS, ...rest, ended_reason, installation };
+  }
+  const user = { email: session.email, name: session.name };
+  const expires_at = instant(session.expiresAtMs);
+  if (!session.isVerified) {
+    return { ...ANONYMOUS, ...rest, state: "unverified", user, expires_at, installation };
+  }
+  const [{ org, balance, holds, notices }, joined, hasReveal, received] = await Promise.all([
+    readNotices(deps, session),
+    deps.identity.organizations(session),
+    deps.identity.hasReveal(cookieHeader),
+    deps.team.store.received(session.accountId, deps.clock.nowMs()),
+  ]);
+  const unused = joined.find(({ isUnused }) => isUnused);
+  return {
+    ...rest,
+    state: "signed_in",
+    user,
+    org: { org_id: org.orgId, name: org.name, role: session.role },
+    may: [...MAY[session.role]],
+    // An own one that was never begun is not offered.
+    others: joined
+      .filter(({ orgId, isUnused }) => !isUnused && orgId !== session.orgId)
+      .map(({ orgId, name }) => ({ org_id: orgId, name })),
+    own_deferred: unused !== undefined,
+    is_undecided: unused?.orgId === session.orgId,
+    invitations: received.map((each) => shownReceived(each, true)),
+    balance: shownBalance(balance),
+    is_operator: isOperator(session, deps.operator.emails),
+    is_funded: org.isFunded,
+    holds: holds.map(({ family, state, untilMs }) => ({
+      family,
+      state,
+      until: instantOrNull(untilMs ?? null),
+    })),
+    notices: [...notices],
+    has_reveal: hasReveal,
+    expires_at,
+    installation,
+  };
+}
+
+const ANONYMOUS = {
+  state: "signed_out",
+  user: null,
+  org: null,
+  may: [],
+  others: [],
+  own_deferred: false,
+  is_undecided: false,
+  invitations: [],
+  balance: null,
+  is_operator: false,
+  is_funded: false,
+  holds: [],
+  notices: [],
+  has_reveal: false,
+  expires_at: null,
+} satisfies Partial<Session>;
+
+function installationOf(deps: ConsoleDeps): Session["installation"] {
+  const { identity, billing, config, vault } = deps;
+  return {
+    gateway_url: deps.gatewayUrl(),
+    console_url: deps.consoleUrl(),
+    sign_in_name: identity.signInName,
+    is_local_sign_in: identity.isLocal,
+    is_test_money: billing.mode === "test",
+    support: config.support || null,
+    privacy_url: config.privacyUrl || null,
+    terms_url: config.termsUrl || null,
+    has_connections: vault !== undefined,
+  };
+}
+
+async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Settings> {
+  const [org, profile] = await Promise.all([
+    knownOrg(deps, session),
+    deps.identity.profile(session),
+  ]);
+  return {
+    user: {
+      email: session.email,
+      name: session.name,
+      is_verified: session.isVerified,
+      identities: profile.identities.map(({ issuer, linkedAtMs }) => ({
+        issuer,
+        linked_at: instant(linkedAtMs),
+      })),
+    },
+    org: {
+      org_id: org.orgId,
+      name: org.name,
+      created_at: instant(org.createdAtMs),
+      keys_may_set_org_limits: org.keysMaySetOrgLimits,
+    },
+    sessions: {
+      started_at: instant(session.startedAtMs),
+      expires_at: instant(session.expiresAtMs),
+      user_agent: session.userAgent,
+      others: profile.otherSessions,
+    },
+  };
+}

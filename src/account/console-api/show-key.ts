@@ -1,0 +1,109 @@
+import {
+  type KeySummary,
+  type LimitDefaults,
+  type LimitedKey,
+  limitRows,
+  type StoredLimit,
+} from "../../gateway/index.ts";
+import {
+  capsInUsd,
+  formatUsd,
+  instant,
+  instantOrNull,
+  type MicroUsd,
+  unreachable,
+} from "../../kernel/index.ts";
+import type { PeriodSpend } from "../../ledger/index.ts";
+import type { Key } from "./contract.ts";
+
+/** What a key's limits depend on besides the key. */
+export interface LimitGround {
+  readonly limits: readonly StoredLimit[];
+  readonly isFunded: boolean;
+  readonly limitDefaults: LimitDefaults;
+}
+
+export interface ShownActivity {
+  readonly lastUsedAtMs: number | null;
+  readonly spentMonthMicroUsd: MicroUsd;
+  /** Of its caps by the week and the day. */
+  readonly periods: readonly PeriodSpend[];
+}
+
+/** A customer's key as pages show it: never more of its secret than the label. */
+export function shownKey(
+  key: KeySummary,
+  ground: LimitGround,
+  { lastUsedAtMs, spentMonthMicroUsd, periods, nowMs }: ShownActivity & { readonly nowMs: number },
+): Key {
+  const [row] = limitRows(limitedKey(key, ground), undefined, ground.limitDefaults);
+  const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
+  const own = row?.self.requestsPerMinute ?? null;
+  const held = row?.limits.requestsPerMinute ?? ceiling;
+  return {
+    key_id: key.keyId,
+    name: key.name,
+    label: key.label,
+    origin: shownOrigin(key.origin),
+    created_at: instant(key.createdAtMs),
+    disabled_at: instantOrNull(key.disabledAtMs),
+    expires_at: instantOrNull(key.expiresAtMs),
+    is_expired: isExpired(key, nowMs),
+    models: key.models === null ? null : [...key.models],
+    last_used_at: instantOrNull(lastUsedAtMs),
+    rpm_ceiling: ceiling,
+    rpm: own,
+    rpm_effective: Math.min(held, row?.unfundedRequestsPerMinute ?? held),
+    ...capsInUsd(key.caps),
+    spent_month_usd: formatUsd(spentMonthMicroUsd),
+    spent_week_usd: spentIn(periods, "week"),
+    spent_day_usd: spentIn(periods, "day"),
+    tags: [...key.tags],
+  };
+}
+
+function spentIn(periods: readonly PeriodSpend[], period: PeriodSpend["period"]): string | null {
+  const found = periods.find((each) => each.period === period);
+  return found === undefined ? null : formatUsd(found.spentMicroUsd);
+}
+
+function isExpired({ expiresAtMs }: Pick<KeySummary, "expiresAtMs">, nowMs: number): boolean {
+  return expiresAtMs !== null && nowMs >= expiresAtMs;
+}
+
+/** Can the key call now: neither disabled nor expired? */
+export function isActive(
+  key: Pick<KeySummary, "disabledAtMs" | "expiresAtMs">,
+  nowMs: number,
+): boolean {
+  return key.disabledAtMs === null && !isExpired(key, nowMs);
+}
+
+/** The key as the limits see it. */
+export function limitedKey(
+  key: Pick<KeySummary, "orgId" | "keyId" | "origin" | "requestsPerMinuteCeiling">,
+  { limits, isFunded }: LimitGround,
+): LimitedKey {
+  return {
+    orgId: key.orgId,
+    keyId: key.keyId,
+    keyOrigin: key.origin,
+    requestsPerMinuteCeiling: key.requestsPerMinuteCeiling,
+    funded: isFunded,
+    rules: { limits },
+  };
+}
+
+function shownOrigin(origin: KeySummary["origin"]): Key["origin"] {
+  switch (origin) {
+    case "trial":
+    case "console":
+    case "identity":
+      return origin;
+    case "playground":
+    case "optimize":
+      throw new Error("a managed key is never displayed");
+    default:
+      return unreachable(origin);
+  }
+}

@@ -1,0 +1,97 @@
+import { instant } from "../../kernel/index.ts";
+import {
+  type CapabilityDescriptor,
+  comingPrices,
+  type Deployment,
+  describeModel,
+  type ListedModel,
+  type ModalityId,
+  type PriceSheet,
+} from "../../catalog/index.ts";
+import type { Descriptor, Model, ModelProvider } from "./contract.ts";
+import { shownPrices } from "./show-request.ts";
+
+/** A model for buyers, with every provider's listing of it in routing order. */
+export function shownModel(model: ListedModel): Model {
+  return {
+    id: model.id,
+    name: model.displayName,
+    description: describeModel(model),
+    modality: model.modality,
+    route: ROUTE_OF[model.modality],
+    input_modalities: [...model.inputModalities],
+    context_length: model.contextLength ?? null,
+    max_output_tokens: model.maxOutputTokens ?? null,
+    decisions_wire: model.decisionsWire ?? null,
+    released: model.released ?? null,
+    deprecation_date: model.deprecationDate ?? null,
+    parameters: shownParameters(model.supportedParameters),
+    providers: model.deployments.map(shownListing),
+  };
+}
+
+const ROUTE_OF: Readonly<Record<ModalityId, string>> = {
+  text: "/v1/chat/completions",
+  image: "/v1/images/generations",
+  video: "/v1/videos",
+  decisions: "/v1/decisions",
+};
+
+function shownListing(deployment: Deployment): ModelProvider {
+  return {
+    provider: deployment.providerId,
+    name: deployment.providerName,
+    priority: deployment.priority,
+    prompt_logging: deployment.promptLogging,
+    datacenters: [...deployment.datacenters],
+    prices: deployment.prices === null ? null : shownPrices(deployment.prices),
+    defaulted: [...(deployment.defaultedSkus ?? [])],
+    price_tiers: shownTiers(deployment.prices),
+    price_changes: comingPrices(deployment).map(({ fromMs, prices }) => ({
+      from: instant(fromMs),
+      prices: shownPrices(prices),
+      price_tiers: shownTiers(prices),
+    })),
+    checked: shownCheck(deployment.checked),
+    price_card: deployment.priceCard.map(({ unit, costUsd, billable, variant }) => ({
+      unit,
+      cost_usd: costUsd,
+      billable: billable ?? null,
+      variant: variant ?? null,
+    })),
+    billing: deployment.billing,
+    context_length: deployment.contextLength ?? null,
+    max_output_tokens: deployment.maxOutputTokens ?? null,
+    quantization: deployment.quantization ?? null,
+    parameters: shownParameters(deployment.supportedParameters),
+    capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
+  };
+}
+
+/** Prices by the size of a prompt, in ascending order. */
+export function shownTiers(prices: PriceSheet | null): ModelProvider["price_tiers"] {
+  return (prices?.tiers ?? []).map((tier) => ({
+    above_prompt_tokens: tier.abovePromptTokens,
+    prices: shownPrices(tier.prices),
+  }));
+}
+
+function shownCheck(checked: Deployment["checked"]): ModelProvider["checked"] {
+  if (checked === undefined) return null;
+  const { on, by, url = null, age } = checked;
+  return { on, by, url, age };
+}
+
+function shownParameters(
+  parameters: ReadonlyMap<string, CapabilityDescriptor>,
+): Record<string, Descriptor> {
+  return Object.fromEntries(
+    [...parameters].map(([name, descriptor]) => [name, shownDescriptor(descriptor)]),
+  );
+}
+
+function shownDescriptor(descriptor: CapabilityDescriptor): Descriptor {
+  return descriptor.type === "enum"
+    ? { ...descriptor, values: [...descriptor.values] }
+    : { ...descriptor };
+}

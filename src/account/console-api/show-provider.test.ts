@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment, ListedProvider } from "../../catalog/catalog.ts";
+import type { ProviderId } from "../../kernel/core/ids.ts";
+import { shownProvider } from "./show-provider.ts";
+
+const PROVIDER: ListedProvider = {
+  id: "acme" as ProviderId,
+  name: "Acme",
+  privacyPolicyUrl: "https://acme.example/privacy",
+  promptLogging: "none",
+  deployments: [deployment("one", ["DE", "FI"]), deployment("two", ["DE"])],
+};
+
+/** As much of a deployment as a provider's page shows. */
+function deployment(modelId: string, datacenters: readonly string[]): Deployment {
+  return { id: `acme/${modelId}`, modelId, datacenters } as unknown as Deployment;
+}
+
+function shown(
+  one: "yes" | "probe" | "no",
+  two: "yes" | "probe" | "no",
+  activity?: { readonly succeeded: number; readonly firstByteP50Ms: number | null },
+) {
+  return shownProvider(PROVIDER, {
+    activity: activity && { providerId: "acme", attempts: 200, ...activity },
+    substitutions: [
+      { providerId: "acme", modelId: "one", servedModel: "one-mini", share: null },
+      { providerId: "acme", modelId: "two", servedModel: "two-mini", share: 0.299 },
+      { providerId: "acme", modelId: "unlisted", servedModel: "secret", share: 1 },
+    ],
+    mayTry: (id) => (id === "acme/one" ? one : two),
+  });
+}
+
+describe("a provider", () => {
+  test.each([
+    ["yes", "yes", "healthy"],
+    ["yes", "probe", "cooling"],
+    ["no", "yes", "cooling"],
+    ["no", "probe", "cooling"],
+    ["no", "no", "open"],
+  ] as const)("whose listings may be tried %s and %s is %s", (one, two, status) => {
+    expect(shown(one, two).status).toBe(status);
+  });
+
+  test("has figures in whole percents, rounded down, and times of two digits", () => {
+    expect(shown("yes", "yes", { succeeded: 199, firstByteP50Ms: 1_234 })).toMatchObject({
+      success_24h: 0.99,
+      ttft_p50_ms: 1_200,
+    });
+    expect(shown("yes", "yes", { succeeded: 20, firstByteP50Ms: null })).toMatchObject({
+      success_24h: 0.1,
+      ttft_p50_ms: null,
+    });
+  });
+
+  test("has no figures where none may be shown", () => {
+    expect(shown("yes", "yes")).toMatchObject({ success_24h: null, ttft_p50_ms: null });
+  });
+
+  test("names each of its countries once, and null for pages that it does not have", () => {
+    expect(shown("yes", "yes")).toMatchObject({
+      datacenters: ["DE", "FI"],
+      models: ["one", "two"],
+      terms_of_service_url: null,
+      status_page_url: null,
+    });
+  });
+
+  test("shows which of its listed models were reported as another one, in whole percents at most", () => {
+    expect(shown("yes", "yes").substitutions).toEqual([
+      { model: "one", served_model: "one-mini", share_24h: null },
+      { model: "two", served_model: "two-mini", share_24h: 0.29 },
+    ]);
+  });
+});

@@ -1,0 +1,120 @@
+import { isManagedOrigin } from "../../kernel/index.ts";
+import type { Refused, ReportedRequest } from "../../gateway/index.ts";
+import type { Refusal } from "./contract.ts";
+import { explainRefusal } from "./explain-refusal.ts";
+
+type Reason = NonNullable<Refused["reason"]>;
+type Told = Pick<Refusal, "explanation" | "action" | "key_id">;
+
+/** A refusal explained, with the figures it was decided by and the one page that changes it. */
+export function shownRefusal(
+  request: Pick<ReportedRequest, "keyId" | "keyOrigin">,
+  { errorClass, reason }: Refused,
+): Refusal {
+  const keyId = isManagedOrigin(request.keyOrigin) ? null : request.keyId;
+  const told = (reason === null ? undefined : tell(reason, keyId)) ?? {
+    explanation: explainRefusal(errorClass),
+    action: ACTIONS[errorClass] ?? null,
+    key_id: null,
+  };
+  return { error_class: errorClass, ...told, reason };
+}
+
+const ACTIONS: Readonly<Record<string, Refusal["action"]>> = {
+  insufficient_quota: "add_credit",
+  usage_restricted: "contact_support",
+};
+
+function tell(reason: Reason, keyId: string | null): Told | undefined {
+  const { limit_kind: kind, limit_scope: scope } = reason;
+  const isOfKey = scope === "key";
+  if (kind === "spend") {
+    if (reason.cap_usd === undefined) return tellBalance(reason);
+    return { explanation: capWords(reason), action: "raise_cap", key_id: isOfKey ? keyId : null };
+  }
+  const limited = LIMITS[kind ?? ""];
+  if (limited === undefined || reason.limit === undefined) return undefined;
+  const isOwn = OWN_SCOPES.has(scope ?? "") && reason.limit_id?.startsWith("refusals:") !== true;
+  return {
+    explanation: `${whose(scope)} was limited to ${count(reason.limit)} ${limited}. ${usedWords(reason)}${again(reason)}`,
+    action: isOwn ? "raise_limit" : null,
+    key_id: isOwn && isOfKey ? keyId : null,
+  };
+}
+
+function tellBalance(reason: Reason): Told {
+  const { available_usd, in_flight_usd, needed_usd, retryable } = reason;
+  const next = retryable
+    ? "It could have been sent again once they had ended."
+    : "Add credit, or ask for fewer output tokens.";
+  return {
+    explanation: `The request could have cost up to ${usd(needed_usd)}. ${usd(available_usd)} was available, and ${usd(in_flight_usd)} was held by running requests. ${next}`,
+    action: "add_credit",
+    key_id: null,
+  };
+}
+
+function capWords(reason: Reason): string {
+  const period = { day: "daily", week: "weekly", month: "monthly" }[reason.cap_period ?? "month"];
+  const cap = `${reason.limit_scope === "key" ? "This key's" : "The organization's"} ${period} cap`;
+  return `${cap} of ${usd(reason.cap_usd)} would have been exceeded: ${usd(reason.spent_usd)} was spent, ${usd(reason.in_flight_usd)} was in progress, and this request could have cost up to ${usd(reason.needed_usd)}. Raise the cap, or wait until it resets on ${day(reason.reset_at)}.`;
+}
+
+const OWN_SCOPES: ReadonlySet<string> = new Set(["org", "key", "model"]);
+
+const LIMITS: Readonly<Record<string, string>> = {
+  rpm: "requests per minute",
+  tpm: "tokens per minute",
+  rps: "requests per second",
+  rps_queue: "requests per second, and its queue was full",
+  concurrency: "concurrent requests",
+};
+
+function whose(scope: string | undefined): string {
+  return WHOSE[scope ?? ""] ?? "This request";
+}
+const WHOSE: Readonly<Record<string, string>> = {
+  org: "The organization",
+  key: "This key",
+  model: "This model",
+  pool: "The provider's capacity",
+  endpoint: "The dedicated endpoint",
+  platform: "Token Market as a whole",
+};
+
+/** `60 were used in the last minute. `; nothing of refusals of before, which kept no figures. */
+function usedWords({ used, asked, limit_kind: kind }: Reason): string {
+  const when = USED_WHEN[kind ?? ""];
+  if (used === undefined || when === undefined) return "";
+  const more =
+    asked === undefined || asked === 1 ? "" : `, and this request could have taken ${count(asked)}`;
+  return `${count(used)} ${used === 1 ? "was" : "were"} ${when}${more}. `;
+}
+
+const USED_WHEN: Readonly<Record<string, string>> = {
+  rpm: "used in the last minute",
+  tpm: "used in the last minute",
+  rps: "used in that second",
+  concurrency: "running",
+};
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function again({ retry_after: seconds, retryable, asked }: Reason): string {
+  if (!retryable) return `This request alone could have taken ${count(asked ?? 0)}: send less.`;
+  if (seconds === undefined) return "It could have been sent again a moment later.";
+  return `It could have been sent again ${seconds} ${seconds === 1 ? "second" : "seconds"} later.`;
+}
+
+/** At least the cents, and nothing after the last figure. */
+export function usd(amount: string | undefined): string {
+  return amount === undefined ? "an unknown amount" : `$${amount.replace(/0{1,4}$/, "")}`;
+}
+
+/** `1 December (UTC)`. */
+export function day(at: string | undefined): string {
+  return at === undefined ? "the first of the month (UTC)" : `${DAY.format(new Date(at))} (UTC)`;
+}
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", timeZone: "UTC" });

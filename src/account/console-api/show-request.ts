@@ -1,0 +1,101 @@
+import {
+  type BySku,
+  bySkuName,
+  csvLine,
+  formatUsd,
+  instant,
+  isManagedOrigin,
+  microUsd,
+  type PicoUsd,
+  plainCell,
+  shownKeyId,
+  TOKEN_BUCKETS,
+  showTokens,
+} from "../../kernel/index.ts";
+import type { ReportedRequest, UsageReports } from "../../gateway/index.ts";
+import type { Attempt } from "./contract.ts";
+import { RequestRow } from "./contract/usage.ts";
+
+/** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
+export function shownRequest(request: ReportedRequest): RequestRow {
+  return {
+    request_id: request.requestId,
+    created_at: instant(request.createdAtMs),
+    model: request.modelId,
+    key_id: isManagedOrigin(request.keyOrigin) ? null : request.keyId,
+    source: sourceOf(request),
+    provider: request.providerId,
+    route: request.route,
+    stream: request.stream,
+    attempts: request.attempts,
+    status: request.status,
+    outcome: request.outcome,
+    error_class: request.errorClass,
+    tokens: request.usage === null ? null : showTokens(request.usage),
+    first_byte_ms: request.firstByteMs,
+    duration_ms: request.durationMs,
+    cost_usd: formatUsd(request.debitMicroUsd),
+  };
+}
+
+function sourceOf({ keyOrigin, keyName }: ReportedRequest): string {
+  if (keyOrigin === "playground") return "Playground";
+  return keyOrigin === "optimize" ? `Optimize search ${keyName}` : keyName;
+}
+
+type ReportedAttempt = NonNullable<
+  Awaited<ReturnType<UsageReports["request"]>>
+>["attempts"][number];
+
+export function shownAttempt(attempt: ReportedAttempt): Attempt {
+  return {
+    n: attempt.ordinal,
+    provider: attempt.providerId,
+    upstream_id: attempt.upstreamModelId,
+    started_at: instant(attempt.startedAtMs),
+    first_byte_ms: attempt.firstByteMs,
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    upstream_status: attempt.upstreamStatus,
+    error_class: attempt.errorClass,
+    served_model: attempt.served?.name ?? null,
+    substituted: attempt.served?.isSubstituted ?? null,
+    tokens: attempt.usage === null ? null : showTokens(attempt.usage),
+    reserved_usd: formatUsd(attempt.reserveMicroUsd),
+    settled_usd: formatUsd(attempt.debitMicroUsd),
+    settlement: attempt.basis,
+    above_prompt_tokens: attempt.sheet.abovePromptTokens,
+    prices: attempt.prices === null ? null : shownPrices(attempt.prices),
+  };
+}
+
+/** Dollars per million tokens of each SKU, exactly. */
+export function shownPrices(prices: BySku<bigint>): NonNullable<Attempt["prices"]> {
+  return bySkuName(prices, perMillion);
+}
+
+/* Pico-dollars for a token are as many micro-dollars for a million of them. */
+function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
+  return formatUsd(microUsd(picoUsdPerToken)).replace(/\.?0+$/, "");
+}
+
+const ROW_FIELDS = Object.keys(RequestRow.properties) as readonly (keyof RequestRow)[];
+
+export const REQUEST_COLUMNS: readonly string[] = ROW_FIELDS.flatMap((name) =>
+  name === "tokens" ? Object.values(TOKEN_BUCKETS) : [name],
+);
+
+/** One request as a line of the file; what people have named is kept from being a formula. */
+export function requestLine(request: ReportedRequest): string {
+  const row = { ...shownRequest(request), key_id: shownKeyId(request) };
+  const cells = ROW_FIELDS.flatMap((name) => {
+    if (name !== "tokens") return [cell(row[name])];
+    return Object.values(TOKEN_BUCKETS).map((bucket) => cell(row.tokens?.[bucket] ?? null));
+  });
+  return `${csvLine(cells)}\r\n`;
+}
+
+function cell(value: string | number | boolean | null): string | null {
+  if (value === null) return null;
+  return typeof value === "string" ? plainCell(value) : String(value);
+}

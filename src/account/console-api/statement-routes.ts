@@ -1,0 +1,176 @@
+import { type Company, isTaxIdOf } from "../billing/company.ts";
+import { parseMonth, type Statement as StoredStatement } from "../billing/statements.ts";
+import { statementCsv } from "../billing/statement-csv.ts";
+import { instantOrNull, type OrgId } from "../../kernel/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type { CompanyData, CompanyPage, Statement } from "./contract.ts";
+import type { statementRoutes } from "./contract/statements.ts";
+import { openFile } from "./file-answer.ts";
+import type { Handlers } from "./handler.ts";
+import { isUnprintable } from "./read-values.ts";
+import type { ReportGates } from "./report-gates.ts";
+import { shownCompany, shownIssuer } from "./show-company.ts";
+
+/** Company data, and what the books say of a month. */
+export function statementHandlers(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof statementRoutes> {
+  const { companies, statements } = deps;
+  return {
+    "GET /api/console/company": ({ session }) => readCompanyPage(deps, session.orgId),
+
+    "POST /api/console/company": async ({ session, body, by }) => {
+      const company = readCompany(body);
+      if (company instanceof ConsoleRefusal) return company;
+      await companies.change(session.orgId, company, by);
+      return await readCompanyPage(deps, session.orgId);
+    },
+
+    "GET /api/console/statements": ({ session }) =>
+      gates.reads.run(session.orgId, async () => {
+        const months = (await statements.list(session.orgId)) ?? [];
+        return {
+          data: months.map((each) => ({
+            month: each.month,
+            state: each.state,
+            number: each.number,
+            opening_usd: each.openingUsd,
+            closing_usd: each.closingUsd,
+            closed_at: instantOrNull(each.closedAtMs),
+          })),
+        };
+      }),
+
+    "GET /api/console/statements/:month": ({ session, params }) =>
+      gates.reads.run(session.orgId, async () => {
+        const statement = await readOne(deps, session.orgId, params.month);
+        if (statement instanceof ConsoleRefusal) return statement;
+        return await shownStatement(deps, session.orgId, statement);
+      }),
+
+    "GET /api/console/statements/:month/statement.csv": ({ session, params }) =>
+      statementFile(deps, gates, { ...params, orgId: session.orgId, format: "csv" }),
+
+    "GET /api/console/statements/:month/statement.json": ({ session, params }) =>
+      statementFile(deps, gates, { ...params, orgId: session.orgId, format: "json" }),
+  };
+}
+
+const CATCHING_UP = conflict(
+  "statements of earlier months are still being prepared; open this page again in a minute",
+);
+
+async function readCompanyPage(deps: ConsoleDeps, orgId: OrgId): Promise<CompanyPage> {
+  const company = await deps.companies.find(orgId);
+  return {
+    company: company === undefined ? null : shownCompany(company),
+    issuer: shownIssuer(deps),
+  };
+}
+
+async function readOne(
+  { statements }: ConsoleDeps,
+  orgId: OrgId,
+  text: string,
+): Promise<StoredStatement | ConsoleRefusal> {
+  const month = parseMonth(text);
+  if (month === undefined) return notFound("month");
+  const statement = await statements.read(orgId, month);
+  if (statement === "unknown") return notFound("month");
+  return statement === "later" ? CATCHING_UP : statement;
+}
+
+async function shownStatement(
+  deps: ConsoleDeps,
+  orgId: OrgId,
+  statement: StoredStatement,
+): Promise<Statement> {
+  const { document } = statement;
+  const { version: _version, org_id: _org, ...said } = document;
+  return {
+    state: statement.state,
+    number: statement.number,
+    closed_at: instantOrNull(statement.closedAtMs),
+    sha256: statement.sha256,
+    differences: [...statement.differences],
+    has_left_journal: statement.hasLeft,
+    ...said,
+    credits: [...said.credits],
+    lines: [...said.lines],
+    models: [...said.models],
+    keys: [...said.keys],
+    ...(await readCompanyPage(deps, orgId)),
+  };
+}
+
+function statementFile(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+  of: { readonly orgId: OrgId; readonly month: string; readonly format: "csv" | "json" },
+): ReturnType<typeof openFile> {
+  const { orgId, month, format } = of;
+  return gates.reads.run(orgId, async () => {
+    const statement = await readOne(deps, orgId, month);
+    if (statement instanceof ConsoleRefusal) return statement;
+    const isCsv = format === "csv";
+    const text = isCsv ? statementCsv(statement) : JSON.stringify(statement.document);
+    return await openFile(
+      { gates: gates.files, clock: deps.clock },
+      {
+        orgId,
+        contentType: isCsv ? "text/csv; charset=utf-8" : "application/json; charset=utf-8",
+        fileName: `statement-${month}.${format}`,
+        pieces: onePiece(text),
+      },
+    );
+  });
+}
+
+async function* onePiece(text: string): AsyncIterable<string> {
+  yield text;
+}
+
+/** What the schema has let pass, as it is kept: trimmed, in plain lines. */
+function readCompany(body: CompanyData): Company | ConsoleRefusal {
+  const company: Company = {
+    legalName: body.legal_name.trim(),
+    addressLines: body.address_lines.map((line) => line.trim()),
+    city: body.city.trim(),
+    postalCode: body.postal_code.trim(),
+    country: body.country,
+    taxId:
+      body.tax_id === null ? null : { type: body.tax_id.type, value: body.tax_id.value.trim() },
+    billingEmail: body.billing_email.trim(),
+    purchaseOrder: body.purchase_order.trim(),
+  };
+  const texts = {
+    legal_name: company.legalName,
+    ...Object.fromEntries(company.addressLines.map((line, at) => [`address_lines.${at}`, line])),
+    city: company.city,
+    postal_code: company.postalCode,
+    purchase_order: company.purchaseOrder,
+    "tax_id.value": company.taxId?.value ?? "-",
+  };
+  for (const [field, text] of Object.entries(texts)) {
+    const isOptional = field === "postal_code" || field === "purchase_order";
+    if (text === "" && !isOptional) return invalidField(field, `${field} must not be blank`);
+    if (isUnprintable(text)) {
+      return invalidField(field, `${field} must be one line without control characters`);
+    }
+  }
+  const { taxId, billingEmail } = company;
+  if (taxId !== null && !isTaxIdOf(taxId.type, taxId.value)) {
+    return invalidField(
+      "tax_id.value",
+      "tax_id.value does not have the format of this type; check it, or choose another type",
+    );
+  }
+  if (billingEmail !== "" && !EMAIL.test(billingEmail)) {
+    return invalidField("billing_email", "billing_email must be one e-mail address, or empty");
+  }
+  return company;
+}
+
+const EMAIL = /^[^\s@,;<>"]{1,64}@[^\s@,;<>"]{1,189}$/;

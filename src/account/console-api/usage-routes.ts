@@ -1,0 +1,148 @@
+import { csvLine, type OrgId, parseRequestId } from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import {
+  answerHeadersOf,
+  droppedParamsOf,
+  type ReportFilter,
+  type ReportGroupBy,
+  type UsageReports,
+} from "../../gateway/index.ts";
+import { datedReports } from "./as-of.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal, notFound } from "./console-refusal.ts";
+import type { UsageFilters } from "./contract.ts";
+import type { RequestDetail, usageRoutes } from "./contract/usage.ts";
+import { openFile } from "./file-answer.ts";
+import { fileNameOf } from "./file-name.ts";
+import type { Handlers } from "./handler.ts";
+import { readOverview } from "./overview.ts";
+import { onlyTagged, readFilters } from "./read-filters.ts";
+import type { ReportGates } from "./report-gates.ts";
+import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
+import { shownRefusal } from "./show-refusal.ts";
+import { shownUsage } from "./show-usage.ts";
+
+/** What the journal knows of the organization's requests. */
+export function usageHandlers(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof usageRoutes> {
+  const { clock } = deps;
+  return {
+    "GET /api/console/overview": ({ session }) =>
+      gates.reads.run(session.orgId, () => readOverview(deps, session)),
+
+    "GET /api/console/usage": async ({ session, query }) => {
+      const { group_by: by = "model", rank_by: rank = "spend", ...filters } = query;
+      const filter = await filterOf(deps, session, filters);
+      if (filter instanceof ConsoleRefusal) return filter;
+      return await gates.reads.run(session.orgId, async () => {
+        const { reports, asOf } = datedReports(deps.reports);
+        const [report, nameOf] = await Promise.all([
+          reports.report(filter, by, rank),
+          namesOf(deps, session.orgId, by),
+        ]);
+        return { ...shownUsage(report, filter, nameOf), ...asOf() };
+      });
+    },
+
+    "GET /api/console/requests": async ({ session, query }) => {
+      const { cursor, limit = PAGE_ROWS, sort: by, direction = "desc", ...filters } = query;
+      const filter = await filterOf(deps, session, filters);
+      if (filter instanceof ConsoleRefusal) return filter;
+      return await gates.reads.run(session.orgId, async () => {
+        const page = {
+          limit,
+          ...(cursor === undefined ? {} : { cursor }),
+          ...(by === undefined ? {} : { sort: { by, direction } }),
+        };
+        const { reports, asOf } = datedReports(deps.reports);
+        const { rows, nextCursor } = await reports.requests(filter, page);
+        return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
+      });
+    },
+
+    "GET /api/console/requests.csv": async ({ session, query }) => {
+      const filter = await filterOf(deps, session, query);
+      if (filter instanceof ConsoleRefusal) return filter;
+      const { orgId } = session;
+      const contentType = "text/csv; charset=utf-8";
+      const { reports, asOf } = datedReports(deps.reports);
+      const pieces = requestsCsv(reports, filter);
+      const headers = (): Readonly<Record<string, string>> => asOfHeader(asOf().as_of);
+      const wanted = { orgId, contentType, fileName: fileNameOf(filter, query), pieces, headers };
+      return await openFile({ gates: gates.files, clock }, wanted);
+    },
+
+    "GET /api/console/requests/:request_id": async ({ session, params }) => {
+      const requestId = parseRequestId(params.request_id);
+      if (requestId === undefined) return notFound("request");
+      return await gates.reads.run(session.orgId, async () => {
+        const found = await deps.reports.request(session.orgId, requestId);
+        if (found === undefined) return notFound("request");
+        return shownDetail(found);
+      });
+    },
+  };
+}
+
+const PAGE_ROWS = 50;
+
+async function filterOf(
+  { clock, accounts }: Pick<ConsoleDeps, "clock" | "accounts">,
+  { orgId }: SignedIn,
+  { tag, ...filters }: UsageFilters,
+): Promise<ReportFilter | ConsoleRefusal> {
+  const filter = readFilters(orgId, filters, clock.nowMs());
+  if (filter instanceof ConsoleRefusal || tag === undefined) return filter;
+  return onlyTagged(filter, tag, await accounts.listOwnKeys(orgId));
+}
+
+function shownDetail(
+  found: NonNullable<Awaited<ReturnType<UsageReports["request"]>>>,
+): RequestDetail {
+  const headers = Object.entries(answerHeadersOf(found));
+  return {
+    request: shownRequest(found.request),
+    attempts: found.attempts.map(shownAttempt),
+    dropped_params: [...droppedParamsOf(found)],
+    response_headers: headers.map(([name, value]) => ({ name, value })),
+    refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
+  };
+}
+
+async function namesOf(
+  { accounts, catalog }: ConsoleDeps,
+  orgId: OrgId,
+  by: ReportGroupBy,
+): Promise<(group: string) => string> {
+  const { current } = catalog;
+  if (by === "model") return (group) => current.find(group)?.displayName ?? group;
+  if (by === "provider") {
+    const names = new Map(current.providers.map(({ id, name }): [string, string] => [id, name]));
+    return (group) => names.get(group) ?? group;
+  }
+  if (by !== "key") return (group) => group;
+  const keys = await accounts.listOwnKeys(orgId);
+  const names = new Map<string, string>(keys.map(({ keyId, name }) => [keyId, name]));
+  return (group) => names.get(group) ?? MANAGED_NAMES[group] ?? group;
+}
+
+const MANAGED_NAMES: Readonly<Record<string, string>> = {
+  playground: "Playground",
+  optimize: "Optimize searches",
+};
+
+/** A file has it beside its rows: a line of its own would be a request to who reads them. */
+function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
+  return asOf === undefined ? {} : { "x-tm-as-of": asOf };
+}
+
+async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
+  let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
+  // A page without rows is a piece too: the columns come first, and a client that left is noticed.
+  for await (const rows of reports.everyRequest(filter)) {
+    yield head + rows.map(requestLine).join("");
+    head = "";
+  }
+}

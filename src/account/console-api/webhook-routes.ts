@@ -1,0 +1,38 @@
+import type { FastifyInstance } from "fastify";
+
+import { SMALL_BODY_BYTES_MAX } from "../../kernel/index.ts";
+import { sendRefusal } from "./answer-request.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+
+/** Events of the payment provider: proved by its signature over the bytes as they came. */
+export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    "*",
+    { parseAs: "buffer", bodyLimit: SMALL_BODY_BYTES_MAX },
+    (_request, body, done) => done(null, body),
+  );
+  app.post("/webhooks/stripe", async (request, reply) => {
+    const signature = request.headers["stripe-signature"];
+    const outcome = await billing.webhook({
+      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+      signature: typeof signature === "string" ? signature : undefined,
+    });
+    if (outcome === "bad_signature") return sendRefusal(reply, BAD_SIGNATURE);
+    if (outcome === "not_configured") return sendRefusal(reply, NOT_CONFIGURED);
+    return reply.send({ received: true });
+  });
+}
+
+const BAD_SIGNATURE = new ConsoleRefusal({
+  status: 400,
+  code: "invalid_request",
+  message: "stripe-signature does not match the body; check the signing secret of the webhook",
+});
+
+const NOT_CONFIGURED = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message: "no payment provider is configured here",
+});

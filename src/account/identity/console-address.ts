@@ -1,0 +1,64 @@
+import type { Config } from "../../kernel/index.ts";
+
+/** The console would send session cookies in the clear over a network. */
+export class InsecureConsoleFault extends Error {
+  override readonly name = "InsecureConsoleFault";
+}
+
+/** A setting of the identity provider that cannot work. */
+export class IdentitySettingFault extends Error {
+  override readonly name = "IdentitySettingFault";
+}
+
+/** What is known of the console's address before it listens. */
+export type AddressConfig = Pick<
+  Config,
+  "consoleUrl" | "host" | "oidcIssuer" | "localSignIn" | "allowInsecureConsole"
+>;
+
+/** Who signs people in: a configured issuer, links of this machine, or none. */
+export type SignInKind = "oidc" | "local" | "none";
+
+export function signInKindOf(config: AddressConfig): SignInKind {
+  if (config.oidcIssuer !== "") return "oidc";
+  return config.localSignIn || isLoopback(consoleHostOf(config)) ? "local" : "none";
+}
+
+/**
+ * Throws an `InsecureConsoleFault` where people would sign in over plain http at an address that
+ * other machines reach, unless the operator allows it.
+ */
+export function assertSafeConsole(config: AddressConfig): void {
+  if (signInKindOf(config) === "none" || config.allowInsecureConsole) return;
+  if (config.consoleUrl.startsWith("https:") || isLoopback(consoleHostOf(config))) return;
+  const at = config.consoleUrl === "" ? `host ${config.host}` : `console_url ${config.consoleUrl}`;
+  throw new InsecureConsoleFault(
+    `sign-in would use plain http at ${at}; set console_url (TM_CONSOLE_URL) to the https ` +
+      "address of the console, or set allow_insecure_console (TM_ALLOW_INSECURE_CONSOLE) to allow it",
+  );
+}
+
+/** The issuer's address, or an `IdentitySettingFault`: https, plain http only on loopback. */
+export function parseIssuer(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe =
+    url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (url === undefined || !isSafe || url.search !== "" || url.hash !== "" || url.username !== "") {
+    throw new IdentitySettingFault(
+      "oidc.issuer (OIDC_ISSUER) must be the https address of the identity provider as its discovery " +
+        "document names it, without query; http is for loopback only",
+    );
+  }
+  return url;
+}
+
+function consoleHostOf({ consoleUrl, host }: AddressConfig): string {
+  return URL.canParse(consoleUrl) ? new URL(consoleUrl).hostname : host;
+}
+
+/** Does a host name this machine and no other? */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  if (host === "::1" || host === "localhost" || host.endsWith(".localhost")) return true;
+  return /^127(\.\d{1,3}){3}$/.test(host);
+}

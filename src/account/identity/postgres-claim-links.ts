@@ -1,0 +1,99 @@
+import {
+  type Public,
+  type ChangedBy,
+  type ChangeLog,
+  maskedEmail,
+  queryInTime,
+} from "../../kernel/index.ts";
+import type { Pool, QueryResult, QueryResultRow } from "pg";
+
+import type { SignInToResolve } from "./identity-store.ts";
+import type { Run } from "./postgres-identity-welcome.ts";
+
+/** Links that sign in without an identity provider, and where they lead. */
+export class PostgresClaimLinkStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** `email` null: who opens the link says it. */
+  async addClaim(
+    claim: {
+      readonly tokenHash: Buffer;
+      readonly email: string | null;
+      readonly expiresAtMs: number;
+    },
+    by: ChangedBy,
+  ): Promise<void> {
+    const { tokenHash, email, expiresAtMs } = claim;
+    const values = [tokenHash, email, new Date(expiresAtMs)];
+    await this.#changes.write(by, async (client, note) => {
+      await client.query(ADD_CLAIM_SQL, values);
+      const target = email === null ? "anyone who has the link" : maskedEmail(email);
+      const after = { expires_at: new Date(expiresAtMs).toISOString() };
+      note({ action: "console-link.create", orgId: null, target, before: null, after });
+    });
+  }
+
+  async findClaim(
+    tokenHash: Buffer,
+    nowMs: number,
+  ): Promise<{ readonly email: string | null } | undefined> {
+    const { rows } = await this.#run<{ email: string | null }>(
+      "select email from local_claim where token_hash = $1 and expires_at > $2",
+      [tokenHash, new Date(nowMs)],
+    );
+    return rows[0];
+  }
+
+  /** Where this instance has its console, as long as it runs. */
+  async noteConsole(instanceId: string, url: string): Promise<void> {
+    await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
+  }
+
+  /** Where a running instance has its console; undefined: none runs. */
+  async findConsole(): Promise<string | undefined> {
+    const { rows } = await this.#run<{ url: string }>(FIND_CONSOLE_SQL, []);
+    return rows[0]?.url;
+  }
+
+  async #run<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
+    return await queryInTime<R>(this.#pool, { text, values });
+  }
+}
+
+export type ClaimLinkStore = Public<PostgresClaimLinkStore>;
+
+/** Uses the link up, in the transaction of the session that it opens; true without a link. */
+export async function isClaimTaken(
+  run: Run,
+  { linkHash, claim, nowMs }: SignInToResolve & { readonly linkHash: Buffer | undefined },
+): Promise<boolean> {
+  if (linkHash === undefined) return true;
+  const taken = await run(TAKE_CLAIM_SQL, [linkHash, claim.emailNorm, new Date(nowMs)]);
+  return taken.length === 1;
+}
+
+// Instances come and go: what is left of those that are gone goes with the next start.
+const NOTE_CONSOLE_SQL = `
+  with gone as (
+    delete from console_address a where a.instance_id <> $1
+      and not exists (select from instance i where i.instance_id = a.instance_id)
+  )
+  insert into console_address (instance_id, url) values ($1, $2)
+  on conflict (instance_id) do update set url = excluded.url`;
+
+// The one that renewed its lease last: after an outage the leases of the living differ by little.
+const FIND_CONSOLE_SQL = `
+  select a.url from console_address a join instance_lease l using (instance_id)
+  where l.lease_until > now() order by l.lease_until desc limit 1`;
+
+const ADD_CLAIM_SQL = "insert into local_claim (token_hash, email, expires_at) values ($1, $2, $3)";
+
+const TAKE_CLAIM_SQL = `
+  delete from local_claim where token_hash = $1 and expires_at > $3
+    and (email is null or email = $2) returning token_hash`;

@@ -1,0 +1,396 @@
+import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
+
+import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
+import {
+  type Change,
+  type ChangeLog,
+  recordChanges,
+  type RecordedChange,
+  newOrgId,
+  newRecordId,
+  type OrgId,
+} from "../../kernel/index.ts";
+import {
+  accountBy,
+  changedEmail,
+  createdAccount,
+  endedSession,
+  linkedAccount,
+  type OwnerRow,
+  startedSession,
+  verifiedAccount,
+} from "./identity-changes.ts";
+import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
+import { END_SESSION_SQL, SELECT_ACCOUNT_SQL } from "./session-end.ts";
+import { orgNameOf } from "./org-name.ts";
+import { isClaimTaken } from "./postgres-claim-links.ts";
+import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
+
+const TRIES_MAX = 6;
+/** Of one statement, the wait for other sign-ins with the address too. */
+const STEP_TIMEOUT_MS = 5_000;
+/** Another transaction was first: serialization failure, deadlock, unique violation. */
+const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
+
+/** With the link that signs in, or without: an identity provider did. */
+type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
+
+/**
+ * The one transaction that signs a person in: account, organization, trial key and session come
+ * together or not at all. Sign-ins with one address wait for each other before their transactions
+ * begin, so that each of them sees what the one before has done; what still meets is tried again.
+ */
+export async function resolveSignIn(
+  { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
+  signIn: SignIn,
+): Promise<ResolvedSignIn | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { resolved, recorded } = await tryToResolve(pool, signIn);
+      changes.announce(recorded);
+      return resolved;
+    } catch (fault) {
+      const isRace = fault instanceof DatabaseError && RETRIED_CODES.has(fault.code ?? "");
+      if (!isRace || tries === TRIES_MAX) throw fault;
+    }
+  }
+}
+
+interface SignedIn {
+  /** Undefined: the link does not sign in. */
+  readonly resolved: ResolvedSignIn | undefined;
+  readonly recorded: readonly RecordedChange[];
+}
+
+async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
+  const client = await pool.connect();
+  let isDone = false;
+  try {
+    const run = runnerOf(client);
+    const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
+    await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
+    await run("begin isolation level serializable");
+    const outcome = (await isClaimTaken(run, signIn))
+      ? await recordSignIn(client, await resolve(run, signIn), signIn.from)
+      : { resolved: undefined, recorded: [] };
+    await run("commit");
+    await run("select pg_advisory_unlock(hashtextextended($1, 0))", [lockName]);
+    isDone = true;
+    return outcome;
+  } finally {
+    // After a fault the connection is given up, and its lock and its transaction with it.
+    client.release(!isDone);
+  }
+}
+
+async function recordSignIn(
+  client: PoolClient,
+  { changes, ended, ...resolved }: Resolution,
+  from: AskedFrom | undefined,
+): Promise<SignedIn> {
+  const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
+  // An end is a change by its own account: another that signs in is not named to its organization.
+  const end =
+    ended === undefined
+      ? []
+      : await recordChanges(client, accountBy(ended, from), [endedSession(ended)]);
+  return {
+    resolved,
+    recorded: [...end, ...(await recordChanges(client, accountBy(owner, from), changes))],
+  };
+}
+
+function runnerOf(client: PoolClient): Run {
+  return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
+    const query: { text: string; values: unknown[]; query_timeout: number } = {
+      text,
+      values,
+      query_timeout: STEP_TIMEOUT_MS,
+    };
+    return (await client.query<R>(query)).rows;
+  };
+}
+
+interface Resolution extends ResolvedSignIn {
+  readonly changes: readonly Change[];
+  /** Whose session this browser had before. */
+  readonly ended: OwnerRow | undefined;
+}
+
+async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
+  const found = await findAccount(run, signIn);
+  const { accountId, orgId, isVerified } = found;
+  const isJoining =
+    found.isTrialDue && (await isInvited(run, signIn.claim.emailNorm, signIn.nowMs));
+  const isTrialDue = found.isTrialDue && !isJoining;
+  if (isJoining) await run(DEFER_TRIAL_SQL, [accountId, new Date(signIn.nowMs)]);
+  const owner = { account_id: accountId, org_id: orgId };
+  await startSession(run, accountId, signIn);
+  const { ended, hasMoved } = await endPrevious(run, accountId, signIn);
+  const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
+  const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
+  return {
+    changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted, ...welcomed],
+    ended,
+    accountId,
+    orgId,
+    isVerified,
+    kind: found.kind,
+    isEmailTaken: found.isEmailTaken ?? false,
+    hasReveal: isTrialDue || hasMoved,
+    isInvited: isJoining,
+  };
+}
+
+const DEFER_TRIAL_SQL = `
+  update console_account set trial_deferred_at = $2 where account_id = $1`;
+
+interface FoundAccount {
+  readonly accountId: string;
+  readonly orgId: OrgId;
+  readonly isVerified: boolean;
+  readonly isTrialDue: boolean;
+  readonly kind: ResolvedSignIn["kind"];
+  readonly isEmailTaken?: boolean;
+  readonly changes: readonly Change[];
+}
+
+interface AccountRow {
+  readonly account_id: string;
+  readonly org_id: OrgId;
+  readonly email: string;
+  readonly email_norm: string;
+  readonly is_verified: boolean;
+}
+
+async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
+  const { claim } = signIn;
+  const known = await run<AccountRow>(
+    `${SELECT_ACCOUNT_SQL} join console_identity i using (account_id)
+    where i.issuer = $1 and i.subject = $2`,
+    [claim.issuer, claim.subject],
+  );
+  const account = known[0];
+  if (account === undefined) return await findForStranger(run, signIn);
+  if (claim.name !== null) {
+    await run("update console_account set name = $2 where account_id = $1", [
+      account.account_id,
+      claim.name,
+    ]);
+  }
+  if (!account.is_verified && claim.isVerified) return await verify(run, account, signIn);
+  const followed = await followEmail(run, account, claim);
+  return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
+}
+
+/** The account's address becomes the one the provider says, unless another account has it. */
+async function followEmail(
+  run: Run,
+  account: AccountRow,
+  claim: SignInClaim,
+): Promise<Pick<FoundAccount, "isEmailTaken" | "changes">> {
+  const isKept = { isEmailTaken: false, changes: [] };
+  if (account.email_norm === claim.emailNorm) return isKept;
+  // What is verified is never replaced by what is not.
+  if (account.is_verified && !claim.isVerified) return isKept;
+  const isTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
+  if (isTaken) return { isEmailTaken: true, changes: [] };
+  return { isEmailTaken: false, changes: [await setEmail(run, account, claim)] };
+}
+
+/** A user known as unverified returns verified. */
+async function verify(
+  run: Run,
+  account: AccountRow,
+  signIn: SignInToResolve,
+): Promise<FoundAccount> {
+  const { claim, nowMs } = signIn;
+  const older = await findVerified(run, claim);
+  if (older !== undefined) {
+    await moveIdentity(run, account, older);
+    return linked(older, claim);
+  }
+  await run("update console_account set email_verified_at = $2 where account_id = $1", [
+    account.account_id,
+    new Date(nowMs),
+  ]);
+  const changes = [verifiedAccount(account), await setEmail(run, account, claim)];
+  const vouched = await findVouchedOrg(run, claim);
+  if (vouched === undefined) {
+    await run("update org set email_verified = true where org_id = $1", [account.org_id]);
+    return { ...plain(account), isVerified: true, isTrialDue: true, kind: "verified", changes };
+  }
+  await run("update console_account set org_id = $2 where account_id = $1", [
+    account.account_id,
+    vouched,
+  ]);
+  await dropEmptyOrg(run, account.org_id);
+  const { accountId } = plain(account);
+  const adopted = changes.map((change) => ({ ...change, orgId: vouched }));
+  const kind = "adopted";
+  return { accountId, orgId: vouched, isVerified: true, isTrialDue: false, kind, changes: adopted };
+}
+
+function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
+  const changes = [linkedAccount(older, issuer)];
+  return { ...plain(older), isTrialDue: false, kind: "linked", changes };
+}
+
+/** A new identity: an older account of the same verified address, or a new one. */
+async function findForStranger(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
+  const { claim, nowMs } = signIn;
+  const older = claim.isVerified ? await findVerified(run, claim) : undefined;
+  if (older !== undefined) {
+    await linkIdentity(run, older.account_id, signIn);
+    return linked(older, claim);
+  }
+  const vouched = claim.isVerified ? await findVouchedOrg(run, claim) : undefined;
+  const orgId = vouched ?? newOrgId();
+  const made = vouched === undefined ? [await makeOrg(run, orgId, claim)] : [];
+  const accountId = newRecordId("acct");
+  const { email, emailNorm, isVerified, name } = claim;
+  const now = new Date(nowMs);
+  await run(
+    `insert into console_account
+      (account_id, org_id, email, email_norm, email_verified_at, name, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7)`,
+    [accountId, orgId, email, emailNorm, isVerified ? now : null, name, now],
+  );
+  await linkIdentity(run, accountId, signIn);
+  const isAdopted = vouched !== undefined;
+  const kind = isAdopted ? "adopted" : "created";
+  const changes = [...made, createdAccount({ account_id: accountId, org_id: orgId }, claim)];
+  return { accountId, orgId, isVerified, isTrialDue: isVerified && !isAdopted, kind, changes };
+}
+
+function plain(row: AccountRow): Pick<FoundAccount, "accountId" | "orgId" | "isVerified"> {
+  return { accountId: row.account_id, orgId: row.org_id, isVerified: row.is_verified };
+}
+
+async function findVerified(run: Run, claim: SignInClaim): Promise<AccountRow | undefined> {
+  const rows = await run<AccountRow>(
+    `${SELECT_ACCOUNT_SQL} where a.email_norm = $1 and a.email_verified_at is not null`,
+    [claim.emailNorm],
+  );
+  return rows[0];
+}
+
+/** The oldest organization that an operator made for this address and that has no account yet. */
+async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | undefined> {
+  const rows = await run<{ org_id: string }>(
+    `select o.org_id from org o
+    where lower(btrim(o.email)) = $1 and o.email_verified
+      and not exists (select from console_account a where a.org_id = o.org_id)
+      and not exists (select from org_member m where m.org_id = o.org_id)
+    order by o.created_at, o.org_id limit 1`,
+    [claim.emailNorm],
+  );
+  return rows[0]?.org_id as OrgId | undefined;
+}
+
+async function makeOrg(run: Run, orgId: OrgId, claim: SignInClaim): Promise<Change> {
+  const name = orgNameOf(claim.name, claim.email);
+  await run(CREATE_ORG_SQL, [orgId, name, claim.email, claim.isVerified]);
+  return createdOrg(orgId, name, claim.email);
+}
+
+async function linkIdentity(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
+  const { issuer, subject } = signIn.claim;
+  await run(
+    `insert into console_identity (issuer, subject, account_id, linked_at)
+    values ($1, $2, $3, $4)`,
+    [issuer, subject, accountId, new Date(signIn.nowMs)],
+  );
+}
+
+async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<Change> {
+  await run("update console_account set email = $2, email_norm = $3 where account_id = $1", [
+    account.account_id,
+    claim.email,
+    claim.emailNorm,
+  ]);
+  await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
+  return changedEmail(account, { before: account.email, after: claim.email });
+}
+
+/** An unverified account has one identity: it continues in the older account. */
+async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
+  const both = [from.account_id, to.account_id];
+  await run("update console_identity set account_id = $2 where account_id = $1", both);
+  await run("update console_session set account_id = $2 where account_id = $1", both);
+  await run("delete from console_account where account_id = $1", [from.account_id]);
+  await dropEmptyOrg(run, from.org_id);
+}
+
+/**
+ * Removes an organization that never had anything. One that was given something stays: the
+ * books and the operator know it.
+ */
+async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
+  await run("savepoint before_drop");
+  try {
+    const dropped = await run(
+      `delete from account w where w.org_id = $1 and w.debits = 0 and w.credits = 0
+        and w.reserved = 0
+        and not exists (select from cap_change c where c.org_id = w.org_id)
+        and not exists (select from api_key k where k.org_id = w.org_id)
+      returning w.account_id`,
+      [orgId],
+    );
+    if (dropped.length > 0) await run("delete from org where org_id = $1", [orgId]);
+  } catch (fault) {
+    const isReferred = fault instanceof DatabaseError && fault.code === FOREIGN_KEY_VIOLATION;
+    if (!isReferred) throw fault;
+    await run("rollback to savepoint before_drop");
+  }
+}
+
+const FOREIGN_KEY_VIOLATION = "23503";
+
+async function startSession(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
+  const { claim, session, nowMs } = signIn;
+  await run(
+    // In the organization that the account worked with last.
+    `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
+      expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh, user_agent, org_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8, $9,
+      (select org_id from console_session where account_id = $2 order by started_at desc limit 1))`,
+    [
+      session.sessionId,
+      accountId,
+      claim.issuer,
+      claim.subject,
+      session.idpSid,
+      new Date(nowMs),
+      new Date(session.expiresAtMs),
+      session.sealedRefresh,
+      session.userAgent,
+    ],
+  );
+}
+
+interface Previous {
+  readonly ended: OwnerRow | undefined;
+  /** A key that was not revealed is the new session's. */
+  readonly hasMoved: boolean;
+}
+
+/** Ends the browser's session before. */
+async function endPrevious(
+  run: Run,
+  accountId: string,
+  signIn: SignInToResolve,
+): Promise<Previous> {
+  const { previous, session, nowMs } = signIn;
+  if (previous === undefined) return { ended: undefined, hasMoved: false };
+  const { reveal, sessionId } = previous;
+  const [ended] = await run<OwnerRow>(END_SESSION_SQL, [sessionId, "signed-out", new Date(nowMs)]);
+  if (reveal === undefined) return { ended, hasMoved: false };
+  const moved = await run(
+    `update console_reveal r set session_id = $2, sealed_key = $3
+    from console_session s
+    where r.session_id = $1 and s.session_id = $1 and s.account_id = $4 returning r.session_id`,
+    [sessionId, session.sessionId, reveal.sealedKey, accountId],
+  );
+  return { ended, hasMoved: moved.length > 0 };
+}

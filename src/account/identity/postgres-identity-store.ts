@@ -1,0 +1,363 @@
+import type { Pool, QueryResult, QueryResultRow } from "pg";
+
+import {
+  type ChangeLog,
+  assert,
+  type OrgId,
+  type Public,
+  STORE_ANSWER_TIMEOUT_MS,
+  queryInTime,
+  type Row,
+} from "../../kernel/index.ts";
+import {
+  accountBy,
+  endedSession,
+  ownerOf,
+  type OwnerRow,
+  revealedKey,
+  savedKey,
+  SIGN_IN_CHECKS,
+} from "./identity-changes.ts";
+import {
+  FIND_SESSION_SQL,
+  joinedOrgColumns,
+  liveSessionColumns,
+  revealColumns,
+  sessionColumns,
+} from "./identity-rows.ts";
+import type {
+  AskedFrom,
+  EndReason,
+  JoinedOrg,
+  LiveSession,
+  LogoutOrder,
+  OwnOrgStart,
+  ResolvedSignIn,
+  SealedReveal,
+  SignInToResolve,
+  StoredSession,
+} from "./identity-store.ts";
+import { type ClaimLinkStore, PostgresClaimLinkStore } from "./postgres-claim-links.ts";
+import { resolveSignIn } from "./postgres-identity-sign-in.ts";
+import { startOwnOrg } from "./postgres-identity-welcome.ts";
+import { END_SESSION_SQL } from "./session-end.ts";
+
+const SWEPT_ROWS_MAX = 5_000;
+/** An ended session is kept so long: a browser that returns is shown why it is signed out. */
+const ENDED_DAYS_KEPT = 30;
+const SESSIONS_LISTED_MAX = 100;
+/** Of one account: it is in each by an invitation. */
+const ORGS_LISTED_MAX = 200;
+
+/** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
+export class PostgresIdentityStore {
+  readonly links: ClaimLinkStore;
+  readonly #pool: Pool;
+  readonly #sessions: Pool;
+  readonly #changes: ChangeLog;
+
+  /** `sessions`: where a lock outlives its transaction. */
+  constructor(pools: { readonly pool: Pool; readonly sessions: Pool }, changes: ChangeLog) {
+    const { pool, sessions } = pools;
+    this.#pool = pool;
+    this.#sessions = sessions;
+    this.#changes = changes;
+    this.links = new PostgresClaimLinkStore(pool, changes);
+  }
+
+  /** 32 random bytes that the instances of this installation share, and no other has. */
+  async consoleSecret(): Promise<Buffer> {
+    const { rows } = await this.#run<{ secret: Buffer }>("select secret from console_secret", []);
+    const [row] = rows;
+    assert(row !== undefined, "a step of the schema makes the secret");
+    return row.secret;
+  }
+
+  /**
+   * Finds or makes the account of a person, mints the trial key if it is due, and starts the
+   * session: all of it or nothing, and one trial key however many ask at once.
+   */
+  async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
+    const resolved = await this.resolveLink(signIn);
+    assert(resolved !== undefined, "a link alone can be used up");
+    return resolved;
+  }
+
+  /**
+   * The same by a link, which is used up with it. Undefined: the link is used, expired or another
+   * address's, and nothing was done.
+   */
+  resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
+    const parts = { pool: this.#sessions, changes: this.#changes };
+    return resolveSignIn(parts, { ...signIn, linkHash });
+  }
+
+  async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {
+    const { rows } = await this.#run<Row>(FIND_SESSION_SQL, [sessionId]);
+    return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
+  }
+
+  /** Notes that a session is in use, and that its browser is expected to ask the provider. */
+  async touchSession(
+    sessionId: Buffer,
+    use: { readonly nowMs: number; readonly isRecheckDue: boolean },
+  ): Promise<void> {
+    await this.#run(
+      `update console_session set last_seen_at = greatest(last_seen_at, $2),
+        recheck_asked_at = case when $3 then coalesce(recheck_asked_at, $2) end
+      where session_id = $1 and ended_at is null`,
+      [sessionId, new Date(use.nowMs), use.isRecheckDue],
+    );
+  }
+
+  /** Ends one session that lives; false: there is none. The first reason stays. */
+  async endSession(end: {
+    readonly sessionId: Buffer;
+    readonly reason: EndReason;
+    readonly nowMs: number;
+    readonly from?: AskedFrom;
+  }): Promise<boolean> {
+    const { sessionId, reason, nowMs, from } = end;
+    return await this.#changes.writeBy(async (client) => {
+      const values = [sessionId, reason, new Date(nowMs)];
+      const { rows } = await queryInTime<OwnerRow>(client, { text: END_SESSION_SQL, values });
+      const [row] = rows;
+      const by =
+        row !== undefined && reason === "signed-out" ? accountBy(row, from) : SIGN_IN_CHECKS;
+      return { outcome: row !== undefined, by, changes: rows.map(endedSession) };
+    }, STORE_ANSWER_TIMEOUT_MS);
+  }
+
+  /**
+   * Takes the permit to ask the identity provider with the refresh token: one caller gets it, and
+   * no other before `notSinceMs` has passed.
+   */
+  async claimRefresh(
+    sessionId: Buffer,
+    when: { readonly nowMs: number; readonly notSinceMs: number },
+  ): Promise<Buffer | undefined> {
+    const { rows } = await this.#run<{ sealed_refresh: Buffer }>(
+      `update console_session set idp_tried_at = $2
+      where session_id = $1 and ended_at is null and sealed_refresh is not null
+        and idp_tried_at <= $3 returning sealed_refresh`,
+      [sessionId, new Date(when.nowMs), new Date(when.notSinceMs)],
+    );
+    return rows[0]?.sealed_refresh;
+  }
+
+  /** The identity provider said yes; a token that replaces the old one comes along. */
+  async noteChecked(
+    sessionId: Buffer,
+    checked: { readonly nowMs: number; readonly sealedRefresh?: Buffer; readonly idpSid?: string },
+  ): Promise<void> {
+    await this.#run(
+      `update console_session set idp_checked_at = $2, idp_tried_at = $2, recheck_asked_at = null,
+        sealed_refresh = coalesce($3, sealed_refresh), idp_sid = coalesce($4, idp_sid)
+      where session_id = $1 and ended_at is null`,
+      [sessionId, new Date(checked.nowMs), checked.sealedRefresh ?? null, checked.idpSid ?? null],
+    );
+  }
+
+  /** The identity provider was asked and gave no answer. */
+  async noteTried(sessionId: Buffer, nowMs: number): Promise<void> {
+    await this.#run(
+      "update console_session set idp_tried_at = $2 where session_id = $1 and ended_at is null",
+      [sessionId, new Date(nowMs)],
+    );
+  }
+
+  /**
+   * Ends the sessions that a logout token names, by `sid`, else all of the subject. False: a token
+   * of this id was there before, nothing happens.
+   */
+  async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
+    const values = [
+      logout.issuer,
+      logout.tokenId,
+      new Date(logout.rememberUntilMs),
+      logout.subject ?? null,
+      logout.sid ?? null,
+      new Date(logout.nowMs),
+    ];
+    const query = { text: END_BY_LOGOUT_TOKEN_SQL, values };
+    return await this.#changes.writeBy(async (client) => {
+      const { rows } = await queryInTime<LogoutRow>(client, query);
+      const ended = rows.filter(({ account_id }) => account_id !== null);
+      return {
+        outcome: rows[0]?.is_new === true,
+        by: SIGN_IN_CHECKS,
+        changes: ended.map(endedSession),
+      };
+    }, STORE_ANSWER_TIMEOUT_MS);
+  }
+
+  async findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
+    const { rows } = await this.#run<Row>(
+      `select ${revealColumns.sql} from console_reveal where session_id = $1 and expires_at > $2`,
+      [sessionId, new Date(nowMs)],
+    );
+    return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
+  }
+
+  /** The reveal of a session; the first time is noted as the one it was shown. */
+  async showReveal(
+    sessionId: Buffer,
+    nowMs: number,
+    from?: AskedFrom,
+  ): Promise<SealedReveal | undefined> {
+    return await this.#changes.writeBy(async (client) => {
+      const values = [sessionId, new Date(nowMs)];
+      const { rows } = await queryInTime<Row>(client, { text: SHOW_REVEAL_SQL, values });
+      const [row] = rows;
+      if (row === undefined) return { outcome: undefined, by: SIGN_IN_CHECKS, changes: [] };
+      const owner = ownerOf(row);
+      return {
+        outcome: revealColumns.read(row),
+        by: accountBy(owner, from),
+        changes: row["is_first"] === true ? [revealedKey(owner)] : [],
+      };
+    }, STORE_ANSWER_TIMEOUT_MS);
+  }
+
+  /** Its owner has the key: it is gone. False: there was none. */
+  async endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean> {
+    return await this.#changes.writeBy(async (client) => {
+      const values = [sessionId, new Date(nowMs)];
+      const { rows } = await queryInTime<Row>(client, { text: END_REVEAL_SQL, values });
+      const [row] = rows;
+      if (row === undefined) return { outcome: false, by: SIGN_IN_CHECKS, changes: [] };
+      const owner = ownerOf(row);
+      return { outcome: true, by: accountBy(owner, from), changes: [savedKey(owner)] };
+    }, STORE_ANSWER_TIMEOUT_MS);
+  }
+
+  async listIdentities(
+    accountId: string,
+  ): Promise<readonly { readonly issuer: string; readonly linkedAtMs: number }[]> {
+    const { rows } = await this.#run<{ issuer: string; linked_at: Date }>(
+      `select issuer, linked_at from console_identity where account_id = $1
+      order by linked_at, issuer, subject limit 100`,
+      [accountId],
+    );
+    return rows.map((row) => ({ issuer: row.issuer, linkedAtMs: row.linked_at.getTime() }));
+  }
+
+  /** Sessions of the account that live, but for this one. */
+  async countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number> {
+    const { rows } = await this.#run<{ others: number }>(
+      `select count(*)::integer as others from console_session
+      where account_id = $1 and session_id <> $2 and ended_at is null and expires_at > $3`,
+      [accountId, sessionId, new Date(nowMs)],
+    );
+    return rows[0]?.others ?? 0;
+  }
+
+  /** Sessions of the account that live, the one used last first, a bounded number. */
+  async listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]> {
+    const values = [accountId, new Date(nowMs), SESSIONS_LISTED_MAX];
+    const { rows } = await this.#run<Row>(LIST_SESSIONS_SQL, values);
+    return rows.map(liveSessionColumns.read);
+  }
+
+  /** From now on the session is in this organization; false: the account is not a member of it. */
+  async switchOrg(sessionId: Buffer, orgId: string): Promise<boolean> {
+    const { rowCount } = await this.#run(SWITCH_ORG_SQL, [sessionId, orgId]);
+    return rowCount === 1;
+  }
+
+  /** The organizations that the account is a member of. */
+  async listOrgs(accountId: string): Promise<readonly JoinedOrg[]> {
+    const { rows } = await this.#run<Row>(LIST_ORGS_SQL, [accountId, ORGS_LISTED_MAX]);
+    return rows.map(joinedOrgColumns.read);
+  }
+
+  /**
+   * Makes the trial key that an invitation had deferred, with the starting credit, in the account's
+   * own organization, and puts the session there; undefined: nothing was deferred.
+   */
+  startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined> {
+    return startOwnOrg(this.#changes, start);
+  }
+
+  /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */
+  async sweep(nowMs: number): Promise<number> {
+    let swept = 0;
+    const now = new Date(nowMs);
+    for (const table of EXPIRING_TABLES) {
+      const { rowCount } = await this.#pool.query(sweepSql(table), [now]);
+      swept += rowCount ?? 0;
+    }
+    const kept = new Date(nowMs - ENDED_DAYS_KEPT * 24 * 3_600_000);
+    for (const table of ["console_session", "org_invitation"]) {
+      const { rowCount } = await this.#pool.query(sweepSql(table), [kept]);
+      swept += rowCount ?? 0;
+    }
+    return swept;
+  }
+
+  async #run<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
+    return await queryInTime<R>(this.#pool, { text, values });
+  }
+}
+
+export type IdentityStore = Public<PostgresIdentityStore>;
+
+/** Their rows mean nothing once `expires_at` has passed. */
+const EXPIRING_TABLES = ["console_reveal", "seen_logout_token", "local_claim"];
+
+function sweepSql(table: string): string {
+  return `delete from ${table} where ctid = any(array(
+    select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
+}
+
+// The token's id is written in the same statement: of two that come at once, one does the work.
+const END_BY_LOGOUT_TOKEN_SQL = `
+  with seen as (
+    insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)
+    on conflict do nothing returning issuer
+  ), ended as (
+    update console_session set ended_at = $6, ended_reason = 'idp-ended', sealed_refresh = null
+    where issuer = $1 and ended_at is null and exists (select from seen)
+      and ($4::text is null or subject = $4) and ($5::text is null or idp_sid = $5)
+      and ($4::text is not null or $5::text is not null)
+    returning account_id
+  )
+  select exists (select from seen) as is_new, a.account_id, a.org_id
+  from (select) as one left join (
+    select e.account_id, c.org_id from ended e join console_account c using (account_id)
+  ) a on true`;
+
+interface LogoutRow extends OwnerRow {
+  readonly is_new: boolean;
+}
+
+const LIST_SESSIONS_SQL = `
+  select ${liveSessionColumns.sql} from console_session
+  where account_id = $1 and ended_at is null and expires_at > $2
+  order by last_seen_at desc, session_id limit $3`;
+
+const SWITCH_ORG_SQL = `
+  update console_session s set org_id = m.org_id
+  from org_member m
+  where s.session_id = $1 and s.ended_at is null and m.account_id = s.account_id and m.org_id = $2`;
+
+const LIST_ORGS_SQL = `
+  select ${joinedOrgColumns.sqlOf("m")}
+  from org_member m join org o using (org_id) join console_account a using (account_id)
+  where m.account_id = $1
+  order by m.joined_at, m.org_id limit $2`;
+
+const SHOW_REVEAL_SQL = `
+  with shown as (
+    select session_id, shown_at is null as is_first from console_reveal
+    where session_id = $1 and expires_at > $2 for update
+  )
+  update console_reveal r set shown_at = coalesce(r.shown_at, $2)
+  from shown, console_session s join console_account a using (account_id)
+  where r.session_id = shown.session_id and s.session_id = r.session_id
+  returning ${revealColumns.sqlOf("r")}, a.account_id, a.org_id, shown.is_first`;
+
+const END_REVEAL_SQL = `
+  delete from console_reveal r using console_session s join console_account a using (account_id)
+  where r.session_id = $1 and r.expires_at > $2 and s.session_id = r.session_id
+  returning a.account_id, a.org_id`;

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+
+import type { QueryResultRow } from "pg";
+
+import { createdKey } from "../../gateway/index.ts";
+import {
+  byGateway,
+  type Change,
+  type ChangeLog,
+  assert,
+  type MicroUsd,
+  newKeyId,
+  type OrgId,
+  STORE_ANSWER_TIMEOUT_MS,
+  WELCOME_REF_PREFIX,
+  ZERO_MICRO_USD,
+  queryInTime,
+} from "../../kernel/index.ts";
+import { accountBy, welcomeCredit } from "./identity-changes.ts";
+import type { OwnOrgStart, SignInToResolve } from "./identity-store.ts";
+
+/** Runs a statement of the transaction that signs a person in. */
+export type Run = <R extends QueryResultRow>(
+  text: string,
+  values?: unknown[],
+) => Promise<readonly R[]>;
+
+/** The trial key, and its reveal in the new session. */
+export async function mintTrialKey(
+  run: Run,
+  orgId: OrgId,
+  due: Pick<SignInToResolve, "trialKey"> & { readonly session: { readonly sessionId: Buffer } },
+): Promise<Change> {
+  const { trialKey, session } = due;
+  const { digest, label, name, ceiling } = trialKey;
+  const keyId = newKeyId();
+  const made = await run(
+    `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+    values ($1, $2, $3, $4, $5, 'trial', $6) returning key_id`,
+    [keyId, orgId, digest, label, name, ceiling],
+  );
+  assert(made.length === 1, "a trial key that is due is made");
+  await run(
+    `insert into console_reveal (session_id, sealed_key, label, name, expires_at)
+    values ($1, $2, $3, $4, $5)`,
+    [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
+  );
+  const key = { keyId, orgId, name, origin: "trial" };
+  return createdKey({ ...key, requestsPerMinuteCeiling: ceiling });
+}
+
+/**
+ * Once for each verified address, whichever account and organization has it: the reference of the
+ * grant is made of it. Sign-ins with one address wait for each other, so that what is found stays
+ * true.
+ */
+export async function grantWelcome(
+  run: Run,
+  orgId: OrgId,
+  {
+    claim,
+    welcomeMicroUsd = ZERO_MICRO_USD,
+  }: { readonly claim: { readonly emailNorm: string }; readonly welcomeMicroUsd?: MicroUsd },
+): Promise<readonly Change[]> {
+  if (welcomeMicroUsd === ZERO_MICRO_USD) return [];
+  const ref = welcomeRef(claim.emailNorm);
+  const granted = await run("select from transfer_ref where ref = $1", [ref]);
+  if (granted.length > 0) return [];
+  await run("select created from grant_credit($1, $2, $3, true)", [orgId, welcomeMicroUsd, ref]);
+  return [welcomeCredit(orgId, welcomeMicroUsd, ref)];
+}
+
+/**
+ * The trial key and the starting credit that an invitation had deferred, once: the person wants an
+ * organization of their own after all. The session is in it from then on.
+ */
+export async function startOwnOrg(
+  changes: ChangeLog,
+  { sessionId, accountId, trialKey, welcomeMicroUsd, from }: OwnOrgStart,
+): Promise<OrgId | undefined> {
+  return await changes.writeBy(async (client) => {
+    const run: Run = async <R extends QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await queryInTime<R>(client, { text, values })).rows;
+    const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
+    if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
+    const { org_id: orgId, email_norm: emailNorm } = row;
+    // As sign-ins with the address do: starting credit is granted once.
+    const lockName = `tokenmarket sign-in ${emailNorm}`;
+    await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName]);
+    await run("update console_session set org_id = $2 where session_id = $1", [sessionId, orgId]);
+    const due = { trialKey, session: { sessionId }, claim: { emailNorm }, welcomeMicroUsd };
+    const minted = await mintTrialKey(run, orgId, due);
+    const welcomed = await grantWelcome(run, orgId, due);
+    const by = accountBy({ account_id: accountId, org_id: orgId }, from);
+    return { outcome: orgId, by, changes: [minted, ...welcomed] };
+  }, STORE_ANSWER_TIMEOUT_MS);
+}
+
+const START_OWN_SQL = `
+  update console_account set trial_deferred_at = null
+  where account_id = $1 and trial_deferred_at is not null
+  returning org_id, email_norm`;
+
+/** Is an open invitation waiting for the address? Then a new account begins with that. */
+export async function isInvited(run: Run, emailNorm: string, nowMs: number): Promise<boolean> {
+  const open = await run(
+    `select from org_invitation
+    where email_norm = $1 and ended_at is null and expires_at > $2 limit 1`,
+    [emailNorm, new Date(nowMs)],
+  );
+  return open.length > 0;
+}
+
+/** Not the address itself: references are in exports and files. */
+function welcomeRef(emailNorm: string): string {
+  const digest = createHash("sha256").update(`welcome credit ${emailNorm}`).digest("hex");
+  return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;
+}
+const WELCOME_REF_CHARS = 32;

@@ -1,0 +1,279 @@
+import type { Clock, Logger, MicroUsd } from "../../kernel/index.ts";
+import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
+import type { SignInKind } from "./console-address.ts";
+import { cookieJar } from "./cookies.ts";
+import { faultMessage } from "./fault-message.ts";
+import type {
+  AskedFrom,
+  ResolvedSignIn,
+  SignInClaim,
+  SignInToResolve,
+  StoredSession,
+} from "./identity-store.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
+import type { AskingBrowser, Redirect, RevealedKey, SignedIn } from "./identity.ts";
+import { plainText } from "./plain-text.ts";
+import type { RefreshTokens } from "./refresh-tokens.ts";
+import type { RelyingParty } from "./relying-party.ts";
+import { moveReveal, newTrialKey, openReveal } from "./reveals.ts";
+import {
+  isRecheckOverdue,
+  isRefreshDue,
+  isRefreshOverdue,
+  recheckDueAtMs,
+  REFRESH_EVERY_MS,
+  SESSION_MS,
+  touchEveryMs,
+} from "./session-check.ts";
+
+const USER_AGENT_CHARS_MAX = 300;
+
+export interface SessionsOptions {
+  readonly consoleUrl: () => string;
+  readonly store: IdentityStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly relyingParty: RelyingParty | undefined;
+  readonly refreshTokens: RefreshTokens | undefined;
+  /** Behind a session that a link opened there is no other that could end before it. */
+  readonly kind: SignInKind;
+  /** Starting credit of a new account; zero: none. */
+  readonly welcomeMicroUsd: MicroUsd;
+  /** For metrics: how each sign-in that was asked for ended. */
+  readonly onSignIn?: ((result: SignInResult) => void) | undefined;
+}
+
+export type SignInResult = "signed_in" | "refused" | "failed";
+
+/** A person who proved who they are, and where they wanted to go. */
+export interface ProvedSignIn {
+  readonly claim: SignInClaim;
+  /** SHA-256 of the link that proved it; absent: an identity provider did. */
+  readonly linkHash?: Buffer;
+  /** Of the session at the identity provider. */
+  readonly sid?: string | undefined;
+  readonly refreshToken?: string | undefined;
+  readonly returnPath: string | null;
+}
+
+/** The sessions of browsers: who is signed in, why a session has ended, and signing out. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The session's token in a `cookie` header, with its hash. */
+  tokenOf(cookieHeader: string | undefined): BrowserToken | undefined {
+    const token = cookieJar(this.#options.consoleUrl()).read("session", cookieHeader);
+    return token === undefined ? undefined : { token, hash: hashOf(token) };
+  }
+
+  /**
+   * The one way into the console: makes or finds the account, and gives this browser its session.
+   * Undefined: the link that was to sign in is used, expired, or another address's.
+   */
+  async start(browser: AskingBrowser, proved: ProvedSignIn): Promise<Redirect | undefined> {
+    const { store, clock, log, refreshTokens, consoleUrl, onSignIn } = this.#options;
+    const { cookieHeader, userAgent, requestId, clientNetwork = null } = browser;
+    const { claim, linkHash, sid = null, refreshToken, returnPath } = proved;
+    const nowMs = clock.nowMs();
+    const token = newBrowserToken();
+    const previous = await this.#previous(cookieHeader, token);
+    const signIn: SignInToResolve = {
+      claim,
+      nowMs,
+      session: {
+        sessionId: token.hash,
+        expiresAtMs: nowMs + SESSION_MS,
+        idpSid: sid,
+        sealedRefresh:
+          refreshToken === undefined
+            ? null
+            : (refreshTokens?.seal(refreshToken, token.hash) ?? null),
+        userAgent: plainText(userAgent, USER_AGENT_CHARS_MAX),
+      },
+      trialKey: newTrialKey(token, nowMs),
+      welcomeMicroUsd: this.#options.welcomeMicroUsd,
+      ...(previous === undefined ? {} : { previous }),
+      from: { requestId, clientNetwork },
+    };
+    const resolved = await (linkHash === undefined
+      ? store.resolveSignIn(signIn)
+      : store.resolveLink(signIn, linkHash));
+    if (resolved === undefined) return undefined;
+    const { accountId, kind, isEmailTaken } = resolved;
+    log.info({ requestId, accountId, kind }, "sign-in completed");
+    if (isEmailTaken) {
+      log.warn(
+        { requestId, accountId },
+        "an account keeps its e-mail address: another account has the new one",
+      );
+    }
+    onSignIn?.("signed_in");
+    const cookie = cookieJar(consoleUrl()).write("session", token.token, SESSION_MS / 1_000);
+    return { location: landing(resolved, returnPath), cookies: [cookie] };
+  }
+
+  /** The session that this browser comes with: the new one takes its place. */
+  async #previous(
+    cookieHeader: string | undefined,
+    to: BrowserToken,
+  ): Promise<SignInToResolve["previous"]> {
+    const { store, clock } = this.#options;
+    const from = this.tokenOf(cookieHeader);
+    if (from === undefined) return undefined;
+    const reveal = await store.findReveal(from.hash, clock.nowMs());
+    return {
+      sessionId: from.hash,
+      reveal: reveal === undefined ? undefined : moveReveal(reveal, { from, to }),
+    };
+  }
+
+  async read(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
+    const { store, clock, kind } = this.#options;
+    const token = this.tokenOf(cookieHeader);
+    // Without sign-in no session is valid.
+    if (token === undefined || kind === "none") return undefined;
+    const nowMs = clock.nowMs();
+    const session = await store.findSession(token.hash);
+    if (session === undefined || !isLive(session, nowMs)) return undefined;
+    const isChecked = kind === "oidc";
+    const dueAtMs = isChecked ? recheckDueAtMs(session) : undefined;
+    if (isChecked && !(await this.#livesAtProvider(token.hash, session))) return undefined;
+    if (nowMs - session.lastSeenAtMs >= touchEveryMs) {
+      const isRecheckDue = dueAtMs !== undefined && nowMs >= dueAtMs;
+      await store.touchSession(token.hash, { nowMs, isRecheckDue });
+    }
+    return {
+      sessionId: token.hash.toString("hex"),
+      accountId: session.accountId,
+      orgId: session.orgId,
+      role: session.role,
+      email: session.email,
+      name: session.name,
+      isVerified: session.isVerified,
+      startedAtMs: session.startedAtMs,
+      expiresAtMs: session.expiresAtMs,
+      userAgent: session.userAgent,
+      ...(dueAtMs === undefined ? {} : { recheckDueAtMs: dueAtMs }),
+    };
+  }
+
+  async sessionEndReason(
+    cookieHeader: string | undefined,
+  ): Promise<"expired" | "signed-out" | "idp-ended" | undefined> {
+    const token = this.tokenOf(cookieHeader);
+    if (token === undefined) return undefined;
+    const session = await this.#options.store.findSession(token.hash);
+    if (session === undefined) return undefined;
+    if (session.endedReason !== null) return session.endedReason;
+    return session.expiresAtMs <= this.#options.clock.nowMs() ? "expired" : undefined;
+  }
+
+  async signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
+    const { store, clock, consoleUrl } = this.#options;
+    const token = this.tokenOf(cookieHeader);
+    if (token !== undefined) {
+      const end = { sessionId: token.hash, reason: "signed-out", nowMs: clock.nowMs() } as const;
+      await store.endSession({ ...end, ...(from === undefined ? {} : { from }) });
+    }
+    return {
+      location: "/sign-in?reason=signed-out",
+      cookies: [cookieJar(consoleUrl()).clear("session")],
+    };
+  }
+
+  async hasReveal(cookieHeader: string | undefined): Promise<boolean> {
+    const { store, clock } = this.#options;
+    const token = await this.#liveToken(cookieHeader);
+    if (token === undefined) return false;
+    return (await store.findReveal(token.hash, clock.nowMs())) !== undefined;
+  }
+
+  async reveal(
+    cookieHeader: string | undefined,
+    from?: AskedFrom,
+  ): Promise<RevealedKey | undefined> {
+    const { store, clock } = this.#options;
+    const token = await this.#liveToken(cookieHeader);
+    if (token === undefined) return undefined;
+    const sealed = await store.showReveal(token.hash, clock.nowMs(), from);
+    const key = sealed === undefined ? undefined : openReveal(sealed, token);
+    if (sealed === undefined || key === undefined) return undefined;
+    return { key, label: sealed.label, name: sealed.name };
+  }
+
+  async endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean> {
+    const { store, clock } = this.#options;
+    const token = await this.#liveToken(cookieHeader);
+    return token !== undefined && (await store.endReveal(token.hash, clock.nowMs(), from));
+  }
+
+  async #liveToken(cookieHeader: string | undefined): Promise<BrowserToken | undefined> {
+    const token = this.tokenOf(cookieHeader);
+    if (token === undefined) return undefined;
+    const session = await this.#options.store.findSession(token.hash);
+    const isOpen = session !== undefined && isLive(session, this.#options.clock.nowMs());
+    return isOpen ? token : undefined;
+  }
+
+  /**
+   * False: the provider's session has ended, or its state was unknown for too long; ours has ended.
+   */
+  async #livesAtProvider(sessionId: Buffer, session: StoredSession): Promise<boolean> {
+    const nowMs = this.#options.clock.nowMs();
+    if (isRecheckOverdue(session, nowMs)) return await this.#end(sessionId);
+    return isRefreshDue(session, nowMs) ? await this.#refresh(sessionId, session) : true;
+  }
+
+  async #refresh(sessionId: Buffer, session: StoredSession): Promise<boolean> {
+    const { store, clock, relyingParty, refreshTokens, log } = this.#options;
+    const nowMs = clock.nowMs();
+    const when = { nowMs, notSinceMs: nowMs - REFRESH_EVERY_MS };
+    const sealed = await store.claimRefresh(sessionId, when);
+    // Another request of this browser is asking already.
+    if (sealed === undefined) return true;
+    const token = refreshTokens?.open(sealed, sessionId);
+    try {
+      if (relyingParty === undefined || refreshTokens === undefined || token === undefined) {
+        throw new Error("the refresh token cannot be decrypted; was encryption_key changed?");
+      }
+      const outcome = await relyingParty.refresh(token, session.subject);
+      if (outcome === "ended") return await this.#end(sessionId);
+      const next = outcome.refreshToken;
+      await store.noteChecked(sessionId, {
+        nowMs,
+        ...(next === undefined ? {} : { sealedRefresh: refreshTokens.seal(next, sessionId) }),
+      });
+      return true;
+    } catch (fault) {
+      log.warn(
+        faultMessage(fault),
+        "the identity provider did not answer whether a session is still active",
+      );
+      return isRefreshOverdue(session, nowMs) ? await this.#end(sessionId) : true;
+    }
+  }
+
+  async #end(sessionId: Buffer): Promise<false> {
+    const { store, clock } = this.#options;
+    await store.endSession({ sessionId, reason: "idp-ended", nowMs: clock.nowMs() });
+    return false;
+  }
+}
+
+function landing(
+  { isVerified, hasReveal, isInvited }: ResolvedSignIn,
+  returnPath: string | null,
+): string {
+  if (!isVerified) return "/verify";
+  // A person who was invited decides first whether to join.
+  if (isInvited) return "/join";
+  return hasReveal ? "/welcome" : (returnPath ?? "/");
+}
+
+export function isLive(session: StoredSession, nowMs: number): boolean {
+  return session.endedReason === null && nowMs < session.expiresAtMs;
+}

@@ -1,0 +1,249 @@
+import { AuthorizationResponseError } from "openid-client";
+
+import { assert, type Clock, type Logger } from "../../kernel/index.ts";
+import { cookieJar, isToken } from "./cookies.ts";
+import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
+import { faultMessage } from "./fault-message.ts";
+import type { SignInClaim } from "./identity-store.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
+import type { Identity, Redirect } from "./identity.ts";
+import { openPending, pendingKey, sealPending, type PendingSignIn } from "./pending-sign-in.ts";
+import { plainText } from "./plain-text.ts";
+import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
+import { safeReturnPath } from "./return-path.ts";
+import type { Sessions, SignInResult } from "./sessions.ts";
+
+/** A way to the identity provider and back is good for that long. */
+const PENDING_SECONDS = 600;
+const CALLBACK_CHARS_MAX = 8_192;
+const TEXT_CHARS_MAX = 300;
+const ID_CHARS_MAX = 512;
+
+export interface SignInsOptions {
+  readonly consoleUrl: () => string;
+  readonly store: IdentityStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly sessions: Sessions;
+  readonly relyingParty: RelyingParty;
+  readonly emailRules: EmailRules;
+  /** Parameters of every sign-in, besides those of the protocol. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** For metrics: how each sign-in that came back ended. */
+  readonly onSignIn?: ((result: SignInResult) => void) | undefined;
+}
+
+type Callback = Parameters<Identity["finishSignIn"]>[0];
+
+/** To the identity provider and back. */
+export class SignIns {
+  readonly #options: SignInsOptions;
+  #sealingKey: Promise<Buffer> | undefined;
+
+  constructor(options: SignInsOptions) {
+    this.#options = options;
+  }
+
+  async start(returnPath: string | undefined): Promise<Redirect> {
+    try {
+      return await this.#leave(returnPath, this.#options.parameters, null);
+    } catch (fault) {
+      this.#options.log.warn(faultMessage(fault), "a sign-in could not be started");
+      return { location: "/sign-in?reason=failed", cookies: [] };
+    }
+  }
+
+  /** Asks without a prompt whether the session at the provider still lives. */
+  async startRecheck(
+    cookieHeader: string | undefined,
+    returnPath: string | undefined,
+  ): Promise<Redirect> {
+    const { sessions, store, clock, log } = this.#options;
+    const back = safeReturnPath(returnPath) ?? "/";
+    const session = await sessions.read(cookieHeader);
+    if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
+    const sessionId = Buffer.from(session.sessionId, "hex");
+    // Noted before the browser leaves: one that does not come back is not sent at every page.
+    await store.noteTried(sessionId, clock.nowMs());
+    try {
+      // A person with several accounts at the provider is not asked which one is meant.
+      const silent = { prompt: "none", login_hint: session.email };
+      return await this.#leave(back, silent, sessionId);
+    } catch (fault) {
+      log.warn(faultMessage(fault), "the identity provider's session check could not be started");
+      return { location: back, cookies: [] };
+    }
+  }
+
+  async finish(callback: Callback): Promise<Redirect> {
+    const { clock, consoleUrl } = this.#options;
+    const jar = cookieJar(consoleUrl());
+    const query = queryOf(callback.url);
+    const sealed = jar.read("tx", callback.cookieHeader);
+    const state = new URLSearchParams(query).get("state") ?? "";
+    const pending =
+      sealed === undefined || !isToken(state)
+        ? undefined
+        : openPending(sealed, { state, key: await this.#key(), nowMs: clock.nowMs() });
+    if (pending === undefined) return await this.#unexpected(callback);
+    const { sessionId } = pending;
+    const next =
+      sessionId === null
+        ? await this.#finishSignIn(callback, pending, query)
+        : await this.#finishRecheck(callback, { ...pending, sessionId }, query);
+    return { ...next, cookies: [jar.clear("tx"), ...next.cookies] };
+  }
+
+  async #leave(
+    returnPath: string | undefined,
+    parameters: Readonly<Record<string, string>>,
+    sessionId: Buffer | null,
+  ): Promise<Redirect> {
+    const { relyingParty, clock, consoleUrl } = this.#options;
+    const key = await this.#key();
+    const { url, secrets } = await relyingParty.authorize(parameters);
+    const pending = {
+      ...secrets,
+      returnPath: safeReturnPath(returnPath) ?? null,
+      sessionId,
+      expiresAtMs: clock.nowMs() + PENDING_SECONDS * 1_000,
+    };
+    const cookie = cookieJar(consoleUrl()).write("tx", sealPending(pending, key), PENDING_SECONDS);
+    return { location: url, cookies: [cookie] };
+  }
+
+  /** Read once: a sign-in that is begun, by anybody, asks no store for anything. */
+  async #key(): Promise<Buffer> {
+    this.#sealingKey ??= this.#options.store.consoleSecret().then(pendingKey);
+    try {
+      return await this.#sealingKey;
+    } catch (fault) {
+      this.#sealingKey = undefined;
+      throw fault;
+    }
+  }
+
+  /** A callback without a pending sign-in: an old one, a repeated one, or another user's. */
+  async #unexpected({ cookieHeader, requestId }: Callback): Promise<Redirect> {
+    const session = await this.#options.sessions.read(cookieHeader);
+    if (session !== undefined) return { location: "/", cookies: [] };
+    this.#options.log.warn(
+      { requestId },
+      "a sign-in callback without a pending sign-in was received",
+    );
+    return failed("failed", requestId);
+  }
+
+  async #finishSignIn(
+    callback: Callback,
+    pending: PendingSignIn,
+    query: string,
+  ): Promise<Redirect> {
+    const { relyingParty, log, sessions, onSignIn } = this.#options;
+    const { requestId } = callback;
+    try {
+      const answer = await relyingParty.redeem(query, pending);
+      const claim = await this.#claimOf(answer);
+      if (claim === undefined) {
+        log.warn({ requestId }, "the identity provider names no usable e-mail address or subject");
+        onSignIn?.("failed");
+        return failed("failed", requestId);
+      }
+      const { sid, refreshToken } = answer;
+      const { returnPath } = pending;
+      const found = { claim, sid: knownSid(sid), refreshToken, returnPath };
+      const started = await sessions.start(callback, found);
+      assert(started !== undefined, "only a link can be used up");
+      return started;
+    } catch (fault) {
+      const isDenied = isSaid(fault, ["access_denied"]);
+      log.warn({ requestId, ...faultMessage(fault) }, "a sign-in failed");
+      onSignIn?.(isDenied ? "refused" : "failed");
+      return failed(isDenied ? "denied" : "failed", requestId);
+    }
+  }
+
+  async #claimOf(answer: ProviderAnswer): Promise<SignInClaim | undefined> {
+    const { emailRules } = this.#options;
+    const { issuer, subject, claims } = answer;
+    if (subject === "" || subject.length > ID_CHARS_MAX || issuer.length > ID_CHARS_MAX) {
+      return undefined;
+    }
+    const isShort = lacksEmailClaim(claims, emailRules);
+    const more = isShort ? await answer.moreClaims() : {};
+    // Address and state come from one place: what is said of one address is not true of another.
+    const email = readEmailClaim(typeof more["email"] === "string" ? more : claims, emailRules);
+    if (email === undefined) return undefined;
+    return { issuer, subject, ...email, name: nameOf(claims["name"] ?? more["name"]) };
+  }
+
+  async #finishRecheck(
+    callback: Callback,
+    pending: PendingSignIn & { readonly sessionId: Buffer },
+    query: string,
+  ): Promise<Redirect> {
+    const { relyingParty, store, clock, log, sessions } = this.#options;
+    const { sessionId } = pending;
+    const back = pending.returnPath ?? "/";
+    // The question was about this browser's session: one that was replaced meanwhile needs none.
+    const own = sessions.tokenOf(callback.cookieHeader);
+    const session = await store.findSession(sessionId);
+    if (session === undefined || own?.hash.equals(sessionId) !== true) {
+      return { location: back, cookies: [] };
+    }
+    try {
+      const answer = await relyingParty.redeem(query, pending);
+      const isSame = answer.issuer === session.issuer && answer.subject === session.subject;
+      if (!isSame) return await this.#ended(sessionId, back);
+      const idpSid = knownSid(answer.sid);
+      const nowMs = clock.nowMs();
+      await store.noteChecked(sessionId, { nowMs, ...(idpSid === undefined ? {} : { idpSid }) });
+      return { location: back, cookies: [] };
+    } catch (fault) {
+      if (isSaid(fault, ["login_required", "account_selection_required"])) {
+        return await this.#ended(sessionId, back);
+      }
+      log.warn(
+        faultMessage(fault),
+        "the identity provider did not answer whether a session is still active",
+      );
+      return { location: back, cookies: [] };
+    }
+  }
+
+  async #ended(sessionId: Buffer, back: string): Promise<Redirect> {
+    const { store, clock } = this.#options;
+    await store.endSession({ sessionId, reason: "idp-ended", nowMs: clock.nowMs() });
+    return { location: signInAgain("idp-ended", back), cookies: [] };
+  }
+}
+
+function queryOf(url: string): string {
+  const at = url.indexOf("?");
+  return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
+}
+
+/** The sign-in page, which leads back to this page of ours. */
+function signInAgain(reason: "expired" | "idp-ended", back: string): string {
+  const query = new URLSearchParams({ reason, ...(back === "/" ? {} : { return: back }) });
+  return `/sign-in?${query.toString()}`;
+}
+
+function failed(reason: "failed" | "denied", requestId: string): Redirect {
+  const query = new URLSearchParams({ reason, request_id: requestId });
+  return { location: `/sign-in?${query.toString()}`, cookies: [] };
+}
+
+/** Did the provider itself say one of these? */
+function isSaid(fault: unknown, errors: readonly string[]): boolean {
+  return fault instanceof AuthorizationResponseError && errors.includes(fault.error);
+}
+
+/** A session's id at the provider, unless it is longer than any that is kept. */
+function knownSid(sid: string | undefined): string | undefined {
+  return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
+}
+
+function nameOf(claim: unknown): string | null {
+  return typeof claim === "string" ? plainText(claim, TEXT_CHARS_MAX) : null;
+}

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+
+import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
+import { AnswerFeed, type FedAnswer } from "./answer-feed.ts";
+
+function answer(promptAt: number, chars = 10): FedAnswer {
+  return {
+    kind: "answer",
+    promptAt,
+    modelId: "test/a",
+    text: "x".repeat(chars),
+    costMicroUsd: ZERO_MICRO_USD,
+    firstByteMs: 1,
+    totalMs: 2,
+  };
+}
+
+function promptsOf(feed: AnswerFeed, after: number): readonly number[] {
+  return feed.since(after).events.map(({ promptAt }) => promptAt);
+}
+
+test("every answer is handed over in its order, and again to one who asks again", () => {
+  const feed = new AnswerFeed();
+  for (const promptAt of [0, 1, 2]) feed.push(answer(promptAt));
+  expect(promptsOf(feed, 0)).toEqual([0, 1, 2]);
+  expect(promptsOf(feed, 0)).toEqual([0, 1, 2]);
+  expect(feed.since(2)).toMatchObject({ next: 3, lost: 0, hasMore: false });
+  expect(promptsOf(feed, 3)).toEqual([]);
+});
+
+test("the memory is bounded: the oldest answers go, and a reader sees how many", () => {
+  const feed = new AnswerFeed(1_000);
+  for (let promptAt = 0; promptAt < 50; promptAt += 1) feed.push(answer(promptAt, 100));
+  const held = feed.since(0);
+  expect(held.events.length).toBe(5);
+  expect(held).toMatchObject({ lost: 45, next: 50 });
+  // One who has been there all the time has lost nothing.
+  expect(feed.since(47)).toMatchObject({ lost: 0, next: 50 });
+  expect(promptsOf(feed, 47)).toEqual([47, 48, 49]);
+});
+
+test("an answer that is larger than the whole memory is not held", () => {
+  const feed = new AnswerFeed(1_000);
+  feed.push(answer(0, 5_000));
+  expect(feed.since(0)).toEqual({ events: [], next: 1, lost: 1, hasMore: false });
+});
+
+test("much is handed over in parts, and the parts are all of it", () => {
+  const feed = new AnswerFeed();
+  for (let promptAt = 0; promptAt < 60; promptAt += 1) feed.push(answer(promptAt, 16_000));
+  const seen: number[] = [];
+  let after = 0;
+  for (let parts = 0; parts < 10; parts += 1) {
+    const part = feed.since(after);
+    seen.push(...part.events.map(({ promptAt }) => promptAt));
+    after = part.next;
+    if (!part.hasMore) break;
+    expect(part.events.length).toBeLessThan(30);
+  }
+  expect(seen).toEqual(Array.from({ length: 60 }, (_none, at) => at));
+});
+
+test("a reader who claims to have more than there was is given nothing", () => {
+  const feed = new AnswerFeed();
+  feed.push(answer(0));
+  expect(feed.since(9)).toEqual({ events: [], next: 9, lost: 0, hasMore: false });
+});

@@ -1,0 +1,87 @@
+import type { MicroUsd } from "../../kernel/index.ts";
+
+/** Characters of answers that are held of one search. */
+export const FEED_CHARS_MAX = 1_000_000;
+/** Characters of one handing over. */
+const PAGE_CHARS_MAX = 300_000;
+
+/** What one model answered to one prompt. */
+export interface FedAnswer {
+  readonly kind: "answer";
+  /** 0 is the first prompt. */
+  readonly promptAt: number;
+  readonly modelId: string;
+  /** At most 16,000 characters; null: it did not answer. */
+  readonly text: string | null;
+  readonly costMicroUsd: MicroUsd;
+  readonly firstByteMs: number | null;
+  readonly totalMs: number | null;
+}
+
+/** What the judge said about the answers to one prompt. */
+export interface FedVerdict {
+  readonly kind: "verdict";
+  readonly promptAt: number;
+  /** Null: its reply named none of them. */
+  readonly winner: string | null;
+  readonly costMicroUsd: MicroUsd;
+}
+
+export type FedEvent = FedAnswer | FedVerdict;
+
+/** Some of the events of a search, in their order. */
+export interface FedEvents {
+  readonly events: readonly FedEvent[];
+  /** What the next handing over begins after. */
+  readonly next: number;
+  /** How many of those that were asked for are no longer held. */
+  readonly lost: number;
+  readonly hasMore: boolean;
+}
+
+/**
+ * The answers of one search on their way to the browser that started it: in memory, a bounded
+ * number of characters, oldest out. Reading takes nothing away, so that an answer that got lost on
+ * the way can be asked for again.
+ */
+export class AnswerFeed {
+  readonly #charsMax: number;
+  readonly #held: FedEvent[] = [];
+  #chars = 0;
+  #forgotten = 0;
+
+  constructor(charsMax = FEED_CHARS_MAX) {
+    this.#charsMax = charsMax;
+  }
+
+  push(event: FedEvent): void {
+    this.#held.push(event);
+    this.#chars += sizeOf(event);
+    while (this.#chars > this.#charsMax) {
+      const oldest = this.#held.shift();
+      if (oldest === undefined) return;
+      this.#chars -= sizeOf(oldest);
+      this.#forgotten += 1;
+    }
+  }
+
+  /** What follows the first `after` events. */
+  since(after: number): FedEvents {
+    const from = Math.max(after, this.#forgotten);
+    const events: FedEvent[] = [];
+    let chars = 0;
+    for (const event of this.#held.slice(from - this.#forgotten)) {
+      chars += sizeOf(event);
+      if (events.length > 0 && chars > PAGE_CHARS_MAX) break;
+      events.push(event);
+    }
+    const next = from + events.length;
+    const end = this.#forgotten + this.#held.length;
+    return { events, next, lost: from - after, hasMore: next < end };
+  }
+}
+
+/** Every event counts, also one without a text. */
+function sizeOf(event: FedEvent): number {
+  return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
+}

@@ -1,0 +1,96 @@
+import { setImmediate as turn } from "node:timers/promises";
+
+import type { Principal } from "../../gateway/index.ts";
+import { microUsd, type MicroUsd, type Result, ZERO_MICRO_USD } from "../../kernel/index.ts";
+import { longestQuestion } from "./judge.ts";
+import { bodyOf } from "./model-caller.ts";
+import type { SearchEstimate, WantedCalls } from "./optimize.ts";
+
+/** Longest reply of a judge: its verdict is a letter, its reasoning is not. */
+export const JUDGE_TOKENS_MAX = 1_024;
+
+/** The most that a call with this body could be held for, by the quote that a call is held by. */
+export type Quote = (principal: Principal, body: Buffer) => Result<{ readonly most: MicroUsd }>;
+
+export interface EstimateParts {
+  readonly quote: Quote;
+  readonly callGapMs: number;
+}
+
+/**
+ * Adds up what the calls of a search could cost at most, at today's prices and wherever each may be
+ * served. The judge's calls are counted with the longest answers that it reads.
+ */
+export async function estimateSearch(
+  { quote, callGapMs }: EstimateParts,
+  principal: Principal,
+  { modelIds, judgeModelId, prompts, maxTokens }: WantedCalls & { readonly maxTokens: number },
+): Promise<SearchEstimate> {
+  const models = [];
+  for (const modelId of modelIds) {
+    const each = (prompt: string) => quote(principal, bodyOf({ modelId, prompt, maxTokens }));
+    models.push({ modelId, ...(await sumOf(prompts, each)) });
+  }
+  const judge =
+    judgeModelId === null
+      ? null
+      : {
+          modelId: judgeModelId,
+          ...judgeMost(quote, principal, { judgeModelId, modelIds, prompts }),
+        };
+  const calls = prompts.length * (modelIds.length + (judge === null ? 0 : 1));
+  const parts = judge === null ? models : [...models, judge];
+  return {
+    calls,
+    models,
+    judge,
+    mostMicroUsd: parts.reduce((sum, { mostMicroUsd }) => added(sum, mostMicroUsd), ZERO_MICRO_USD),
+    leastMs: Math.max(0, calls - 1) * callGapMs,
+  };
+}
+
+interface Most {
+  /** What could be quoted: none of a model that would be refused. */
+  readonly mostMicroUsd: MicroUsd;
+  /** Why its calls would be refused; null: they would not. */
+  readonly message: string | null;
+}
+
+async function sumOf(
+  prompts: readonly string[],
+  quote: (prompt: string) => ReturnType<Quote>,
+): Promise<Most> {
+  let mostMicroUsd = ZERO_MICRO_USD;
+  let message: string | null = null;
+  for (const prompt of prompts) {
+    const quoted = quote(prompt);
+    if (quoted.ok) mostMicroUsd = added(mostMicroUsd, quoted.most);
+    else message ??= quoted.refusal.message;
+  }
+  // Others are served between two models: long prompts take a while to read.
+  await turn();
+  return { mostMicroUsd, message };
+}
+
+/** Every question as long as the longest: one is read instead of fifty. */
+function judgeMost(
+  quote: Quote,
+  principal: Principal,
+  asked: {
+    readonly judgeModelId: string;
+    readonly modelIds: readonly string[];
+    readonly prompts: readonly string[];
+  },
+): Most {
+  const sizes = asked.prompts.map((prompt) => Buffer.byteLength(JSON.stringify(prompt)));
+  const longest = asked.prompts[sizes.indexOf(Math.max(...sizes))] ?? "";
+  const prompt = longestQuestion(longest, asked.modelIds);
+  const body = bodyOf({ modelId: asked.judgeModelId, prompt, maxTokens: JUDGE_TOKENS_MAX });
+  const quoted = quote(principal, body);
+  if (!quoted.ok) return { mostMicroUsd: ZERO_MICRO_USD, message: quoted.refusal.message };
+  return { mostMicroUsd: microUsd(quoted.most * BigInt(asked.prompts.length)), message: null };
+}
+
+function added(a: MicroUsd, b: MicroUsd): MicroUsd {
+  return microUsd(a + b);
+}

@@ -1,0 +1,138 @@
+import type { InProcessEnd, InProcessRequest } from "../../gateway/index.ts";
+import {
+  type Clock,
+  type MicroUsd,
+  type Refusal,
+  RETRY_AFTER_SECONDS_MAX,
+  unreachable,
+} from "../../kernel/index.ts";
+import { AnswerReader, type ReadAnswer } from "./answer-reader.ts";
+
+const CALL_TIMEOUT_MS = 480_000;
+const DEFAULT_WAIT_SECONDS = 2;
+
+export interface CallWanted {
+  readonly key: string;
+  readonly modelId: string;
+  readonly prompt: string;
+  readonly maxTokens: number;
+}
+
+/** How one call of a search ended. */
+export type CallOutcome =
+  | {
+      readonly kind: "ended";
+      readonly isAnswered: boolean;
+      readonly text: string;
+      readonly costMicroUsd: MicroUsd;
+      readonly firstByteMs: number | null;
+      /** Until the call had ended; null: it was never made. */
+      readonly totalMs: number | null;
+    }
+  /** A limit, or everything is cooling down: nothing was sent, ask again after the wait. */
+  | { readonly kind: "wait"; readonly waitMs: number }
+  /** What is left of a cap or of the balance does not cover the most that this call could cost. */
+  | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
+  /** No later call can do better: `message` is for people. */
+  | { readonly kind: "unusable"; readonly message: string }
+  | { readonly kind: "unreachable" };
+
+/** Asks a model, with the key of a search. */
+export interface ModelCaller {
+  /** One streamed chat call. Never rejects; an aborted one is `unreachable`. */
+  ask(wanted: CallWanted, signal: AbortSignal): Promise<CallOutcome>;
+}
+
+/** Asks by `call`, which makes a chat call of the wire that `AnswerReader` reads. */
+export function openModelCaller(
+  call: (request: InProcessRequest) => Promise<InProcessEnd>,
+  clock: Clock,
+): ModelCaller {
+  return {
+    ask: async (wanted, signal) => {
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
+      if (inTime.aborted) return UNREACHABLE;
+      // The call itself continues until it is settled; a search does not wait for that.
+      const left = new Promise<CallOutcome>((resolve) => {
+        inTime.addEventListener("abort", () => resolve(UNREACHABLE), { once: true });
+      });
+      const startedMs = clock.monotonicMs();
+      const reader = new AnswerReader();
+      let firstByteMs: number | null = null;
+      const ended = call({
+        key: wanted.key,
+        route: ROUTE,
+        body: bodyOf(wanted),
+        signal: inTime,
+        onOutput: (output) => {
+          firstByteMs ??= Math.round(clock.monotonicMs() - startedMs);
+          reader.push(output);
+        },
+      });
+      const outcome = ended.then((end) => {
+        const totalMs = Math.round(clock.monotonicMs() - startedMs);
+        return outcomeOf(end, reader.answer, { firstByteMs, totalMs });
+      });
+      return await Promise.race([outcome, left]);
+    },
+  };
+}
+
+const ROUTE = "/v1/chat/completions";
+const UNREACHABLE: CallOutcome = { kind: "unreachable" };
+
+/** What a model is sent. */
+export function bodyOf({ modelId, prompt, maxTokens }: Omit<CallWanted, "key">): Buffer {
+  const messages = [{ role: "user", content: prompt }];
+  const body = { model: modelId, max_tokens: maxTokens, stream: true, messages };
+  return Buffer.from(JSON.stringify(body));
+}
+
+function outcomeOf(
+  { refusal, debitMicroUsd }: InProcessEnd,
+  { text, isWhole }: ReadAnswer,
+  times: { readonly firstByteMs: number | null; readonly totalMs: number },
+): CallOutcome {
+  const ended = { kind: "ended", costMicroUsd: debitMicroUsd, ...times } as const;
+  if (refusal === undefined) return { ...ended, isAnswered: isWhole, text };
+  return refusalOutcome(refusal) ?? { ...ended, isAnswered: false, text: "" };
+}
+
+/** A refusal that says something about the search; undefined: this call failed and that is all. */
+function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
+  const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
+  // Other models may be free before the window of a pool is, which can be an hour long.
+  const waitMs =
+    Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
+  switch (cls) {
+    case "rate_limit":
+      return retryable ? { kind: "wait", waitMs } : undefined;
+    case "usage_limited":
+      return retryAfterSeconds === undefined || retryAfterSeconds > RETRY_AFTER_SECONDS_MAX
+        ? { kind: "unusable", message: "requests are limited after unusual use; try again later" }
+        : { kind: "wait", waitMs };
+    case "gateway_error":
+      return status === 503 ? { kind: "wait", waitMs } : undefined;
+    case "insufficient_quota":
+      return { kind: "uncovered", by: limit?.scope === "key" ? "budget" : "organization" };
+    case "email_not_verified":
+    case "usage_restricted":
+      return { kind: "unusable", message: `the gateway refuses these requests: ${cls}` };
+    case "auth":
+      // A provider's own 401 is relayed with another origin: that is this model's matter.
+      return origin === "authorization"
+        ? { kind: "unusable", message: "the search's key was disabled" }
+        : undefined;
+    case "invalid_request":
+    case "model_not_priced":
+    case "context_overflow":
+    case "content_policy":
+    case "model_unavailable":
+    case "upstream_error":
+    case "not_found":
+    case "request_too_large":
+      return undefined;
+    default:
+      return unreachable(cls);
+  }
+}

@@ -1,0 +1,222 @@
+import { newVirtualKey, type Principal } from "../../gateway/index.ts";
+import {
+  byGateway,
+  type ChangedBy,
+  type Clock,
+  Job,
+  type Logger,
+  MANAGED_KEY_REQUESTS_PER_MINUTE,
+  newKeyId,
+  newRecordId,
+  type OrgId,
+} from "../../kernel/index.ts";
+import type { FedEvents } from "./answer-feed.ts";
+import { estimateSearch, type Quote } from "./estimate.ts";
+import { HeldFeeds } from "./held-feeds.ts";
+import type { ModelCaller } from "./model-caller.ts";
+import { endsMonthSoon } from "./month-end.ts";
+import type { NewSearch } from "./optimize-store.ts";
+import type { OptimizeStore } from "./postgres-optimize-store.ts";
+import type {
+  OptimizeRefusal,
+  OptimizeSearch,
+  OptimizeSearches,
+  SearchEstimate,
+  WantedCalls,
+  WantedSearch,
+} from "./optimize.ts";
+import { SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
+
+const RUNNING_PER_ORG_MAX = 2;
+const RUNNING_MAX = 20;
+const ESTIMATING_MAX = 4;
+const MAX_TOKENS_DEFAULT = 512;
+const SWEEP_EVERY_MS = 10_000;
+const SHUT_DOWN = { state: "interrupted", message: "the program was shut down" } as const;
+
+export interface OptimizeOptions {
+  readonly store: OptimizeStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Makes the calls of the searches. */
+  readonly caller: ModelCaller;
+  /** Is this a listed chat model? */
+  readonly isChatModel: (modelId: string) => boolean;
+  /** Milliseconds between the starts of two calls of a search. */
+  readonly callGapMs: number;
+  readonly quote: Quote;
+}
+
+/** Opens the searches, and ends as `interrupted` those whose process is gone, now and later. */
+export function openOptimize(options: OptimizeOptions): OptimizeSearches {
+  return new Optimize(options);
+}
+
+class Optimize implements OptimizeSearches {
+  readonly #options: OptimizeOptions;
+  readonly #runs = new Map<string, SearchRun>();
+  readonly #feeds = new HeldFeeds(RUNNING_MAX);
+  readonly #sweeping: Job;
+  #estimating = 0;
+  #isClosed = false;
+
+  constructor(options: OptimizeOptions) {
+    this.#options = options;
+    const message = "abandoned Optimize searches could not be listed";
+    this.#sweeping = new Job(
+      SWEEP_EVERY_MS,
+      () => this.#sweep(),
+      (fault) => options.log.warn({ err: fault }, message),
+    );
+    this.#sweeping.startNow();
+  }
+
+  list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
+    return this.#options.store.list(orgId);
+  }
+
+  find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
+    return this.#options.store.find(orgId, searchId);
+  }
+
+  async start(
+    orgId: OrgId,
+    wanted: WantedSearch,
+    by: ChangedBy,
+  ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal> {
+    const refusal = this.#servabilityOf(wanted);
+    if (refusal !== undefined) return refusal;
+    const { raw, digest, label } = newVirtualKey();
+    const { prompts, modelIds, judgeModelId } = wanted;
+    const begun: NewSearch = {
+      searchId: newRecordId("search"),
+      orgId,
+      name: wanted.name,
+      objective: wanted.objective,
+      judgeModelId,
+      modelIds,
+      prompts: prompts.length,
+      callsPlanned: prompts.length * (modelIds.length + (judgeModelId === null ? 0 : 1)),
+      budgetMicroUsd: wanted.budgetMicroUsd,
+      key: {
+        keyId: newKeyId(),
+        digest,
+        label,
+        requestsPerMinute: MANAGED_KEY_REQUESTS_PER_MINUTE,
+      },
+      leaseMs: SEARCH_LEASE_MS,
+    };
+    const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX, by);
+    if (search === "too_many") {
+      const message = `${RUNNING_PER_ORG_MAX} searches are running; wait for one to end, or stop it`;
+      return { kind: "refused", code: "conflict", message };
+    }
+    const maxTokens = wanted.maxTokens ?? MAX_TOKENS_DEFAULT;
+    this.#run(search, { key: raw, prompts, maxTokens, by });
+    return { kind: "started", search };
+  }
+
+  async estimate(
+    principal: Principal,
+    wanted: WantedCalls,
+  ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal> {
+    if (this.#estimating >= ESTIMATING_MAX) {
+      const message = "other estimates are being made; try again in some seconds";
+      return { kind: "refused", code: "unavailable", message };
+    }
+    this.#estimating += 1;
+    try {
+      const maxTokens = wanted.maxTokens ?? MAX_TOKENS_DEFAULT;
+      const calls = { ...wanted, maxTokens };
+      const estimate = await estimateSearch(this.#options, principal, calls);
+      return { kind: "estimated", estimate };
+    } finally {
+      this.#estimating -= 1;
+    }
+  }
+
+  answers(
+    orgId: OrgId,
+    searchId: string,
+    { after, by }: { readonly after: number; readonly by: ChangedBy },
+  ): FedEvents | undefined {
+    return this.#feeds.find({ orgId, searchId, by })?.since(after);
+  }
+
+  async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
+    // Another's search is found nowhere, before anything of it is touched.
+    const search = await this.#options.store.find(orgId, searchId);
+    const run = search === undefined ? undefined : this.#runs.get(searchId);
+    run?.stop({ state: "stopped", message: null }, by);
+    await run?.done;
+    return await this.#options.store.stop(orgId, searchId, by);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const runs = [...this.#runs.values()];
+    for (const run of runs) run.stop(SHUT_DOWN, byGateway("optimize"));
+    await Promise.all([this.#sweeping.close(), ...runs.map((run) => run.done)]);
+    this.#feeds.close();
+  }
+
+  #servabilityOf(wanted: WantedSearch): OptimizeRefusal | undefined {
+    const { objective, judgeModelId, modelIds, budgetMicroUsd } = wanted;
+    const { isChatModel, clock } = this.#options;
+    if (budgetMicroUsd <= 0n) {
+      return invalid("budget_usd", "budget_usd must be above 0; a search spends no more than that");
+    }
+    const unknown = modelIds.find((modelId) => !isChatModel(modelId));
+    if (unknown !== undefined) {
+      return invalid("models", `models: ${unknown} is not a listed chat model; choose another`);
+    }
+    if (judgeModelId !== null && !isChatModel(judgeModelId)) {
+      const message = `judge_model: ${judgeModelId} is not a listed chat model; choose another`;
+      return invalid("judge_model", message);
+    }
+    if (objective === "best_judged" && judgeModelId === null) {
+      return invalid("judge_model", "judge_model is missing; name the model that judges");
+    }
+    if (this.#isClosed || this.#runs.size >= RUNNING_MAX) {
+      const message = "too many searches run on this installation; try again in some minutes";
+      return { kind: "refused", code: "unavailable", message };
+    }
+    if (endsMonthSoon(clock.nowMs())) {
+      const message = "the UTC month ends in these minutes; start the search in the next one";
+      return { kind: "refused", code: "unavailable", message };
+    }
+    return undefined;
+  }
+
+  #run(
+    search: OptimizeSearch,
+    asked: {
+      readonly key: string;
+      readonly prompts: readonly string[];
+      readonly maxTokens: number;
+      readonly by: ChangedBy;
+    },
+  ): void {
+    const { store, caller, clock, log, callGapMs } = this.#options;
+    const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });
+    this.#runs.set(search.searchId, run);
+    const { searchId, orgId } = search;
+    this.#feeds.hold({ searchId, orgId, by: asked.by }, run.feed);
+    void run.done.finally(() => {
+      this.#runs.delete(searchId);
+      this.#feeds.endSoon(searchId);
+    });
+    // Closed while the search began: it ends with the others.
+    if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, log } = this.#options;
+    const ended = await store.interruptDead("the process that ran this search ended");
+    if (ended > 0) log.warn({ ended }, "optimize searches without a process were ended");
+  }
+}
+
+function invalid(field: NonNullable<OptimizeRefusal["field"]>, message: string): OptimizeRefusal {
+  return { kind: "refused", code: "invalid_request", field, message };
+}

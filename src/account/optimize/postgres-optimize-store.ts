@@ -1,0 +1,255 @@
+import type { Pool, PoolClient } from "pg";
+
+import {
+  byGateway,
+  type ChangedBy,
+  type ChangeLog,
+  type Note,
+  assert,
+  formatUsd,
+  microUsd,
+  type OrgId,
+  type Public,
+  STORE_ANSWER_TIMEOUT_MS,
+  columns,
+  type Columns,
+  instantMs,
+  integer,
+  micro,
+  opaque,
+  orNull,
+  queryInTime,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import type { NewSearch, SearchEnd, SearchProgress } from "./optimize-store.ts";
+import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
+
+const LISTED_MAX = 200;
+
+/**
+ * Searches of organizations: results, never a prompt or an answer. A search begins and ends once,
+ * in one commit with its key.
+ */
+export class PostgresOptimizeStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** Newest first, 200 at most. */
+  async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
+    const order = "order by s.created_at desc, s.search_id limit $2";
+    const { rows } = await queryInTime<Row>(this.#pool, {
+      text: `${SELECT_SQL} where s.org_id = $1 ${order}`,
+      values: [orgId, LISTED_MAX],
+    });
+    return rows.map(searchOf);
+  }
+
+  async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
+    const { rows } = await queryInTime<Row>(this.#pool, {
+      text: `${SELECT_SQL} where s.org_id = $1 and s.search_id = $2`,
+      values: [orgId, searchId],
+    });
+    return rows[0] === undefined ? undefined : searchOf(rows[0]);
+  }
+
+  /** Makes the search and its key, or nothing: `too_many` run for the organization already. */
+  async begin(
+    search: NewSearch,
+    runningMax: number,
+    by: ChangedBy,
+  ): Promise<OptimizeSearch | "too_many"> {
+    const isBegun = await this.#changes.write(by, async (client, note) => {
+      // Of two that begin at once the second counts the first: the row is the lock.
+      await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
+      const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
+      if (made.rowCount !== 1) return false;
+      const { orgId, searchId, name, modelIds, budgetMicroUsd } = search;
+      const after = { name, models: modelIds, budget_usd: formatUsd(budgetMicroUsd) };
+      note({ action: "optimize.start", orgId, target: searchId, before: null, after });
+      return true;
+    });
+    if (!isBegun) return "too_many";
+    const begun = await this.find(search.orgId, search.searchId);
+    assert(begun !== undefined, "a search that has begun is found");
+    return begun;
+  }
+
+  /** Writes progress and renews the lease. False: the search has ended, so its process stops. */
+  async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
+    const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
+    const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
+    return result.rowCount === 1;
+  }
+
+  /** Ends a running search; false: it had ended before, and stays as it is. */
+  async end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean> {
+    const { state, message, callsDone, results } = end;
+    const values = [searchId, state, message, callsDone, resultsJson(results)];
+    return (await this.#end(by, END_SQL, values)) === 1;
+  }
+
+  /** `stopped`, with what was last written; one that has ended stays as it is. */
+  async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
+    await this.#end(by, STOP_SQL, [orgId, searchId]);
+    return await this.find(orgId, searchId);
+  }
+
+  /** Ends as `interrupted` what no process runs any more; returns how many. */
+  async interruptDead(message: string): Promise<number> {
+    return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
+  }
+
+  /** How many have ended by it, and with each its key. */
+  async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
+    const end = async (client: PoolClient, note: Note): Promise<number> => {
+      const { rows } = await queryInTime<EndedRow>(client, { text: sql, values });
+      for (const { org_id: orgId, search_id: target, state } of rows) {
+        const [before, after] = [{ state: "running" }, { state }];
+        note({ action: "optimize.end", orgId, target, before, after });
+      }
+      return rows.length;
+    };
+    return await this.#changes.write(by, end, STORE_ANSWER_TIMEOUT_MS);
+  }
+}
+
+export type OptimizeStore = Public<PostgresOptimizeStore>;
+
+interface EndedRow {
+  readonly org_id: OrgId;
+  readonly search_id: string;
+  readonly state: string;
+}
+
+/* Spend of every month: a cap counts one of them, a search may not. */
+const SELECT_SQL = `
+  select s.*, coalesce((select sum(p.settled) from spend p where p.scope = 'key'
+    and p.id = s.key_id), 0)::bigint as spent
+  from optimize_search s`;
+
+/* $16 how many may run. */
+const BEGIN_SQL = `
+  with allowed as (
+    select o.org_id from org o where o.org_id = $1
+      and (select count(*) from optimize_search s
+        where s.org_id = $1 and s.state = 'running' and s.lease_until > now()) < $16::integer
+  ), made_key as (
+    insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
+    select $2, org_id, $3, $4, $5, 'optimize', $6, $7 from allowed returning key_id
+  )
+  insert into optimize_search (search_id, org_id, key_id, name, objective, judge_model_id,
+    model_ids, prompts, budget, calls_planned, lease_until)
+  select $8, $1, key_id, $5, $9, $10, $11, $12, $13, $14,
+    now() + $15::double precision * interval '1 ms' from made_key`;
+
+function beginValues(search: NewSearch): unknown[] {
+  const { key } = search;
+  return [
+    search.orgId,
+    key.keyId,
+    key.digest,
+    key.label,
+    search.name,
+    key.requestsPerMinute,
+    search.budgetMicroUsd,
+    search.searchId,
+    search.objective,
+    search.judgeModelId,
+    search.modelIds,
+    search.prompts,
+    search.budgetMicroUsd,
+    search.callsPlanned,
+    search.leaseMs,
+  ];
+}
+
+const KEEP_SQL = `
+  update optimize_search set calls_done = $2, results = $3,
+    lease_until = now() + $4::double precision * interval '1 ms'
+  where search_id = $1 and state = 'running'`;
+
+/** Disables the keys of `ended` and answers a row for each. */
+const DISABLE_SQL = `
+  update api_key k set disabled_at = coalesce(k.disabled_at, now())
+  from ended where k.key_id = ended.key_id
+  returning ended.org_id, ended.search_id, ended.state`;
+
+const END_SQL = `
+  with ended as (
+    update optimize_search set state = $2, message = $3, calls_done = $4, results = $5,
+      ended_at = now()
+    where search_id = $1 and state = 'running' returning key_id, org_id, search_id, state
+  ) ${DISABLE_SQL}`;
+
+const STOP_SQL = `
+  with ended as (
+    update optimize_search set state = 'stopped', ended_at = now()
+    where org_id = $1 and search_id = $2 and state = 'running'
+    returning key_id, org_id, search_id, state
+  ) ${DISABLE_SQL}`;
+
+const INTERRUPT_SQL = `
+  with ended as (
+    update optimize_search set state = 'interrupted', message = $1, ended_at = now()
+    where state = 'running' and lease_until <= now()
+    returning key_id, org_id, search_id, state
+  ) ${DISABLE_SQL}`;
+
+interface StoredSearch extends Omit<OptimizeSearch, "results"> {
+  readonly results: readonly StoredResult[];
+}
+
+const searchColumns: Columns<StoredSearch> = columns({
+  searchId: text("search_id"),
+  orgId: text("org_id"),
+  keyId: text("key_id"),
+  name: text("name"),
+  objective: text("objective"),
+  judgeModelId: orNull(text("judge_model_id")),
+  modelIds: opaque("model_ids"),
+  prompts: integer("prompts"),
+  budgetMicroUsd: micro("budget"),
+  spentMicroUsd: micro("spent"),
+  state: text("state"),
+  message: orNull(text("message")),
+  createdAtMs: instantMs("created_at"),
+  endedAtMs: orNull(instantMs("ended_at")),
+  callsDone: integer("calls_done"),
+  callsPlanned: integer("calls_planned"),
+  results: opaque("results"),
+});
+
+/** A result as JSON: money as digits, for JSON has no exact numbers. */
+type StoredResult = Omit<OptimizeResult, "costMicroUsd" | "costPerCallMicroUsd"> & {
+  readonly costMicroUsd: string;
+  readonly costPerCallMicroUsd: string | null;
+};
+
+function resultsJson(results: readonly OptimizeResult[]): string {
+  return JSON.stringify(
+    results.map((each): StoredResult => ({
+      ...each,
+      costMicroUsd: each.costMicroUsd.toString(),
+      costPerCallMicroUsd: each.costPerCallMicroUsd?.toString() ?? null,
+    })),
+  );
+}
+
+function searchOf(row: object): OptimizeSearch {
+  const stored = searchColumns.read(row);
+  return {
+    ...stored,
+    results: stored.results.map((each): OptimizeResult => ({
+      ...each,
+      costMicroUsd: microUsd(BigInt(each.costMicroUsd)),
+      costPerCallMicroUsd:
+        each.costPerCallMicroUsd === null ? null : microUsd(BigInt(each.costPerCallMicroUsd)),
+    })),
+  };
+}

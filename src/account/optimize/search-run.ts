@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import {
+  byGateway,
+  type ChangedBy,
+  type Clock,
+  type Logger,
+  ZERO_MICRO_USD,
+} from "../../kernel/index.ts";
+import { AnswerFeed } from "./answer-feed.ts";
+import { JUDGE_TOKENS_MAX } from "./estimate.ts";
+import { readVerdict } from "./judge.ts";
+import type { CallOutcome, ModelCaller } from "./model-caller.ts";
+import { endsMonthSoon } from "./month-end.ts";
+import type { SearchEnd } from "./optimize-store.ts";
+import type { OptimizeStore } from "./postgres-optimize-store.ts";
+import type { OptimizeSearch } from "./optimize.ts";
+import { Pace } from "./pace.ts";
+import { SearchTasks, type SearchTask } from "./search-tasks.ts";
+import { Tally } from "./tally.ts";
+
+const WORKERS = 2;
+const CALL_TRIES_MAX = 12;
+const UNREACHABLE_MAX = 5;
+const SEARCH_MS_MAX = 2 * 3_600_000;
+const END_TRIES_MAX = 5;
+const END_RETRY_MS = 1_000;
+
+export const SEARCH_LEASE_MS = 20_000;
+const KEEP_EVERY_MS = 2_000;
+
+export interface RunOptions {
+  readonly store: OptimizeStore;
+  readonly caller: ModelCaller;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Milliseconds between the starts of two calls. */
+  readonly callGapMs: number;
+  readonly search: OptimizeSearch;
+  /** The raw key of the search: nowhere but here. */
+  readonly key: string;
+  readonly prompts: readonly string[];
+  readonly maxTokens: number;
+}
+
+type End = Pick<SearchEnd, "state" | "message">;
+
+/** One running search: asks, counts, writes down how far it is, and ends once. */
+export class SearchRun {
+  /** Resolves when nothing of it runs any more and its end is written, where that was possible. */
+  readonly done: Promise<void>;
+  /** What was answered, for the browser of who started it. */
+  readonly feed: AnswerFeed = new AnswerFeed();
+  readonly #options: RunOptions;
+  readonly #tasks: SearchTasks;
+  readonly #tally: Tally;
+  readonly #pace: Pace;
+  readonly #abort = new AbortController();
+  readonly #inFlight = new Set<Promise<CallOutcome>>();
+  readonly #startedMs: number;
+  #alone: Promise<unknown> | undefined;
+  #callsDone = 0;
+  #unreachable = 0;
+  #keptMs: number;
+  #end: End | undefined;
+  #endedBy = byGateway("optimize");
+  #isEndedElsewhere = false;
+
+  constructor(options: RunOptions) {
+    const { search, prompts, clock, callGapMs } = options;
+    this.#options = options;
+    const { searchId, modelIds, judgeModelId, objective } = search;
+    this.#tasks = new SearchTasks({ searchId, prompts, modelIds, hasJudge: judgeModelId !== null });
+    this.#tally = new Tally(objective, modelIds);
+    this.#pace = new Pace(clock, callGapMs);
+    this.#startedMs = clock.monotonicMs();
+    this.#keptMs = this.#startedMs;
+    this.done = this.#run();
+  }
+
+  /** Ends it at once: calls under way are dropped and settled at what was observed. */
+  stop(end: End, by: ChangedBy): void {
+    if (this.#end === undefined) this.#endedBy = by;
+    this.#endWith(end);
+  }
+
+  async #run(): Promise<void> {
+    const keeping = setInterval(() => void this.#keep(), KEEP_EVERY_MS).unref();
+    try {
+      await Promise.all(Array.from({ length: WORKERS }, () => this.#work()));
+      this.#endWith({ state: "finished", message: null });
+    } catch (fault) {
+      this.#options.log.error({ err: fault }, "an optimize search failed");
+      this.#endWith({ state: "failed", message: "the search met an unexpected fault" });
+    }
+    clearInterval(keeping);
+    await this.#writeEnd();
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const task = this.#end === undefined ? this.#tasks.take() : undefined;
+      if (task === undefined) return;
+      const outcome = await this.#ask(task);
+      if (outcome === undefined) return;
+      this.#count(task, outcome);
+    }
+  }
+
+  /** The call, tried again where it was asked to wait; undefined: the search has ended. */
+  async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
+    let mustBeAlone = false;
+    for (let tries = 1; this.#mayGoOn(); tries += 1) {
+      const outcome = mustBeAlone ? await this.#sendAlone(task) : await this.#send(task);
+      if (this.#end !== undefined) return undefined;
+      if (outcome.kind !== "unreachable") this.#unreachable = 0;
+      switch (outcome.kind) {
+        case "ended":
+          return outcome;
+        case "wait":
+          if (tries >= CALL_TRIES_MAX) return failedCall;
+          this.#pace.slowDown(outcome.waitMs);
+          break;
+        case "uncovered":
+          // What is held for another call is released later: only a call that is alone is
+          // conclusive.
+          if (mustBeAlone) this.#endWith(uncoveredEnds[outcome.by]);
+          mustBeAlone = true;
+          break;
+        case "unusable":
+          this.#endWith({ state: "failed", message: outcome.message });
+          break;
+        case "unreachable":
+          this.#unreachable += 1;
+          if (this.#unreachable < UNREACHABLE_MAX) return failedCall;
+          this.#endWith({ state: "failed", message: "the gateway did not answer" });
+      }
+    }
+    return undefined;
+  }
+
+  #mayGoOn(): boolean {
+    const { clock } = this.#options;
+    if (endsMonthSoon(clock.nowMs())) {
+      this.#endWith({ state: "interrupted", message: MONTH_END_MESSAGE });
+    }
+    if (clock.monotonicMs() - this.#startedMs > SEARCH_MS_MAX) {
+      this.#endWith({ state: "interrupted", message: "the search took longer than two hours" });
+    }
+    return this.#end === undefined;
+  }
+
+  async #send(task: SearchTask): Promise<CallOutcome> {
+    await this.#pace.turn(this.#abort.signal);
+    // Checked again after each wait: between the last check and the sending nothing may happen.
+    for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
+    return await this.#sendNow(task);
+  }
+
+  async #sendAlone(task: SearchTask): Promise<CallOutcome> {
+    for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
+    const sent = Promise.all(this.#inFlight).then(() => this.#sendNow(task));
+    this.#alone = sent;
+    try {
+      return await sent;
+    } finally {
+      this.#alone = undefined;
+    }
+  }
+
+  #loneCall(): Promise<unknown> | undefined {
+    return this.#alone;
+  }
+
+  async #sendNow(task: SearchTask): Promise<CallOutcome> {
+    const { caller, key, search, maxTokens } = this.#options;
+    const isJudge = task.kind === "judge";
+    const call = caller.ask(
+      {
+        key,
+        modelId: isJudge ? (search.judgeModelId ?? "") : task.modelId,
+        prompt: this.#tasks.promptOf(task),
+        maxTokens: isJudge ? JUDGE_TOKENS_MAX : maxTokens,
+      },
+      this.#abort.signal,
+    );
+    this.#inFlight.add(call);
+    try {
+      return await call;
+    } finally {
+      this.#inFlight.delete(call);
+    }
+  }
+
+  #count(task: SearchTask, outcome: Extract<CallOutcome, { kind: "ended" }>): void {
+    this.#callsDone += 1;
+    if (task.kind === "judge") {
+      const winner = outcome.isAnswered ? readVerdict(outcome.text, task.modelIds) : undefined;
+      if (winner !== undefined) this.#tally.addVerdict(task.modelIds, winner);
+      const { costMicroUsd } = outcome;
+      const { promptAt } = task;
+      this.feed.push({ kind: "verdict", promptAt, winner: winner ?? null, costMicroUsd });
+      return;
+    }
+    this.#tally.addCall(task.modelId, outcome);
+    const text = outcome.isAnswered ? outcome.text : undefined;
+    const { costMicroUsd, firstByteMs, totalMs } = outcome;
+    this.feed.push({
+      kind: "answer",
+      promptAt: task.promptAt,
+      modelId: task.modelId,
+      text: text ?? null,
+      costMicroUsd,
+      firstByteMs,
+      totalMs,
+    });
+    if (this.#tasks.answered(task.promptAt, task.modelId, text)) this.#callsDone += 1;
+  }
+
+  async #keep(): Promise<void> {
+    const { store, search, clock, log } = this.#options;
+    const askedMs = clock.monotonicMs();
+    try {
+      const results = this.#tally.results();
+      const progress = { callsDone: this.#callsDone, results };
+      if (await store.keep(search.searchId, progress, SEARCH_LEASE_MS)) {
+        this.#keptMs = askedMs;
+        return;
+      }
+      if (this.#end !== undefined) return;
+      this.#isEndedElsewhere = true;
+      this.#endWith({ state: "stopped", message: null });
+    } catch (fault) {
+      log.warn({ err: fault, search_id: search.searchId }, "a search could not be written down");
+      // By now others have declared it dead and disabled its key.
+      if (clock.monotonicMs() - this.#keptMs < SEARCH_LEASE_MS) return;
+      this.#endWith({ state: "interrupted", message: "the database did not answer" });
+    }
+  }
+
+  #endWith(end: End): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#abort.abort();
+  }
+
+  async #writeEnd(): Promise<void> {
+    const { store, search, log } = this.#options;
+    if (this.#end === undefined || this.#isEndedElsewhere) return;
+    const end = { ...this.#end, callsDone: this.#callsDone, results: this.#tally.results() };
+    for (let tries = 1; tries <= END_TRIES_MAX; tries += 1) {
+      try {
+        await store.end(search.searchId, end, this.#endedBy);
+        return;
+      } catch (fault) {
+        log.warn({ err: fault, search_id: search.searchId }, "a search's end was not written");
+        await sleep(END_RETRY_MS * tries);
+      }
+    }
+  }
+}
+
+const failedCall: Extract<CallOutcome, { kind: "ended" }> = {
+  kind: "ended",
+  isAnswered: false,
+  text: "",
+  costMicroUsd: ZERO_MICRO_USD,
+  firstByteMs: null,
+  totalMs: null,
+};
+
+const uncoveredEnds: Readonly<Record<"budget" | "organization", End>> = {
+  budget: {
+    state: "over_budget",
+    message: "what is left of the budget does not cover the most that the next call could cost",
+  },
+  organization: {
+    state: "failed",
+    message:
+      "the balance or the organization's monthly cap does not cover the next call; " +
+      "add credit or raise the cap, then start a new search",
+  },
+};
+const MONTH_END_MESSAGE =
+  "the UTC month ends: budgets count by the month; start a new search in the next one";

@@ -1,0 +1,123 @@
+import { microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
+import type { OptimizeObjective, OptimizeResult } from "./optimize.ts";
+
+/** One call of a candidate that has ended. */
+export interface EndedCall {
+  readonly isAnswered: boolean;
+  readonly costMicroUsd: MicroUsd;
+  /** Null: no byte came. */
+  readonly firstByteMs: number | null;
+}
+
+/** Counts what the candidates of a search do, and ranks them. */
+export class Tally {
+  readonly #objective: OptimizeObjective;
+  readonly #counts: ReadonlyMap<string, Count>;
+
+  constructor(objective: OptimizeObjective, modelIds: readonly string[]) {
+    this.#objective = objective;
+    this.#counts = new Map(modelIds.map((modelId) => [modelId, newCount()]));
+  }
+
+  addCall(modelId: string, call: EndedCall): void {
+    const count = this.#countOf(modelId);
+    count.calls += 1;
+    if (!call.isAnswered) count.failed += 1;
+    count.costMicroUsd = microUsd(count.costMicroUsd + call.costMicroUsd);
+    if (call.isAnswered && call.firstByteMs !== null) count.firstByteMs.push(call.firstByteMs);
+  }
+
+  /** A verdict about these models' answers to one prompt. */
+  addVerdict(modelIds: readonly string[], winner: string): void {
+    for (const modelId of modelIds) this.#countOf(modelId).judged += 1;
+    this.#countOf(winner).won += 1;
+  }
+
+  /** In the order in which the models were named. */
+  results(): readonly OptimizeResult[] {
+    const unranked = [...this.#counts].map(([modelId, count]) => resultOf(modelId, count));
+    const order = unranked
+      .filter((each) => each.calls > each.failed)
+      .toSorted((a, b) => compare(this.#objective, a, b));
+    return unranked.map((each) => {
+      const place = order.indexOf(each);
+      return { ...each, rank: place < 0 ? null : place + 1 };
+    });
+  }
+
+  #countOf(modelId: string): Count {
+    const count = this.#counts.get(modelId);
+    if (count === undefined) throw new Error(`${modelId} is not a candidate of this search`);
+    return count;
+  }
+}
+
+interface Count {
+  calls: number;
+  failed: number;
+  costMicroUsd: MicroUsd;
+  firstByteMs: number[];
+  judged: number;
+  won: number;
+}
+
+function newCount(): Count {
+  return {
+    calls: 0,
+    failed: 0,
+    costMicroUsd: ZERO_MICRO_USD,
+    firstByteMs: [],
+    judged: 0,
+    won: 0,
+  };
+}
+
+function resultOf(modelId: string, count: Count): OptimizeResult {
+  const answered = count.calls - count.failed;
+  return {
+    modelId,
+    calls: count.calls,
+    failed: count.failed,
+    costMicroUsd: count.costMicroUsd,
+    costPerCallMicroUsd: answered === 0 ? null : microUsd(count.costMicroUsd / BigInt(answered)),
+    firstByteP50Ms: medianOf(count.firstByteMs),
+    winRate: count.judged === 0 ? null : count.won / count.judged,
+    rank: null,
+  };
+}
+
+/** The lower middle one: a number that was measured. */
+function medianOf(values: readonly number[]): number | null {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1] ?? null;
+}
+
+/**
+ * A model that failed more than a fifth of its calls is ranked after every one that did not: what
+ * does not answer is neither cheap nor fast. Equal by the objective: the cheaper, then the faster.
+ */
+function compare(objective: OptimizeObjective, a: OptimizeResult, b: OptimizeResult): number {
+  return (
+    Number(isUnreliable(a)) - Number(isUnreliable(b)) ||
+    (objective === "best_judged" ? (b.winRate ?? -1) - (a.winRate ?? -1) : 0) ||
+    (objective === "fastest" ? compareSpeed(a, b) : 0) ||
+    compareCost(a, b) ||
+    compareSpeed(a, b)
+  );
+}
+
+function isUnreliable({ calls, failed }: OptimizeResult): boolean {
+  return failed * 5 > calls;
+}
+
+function compareSpeed(a: OptimizeResult, b: OptimizeResult): number {
+  return (
+    (a.firstByteP50Ms ?? Number.MAX_SAFE_INTEGER) - (b.firstByteP50Ms ?? Number.MAX_SAFE_INTEGER)
+  );
+}
+
+/** Cost by answer, exactly: the two fractions are compared, not their rounded values. */
+function compareCost(a: OptimizeResult, b: OptimizeResult): number {
+  const left = a.costMicroUsd * BigInt(b.calls - b.failed);
+  const right = b.costMicroUsd * BigInt(a.calls - a.failed);
+  return left < right ? -1 : left > right ? 1 : 0;
+}

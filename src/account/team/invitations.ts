@@ -1,0 +1,99 @@
+import {
+  type ChangedBy,
+  type Clock,
+  newRecordId,
+  type OrgId,
+  type Role,
+  type Mailer,
+} from "../../kernel/index.ts";
+import { newBrowserToken } from "../identity/browser-token.ts";
+import { invitationMail } from "./invitation-mail.ts";
+import type { Invitation } from "./team-store.ts";
+import type { TeamStore } from "./postgres-team-store.ts";
+
+const INVITATION_MS = 7 * 24 * 3_600_000;
+
+/** An invitation with its link, which is in this answer and nowhere else. */
+export interface SentInvitation {
+  readonly invitation: Invitation;
+  readonly link: string;
+  /** `off`: no mail server is configured; `bound`: enough were sent today or this hour; `failed`: it did not take it. */
+  readonly mail: "sent" | "off" | "bound" | "failed";
+}
+
+export interface InvitationsOptions {
+  readonly store: TeamStore;
+  readonly mailer: Mailer | undefined;
+  /** E-mails of all organizations together. */
+  readonly mailsPerHourMax: number;
+  readonly consoleUrl: () => string;
+  readonly clock: Clock;
+}
+
+/** Of the organization, and who invites. */
+export interface Inviting {
+  readonly orgId: OrgId;
+  readonly orgName: string;
+  readonly accountId: string;
+  readonly email: string;
+}
+
+/** Makes the links of invitations and sends them. */
+export class Invitations {
+  readonly #options: InvitationsOptions;
+
+  constructor(options: InvitationsOptions) {
+    this.#options = options;
+  }
+
+  get canMail(): boolean {
+    return this.#options.mailer !== undefined;
+  }
+
+  async invite(
+    from: Inviting,
+    wanted: { readonly email: string; readonly role: Role },
+    by: ChangedBy,
+  ): Promise<SentInvitation | Exclude<Awaited<ReturnType<TeamStore["invite"]>>, Invitation>> {
+    const { store } = this.#options;
+    const { token, ...link } = this.#newLink();
+    const asked = { invitationId: newRecordId("inv"), invitedBy: from.accountId, ...wanted };
+    const made = await store.invite(from.orgId, { ...asked, ...link }, by);
+    return typeof made === "string" ? made : await this.#send(from, made, token);
+  }
+
+  /** A new link for an invitation; the one before does not work any more. */
+  async renew(
+    from: Inviting,
+    invitationId: string,
+    by: ChangedBy,
+  ): Promise<SentInvitation | undefined> {
+    const { token, ...link } = this.#newLink();
+    const asked = { invitationId, invitedBy: from.accountId, ...link };
+    const made = await this.#options.store.renew(from.orgId, asked, by);
+    return made === undefined ? undefined : await this.#send(from, made, token);
+  }
+
+  #newLink(): { token: string; tokenHash: Buffer; nowMs: number; expiresAtMs: number } {
+    const nowMs = this.#options.clock.nowMs();
+    const { token, hash: tokenHash } = newBrowserToken();
+    return { token, tokenHash, nowMs, expiresAtMs: nowMs + INVITATION_MS };
+  }
+
+  async #send(from: Inviting, made: Invitation, token: string): Promise<SentInvitation> {
+    const { store, mailer, mailsPerHourMax, consoleUrl, clock } = this.#options;
+    // Behind the `#` it is sent to no server, and in no Referer.
+    const link = `${consoleUrl()}/join#${token}`;
+    if (mailer === undefined) return { invitation: made, link, mail: "off" };
+    const nowMs = clock.nowMs();
+    const when = { nowMs, perHourMax: mailsPerHourMax };
+    if (!(await store.claimMail(made.invitationId, when))) {
+      return { invitation: made, link, mail: "bound" };
+    }
+    const invitation = { ...made, mailedAtMs: nowMs };
+    const { orgName, email: invitedBy } = from;
+    const message = invitationMail({ ...made, orgName, invitedBy, link }, newRecordId("mail"));
+    const { kind } = await mailer.send(message);
+    return { invitation, link, mail: kind === "sent" ? "sent" : "failed" };
+  }
+}

@@ -1,0 +1,396 @@
+import type { Pool, PoolClient } from "pg";
+
+import { removeDestinationsOf } from "../alerts/remove-destinations-of.ts";
+import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  type Facts,
+  maskedEmail,
+  type Note,
+  type RecordedChange,
+  mayRole,
+  normaliseEmail,
+  type OrgId,
+  type Public,
+  type Role,
+  type Row,
+} from "../../kernel/index.ts";
+import { giveOwnOrg } from "./give-own-org.ts";
+import {
+  ACCEPT_SQL,
+  BY_LINK_SQL,
+  CLAIM_MAIL_SQL,
+  COUNT_TEAM_SQL,
+  DROP_REVEALS_SQL,
+  EMAILS_SQL,
+  END_EXPIRED_SQL,
+  invitationColumns,
+  INVITATIONS_SQL,
+  LOCK_ORG_SQL,
+  MADE_BY_SQL,
+  type MadeRow,
+  memberColumns,
+  MEMBERS_SQL,
+  ONE_MEMBER_SQL,
+  type OneMemberRow,
+  PEOPLE_SQL,
+  type PersonRow,
+  receivedColumns,
+  RECEIVED_SQL,
+} from "./team-rows.ts";
+import {
+  type Invitation,
+  type InvitationLink,
+  type KnownPerson,
+  type MadeByMember,
+  type Member,
+  type MemberChange,
+  type NewInvitation,
+  type PeopleById,
+  type ReceivedInvitation,
+  TEAM_MAX,
+} from "./team-store.ts";
+
+const ORG_MAILS_MAX = 50;
+const ADDRESS_MAILS_MAX = 5;
+const HOUR_MS = 3_600_000;
+
+/** Members and invitations. Every verb is one transaction with its record in the change log. */
+export class PostgresTeamStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** The one who joined first comes first; a bounded number. */
+  async members(orgId: OrgId): Promise<readonly Member[]> {
+    const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
+    return rows.map(memberColumns.read);
+  }
+
+  async invitations(orgId: OrgId): Promise<readonly Invitation[]> {
+    const { rows } = await this.#pool.query<Row>(INVITATIONS_SQL, [orgId]);
+    return rows.map(invitationColumns.read);
+  }
+
+  /**
+   * Which people the accounts in the organization's change log are, now and not from the log: it
+   * keeps no address. An account that was never a member is not answered.
+   */
+  async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
+    if (accountIds.length === 0) return new Map();
+    const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
+    const people = new Map<string, KnownPerson>();
+    for (const { account_id: id, email, is_member: isNow, masked } of rows) {
+      if (isNow) people.set(id, { email, isMember: true });
+      else if (masked !== null) {
+        const then = maskedEmail(email) === masked ? email : masked;
+        people.set(id, { email: then, isMember: false });
+      }
+    }
+    return people;
+  }
+
+  /** For operators: the address of each of these accounts. */
+  async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (accountIds.length === 0) return new Map();
+    const { rows } = await this.#pool.query<Pick<PersonRow, "account_id" | "email">>(EMAILS_SQL, [
+      accountIds,
+    ]);
+    return new Map(rows.map(({ account_id: id, email }) => [id, email]));
+  }
+
+  /** The keys and webhooks of an account, which outlive its membership; a bounded number. */
+  async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
+    const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
+    const ofKind = (kind: MadeRow["kind"]) =>
+      rows.filter((row) => row.kind === kind).map(({ id, name }) => ({ id, name }));
+    return { keys: ofKind("key"), webhooks: ofKind("webhook") };
+  }
+
+  async setRole(
+    orgId: OrgId,
+    { accountId, role }: { readonly accountId: string; readonly role: Role },
+    by: ChangedBy,
+  ): Promise<MemberChange> {
+    return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, by))) return "not_allowed";
+      const found = await findMember(client, orgId, accountId);
+      if (found === undefined) return "unknown";
+      if (found.role === "owner" && role !== "owner" && found.owners === 1) return "last_owner";
+      await client.query("update org_member set role = $3 where org_id = $1 and account_id = $2", [
+        orgId,
+        accountId,
+        role,
+      ]);
+      const before = { role: found.role };
+      note({ action: "member.role", orgId, target: accountId, before, after: { role } });
+      if (!mayRole(role, "members")) await endInvitations(client, note, { orgId, by: accountId });
+      return "done";
+    });
+  }
+
+  /**
+   * `left`: by the member itself. Whose own organization it was gets an empty one. The invitations
+   * that the member made end, as they do for one who may not invite any more, and those to it.
+   */
+  async remove(
+    orgId: OrgId,
+    { accountId, why }: { readonly accountId: string; readonly why: "left" | "removed" },
+    by: ChangedBy,
+  ): Promise<MemberChange> {
+    let given: readonly RecordedChange[] = [];
+    const outcome = await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, why === "left" ? undefined : by))) return "not_allowed";
+      const found = await findMember(client, orgId, accountId);
+      if (found === undefined) return "unknown";
+      if (found.role === "owner" && found.owners === 1) return "last_owner";
+      await client.query("delete from org_member where org_id = $1 and account_id = $2", [
+        orgId,
+        accountId,
+      ]);
+      if (found.is_own) {
+        // The first key of this organization, which the account has not been shown.
+        await client.query(DROP_REVEALS_SQL, [accountId]);
+        given = await giveOwnOrg(client, { accountId, ...found });
+      }
+      for (const change of await removeDestinationsOf(client, orgId, found.email)) note(change);
+      const emailNorm = normaliseEmail(found.email);
+      await endInvitations(client, note, { orgId, by: accountId, to: emailNorm });
+      const before = { role: found.role, email: maskedEmail(found.email) };
+      const action = why === "left" ? "member.leave" : "member.remove";
+      note({ action, orgId, target: accountId, before, after: null });
+      return "done";
+    });
+    this.#changes.announce(given);
+    return outcome;
+  }
+
+  /** `member`, `invited`: the address is already; `full`: `TEAM_MAX` is reached. */
+  async invite(
+    orgId: OrgId,
+    invitation: NewInvitation,
+    by: ChangedBy,
+  ): Promise<Invitation | "member" | "invited" | "full" | "not_allowed"> {
+    const { invitationId, email, role, tokenHash, invitedBy } = invitation;
+    const emailNorm = normaliseEmail(email);
+    const now = new Date(invitation.nowMs);
+    return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, by))) return "not_allowed";
+      if (await isMember(client, orgId, emailNorm)) return "member";
+      await client.query(END_EXPIRED_SQL, [orgId, emailNorm, now]);
+      if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
+      const expires = new Date(invitation.expiresAtMs);
+      const values = [invitationId, orgId, email, emailNorm, role, tokenHash, invitedBy];
+      const { rows } = await client.query<Row>(INVITE_SQL, [...values, now, expires]);
+      if (rows[0] === undefined) return "invited";
+      const made = invitationColumns.read(rows[0]);
+      note(invited(orgId, made, null));
+      return made;
+    });
+  }
+
+  /** Makes a new link; the one before does not work any more. */
+  async renew(
+    orgId: OrgId,
+    link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
+    by: ChangedBy,
+  ): Promise<Invitation | undefined> {
+    const { invitationId, tokenHash, expiresAtMs, invitedBy } = link;
+    return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, by))) return undefined;
+      const values = [orgId, invitationId, tokenHash, new Date(expiresAtMs), invitedBy];
+      const { rows } = await client.query<Row>(RENEW_SQL, values);
+      if (rows[0] === undefined) return undefined;
+      const made = invitationColumns.read(rows[0]);
+      note(invited(orgId, made, { link: "replaced" }));
+      return made;
+    });
+  }
+
+  /**
+   * Counts an e-mail of the invitation; false: enough were sent today, or in this hour by the whole
+   * installation, and none may be.
+   */
+  async claimMail(
+    invitationId: string,
+    { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
+  ): Promise<boolean> {
+    const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
+    const values = [invitationId, new Date(nowMs), ...bounds];
+    const { rowCount } = await this.#pool.query(CLAIM_MAIL_SQL, values);
+    return rowCount === 1;
+  }
+
+  async revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, by))) return false;
+      return (await endInvitations(client, note, { orgId, id: invitationId })) > 0;
+    });
+  }
+
+  /** The open invitation that a link is of, for any account that opens it. */
+  async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
+    const { rows } = await this.#pool.query<Row>(BY_LINK_SQL, [tokenHash, new Date(nowMs)]);
+    return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
+  }
+
+  /** The open invitations of the account's verified address. */
+  async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
+    const { rows } = await this.#pool.query<Row>(RECEIVED_SQL, [accountId, new Date(nowMs)]);
+    return rows.map(receivedColumns.read);
+  }
+
+  /** Once, and by the account of the invited address alone: the session is in the organization then. */
+  async accept(
+    invitationId: string,
+    of: { readonly accountId: string; readonly sessionId: Buffer; readonly nowMs: number },
+    by: ChangedBy,
+  ): Promise<OrgId | undefined> {
+    const { accountId, sessionId, nowMs } = of;
+    return await this.#changes.write(by, async (client, note) => {
+      const asked = await client.query<{ org_id: OrgId }>(ORG_OF_SQL, [invitationId]);
+      const orgId = asked.rows[0]?.org_id;
+      if (orgId === undefined) return undefined;
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const values = [invitationId, accountId, new Date(nowMs)];
+      const { rows } = await client.query<{ role: Role; email: string }>(ACCEPT_SQL, values);
+      const [accepted] = rows;
+      if (accepted === undefined) return undefined;
+      await client.query(JOIN_SQL, [orgId, accountId, accepted.role]);
+      await client.query(
+        "update console_session set org_id = $2 where session_id = $1 and account_id = $3",
+        [sessionId, orgId, accountId],
+      );
+      note(joined(orgId, accountId, accepted));
+      return orgId;
+    });
+  }
+
+  /** For operators: without an invitation. */
+  async add(
+    orgId: OrgId,
+    { email, role }: { readonly email: string; readonly role: Role },
+    by: ChangedBy,
+  ): Promise<"done" | "no_account" | "member" | "full"> {
+    return await this.#changes.write(by, async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const { rows } = await client.query<{ account_id: string }>(
+        `select account_id from console_account
+        where email_norm = $1 and email_verified_at is not null`,
+        [normaliseEmail(email)],
+      );
+      const accountId = rows[0]?.account_id;
+      if (accountId === undefined) return "no_account";
+      if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
+      const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, role]);
+      if (rowCount === 0) return "member";
+      note(joined(orgId, accountId, { role, email }));
+      return "done";
+    });
+  }
+}
+
+export type TeamStore = Public<PostgresTeamStore>;
+
+/**
+ * Lets no other change of the team go on beside this one. False: the account that asks was a member
+ * who may change it when its request came in, and is none by now.
+ */
+async function lockTeam(
+  client: PoolClient,
+  orgId: OrgId,
+  by: ChangedBy | undefined,
+): Promise<boolean> {
+  await client.query(LOCK_ORG_SQL, [orgId]);
+  if (by?.kind !== "account") return true;
+  const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, by.id]);
+  return rows[0] !== undefined && mayRole(rows[0].role, "members");
+}
+
+/** Ends open invitations, each with its record: one, those of an account, those to an address. */
+async function endInvitations(
+  client: PoolClient,
+  note: Note,
+  of: { readonly orgId: OrgId; readonly id?: string; readonly by?: string; readonly to?: string },
+): Promise<number> {
+  const { orgId, id = null, by = null, to = null } = of;
+  const { rows } = await client.query<Row>(END_INVITATIONS_SQL, [orgId, id, by, to]);
+  for (const row of rows) {
+    const invitation = invitationColumns.read(row);
+    const target = invitation.invitationId;
+    const before = factsOf(invitation);
+    note({ action: "member.uninvite", orgId, target, before, after: null });
+  }
+  return rows.length;
+}
+
+async function findMember(
+  client: PoolClient,
+  orgId: OrgId,
+  accountId: string,
+): Promise<OneMemberRow | undefined> {
+  const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, accountId]);
+  return rows[0];
+}
+
+async function isMember(client: PoolClient, orgId: OrgId, emailNorm: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from org_member m join console_account a using (account_id)
+    where m.org_id = $1 and a.email_norm = $2 and a.email_verified_at is not null`,
+    [orgId, emailNorm],
+  );
+  return rowCount !== 0;
+}
+
+async function teamSize(client: PoolClient, orgId: OrgId): Promise<number> {
+  const { rows } = await client.query<{ size: number }>(COUNT_TEAM_SQL, [orgId]);
+  return rows[0]?.size ?? 0;
+}
+
+function factsOf({ email, role, expiresAtMs }: Invitation): Facts {
+  const expires_at = new Date(expiresAtMs).toISOString();
+  return { email: maskedEmail(email), role, expires_at };
+}
+
+function invited(orgId: OrgId, invitation: Invitation, before: Facts | null): Change {
+  const after = factsOf(invitation);
+  return { action: "member.invite", orgId, target: invitation.invitationId, before, after };
+}
+
+function joined(
+  orgId: OrgId,
+  accountId: string,
+  { role, email }: { readonly role: Role; readonly email: string },
+): Change {
+  const after = { role, email: maskedEmail(email) };
+  return { action: "member.join", orgId, target: accountId, before: null, after };
+}
+
+const INVITE_SQL = `
+  insert into org_invitation (invitation_id, org_id, email, email_norm, role, token_hash,
+    invited_by, created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  on conflict (org_id, email_norm) where ended_at is null do nothing
+  returning ${invitationColumns.sql}`;
+
+const RENEW_SQL = `
+  update org_invitation set token_hash = $3, expires_at = $4, invited_by = $5
+  where org_id = $1 and invitation_id = $2 and ended_at is null
+  returning ${invitationColumns.sql}`;
+
+const END_INVITATIONS_SQL = `
+  update org_invitation set ended_at = now(), ended_reason = 'revoked'
+  where org_id = $1 and ended_at is null
+    and (invitation_id = $2 or invited_by = $3 or email_norm = $4)
+  returning ${invitationColumns.sql}`;
+
+const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
+
+/* Who is a member already keeps its role. */
+const JOIN_SQL = `
+  insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;

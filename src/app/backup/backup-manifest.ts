@@ -1,0 +1,60 @@
+import { type TString, Type } from "typebox";
+
+import { documentParts, documentReader } from "../../kernel/index.ts";
+
+const FORMAT = "tokenmarket-backup-2";
+
+/** A copy that cannot be made or cannot be used, and why. */
+export class BackupFault extends Error {
+  override readonly name = "BackupFault";
+}
+
+/** One file of a copy; the path is within the data folder of PostgreSQL. */
+export interface CopiedFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** The content of `backup.json`. */
+export interface BackupManifest {
+  /** When the log has the point at which the sums hold; a restore replays the log up to it. */
+  readonly finished_at: string;
+  readonly restore_point: string;
+  /** Content of `PG_VERSION`: the major version. */
+  readonly postgres_version: string;
+  /** The sums of all accounts in micro-dollars, as the database writes them; only compared. */
+  readonly sums: string;
+  readonly folders: readonly string[];
+  /** The files of the database, and the segments of the log that it needs. */
+  readonly files: readonly CopiedFile[];
+}
+
+export function writeManifest(manifest: BackupManifest): string {
+  return `${JSON.stringify({ format: FORMAT, ...manifest })}\n`;
+}
+
+const text = (pattern: string): TString => Type.String({ pattern });
+const size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** A path in a copy leads nowhere else: no part of it is empty, `.` or `..`. */
+const insidePath = text(String.raw`^(?!\.{0,2}(?:/|$))[^/\0\\]+(?:/(?!\.{0,2}(?:/|$))[^/\0\\]+)*$`);
+const read = documentReader(
+  Type.Object({
+    format: documentParts.format(FORMAT),
+    finished_at: text(String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$`),
+    restore_point: text(String.raw`^[\w-]{1,63}$`),
+    postgres_version: text(String.raw`^\d+\n$`),
+    sums: text("^[\\w ,-]{1,256}$"),
+    folders: Type.Array(insidePath),
+    files: Type.Array(
+      Type.Object({ path: insidePath, bytes: size, sha256: documentParts.sha256() }),
+    ),
+  }),
+);
+
+/** Reads `backup.json`, which may be of any origin. */
+export function readManifest(file: string, path: string): BackupManifest {
+  const manifest = read(file);
+  if (manifest.ok) return manifest.document;
+  throw new BackupFault(`${path} is damaged, or not of the format ${FORMAT}: ${manifest.problem}`);
+}

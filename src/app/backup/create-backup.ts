@@ -1,0 +1,211 @@
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Client } from "pg";
+
+import { type Clock, type EmbeddedPostgres, flushPath, openClient } from "../../kernel/index.ts";
+import {
+  BackupFault,
+  type BackupManifest,
+  type CopiedFile,
+  writeManifest,
+} from "./backup-manifest.ts";
+import { copyCluster, copyPresent } from "./copy-cluster.ts";
+import { makeFolder, sideBySide, writeFile } from "./files.ts";
+
+/** The part of the embedded server that a backup needs. */
+export type BackupServer = Pick<EmbeddedPostgres, "adminConnectionString" | "cluster">;
+
+export interface CreateOptions {
+  /** The folder that gets the new copy. */
+  readonly to: string;
+  readonly clock: Clock;
+  readonly onProgress?: (line: string) => void;
+}
+
+/** The folder of a copy's files, beside its manifest. */
+export const FILES = "files";
+export const MANIFEST = "backup.json";
+export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
+const LABEL = "backup_label";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** For so long at most, writers of the books wait for the sums, and the sums for the writers. */
+const SUMS_LOCK_TIMEOUT_MS = 1_000;
+const SUMS_TRIES = 20;
+const SUMS_PAUSE_MS = 250;
+
+/**
+ * Makes a base copy of the running server over SQL alone, with the log that it needs up to a named
+ * point at which the sums of all accounts are known exactly. The copy is there, whole, once its
+ * folder has its name; a failure leaves nothing.
+ */
+export async function createBackup(
+  server: BackupServer,
+  { to, clock, onProgress = () => undefined }: CreateOptions,
+): Promise<{ readonly folder: string; readonly manifest: BackupManifest }> {
+  const name = `base-${new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+  const folder = join(resolve(to), name);
+  const staged = `${folder}.partial`;
+  await makeFolder(to);
+  // Not recursive: a folder of this name is another program's copy of the same second.
+  await mkdir(staged, { mode: 0o700 });
+  try {
+    const manifest = await onServer(server, (client) =>
+      copyServer(client, {
+        cluster: server.cluster,
+        target: join(staged, FILES),
+        name,
+        onProgress,
+      }),
+    );
+    const made = ["", ...manifest.folders, ...manifest.files.map(({ path }) => path)];
+    await sideBySide(made, (path) => flushPath(join(staged, FILES, path)));
+    await writeFile(join(staged, MANIFEST), [Buffer.from(writeManifest(manifest))]);
+    await flushPath(join(staged, MANIFEST));
+    await flushPath(staged);
+    await rename(staged, folder);
+    await flushPath(resolve(to));
+    return { folder, manifest };
+  } catch (fault) {
+    await rm(staged, { recursive: true, force: true });
+    throw fault;
+  }
+}
+
+async function onServer<T>(
+  { adminConnectionString }: BackupServer,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = openClient(adminConnectionString, {
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: "tokenmarket-backup",
+  });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+interface CopyTask {
+  readonly cluster: string;
+  readonly target: string;
+  readonly name: string;
+  readonly onProgress: (line: string) => void;
+}
+
+async function copyServer(client: Client, task: CopyTask): Promise<BackupManifest> {
+  const { cluster, target, name, onProgress } = task;
+  await keepLog(client);
+  const { rows: started } = await client.query<{ lsn: string }>(
+    "select pg_backup_start($1, true)::text as lsn",
+    [name],
+  );
+  const copied = await copyCluster(cluster, target, onProgress);
+  const label = await stopBackup(client);
+  // A server that starts on a copy without the label would take the copy for a whole database.
+  const written = await writeFile(join(target, LABEL), [Buffer.from(label)]);
+  const point = await markPoint(client, `tokenmarket-${name}`);
+  const log = await copyLog(client, task, [started[0]?.lsn ?? "", point.lsn]);
+  return {
+    finished_at: point.at,
+    restore_point: point.name,
+    postgres_version: await readFile(join(cluster, "PG_VERSION"), "utf8"),
+    sums: point.sums,
+    folders: copied.folders,
+    files: [...copied.files, { path: LABEL, ...written }, ...log],
+  };
+}
+
+/**
+ * Has the server keep its log until this connection ends. The name of the slot is fixed, so it is
+ * also the lock: one copy of a database is made at a time.
+ */
+async function keepLog(client: Client): Promise<void> {
+  try {
+    await client.query(
+      "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",
+    );
+  } catch (fault) {
+    if ((fault as { readonly code?: string }).code !== "42710") throw fault;
+    throw new BackupFault("another program makes a backup of this database; wait for its end", {
+      cause: fault,
+    });
+  }
+}
+
+async function stopBackup(client: Client): Promise<string> {
+  const { rows } = await client.query<{ labelfile: string; spcmapfile: string | null }>(
+    "select labelfile, spcmapfile from pg_backup_stop(false)",
+  );
+  const [end] = rows;
+  if (end !== undefined && (end.spcmapfile ?? "") === "") return end.labelfile;
+  throw new BackupFault("PostgreSQL did not end the base copy as expected");
+}
+
+/** Copies the segments of the log between two positions, which are written whole by now. */
+async function copyLog(
+  client: Client,
+  { cluster, target }: CopyTask,
+  positions: readonly [from: string, until: string],
+): Promise<readonly CopiedFile[]> {
+  const { rows } = await client.query<{ name: string }>(SEGMENTS_SQL, [...positions]);
+  const files: CopiedFile[] = [];
+  for (const { name } of rows) files.push(await copyPresent(cluster, target, `pg_wal/${name}`));
+  return files;
+}
+
+const SEGMENTS_SQL = `select segment as name from pg_settings s
+    cross join generate_series(0, div($2::pg_lsn - $1::pg_lsn, s.setting::numeric) + 1) n
+    cross join pg_walfile_name($1::pg_lsn + n * s.setting::numeric) segment
+  where s.name = 'wal_segment_size' and segment collate "C" <= pg_walfile_name($2::pg_lsn)
+  order by n`;
+
+interface RestorePoint {
+  readonly name: string;
+  readonly at: string;
+  readonly lsn: string;
+  readonly sums: string;
+}
+
+/**
+ * Writes a named point into the log and reads the sums of the accounts at exactly that point: no
+ * account changes between the two, since the table is locked while its rows are added up.
+ */
+async function markPoint(client: Client, name: string): Promise<RestorePoint> {
+  for (let tried = 1; ; tried++) {
+    try {
+      await client.query("begin");
+      await client.query(`set local lock_timeout = ${SUMS_LOCK_TIMEOUT_MS}`);
+      await client.query("lock table account in share mode");
+      const sums = await readSums(client);
+      const { rows } = await client.query<{ lsn: string; at: string }>(POINT_SQL, [name]);
+      await client.query("commit");
+      // The segment of the point ends here, so that it can be copied whole.
+      await client.query("select pg_switch_wal()");
+      return { name, sums, lsn: rows[0]?.lsn ?? "", at: rows[0]?.at ?? "" };
+    } catch (fault) {
+      await client.query("rollback");
+      const isBusy = (fault as { readonly code?: string }).code === "55P03";
+      if (!isBusy || tried === SUMS_TRIES) throw fault;
+      await sleep(SUMS_PAUSE_MS);
+    }
+  }
+}
+
+const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
+  to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`;
+
+/** The sums of all accounts, of the statement's snapshot. */
+export async function readSums(client: Pick<Client, "query">): Promise<string> {
+  const { rows } = await client.query<{ sums: string }>(SUMS_SQL);
+  return rows[0]?.sums ?? "";
+}
+
+const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s', count(*),
+  coalesce(sum(debits), 0), coalesce(sum(credits), 0), coalesce(sum(reserved), 0)) as sums
+  from account`;

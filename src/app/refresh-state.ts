@@ -1,0 +1,36 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What the last scheduled refresh of the catalog did, for whoever asks later. */
+export interface RefreshState {
+  readonly atMs: number;
+  /** Sentences about what an operator has to decide. */
+  readonly waits: readonly string[];
+}
+
+/** Where the copies of the sources are kept, too. */
+export function sourcesFolder(dataDir: string): string {
+  return join(dataDir, "catalog-sources");
+}
+
+/** Undefined: there was none, or its record cannot be read. */
+export function readRefreshState(dataDir: string): RefreshState | undefined {
+  try {
+    const read = JSON.parse(readFileSync(stateFile(dataDir), "utf8")) as Partial<RefreshState>;
+    const { atMs, waits } = read;
+    return typeof atMs === "number" && Array.isArray(waits)
+      ? { atMs, waits: waits.map(String) }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function writeRefreshState(dataDir: string, state: RefreshState): void {
+  mkdirSync(sourcesFolder(dataDir), { recursive: true });
+  writeFileSync(stateFile(dataDir), `${JSON.stringify(state)}\n`);
+}
+
+function stateFile(dataDir: string): string {
+  return join(sourcesFolder(dataDir), "last-refresh.json");
+}

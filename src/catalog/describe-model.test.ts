@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+
+import type { ModelId } from "../kernel/index.ts";
+import type { CapabilityDescriptor, ListedModel } from "./catalog.ts";
+import { describeModel } from "./describe-model.ts";
+
+function described(change: Partial<ListedModel> & { readonly names?: readonly string[] }): string {
+  const { names = [], ...rest } = change;
+  return describeModel({
+    id: "acme/one" as ModelId,
+    modality: "text",
+    inputModalities: ["text"],
+    supportedParameters: new Map(
+      names.map((name): [string, CapabilityDescriptor] => [name, { type: "unknown" }]),
+    ),
+    ...rest,
+  });
+}
+
+test("a model is described by what it reads and does", () => {
+  expect(
+    described({
+      id: "anthropic/claude-opus-5.5" as ModelId,
+      inputModalities: ["text", "image", "file"],
+      contextLength: 1_000_000,
+      names: ["thinking", "tools", "max_tokens"],
+    }),
+  ).toBe(
+    "Chat model by Anthropic: reads text, images and files, up to 1,000,000 tokens; calls tools; " +
+      "reasons before it answers.",
+  );
+});
+
+test("what is not known is not said", () => {
+  expect(described({})).toBe("Chat model: reads text.");
+  expect(described({ modality: "image", inputModalities: ["text", "image"] })).toBe(
+    "Image model: reads text and images.",
+  );
+});

@@ -1,0 +1,67 @@
+import type { InputModality, ListedModel } from "./catalog.ts";
+
+/** Who made the models of an id's first part; a host's own ids have none. */
+const LABS: Readonly<Record<string, string>> = {
+  amazon: "Amazon",
+  anthropic: "Anthropic",
+  cohere: "Cohere",
+  deepseek: "DeepSeek",
+  google: "Google",
+  "meta-llama": "Meta",
+  meta: "Meta",
+  minimax: "MiniMax",
+  mistralai: "Mistral AI",
+  moonshotai: "Moonshot AI",
+  openai: "OpenAI",
+  qwen: "Alibaba's Qwen team",
+  "x-ai": "xAI",
+  "z-ai": "Z.ai",
+};
+
+const KINDS: Readonly<Record<ListedModel["modality"], string>> = {
+  text: "Chat model",
+  image: "Image model",
+  video: "Video model",
+  decisions: "Decision model",
+};
+
+const INPUTS: Readonly<Record<InputModality, string>> = {
+  text: "text",
+  image: "images",
+  file: "files",
+  audio: "sound",
+  video: "video",
+};
+
+/** Parameters of which one is enough, and what the model then does. */
+const ABILITIES: readonly (readonly [parameters: readonly string[], says: string])[] = [
+  [["tools"], "calls tools"],
+  [["structured_outputs", "response_format"], "answers in JSON of a given schema"],
+  [["reasoning_effort", "thinking", "reasoning"], "reasons before it answers"],
+];
+
+/** One sentence of facts about a model, whoever serves it. */
+export function describeModel(
+  model: Pick<
+    ListedModel,
+    "id" | "modality" | "inputModalities" | "contextLength" | "supportedParameters"
+  >,
+): string {
+  const lab = model.id.slice(0, Math.max(0, model.id.indexOf("/")));
+  const by = Object.hasOwn(LABS, lab) ? ` by ${LABS[lab]}` : "";
+  const inputs = model.inputModalities.map((each) => INPUTS[each]);
+  const context =
+    model.contextLength === undefined
+      ? ""
+      : `, up to ${model.contextLength.toLocaleString("en-US")} tokens`;
+  const abilities = ABILITIES.flatMap(([names, says]) =>
+    names.some((name) => model.supportedParameters.has(name)) ? [says] : [],
+  );
+  const facts = [`reads ${listed(inputs)}${context}`, ...abilities];
+  return `${KINDS[model.modality]}${by}: ${facts.join("; ")}.`;
+}
+
+function listed(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} and ${last}`;
+}

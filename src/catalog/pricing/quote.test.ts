@@ -1,0 +1,223 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { PriceSheet } from "../catalog.ts";
+import { microUsd } from "../../kernel/core/money.ts";
+import { type Usage, withoutHourWrites, ZERO_USAGE } from "../../kernel/core/usage.ts";
+import { debitOf, exactCost, quoteImages, quoteWorstCase } from "./quote.ts";
+
+const price = fc.bigInt({ min: 0n, max: 9_999_999_999_999n });
+const prices: fc.Arbitrary<PriceSheet> = fc.record({
+  pinId: fc.constant("pin"),
+  prompt: price,
+  cachedPrompt: price,
+  cacheWrite: price,
+  completion: price,
+  internalReasoning: price,
+});
+const hourly: fc.Arbitrary<PriceSheet> = fc
+  .tuple(prices, price)
+  .map(([sheet, cacheWrite1h]) => ({ ...sheet, cacheWrite1h }));
+const input = fc.integer({ min: 0, max: 11_000_000 });
+const output = fc.integer({ min: 1, max: 32_768 });
+
+const LARGEST_PRICE = 9_999_999_999_999n;
+const LARGEST_PRICES: PriceSheet = {
+  pinId: "pin",
+  prompt: LARGEST_PRICE,
+  cachedPrompt: LARGEST_PRICE,
+  cacheWrite: LARGEST_PRICE,
+  completion: LARGEST_PRICE,
+  internalReasoning: LARGEST_PRICE,
+};
+const LARGEST_USAGE: Usage = {
+  prompt: 11_000_000,
+  cachedPrompt: 11_000_000,
+  cacheWrite: 11_000_000,
+  completion: 32_768,
+  internalReasoning: 32_768,
+};
+
+/** Splits totals over the buckets. */
+function split(total: { input: number; output: number }, cuts: number[]): Usage {
+  const [a = 0, b = 0, c = 0] = cuts;
+  const cachedPrompt = Math.floor(total.input * a);
+  const cacheWrite = Math.floor((total.input - cachedPrompt) * b);
+  const internalReasoning = Math.floor(total.output * c);
+  return {
+    prompt: total.input - cachedPrompt - cacheWrite,
+    cachedPrompt,
+    cacheWrite,
+    completion: total.output - internalReasoning,
+    internalReasoning,
+  };
+}
+
+test("usage within the estimate never costs more than the worst case that was held", () => {
+  const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), {
+    minLength: 3,
+    maxLength: 3,
+  });
+  fc.assert(
+    fc.property(prices, input, output, cuts, (sheet, inputTokens, outputTokens, fractions) => {
+      const tokens = { input: inputTokens, output: outputTokens };
+      const held = quoteWorstCase(sheet, tokens);
+      const cost = exactCost(sheet, split(tokens, fractions));
+      expect(cost <= held * 1_000_000n).toBe(true);
+      expect(debitOf(cost, held) * 1_000_000n <= cost).toBe(true);
+    }),
+  );
+});
+
+test("no digit is lost at any price and any number of tokens, up to the largest of both", () => {
+  const buckets = fc.record({
+    prompt: input,
+    cachedPrompt: input,
+    cacheWrite: input,
+    completion: output,
+    internalReasoning: output,
+  });
+  fc.assert(
+    fc.property(prices, buckets, (sheet, usage) => {
+      // The same by hand: dollars and millionths of the price separately, each within a float's
+      // digits.
+      const cost = (Object.keys(usage) as (keyof typeof usage)[]).reduce((sum, bucket) => {
+        const dollars = Number(sheet[bucket] / 1_000_000n) * usage[bucket];
+        const millionths = Number(sheet[bucket] % 1_000_000n) * usage[bucket];
+        expect(Math.max(dollars, millionths)).toBeLessThan(Number.MAX_SAFE_INTEGER);
+        return sum + BigInt(dollars) * 1_000_000n + BigInt(millionths);
+      }, 0n);
+      expect(exactCost(sheet, usage)).toBe(cost);
+    }),
+    { examples: [[LARGEST_PRICES, LARGEST_USAGE]] },
+  );
+});
+
+test("an hour of the cache costs its own price, and what any write costs where it has none", () => {
+  const counts = fc.tuple(input, input).map(([cacheWrite, hour]) => ({
+    ...LARGEST_USAGE,
+    cacheWrite,
+    cacheWrite1h: Math.min(cacheWrite, hour),
+  }));
+  fc.assert(
+    fc.property(hourly, counts, (sheet, usage) => {
+      const { cacheWrite1h: own = 0n, ...plain } = sheet;
+      const extra = BigInt(usage.cacheWrite1h) * (own - sheet.cacheWrite);
+      expect(exactCost(sheet, usage)).toBe(exactCost(plain, usage) + extra);
+      expect(exactCost(plain, usage)).toBe(exactCost(plain, withoutHourWrites(usage)));
+    }),
+  );
+});
+
+test("a request that asks for an hour of the cache holds the whole prompt at that price", () => {
+  const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), {
+    minLength: 4,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(hourly, input, output, cuts, (sheet, inputTokens, outputTokens, fractions) => {
+      const tokens = { input: inputTokens, output: outputTokens };
+      const held = quoteWorstCase(sheet, { ...tokens, asksHourWrites: true });
+      const usage = split(tokens, fractions);
+      const cacheWrite1h = Math.floor(usage.cacheWrite * (fractions[3] ?? 0));
+      const all = { ...ZERO_USAGE, cacheWrite: inputTokens, cacheWrite1h: inputTokens };
+      expect(exactCost(sheet, { ...usage, cacheWrite1h }) <= held * 1_000_000n).toBe(true);
+      expect(exactCost(sheet, all) <= held * 1_000_000n).toBe(true);
+    }),
+  );
+});
+
+test("who does not ask for an hour of the cache is not held for its price", () => {
+  fc.assert(
+    fc.property(hourly, input, output, (sheet, inputTokens, outputTokens) => {
+      const { cacheWrite1h: _own, ...plain } = sheet;
+      const tokens = { input: inputTokens, output: outputTokens };
+      expect(quoteWorstCase(sheet, tokens)).toBe(quoteWorstCase(plain, tokens));
+    }),
+  );
+});
+
+test("the worst case is the exact sum, rounded up by less than a micro-dollar", () => {
+  fc.assert(
+    fc.property(prices, input, output, (sheet, inputTokens, outputTokens) => {
+      const held = quoteWorstCase(sheet, { input: inputTokens, output: outputTokens });
+      const dearestInput = [sheet.prompt, sheet.cachedPrompt, sheet.cacheWrite];
+      const dearestOutput = [sheet.completion, sheet.internalReasoning];
+      const most = (rates: bigint[]): bigint => rates.reduce((a, b) => (a > b ? a : b));
+      const exact =
+        BigInt(inputTokens) * most(dearestInput) + BigInt(outputTokens) * most(dearestOutput);
+      const above = held * 1_000_000n - exact;
+      expect(above >= 0n && above < 1_000_000n).toBe(true);
+    }),
+  );
+});
+
+test("the debit never passes the reserve, even when a provider reports more than was asked for", () => {
+  const sheet: PriceSheet = {
+    pinId: "pin",
+    prompt: 1_000_000n,
+    cachedPrompt: 1_000_000n,
+    cacheWrite: 1_000_000n,
+    completion: 1_000_000n,
+    internalReasoning: 1_000_000n,
+  };
+  const usage = split({ input: 1_000, output: 1_000 }, []);
+  expect(debitOf(exactCost(sheet, usage), microUsd(1_500n))).toBe(1_500n);
+  expect(debitOf(exactCost(sheet, usage), microUsd(2_500n))).toBe(2_000n);
+});
+
+test("the worst case of the largest request at the largest price is exact", () => {
+  const sheet: PriceSheet = {
+    pinId: "pin",
+    prompt: 9_999_999_999_999n,
+    cachedPrompt: 0n,
+    cacheWrite: 0n,
+    completion: 9_999_999_999_999n,
+    internalReasoning: 0n,
+  };
+  const tokens = { input: 10_485_760, output: 32_768 };
+  // 10,518,528 tokens at $9,999,999.999999 per million, rounded up to the micro-dollar.
+  expect(quoteWorstCase(sheet, tokens)).toBe(105_185_279_999_990n);
+});
+
+describe("the worst case of images", () => {
+  const rates = (prompt: bigint, completion: bigint): PriceSheet => ({
+    pinId: "pin",
+    prompt,
+    cachedPrompt: prompt,
+    cacheWrite: prompt,
+    completion,
+    internalReasoning: completion,
+  });
+
+  test("is the ceiling once for each image, and the prompt once", () => {
+    // $5 per million prompt tokens, $40 per million output tokens.
+    const sheet = rates(5_000_000n, 40_000_000n);
+    const asked = { input: 100, images: 1, ceiling: 6_208 };
+    expect(quoteImages(sheet, asked)).toBe(500n + 248_320n);
+    expect(quoteImages(sheet, { ...asked, images: 4 })).toBe(500n + 4n * 248_320n);
+  });
+
+  test("is the ceiling in micro-dollars where the provider reports its own cost", () => {
+    const units = rates(0n, 1_000_000n);
+    expect(quoteImages(units, { input: 10_000, images: 3, ceiling: 80_000 })).toBe(240_000n);
+  });
+
+  test("is rounded up once over the whole", () => {
+    const sheet = rates(300_000n, 400_000n);
+    expect(quoteImages(sheet, { input: 1, images: 1, ceiling: 1 })).toBe(1n);
+    expect(quoteImages(sheet, { input: 1, images: 2, ceiling: 1 })).toBe(2n);
+  });
+
+  test("is never below what that many tokens cost", () => {
+    const images = fc.integer({ min: 1, max: 4 });
+    const ceiling = fc.integer({ min: 1, max: 100_000_000 });
+    fc.assert(
+      fc.property(prices, input, images, ceiling, (sheet, inputTokens, count, most) => {
+        const held = quoteImages(sheet, { input: inputTokens, images: count, ceiling: most });
+        const usage = split({ input: inputTokens, output: count * most }, [0.5, 0.5, 0]);
+        expect(exactCost(sheet, usage) <= held * 1_000_000n).toBe(true);
+      }),
+    );
+  });
+});

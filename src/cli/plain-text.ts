@@ -1,0 +1,63 @@
+/**
+ * An answer as people read it: a record as aligned lines of name and value, a list as an aligned
+ * table, lists inside a record below it under their names.
+ */
+export function plainText(answer: unknown, columns?: readonly string[]): string {
+  const entries = Object.entries(flatten(answer));
+  const lists = entries.filter(isList) as [string, readonly object[]][];
+  const fields = entries.filter((entry) => !isList(entry));
+  const [first] = lists;
+  if (fields.length === 0 && lists.length === 1 && first !== undefined) {
+    return table(first[1], columns) || "there are none";
+  }
+  const blocks = lists.map(([name, rows]) => `\n${name}:\n${table(rows, columns) || "none"}`);
+  return [aligned(fields.map(([name, value]) => [name, cell(value)])), ...blocks].join("\n");
+}
+
+/** Fields of a record inside a record stand among its own, under both names. */
+function flatten(answer: unknown): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(answer as object).flatMap(([name, value]: [string, unknown]) =>
+    isRecord(value)
+      ? Object.entries(flatten(value)).map(([inner, own]) => [`${name}.${inner}`, own] as const)
+      : [[name, value] as const],
+  );
+  return Object.fromEntries(entries);
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A list of records; an empty one inside a record is rather one of words. */
+function isList([name, value]: readonly [string, unknown]): boolean {
+  return Array.isArray(value) && value.every(isRecord) && (value.length > 0 || !/\./.test(name));
+}
+
+function table(rows: readonly object[], columns?: readonly string[]): string {
+  const [first] = rows.map(flatten);
+  if (first === undefined) return "";
+  const names = Object.keys(first).filter((name) => columns?.includes(name) ?? true);
+  const lines = rows.map(flatten).map((row) => names.map((name) => cell(row[name])));
+  return aligned([names, ...lines]);
+}
+
+/** Two blanks between columns, and none at the end of a line. */
+function aligned(lines: readonly (readonly string[])[]): string {
+  const widths = (lines[0] ?? []).map((_, at) =>
+    Math.max(...lines.map((line) => line[at]?.length ?? 0)),
+  );
+  return lines
+    .map((line) =>
+      line
+        .map((text, at) => text.padEnd(widths[at] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  if (Array.isArray(value)) return value.map(cell).join(", ") || "-";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,167 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { readRefreshState } from "../app/index.ts";
+import { type Change, type ChangeLog, readRawJson } from "../kernel/index.ts";
+import type { Manifest } from "../catalog/index.ts";
+import { findHead, importListings, isImportable } from "../listing-tools/index.ts";
+import type { SourceFile } from "./read-source-file.ts";
+import { refreshNow, startRefreshes } from "./refresh-schedule.ts";
+
+const NOW_MS = Date.parse("2026-11-28T12:00:00Z");
+const LITELLM = "https://one.example/litellm.json";
+const GENAI = "https://two.example/genai.json";
+
+let folder: string;
+let lists: Record<string, string>;
+let noted: Change[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tm-refresh-"));
+  mkdirSync(join(folder, "manifests"));
+  lists = {};
+  noted = [];
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function listsAt(usd: number): void {
+  const entry = `"litellm_provider":"groq","mode":"chat","max_input_tokens":1000`;
+  const prices = `"input_cost_per_token":${usd}e-06,"output_cost_per_token":${usd * 2}e-06`;
+  lists[LITELLM] = `{"groq/acme-1":{${entry},${prices}}}`;
+  const sheet = `{"input_mtok":${usd},"output_mtok":${usd * 2}}`;
+  const match = `"match":{"equals":"acme-1"}`;
+  lists[GENAI] = `[{"id":"groq","models":[{"id":"acme-1",${match},"prices":${sheet}}]}]`;
+}
+
+function sourceFile(text: string, dated: string): SourceFile {
+  const reading = readRawJson(text, 10_000);
+  if (!reading.ok) throw new Error("not JSON");
+  return { bytes: Buffer.from(text), document: reading.value, dated };
+}
+
+async function read(named: string): Promise<SourceFile> {
+  const text = named.startsWith("https:") ? lists[named] : readFileSync(named, "utf8");
+  if (text === undefined) throw new Error("does not answer");
+  const inName = /\d{4}-\d\d-\d\d/.exec(named)?.[0];
+  return await Promise.resolve(sourceFile(text, inName ?? "2026-11-28"));
+}
+
+const path = (): string => join(folder, "manifests", "groq.json");
+
+/** The manifest as two lists gave it in October, perhaps with a margin. */
+function writeManifest(usd: number, margin?: string): void {
+  listsAt(usd);
+  const head = findHead("groq");
+  if (head === undefined || !isImportable(head)) throw new Error("no head");
+  const input = (from: "litellm" | "genai-prices", url: string) => {
+    return { from, ...sourceFile(lists[url] ?? "", "2026-10-01") };
+  };
+  const { manifest } = importListings({
+    head,
+    source: input("litellm", LITELLM),
+    against: [input("genai-prices", GENAI)],
+    models: [],
+    withCapacity: false,
+    ...(margin === undefined ? {} : { margin }),
+  });
+  writeFileSync(path(), JSON.stringify(manifest));
+}
+
+function schedule() {
+  const changeLog: Pick<ChangeLog, "write"> = {
+    write: async (_by, step) =>
+      await step(undefined as never, (change: Change) => noted.push(change)),
+  };
+  return {
+    config: {
+      refreshEvery: "1d",
+      refreshSources: `litellm=${LITELLM},genai-prices=${GENAI}`,
+      manifestsDir: join(folder, "manifests"),
+      dataDir: join(folder, "data"),
+    },
+    clock: { nowMs: () => NOW_MS, monotonicMs: () => 0 },
+    log: pino({ level: "silent" }),
+    changeLog,
+    read,
+  };
+}
+
+async function refreshed(): Promise<{ prompt: string; changes: readonly string[] }> {
+  await refreshNow(schedule());
+  const { models, listing_terms: terms } = JSON.parse(readFileSync(path(), "utf8")) as Manifest;
+  const [model] = models;
+  const price = model?.pricing.find(({ type }) => type === "prompt");
+  const changes = terms?.["groq/acme-1"]?.price_changes ?? [];
+  return { prompt: price?.cost_usd_per_million ?? "", changes: changes.map(({ from }) => from) };
+}
+
+test("a cut that two lists have begins at once and is in the change log", async () => {
+  writeManifest(2);
+  listsAt(1);
+  expect(await refreshed()).toEqual({ prompt: "1", changes: [] });
+  expect(noted.map(({ action, target }) => [action, target])).toEqual([
+    ["manifest.refresh", "groq"],
+  ]);
+  expect(readRefreshState(join(folder, "data"))).toEqual({ atMs: NOW_MS, waits: [] });
+});
+
+test("a rise that the margin covers is announced, and one that it does not begins at once", async () => {
+  writeManifest(10, "30");
+  listsAt(11);
+  const covered = await refreshed();
+  expect(covered).toEqual({ prompt: "13", changes: ["2026-12-06T00:00:00Z"] });
+  writeManifest(10);
+  listsAt(11);
+  // Without a margin customers would pay less than is owed.
+  const plain = await refreshed();
+  expect(plain).toEqual({ prompt: "11", changes: [] });
+});
+
+test("a rise above 20 percent waits, and the operator is told how to take it", async () => {
+  writeManifest(10);
+  listsAt(13);
+  expect(await refreshed()).toEqual({ prompt: "10", changes: [] });
+  const [wait, ...more] = readRefreshState(join(folder, "data"))?.waits ?? [];
+  expect(more).toEqual([]);
+  expect(wait).toContain("groq/groq/acme-1 rises by more than 20 %");
+  expect(wait).toContain("--accept groq/acme-1");
+});
+
+test("one list alone changes nothing; where an address does not answer, its kept copy counts", async () => {
+  writeManifest(2);
+  listsAt(1);
+  delete lists[GENAI];
+  await expect(refreshNow(schedule())).rejects.toThrow("fewer than two sources");
+  listsAt(1);
+  await refreshNow(schedule());
+  const kept = readdirSync(join(folder, "data", "catalog-sources")).toSorted();
+  expect(kept).toEqual([
+    "genai-prices-2026-11-28.json",
+    "last-refresh.json",
+    "litellm-2026-11-28.json",
+  ]);
+  writeManifest(2);
+  listsAt(1);
+  delete lists[GENAI];
+  expect((await refreshed()).prompt).toBe("1");
+});
+
+test("it does not begin with fewer than two addresses, and is off without a time", async () => {
+  const { config, ...rest } = schedule();
+  const one = { ...config, refreshSources: `litellm=${LITELLM}` };
+  expect(() => startRefreshes({ ...rest, config: one })).toThrow("two catalog.refresh_sources");
+  await startRefreshes({ ...rest, config: { ...one, refreshEvery: "" } }).close();
+});
+
+test("it runs when it is due, and not again before", async () => {
+  writeManifest(2);
+  listsAt(1);
+  await startRefreshes(schedule()).close();
+  expect(noted).toHaveLength(1);
+  listsAt(0.5);
+  await startRefreshes(schedule()).close();
+  expect(noted).toHaveLength(1);
+});

@@ -1,3 +1,0 @@
-export type { ConsoleDeps } from "./console-deps.ts";
-export type { OperatorDeps } from "./operator-deps.ts";
-export { createConsoleServer } from "./console-server.ts";

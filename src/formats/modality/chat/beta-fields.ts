@@ -1,0 +1,86 @@
+import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
+import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
+import type { SameWireDrops } from "./dropped-fields.ts";
+
+/** What a provider takes only together with a name of the beta header. */
+interface OpenedFields {
+  readonly beta: RegExp;
+  readonly top?: readonly ChatWord[];
+  /** Members of each tool. */
+  readonly tools?: readonly ChatWord[];
+  readonly outputConfig?: readonly ChatWord[];
+}
+
+/** The answer without them is the same one; fields that an answer depends on are refused. */
+const OPENED: readonly OpenedFields[] = [
+  { beta: /^context-management-/, top: ["context_management"] },
+  { beta: /^compact-/, top: ["compaction", "context_management"] },
+  {
+    beta: /^(?:advanced-tool-use|tool-search-tool|tool-examples)-/,
+    tools: ["allowed_callers", "defer_loading", "input_examples"],
+  },
+  { beta: /^task-budgets-/, outputConfig: ["task_budget"] },
+  { beta: /^cache-diagnosis-/, top: ["diagnostics"] },
+  { beta: /^fallback-credit-/, top: ["fallback_credit_token"] },
+  { beta: /^user-profiles-billing-/, top: ["billing_policy"] },
+];
+
+const nothing: SameWireDrops = { words: [], inside: [], names: [] };
+
+/** The fields of a body that only these dropped names open. */
+export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
+  if (dropped.length === 0) return nothing;
+  const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
+  if (rules.length === 0) return nothing;
+  const config = doc.present(0, word.output_config);
+  const top = presentIn(doc, 0, namesOf(rules, "top"));
+  const tools = inPlace(doc, toolsOf(doc), namesOf(rules, "tools"));
+  const inConfig = inPlace(doc, config === ABSENT ? [] : [config], namesOf(rules, "outputConfig"));
+  return {
+    words: top.map((name) => word[name]),
+    inside: [...tools, ...inConfig].map(({ object, names }) => ({
+      object,
+      wordIds: names.map((name) => word[name]),
+    })),
+    names: [
+      ...top,
+      ...new Set(tools.flatMap(({ names }) => names.map((name) => `tools.${name}`))),
+      ...inConfig.flatMap(({ names }) => names.map((name) => `output_config.${name}`)),
+    ],
+  };
+}
+
+interface Present {
+  readonly object: JsonNode;
+  readonly names: readonly ChatWord[];
+}
+
+function inPlace(
+  doc: JsonDocument,
+  objects: readonly JsonNode[],
+  wanted: readonly ChatWord[],
+): readonly Present[] {
+  return objects
+    .map((object) => ({ object, names: presentIn(doc, object, wanted) }))
+    .filter(({ names }) => names.length > 0);
+}
+
+function presentIn(
+  doc: JsonDocument,
+  object: JsonNode,
+  wanted: readonly ChatWord[],
+): readonly ChatWord[] {
+  return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
+}
+
+function namesOf(
+  rules: readonly OpenedFields[],
+  place: "top" | "tools" | "outputConfig",
+): readonly ChatWord[] {
+  return [...new Set(rules.flatMap((rule) => rule[place] ?? []))];
+}
+
+function toolsOf(doc: JsonDocument): readonly JsonNode[] {
+  const list = doc.present(0, word.tools);
+  return list === ABSENT ? [] : doc.items(list);
+}

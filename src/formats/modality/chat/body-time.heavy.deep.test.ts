@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+
+import { JSON_KEYS_MAX } from "../../../kernel/core/constants.ts";
+import { JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
+import { readDecisionBody } from "../fixtures/decision-kit.ts";
+import { profiled } from "../fixtures/profile-kit.ts";
+import {
+  bodyOf,
+  bytesOf,
+  chatOf,
+  deploymentOf,
+  encode,
+  readBody,
+  readGood,
+} from "../fixtures/request-kit.ts";
+import { slowestBodies } from "../fixtures/slowest-bodies.ts";
+
+/*
+ * One body never blocks the process: what is slowest to check is bounded in number, and that number in
+ * time. The time is measured where nothing else runs, so in the deep check.
+ */
+const BODY_MS_MAX = 200;
+const RUNS = 10;
+
+function fastestMs(wire: "wire_a" | "wire_b", body: Buffer): number {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS && fastest > BODY_MS_MAX / 2; run += 1) {
+    const startedMs = performance.now();
+    const read = readBody(wire, body);
+    if (read.ok) read.request.translationNeeds();
+    fastest = Math.min(fastest, performance.now() - startedMs);
+  }
+  return fastest;
+}
+
+test("a body of 10 MB is rewritten for the strictest provider within 50 ms", () => {
+  const strict = profiled(
+    {
+      undeclared: "drop",
+      rename: { seed: "random_seed" },
+      history: [
+        "no-name",
+        "no-null",
+        "no-reasoning",
+        "no-strict",
+        "no-cache-control",
+        "text-only-content",
+        "system-for-developer",
+      ],
+      tool_signature: "gemini",
+      body: { safe_prompt: true },
+    },
+    "seed",
+  );
+  const long = "x".repeat(4_000);
+  const parts = [
+    { type: "text", text: long, cache_control: { type: "ephemeral" } },
+    { type: "text", text: "b" },
+  ];
+  const turn = [
+    { role: "user", name: "ada", content: parts },
+    { role: "assistant", name: null, content: parts, reasoning_content: "hm" },
+  ];
+  const messages = Array.from({ length: 2_400 }, (_, at) => turn[at % 2]);
+  const body = bodyOf({ seed: 1, user: "u", messages });
+  expect(body.length).toBeGreaterThan(9_500_000);
+  const deployment = deploymentOf("wire_a", strict);
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS; run += 1) {
+    const request = readGood("wire_a", body);
+    const startedMs = performance.now();
+    chatOf(request).servabilityProblem(request, deployment);
+    bytesOf(encode(request, deployment).body);
+    fastest = Math.min(fastest, performance.now() - startedMs);
+  }
+  expect(fastest).toBeLessThan(50);
+});
+
+describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) => {
+  /* A few fewer than the bounds: those of the frame count too. */
+  test.each(slowestBodies(JSON_KEYS_MAX - 20, JSON_VALUES_MAX - JSON_KEYS_MAX))(
+    "%s are accepted or refused in time",
+    (_what, text) => {
+      expect(fastestMs(wire, Buffer.from(text))).toBeLessThan(BODY_MS_MAX);
+    },
+  );
+});
+
+const names = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `l${at}`);
+const described = (count: number): object =>
+  Object.fromEntries(names(count).map((name) => [name, "d"]));
+const asking = (question: object): object => ({ questions: { q: question } });
+const entities = (labels: unknown): object => asking({ type: "entities", labels, threshold: 0.5 });
+
+test.each([
+  ["as many labels as are accepted", entities(names(19_900))],
+  ["as many described labels", entities(described(9_900))],
+  ["as many fields", asking({ type: "structure", fields: names(6_000).map((name) => ({ name })) })],
+  ["far too many labels", entities(names(110_000))],
+  ["far too many described labels", entities(described(48_000))],
+  ["far too many tasks", { schema: { classifications: names(15_000).map((task) => ({ task })) } }],
+  ["long instructions", asking({ type: "noul", instructions: names(110_000) })],
+  ["instructions of many names", asking({ type: "noul", instructions: described(48_000) })],
+] as const)("a decision with %s is accepted or refused in time", (_what, body) => {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS && fastest > BODY_MS_MAX / 2; run += 1) {
+    const startedMs = performance.now();
+    readDecisionBody(JSON.stringify({ model: "m", state: "s", ...body }));
+    fastest = Math.min(fastest, performance.now() - startedMs);
+  }
+  expect(fastest).toBeLessThan(BODY_MS_MAX);
+});

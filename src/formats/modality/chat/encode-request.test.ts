@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import type { Deployment, WireId } from "../../../catalog/catalog.ts";
+import {
+  chatOf,
+  bodyOf,
+  bytesOf,
+  deploymentOf,
+  encode,
+  marketModel,
+  readGood,
+  send,
+  sendSame,
+} from "../fixtures/request-kit.ts";
+
+const wires: readonly WireId[] = ["wire_a", "wire_b"];
+
+describe.each(wires)("a %s body on its own wire", (wire) => {
+  test("that needs nothing is sent as the very same bytes", () => {
+    const request = readGood(wire, { max_tokens: 5 });
+    expect(bytesOf(encode(request, deploymentOf(wire)).body)).toEqual(request.body);
+  });
+
+  test("keeps every byte but the model's", () => {
+    const body =
+      ' { "vendor_x" : 1.00e2 ,"model":"acme/test-1", "max_tokens" : 5e0,\n' +
+      ' "messages":[ {"role":"user","content":"\\u0041\\ud800é","vendor":12345678901234567890} ] } ';
+    const { text } = sendSame(wire, body, { upstreamModelId: "up/é" });
+    expect(text).toBe(body.replace('"acme/test-1"', '"up/é"'));
+  });
+
+  test("loses the gateway's own fields, wherever they stand", () => {
+    const own = '"provider":{"only":["a"]},"route":1';
+    const rest = `"model":"${marketModel}","max_tokens":5,"messages":[{"role":"user","content":"x"}]`;
+    const expected = `{${rest}}`;
+    for (const body of [`{${own},${rest}}`, `{${rest},${own}}`]) {
+      expect(sendSame(wire, body).text).toBe(expected);
+    }
+    const around = `{"models":[],${rest},"transforms":["x"]}`;
+    const sent = sendSame(wire, around);
+    expect(sent.text).toBe(expected);
+    expect(sent.dropped).toEqual(["models", "transforms"]);
+  });
+
+  test("gets the default output bound, also in place of null", () => {
+    const text = bodyOf({});
+    expect(sendSame(wire, text).text).toBe(`${text.slice(0, -1)},"max_tokens":4096}`);
+    expect(sendSame(wire, { max_tokens: null }).text).toBe(bodyOf({ max_tokens: 4096 }));
+  });
+
+  test("keeps what only this wire knows: nothing is refused for it", () => {
+    const members = {
+      response_format: { type: "json_object" },
+      thinking: { type: "enabled" },
+      tools: [{ type: "custom", name: "x" }],
+      metadata: { user_id: "u" },
+      max_tokens: 5,
+    };
+    expect(sendSame(wire, members).text).toBe(bodyOf(members));
+  });
+});
+
+describe("wire_a", () => {
+  test.each([
+    ["absent", {}, { include_usage: true }],
+    ["null", { stream_options: null }, { include_usage: true }],
+    ["empty", { stream_options: {} }, { include_usage: true }],
+    ["without it", { stream_options: { x: 1 } }, { include_usage: true, x: 1 }],
+    [
+      "with false",
+      { stream_options: { x: 1, include_usage: false } },
+      { x: 1, include_usage: true },
+    ],
+    ["with true", { stream_options: { include_usage: true } }, { include_usage: true }],
+  ])("a stream asks for usage: stream_options %s", (_, members, expected) => {
+    const { body } = sendSame("wire_a", { stream: true, ...members });
+    expect(body["stream_options"]).toEqual(expected);
+  });
+
+  test("a call that is not a stream has no stream_options added", () => {
+    expect(sendSame("wire_a", { stream: false }).body).not.toHaveProperty("stream_options");
+  });
+
+  test("the default bound goes under the name the listing takes", () => {
+    const unknown = { type: "unknown" } as const;
+    const newer = { supportedParameters: new Map([["max_completion_tokens", unknown]]) };
+    expect(sendSame("wire_a", {}, newer).text).toBe(bodyOf({ max_completion_tokens: 4096 }));
+    const both = { ["max_completion_tokens"]: unknown, ["max_tokens"]: unknown };
+    const either = { supportedParameters: new Map(Object.entries(both)) };
+    expect(sendSame("wire_a", {}, either).text).toBe(bodyOf({ max_tokens: 4096 }));
+  });
+
+  test("two equal bounds become the one the listing takes", () => {
+    const both = { max_completion_tokens: 9, max_tokens: 9 };
+    expect(sendSame("wire_a", both).text).toBe(bodyOf({ max_tokens: 9 }));
+    const newer = new Map([["max_completion_tokens", { type: "unknown" } as const]]);
+    const { text } = sendSame("wire_a", both, { supportedParameters: newer });
+    expect(text).toBe(bodyOf({ max_completion_tokens: 9 }));
+  });
+
+  test("a bound goes under the name the listing declares, the other name is removed", () => {
+    const unknown = { type: "unknown" } as const;
+    const listing = (...names: string[]): Partial<Deployment> => ({
+      supportedParameters: new Map(names.map((name) => [name, unknown])),
+    });
+    const [plain, newer] = ["max_tokens", "max_completion_tokens"];
+    for (const [sent, declared, expected] of [
+      [newer, [plain], plain],
+      [plain, [newer], newer],
+      [newer, [], plain],
+      [plain, [], plain],
+      [newer, [newer, plain], newer],
+      [plain, [newer, plain], plain],
+      [newer, [newer], newer],
+    ] as const) {
+      const { text } = sendSame("wire_a", { [sent]: 9 }, listing(...declared));
+      expect(text).toBe(bodyOf({ [expected]: 9 }));
+      const other = sent === plain ? newer : plain;
+      const withNull = sendSame("wire_a", { [sent]: 9, [other]: null }, listing(...declared)).body;
+      expect(withNull).toMatchObject({ [expected]: 9 });
+      expect(withNull).not.toHaveProperty(expected === plain ? newer : plain);
+    }
+  });
+
+  test("an aggregator gets provider.upstream as its own provider, others get none", () => {
+    const upstream = { ignore: ["x"], allow_fallbacks: false };
+    const members = { max_tokens: 5, provider: { only: ["acme"], upstream } };
+    const sent = sendSame("wire_a", members, { priority: 1 });
+    expect(sent.text).toBe(bodyOf({ max_tokens: 5, provider: upstream }));
+    expect(sendSame("wire_a", members, { priority: 0 }).text).toBe(bodyOf({ max_tokens: 5 }));
+  });
+
+  test("goes to its path with its headers", () => {
+    const encoded = encode(readGood("wire_a", {}), deploymentOf("wire_a"));
+    expect(encoded).toMatchObject({
+      path: "/chat/completions",
+      headers: { "content-type": "application/json" },
+      droppedParams: [],
+    });
+  });
+});
+
+describe("wire_b", () => {
+  test("a bound under wire_a's name is written under the one this wire knows", () => {
+    expect(sendSame("wire_b", { max_completion_tokens: 9 }).text).toBe(bodyOf({ max_tokens: 9 }));
+    const both = { max_completion_tokens: 9, max_tokens: 9 };
+    expect(sendSame("wire_b", both).text).toBe(bodyOf({ max_tokens: 9 }));
+  });
+
+  test("goes to its path with the pinned version", () => {
+    expect(encode(readGood("wire_b", {}), deploymentOf("wire_b"))).toMatchObject({
+      path: "/messages",
+      headers: { "content-type": "application/json", "anthropic-version": "2023-06-01" },
+    });
+  });
+
+  test("beta names pass by family, near misses are dropped and named", () => {
+    const beta =
+      "claude-code-20250219,claude-code-2025-02-19, interleaved-thinking-2025-05-14 ," +
+      "prompt-caching-scope-2026-01-05,oauth,computer-use-2025-01-24,x\u00e9\ty";
+    const { headers, dropped } = send(readGood("wire_b", {}, beta), deploymentOf("wire_b"));
+    expect(headers["anthropic-beta"]).toBe(
+      "claude-code-20250219,claude-code-2025-02-19,interleaved-thinking-2025-05-14,oauth," +
+        "computer-use-2025-01-24",
+    );
+    expect(dropped).toEqual(["prompt-caching-scope-2026-01-05", "x??y"]);
+  });
+
+  test("without a name that may pass there is no beta header", () => {
+    const { headers } = send(readGood("wire_b", {}, "foo-2025-01-01"), deploymentOf("wire_b"));
+    expect(headers).not.toHaveProperty("anthropic-beta");
+  });
+});
+
+describe("translated requests", () => {
+  test("fields dropped everywhere and fields lost in translation are all named", () => {
+    const request = readGood("wire_a", { models: ["x"], seed: 1 });
+    expect(encode(request, deploymentOf("wire_b")).droppedParams).toEqual(["models", "seed"]);
+  });
+
+  test("a request that cannot be translated is refused, not sent in part", () => {
+    const request = readGood("wire_a", { response_format: { type: "json_object" } });
+    const encoded = chatOf(request).encode(request, deploymentOf("wire_b"));
+    expect(encoded).toMatchObject({ refusal: { class: "invalid_request", status: 400 } });
+  });
+
+  test("the marketplace's id never goes upstream when the endpoint has its own", () => {
+    for (const wire of wires) {
+      for (const target of wires) {
+        const deployment = deploymentOf(target, { upstreamModelId: 'é"\\x' });
+        const sent = send(readGood(wire, {}), deployment);
+        expect(sent.body["model"]).toBe('é"\\x');
+        expect(sent.text).not.toContain(marketModel);
+      }
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runs } from "../../../../test/support/depth.ts";
+import { openStream, play } from "../fixtures/answer-kit.ts";
+import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
+import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
+import type { KnownWire } from "../fixtures/request-kit.ts";
+
+const FOLDERS = {
+  wire_a: new URL("../../wire/openai-chat/fixtures/", import.meta.url),
+  wire_b: new URL("../../wire/anthropic-messages/fixtures/", import.meta.url),
+};
+const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
+
+interface Golden {
+  readonly upstream: KnownWire;
+  readonly client: KnownWire;
+  readonly name: string;
+  readonly transcript: Buffer;
+  readonly expected: string;
+}
+
+const goldens: readonly Golden[] = CLIENTS.flatMap((upstream) =>
+  readdirSync(FOLDERS[upstream])
+    .filter((file) => file.endsWith(".sse"))
+    .flatMap((file) => CLIENTS.map((client) => golden(upstream, client, file.slice(0, -4)))),
+);
+
+describe.each(goldens)("$name of $upstream for a client of $client", (wires) => {
+  const { transcript, expected, client } = wires;
+
+  test("gives exactly the bytes on record", () => {
+    expect(play(openStream(wires), [transcript]).text).toBe(expected);
+  });
+
+  test("gives the same bytes for every place the provider's bytes can be cut at", () => {
+    for (let at = 1; at < transcript.length; at++) {
+      const pieces = [transcript.subarray(0, at), transcript.subarray(at)];
+      expect(play(openStream(wires), pieces).text).toBe(expected);
+    }
+  });
+
+  test("gives the same bytes for any chunking", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 400 }), (sizes) => {
+        expect(play(openStream(wires), cut(transcript, sizes)).text).toBe(expected);
+      }),
+      { numRuns: runs(50) },
+    );
+  });
+
+  test("is a legal stream that names the marketplace's model", () => {
+    expect(expected).not.toContain("up-model");
+    const isRelay = wires.upstream === client;
+    const isWhole =
+      client === "wire_a"
+        ? readLegalWireA(expected).isDone
+        : isRelay || readLegalWireB(expected).isStopped;
+    expect(isWhole).toBe(true);
+  });
+});
+
+function golden(upstream: KnownWire, client: KnownWire, name: string): Golden {
+  const at = (file: string): Buffer => readFileSync(new URL(file, FOLDERS[upstream]));
+  const transcript = at(`${name}.sse`);
+  const expected = at(`${name}.for-${client.replace("_", "-")}.txt`).toString();
+  return { upstream, client, name, transcript, expected };
+}
+
+function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const size of sizes) {
+    pieces.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  return [...pieces, bytes.subarray(Math.min(at, bytes.length))];
+}

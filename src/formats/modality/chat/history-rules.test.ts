@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import type { Deployment } from "../../../catalog/catalog.ts";
+import type { ManifestWireProfile } from "../../../catalog/manifest/index.ts";
+import { type Members, problemOf, profiled } from "../fixtures/profile-kit.ts";
+import { sendAcross, sendSame } from "../fixtures/request-kit.ts";
+
+const strict: Members = { require_parameters: true };
+const callA = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
+const user = { role: "user", content: "hi" };
+
+describe("history", () => {
+  const rules = (...history: NonNullable<ManifestWireProfile["history"]>) => profiled({ history });
+  const sendHistory = (
+    messages: readonly object[],
+    changes: Partial<Deployment>,
+    members: Members = {},
+  ) => sendSame("wire_a", { messages, ...members }, changes);
+
+  test("names go, but for the one that a function's result is found by", () => {
+    const named = [
+      { name: "Ada", role: "user", content: "hi" },
+      { role: "function", name: "f", content: "1" },
+    ];
+    const sent = sendHistory(named, rules("no-name"));
+    expect(sent.body["messages"]).toEqual([user, named[1]]);
+    expect(sent.dropped).toEqual(["messages.name"]);
+    const strictly = { messages: named, provider: strict };
+    expect(problemOf("wire_a", strictly, rules("no-name"))).toBe("messages.name");
+  });
+
+  test("members that are null go, at every depth", () => {
+    const call = { ...callA, index: null };
+    const assistant = { role: "assistant", content: null, refusal: null, tool_calls: [call] };
+    const sent = sendHistory([user, assistant], rules("no-null"));
+    expect(sent.body["messages"]).toEqual([user, { role: "assistant", tool_calls: [callA] }]);
+    expect(sent.dropped).toEqual([]);
+  });
+
+  test("what the model thought goes", () => {
+    const thought = { reasoning: "r", reasoning_content: "r", reasoning_details: [{}] };
+    const sent = sendHistory(
+      [{ ...thought, role: "assistant", content: "a" }],
+      rules("no-reasoning"),
+    );
+    expect(sent.body["messages"]).toEqual([{ role: "assistant", content: "a" }]);
+    expect(sent.dropped).toHaveLength(3);
+  });
+
+  test("strict and cache marks go, and what is the caller's own stays", () => {
+    const cache_control = { type: "ephemeral", ttl: "1h" };
+    const parameters = { type: "object", properties: { strict: {}, cache_control: {} } };
+    const strictTool = {
+      type: "function",
+      function: { name: "f", parameters, strict: true },
+      cache_control,
+    };
+    const messages = [
+      { role: "user", content: [{ cache_control, type: "text", text: "hi" }], cache_control },
+    ];
+    const sent = sendHistory(messages, rules("no-strict", "no-cache-control"), {
+      tools: [strictTool],
+    });
+    expect(sent.body).toMatchObject({
+      messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
+      tools: [{ type: "function", function: { name: "f", parameters } }],
+    });
+    expect(sent.text).not.toContain("ephemeral");
+    expect(sent.text).not.toContain('"strict":true');
+    expect(sent.dropped.toSorted()).toEqual(["cache_control", "cache_control.ttl", "tools.strict"]);
+  });
+
+  test("cache marks go on messages, too", () => {
+    const marked = { type: "text", text: "s", cache_control: { type: "ephemeral" } };
+    const sent = sendSame("wire_b", { system: [marked] }, rules("no-cache-control"));
+    expect(sent.body["system"]).toEqual([{ type: "text", text: "s" }]);
+  });
+
+  test("texts become one, and what is more than text stays as it is", () => {
+    const text = (content: string) => ({ type: "text", text: content });
+    const image = { type: "image_url", image_url: { url: "https://a.example/b.png" } };
+    const taken = {
+      ...rules("text-only-content"),
+      inputModalities: new Set(["text", "image"] as const),
+    };
+    const messages = [
+      { role: "user", content: [text("é"), text("b")] },
+      { role: "user", content: [text("a"), image] },
+    ];
+    const sent = sendHistory(messages, taken).body["messages"];
+    expect(sent).toEqual([{ role: "user", content: "é\nb" }, messages[1]]);
+    const across = { messages: [{ role: "user", content: [text("a"), text("b")] }] };
+    expect(sendAcross("wire_b", across, taken).body["messages"]).toEqual([
+      { role: "user", content: "a\nb" },
+    ]);
+  });
+
+  test("the developer is the system", () => {
+    const sent = sendHistory(
+      [{ role: "d\u0065veloper", content: "x" }, user],
+      rules("system-for-developer"),
+    );
+    expect(sent.body["messages"]).toEqual([{ role: "system", content: "x" }, user]);
+  });
+
+  test("all rules together leave a body that is JSON", () => {
+    const everything = rules(
+      "no-name",
+      "no-null",
+      "no-reasoning",
+      "no-strict",
+      "no-cache-control",
+      "text-only-content",
+      "system-for-developer",
+    );
+    const message = {
+      name: null,
+      reasoning: null,
+      role: "assistant",
+      parsed: {},
+      content: [{ type: "text", text: "a", cache_control: null }],
+      reasoning_content: "x",
+      cache_control: { ttl: "1h" },
+      tool_calls: [{ ...callA, function: { ...callA.function, parsed_arguments: null } }],
+    };
+    expect(sendHistory([message], everything).body["messages"]).toEqual([
+      { role: "assistant", content: "a", tool_calls: [callA] },
+    ]);
+  });
+});

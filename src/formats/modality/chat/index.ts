@@ -1,0 +1,42 @@
+import { assert, invalidRequest, refused } from "../../../kernel/index.ts";
+import { quoteWorstCase } from "../../../catalog/index.ts";
+import type { Modality } from "../../wire/modality.ts";
+import type { Wire } from "../../wire/contract.ts";
+import type { WireTable } from "../../wire/wires.ts";
+import { encodeAcross, encodeSameWire } from "./encode-request.ts";
+import { openChatAnswer } from "./open-answer.ts";
+import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";
+import { asksHourWrites } from "./same-wire-drops.ts";
+import { servabilityProblem } from "./servability.ts";
+
+/** Chat for the clients of one wire; `wires`: those that providers may speak. */
+export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {
+  return {
+    modality: "text",
+    wire: wire.id,
+    read: (client) => parseChatRequest(wire, client),
+    servabilityProblem: (request, deployment) =>
+      servabilityProblem(request, deployment, wires.get(deployment.wire)),
+    encode: (request, deployment) => {
+      const target = wires.get(deployment.wire);
+      if (target === wire) {
+        return { ok: true, upstream: encodeSameWire(wire.requests, request, deployment) };
+      }
+      // Only translating finds out that the content itself has no counterpart.
+      const [problem] = request.translationNeeds().refused;
+      if (problem !== undefined) return refused(invalidRequest(problem.message));
+      return { ok: true, upstream: encodeAcross(target.requests, request, deployment) };
+    },
+    openAnswer: (request, deployment, context) =>
+      openChatAnswer({ request, deployment, ...context, upstream: wires.get(deployment.wire) }),
+    quote: (request, deployment, outputTokens = request.outputTokens) => {
+      const { prices } = deployment;
+      assert(prices !== null, "a plan has no unpriced deployment");
+      return quoteWorstCase(prices, {
+        input: request.estimatedInputTokens,
+        output: outputTokens,
+        asksHourWrites: wires.get(deployment.wire) === wire && asksHourWrites(request, deployment),
+      });
+    },
+  };
+}

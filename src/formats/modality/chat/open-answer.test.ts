@@ -1,0 +1,387 @@
+import { describe, expect, test } from "vitest";
+import { SSE_LINE_BYTES_MAX } from "../../../kernel/core/constants.ts";
+import { refusal } from "../../../kernel/core/refusals.ts";
+import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import {
+  chunks,
+  costUsd,
+  delta,
+  done,
+  events,
+  idTail,
+  marketModel,
+  openStream,
+  play,
+  toolDelta,
+  type Wires,
+} from "../fixtures/answer-kit.ts";
+
+const wire_a = { client: "wire_a", upstream: "wire_a" } as const;
+const wire_b = { client: "wire_b", upstream: "wire_b" } as const;
+const aToB = { client: "wire_a", upstream: "wire_b" } as const;
+const bToA = { client: "wire_b", upstream: "wire_a" } as const;
+const EVERY: readonly Wires[] = [wire_a, wire_b, aToB, bToA];
+
+const start = {
+  type: "message_start",
+  message: { model: "up-model", content: [], usage: { input_tokens: 3, output_tokens: 1 } },
+};
+const open = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
+const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
+const usageChunk = {
+  ...delta({}),
+  choices: [],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+
+/** The start of an answer on each upstream wire: before content, and with the first word. */
+const PRELUDE = {
+  wire_a: chunks(delta({ role: "assistant", content: "" })),
+  wire_b: events(start, open),
+};
+const WORD = { wire_a: chunks(delta({ content: "hi" })), wire_b: events(word) };
+const USAGE = {
+  wire_a: chunks(usageChunk),
+  wire_b: events({ type: "message_delta", delta: {}, usage: { output_tokens: 2 } }),
+};
+const ERROR = {
+  wire_a: chunks({ error: { code: 529, message: "secret words" } }),
+  wire_b: events({
+    type: "error",
+    error: { type: "overloaded_error", message: "secret" },
+  }),
+};
+const END = {
+  wire_a: chunks(delta({}, "stop"), done),
+  wire_b: events(
+    { type: "message_delta", delta: { stop_reason: "end_turn" } },
+    {
+      type: "message_stop",
+    },
+  ),
+};
+
+function fed(wires: Wires, ...texts: readonly string[]): AnswerBridge {
+  const bridge = openStream(wires);
+  for (const text of texts) bridge.push(Buffer.from(text));
+  return bridge;
+}
+
+describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) => {
+  const { upstream, client } = wires;
+
+  test("sends nothing and can fail over until content comes, then everything at once", () => {
+    const bridge = fed(wires, PRELUDE[upstream]);
+    expect(bridge.state).toBe("waiting");
+    expect(bridge.takeOutput()).toBeUndefined();
+    bridge.push(Buffer.from(WORD[upstream]));
+    expect(bridge.state).toBe("flowing");
+    const first = bridge.takeOutput()?.toString() ?? "";
+    expect(first).toContain(client === "wire_a" ? '"role":"assistant"' : "message_start");
+    expect(first).toContain('"hi"');
+    expect(bridge.takeOutput()).toBeUndefined();
+  });
+
+  test("an error before content fails over and sends nothing", () => {
+    const bridge = fed(wires, PRELUDE[upstream], ERROR[upstream]);
+    expect(bridge).toMatchObject({
+      state: "failed",
+      failure: {
+        failover: true,
+        strike: "strike",
+        refusal: { class: "upstream_error", status: 503 },
+      },
+    });
+    expect(bridge.takeOutput()).toBeUndefined();
+  });
+
+  test("an error after content ends in one terminal event, and nothing follows it", () => {
+    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], ERROR[upstream], WORD[upstream]);
+    expect(bridge.state).toBe("failed");
+    const shown = bridge.failure?.refusal ?? refusal("upstream_error", "x");
+    const last = bridge.fail(shown, costUsd).toString();
+    expect(last).not.toContain("secret");
+    expect(last).not.toContain("[DONE]");
+    expect(last.match(/"error":/g)).toHaveLength(1);
+    bridge.push(Buffer.from(WORD[upstream] + END[upstream]));
+    bridge.end();
+    expect(bridge.takeOutput()).toBeUndefined();
+    expect(bridge.keepAlive()).toBeUndefined();
+    expect(bridge.finish(costUsd)).toHaveLength(0);
+    expect(bridge.fail(shown, costUsd)).toHaveLength(0);
+  });
+
+  test("a body that ends without its end mark is a failure, never a stop", () => {
+    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream]);
+    bridge.end();
+    expect(bridge).toMatchObject({
+      state: "failed",
+      failure: { strike: "strike", refusal: { class: "upstream_error", upstreamStatus: 200 } },
+    });
+  });
+
+  test("an event that is not JSON, or not UTF-8, is a failure that does not fail over", () => {
+    for (const bad of [
+      Buffer.from("data: {oops\n\n"),
+      Buffer.from([...Buffer.from('data: {"a":"'), 0xff, ...Buffer.from('"}\n\n')]),
+    ]) {
+      const bridge = fed(wires, PRELUDE[upstream], WORD[upstream]);
+      bridge.push(bad);
+      expect(bridge).toMatchObject({
+        state: "failed",
+        failure: {
+          failover: false,
+          strike: "strike",
+          refusal: { class: "gateway_error", status: 502 },
+        },
+      });
+    }
+  });
+
+  test("an endless line is a failure", () => {
+    const bridge = fed(wires, `data: ${"a".repeat(SSE_LINE_BYTES_MAX + 1)}`);
+    expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
+  });
+
+  test("a page or an error object in the place of a stream is recognized", () => {
+    const page = fed(wires, "<html>hello</html>");
+    page.end();
+    expect(page.failure?.refusal.class).toBe("gateway_error");
+    const error = fed(wires, '{"error":{"code":429,"message":"x"}}');
+    error.end();
+    expect(error.failure?.refusal.class).toBe("rate_limit");
+    const silence = fed(wires, ": processing\n\n");
+    silence.end();
+    expect(silence.failure).toMatchObject({ failover: true, refusal: { class: "upstream_error" } });
+  });
+
+  test("an answer without content completes, and finish gives all of it", () => {
+    const bridge = fed(wires, PRELUDE[upstream], END[upstream]);
+    expect(bridge.state).toBe("complete");
+    expect(bridge.takeOutput()).toBeUndefined();
+    const text = bridge.finish(costUsd).toString();
+    expect(text).toContain(client === "wire_a" ? '"role":"assistant"' : "message_start");
+    expect(text).toContain(client === "wire_a" ? "[DONE]" : "message_stop");
+    expect(text).toContain(`"cost":${costUsd}`);
+  });
+
+  test("a whole answer in one piece leaves only the closing events to finish", () => {
+    const bridge = fed(wires, PRELUDE[upstream] + WORD[upstream] + USAGE[upstream] + END[upstream]);
+    expect(bridge.state).toBe("complete");
+    expect(bridge.takeOutput()?.toString()).toContain('"hi"');
+    expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+    expect(
+      bridge
+        .finish(costUsd)
+        .toString()
+        .match(/"cost":0\.001932/g),
+    ).toHaveLength(1);
+  });
+
+  test("the cost is printed digit for digit", () => {
+    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], END[upstream]);
+    expect(bridge.finish("0.100000000000000001").toString()).toContain(
+      '"cost":0.100000000000000001',
+    );
+  });
+});
+
+describe("terminal events", () => {
+  const failure = refusal("upstream_error", "the provider failed", { status: 502 });
+
+  test.each([wire_a, aToB])("wire_a of $upstream: usage first, then the error chunk", (wires) => {
+    const { upstream } = wires;
+    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], USAGE[upstream]);
+    bridge.takeOutput();
+    const [usage = "", error = "", rest] = bridge.fail(failure, costUsd).toString().split("\n\n");
+    expect(JSON.parse(usage.slice(6))).toMatchObject({
+      choices: [{ index: 0, delta: {}, finish_reason: null }],
+      usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.001932 },
+    });
+    const chunk = JSON.parse(error.slice(6)) as object;
+    expect(Object.keys(chunk)).toEqual(["id", "object", "created", "model", "choices", "error"]);
+    expect(chunk).toMatchObject({
+      object: "chat.completion.chunk",
+      model: marketModel,
+      choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
+      error: {
+        code: "upstream_error",
+        message: "the provider failed",
+        type: "gateway_error",
+        metadata: { error_type: "upstream_error" },
+      },
+    });
+    expect(rest).toBe("");
+  });
+
+  test.each([wire_b, bToA])(
+    "wire_b of $upstream: one error event with its native type",
+    (wires) => {
+      const bridge = fed(wires, PRELUDE[wires.upstream], WORD[wires.upstream]);
+      bridge.takeOutput();
+      const text = bridge.fail(failure, costUsd).toString();
+      const error = {
+        type: "api_error",
+        message: "the provider failed",
+        error_type: "upstream_error",
+      };
+      expect(text).toBe(`event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`);
+    },
+  );
+});
+
+describe("what counts as content", () => {
+  test.each([
+    [{ role: "assistant", content: "" }, "waiting"],
+    [{ content: null, tool_calls: [] }, "waiting"],
+    [{ content: "a" }, "flowing"],
+    [{ refusal: "no" }, "flowing"],
+    [{ reasoning_content: "hm" }, "flowing"],
+    [{ reasoning: "hm" }, "flowing"],
+    [{ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "" } }] }, "flowing"],
+  ])("wire_a: %j is %s", (fields, state) => {
+    expect(fed(wire_a, chunks(delta(fields))).state).toBe(state);
+    expect(fed(bToA, chunks(delta(fields))).state).toBe(state);
+  });
+
+  test.each([
+    [{ type: "ping" }, "waiting"],
+    [open, "waiting"],
+    [{ ...open, content_block: { type: "thinking", thinking: "" } }, "waiting"],
+    [{ ...open, content_block: { type: "tool_use", id: "t", name: "f", input: {} } }, "flowing"],
+    [{ ...word, delta: { type: "text_delta", text: "" } }, "waiting"],
+    [{ ...word, delta: { type: "thinking_delta", thinking: "hm" } }, "flowing"],
+    [word, "flowing"],
+  ])("wire_b: %j is %s", (event, state) => {
+    expect(fed(wire_b, events(start, event)).state).toBe(state);
+    expect(fed(aToB, events(start, event)).state).toBe(state);
+  });
+
+  test("reasoning that is not sent to a wire_b client still opens its stream for pings", () => {
+    const bridge = fed(bToA, chunks(delta({ reasoning: "hm" })));
+    expect(bridge.takeOutput()?.toString()).toContain("message_start");
+    expect(bridge.keepAlive()?.toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n');
+  });
+});
+
+describe("relays", () => {
+  test("wire_a: only the model changes, whatever else a chunk holds", () => {
+    const odd =
+      '{"x":{"model":"up-model"},"big":12345678901234567890, "model" : "up-model","choices":[{"index":0,"delta":{"content":"\\ud83d \\"model\\":\\"up-model\\""}}]}';
+    const bridge = fed(wire_a, `data: ${odd}\n\n`);
+    const expected = odd.replace('"model" : "up-model"', `"model" : "${marketModel}"`);
+    expect(bridge.takeOutput()?.toString()).toBe(`data: ${expected}\n\n`);
+  });
+
+  test("wire_a: the model is replaced where chunks begin differently or escape their key", () => {
+    const bridge = fed(
+      wire_a,
+      chunks(delta({ content: "a" }), {
+        model: "other",
+        choices: [{ index: 0, delta: { content: "b" } }],
+      }),
+      'data: {"mod\\u0065l":"up-model","choices":[{"index":0,"delta":{"content":"c"}}]}\n\n',
+    );
+    const text = bridge.takeOutput()?.toString() ?? "";
+    expect(text).not.toMatch(/up-model|other/);
+    expect(text.split(marketModel)).toHaveLength(4);
+  });
+
+  test("wire_a: the usage chunk is kept back, its unknown details stay, its cost is ours", () => {
+    const usage = { ...usageChunk.usage, cost: 9, prompt_tokens_details: { audio_tokens: 4 } };
+    const chunk = { ...usageChunk, usage };
+    const { bridge, text } = play(openStream(wire_a), [WORD.wire_a, chunks(chunk), END.wire_a]);
+    expect(bridge.reportedCostUsd).toBe("9");
+    expect(text.match(/"usage"/g)).toHaveLength(1);
+    expect(text).toContain('"audio_tokens":4');
+    expect(text).toContain(`"cost":${costUsd}`);
+    expect(text).not.toContain('"cost":9');
+    expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
+  });
+
+  test("wire_a: a provider's usage beside choices is read, and reported once at the end", () => {
+    const chunk = { ...delta({ content: "a" }), usage: { ...usageChunk.usage, cost: 9 } };
+    const { bridge, text } = play(openStream(wire_a), [chunks(chunk), END.wire_a]);
+    expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+    expect(text).not.toContain('"cost":9');
+    expect(text.match(/"usage"/g)).toHaveLength(1);
+  });
+
+  test("wire_a: a raw cost keeps digits that no float holds", () => {
+    const raw = JSON.stringify(usageChunk).replace(
+      '"total_tokens":5',
+      '"cost":0.12345678901234567890',
+    );
+    const bridge = fed(wire_a, WORD.wire_a, `data: ${raw}\n\n`);
+    expect(bridge.reportedCostUsd).toBe("0.12345678901234567890");
+  });
+
+  test("wire_a: more than one choice becomes exactly one", () => {
+    const two = {
+      ...delta({}),
+      choices: [
+        { index: 0, delta: { content: "a" } },
+        { index: 1, delta: { content: "b" } },
+      ],
+    };
+    const text = fed(wire_a, chunks(two)).takeOutput()?.toString() ?? "";
+    expect(text).toContain('"a"');
+    expect(text).not.toContain('"b"');
+  });
+
+  test("wire_a: a body that ends behind a finish reason is complete, and gets its end mark", () => {
+    const { bridge, text } = play(openStream(wire_a), [WORD.wire_a, chunks(delta({}, "stop"))]);
+    expect(bridge.state).toBe("complete");
+    expect(text).toContain("[DONE]");
+  });
+
+  test("wire_a: a finish reason that is a failure is one", () => {
+    for (const client of ["wire_a", "wire_b"] as const) {
+      const bridge = fed({ client, upstream: "wire_a" }, WORD.wire_a, chunks(delta({}, "error")));
+      expect(bridge.state).toBe("failed");
+    }
+  });
+
+  test("wire_b: servers without event lines get them", () => {
+    const text = fed(wire_b, chunks(start, open, word))
+      .takeOutput()
+      ?.toString();
+    expect(text?.startsWith("event: message_start\n")).toBe(true);
+    expect(text?.match(/^event: /gm)).toHaveLength(3);
+  });
+
+  test("wire_b: a usage delta in mid-answer stays where it was, the last one has the cost", () => {
+    const { text } = play(openStream(wire_b), [
+      PRELUDE.wire_b + WORD.wire_b + USAGE.wire_b + WORD.wire_b + END.wire_b,
+    ]);
+    expect(text.match(/event: \w+/g)?.slice(2)).toEqual([
+      "event: content_block_delta",
+      "event: message_delta",
+      "event: content_block_delta",
+      "event: message_delta",
+      "event: message_stop",
+    ]);
+    expect(text.indexOf('"cost"')).toBeGreaterThan(text.lastIndexOf("content_block_delta"));
+  });
+
+  test("wire_b: pings are relayed once the answer flows", () => {
+    const ping = events({ type: "ping" });
+    const bridge = fed(wire_b, ping + PRELUDE.wire_b + ping + WORD.wire_b + ping);
+    expect(
+      bridge
+        .takeOutput()
+        ?.toString()
+        .match(/event: ping/g),
+    ).toHaveLength(1);
+  });
+});
+
+test("a translated answer carries our ids, the marketplace's model and no vendor members", () => {
+  const chunk = { ...delta({ content: "a" }), system_fingerprint: "fp", provider: "X", x_groq: {} };
+  const { text } = play(openStream(bToA), [
+    chunks(chunk, toolDelta(0, { id: "c", function: { name: "f", arguments: "{}" } }), done),
+  ]);
+  expect(text).toContain(`"id":"msg_${idTail}"`);
+  expect(text).toContain(`"model":"${marketModel}"`);
+  expect(text).not.toMatch(/up-model|fp"|provider|x_groq/);
+});

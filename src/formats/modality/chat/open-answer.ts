@@ -1,0 +1,102 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { type ModelNames, type RequestId, asObject, tryParse } from "../../../kernel/index.ts";
+import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import type { AnswerLabel, AnswerReader } from "../../wire/neutral/chat-answer.ts";
+import { JsonBridge } from "../../wire/answer/json-bridge.ts";
+import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
+import { StreamBridge } from "../../wire/answer/stream-bridge.ts";
+import { StreamTranslation } from "../../wire/answer/stream-translation.ts";
+import type { Wire } from "../../wire/contract.ts";
+import type { ParsedChatRequest } from "./parse-request.ts";
+
+export interface OpenChatAnswer {
+  readonly request: Pick<
+    ParsedChatRequest,
+    "wire" | "stream" | "body" | "wantsUsageChunk" | "usesFunctions" | "countInputTokens"
+  >;
+  readonly deployment: ModelNames & Pick<Deployment, "modelId" | "wireProfile">;
+  /** The wire that the deployment speaks. */
+  readonly upstream: Wire;
+  readonly requestId: RequestId;
+  /** Unix seconds for `created`. */
+  readonly createdSeconds: number;
+}
+
+/** The bridge for a provider's 2xx: relay or translation, stream or JSON. */
+export function openChatAnswer(open: OpenChatAnswer): AnswerBridge {
+  return open.request.stream ? openStream(open) : openJson(open);
+}
+
+function openStream(open: OpenChatAnswer): AnswerBridge {
+  const { request, upstream } = open;
+  const { wire } = request;
+  const label = labelOf(open);
+  const note = new ServedModelNote(open.deployment);
+  const { wireProfile: reading } = open.deployment;
+  if (upstream === wire) return new StreamBridge(wire.streams.relay(label, note, reading), note);
+  const decoder = upstream.streams.decoder(stopSequences(request.body), note, reading);
+  return new StreamBridge(new StreamTranslation(decoder, wire.streams.encoder(label)), note);
+}
+
+function openJson(open: OpenChatAnswer): AnswerBridge {
+  const { wire } = open.request;
+  return new JsonBridge({
+    note: new ServedModelNote(open.deployment),
+    read: open.upstream === wire ? relayReader(open) : translatingReader(open),
+    renderError: (refusal) => wire.errorBody(refusal, open.requestId),
+  });
+}
+
+function relayReader(open: OpenChatAnswer): AnswerReader {
+  const { answers } = open.request.wire;
+  return (json) => answers.relay(json, labelOf(open), open.deployment.wireProfile);
+}
+
+function translatingReader(open: OpenChatAnswer): AnswerReader {
+  const { request, upstream } = open;
+  return (json) => {
+    const read = upstream.answers.read(
+      json,
+      stopSequences(request.body),
+      open.deployment.wireProfile,
+    );
+    if (!read.ok) return read;
+    const { answer, report, hasWrongFinish } = read;
+    const bodyText = (costUsd: string): string =>
+      request.wire.answers.write(answer, labelOf(open), { report, costUsd });
+    const { finish: finishReason } = answer;
+    const ready = { ok: true, report, bodyText, finishReason } as const;
+    return hasWrongFinish === true ? { ...ready, hasWrongFinish } : ready;
+  };
+}
+
+function labelOf(open: OpenChatAnswer): AnswerLabel {
+  return {
+    get idTail() {
+      return open.requestId.replaceAll("-", "");
+    },
+    modelId: open.deployment.modelId,
+    createdSeconds: open.createdSeconds,
+    wantsUsageChunk: open.request.wantsUsageChunk,
+    usesFunctions: open.request.usesFunctions,
+    countInputTokens: () => open.request.countInputTokens(),
+  };
+}
+
+/**
+ * Only a word that the caller gave as a stop sequence is reported as one. The body is parsed on
+ * the first question, which few answers ask.
+ */
+function stopSequences(body: Buffer): (word: string) => boolean {
+  let words: ReadonlySet<unknown> | undefined;
+  return (word) => {
+    words ??= readStopSequences(body);
+    return words.has(word);
+  };
+}
+
+function readStopSequences(body: Buffer): ReadonlySet<unknown> {
+  const fields = asObject(tryParse(body.toString("utf8"))?.value);
+  const given = fields?.["stop_sequences"] ?? fields?.["stop"];
+  return new Set(Array.isArray(given) ? given : [given]);
+}

@@ -1,0 +1,396 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runs } from "../../../../test/support/depth.ts";
+import { ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
+import {
+  costUsd,
+  idTail,
+  marketModel,
+  openJson,
+  play,
+  type Wires,
+} from "../fixtures/answer-kit.ts";
+
+const wire_a = { client: "wire_a", upstream: "wire_a" } as const;
+const wire_b = { client: "wire_b", upstream: "wire_b" } as const;
+const aToB = { client: "wire_a", upstream: "wire_b" } as const;
+const bToA = { client: "wire_b", upstream: "wire_a" } as const;
+const EVERY: readonly Wires[] = [wire_a, wire_b, aToB, bToA];
+
+const answerA = (message: object, finish = "stop", more: object = {}): string =>
+  JSON.stringify({
+    id: "chatcmpl-up",
+    object: "chat.completion",
+    created: 7,
+    model: "up-model",
+    system_fingerprint: "fp",
+    choices: [
+      { index: 0, message: { role: "assistant", ...message }, finish_reason: finish, ...more },
+    ],
+    usage: {
+      prompt_tokens: 10,
+      completion_tokens: 6,
+      total_tokens: 16,
+      prompt_tokens_details: { cached_tokens: 4 },
+    },
+  });
+const answerB = (content: readonly object[], reason = "end_turn"): string =>
+  JSON.stringify({
+    id: "msg_up",
+    type: "message",
+    role: "assistant",
+    model: "up-model",
+    content,
+    stop_reason: reason,
+    stop_sequence: null,
+    usage: {
+      input_tokens: 6,
+      cache_read_input_tokens: 4,
+      cache_creation_input_tokens: 1,
+      output_tokens: 6,
+    },
+  });
+
+function answered(wires: Wires, body: string | Buffer): Record<string, unknown> {
+  const { bridge, text } = play(openJson(wires), [body]);
+  expect(bridge.state).toBe("complete");
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wires) => {
+  const good =
+    wires.upstream === "wire_a"
+      ? answerA({ content: "hi" })
+      : answerB([{ type: "text", text: "hi" }]);
+
+  test("is sent whole at the end, under the marketplace's model, with the cost", () => {
+    const bridge = openJson(wires);
+    bridge.push(Buffer.from(good));
+    expect(bridge).toMatchObject({ state: "waiting", contentType: "application/json" });
+    bridge.end();
+    expect(bridge.takeOutput()).toBeUndefined();
+    expect(bridge.usage).toMatchObject({ prompt: 6, cachedPrompt: 4, completion: 6 });
+    const body = JSON.parse(bridge.finish(costUsd).toString()) as object;
+    expect(body).toMatchObject({ model: marketModel, usage: { cost: 0.001932 } });
+    expect(bridge.finish(costUsd)).toHaveLength(0);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a page", "<html>oops</html>"],
+    ["cut JSON", good.slice(0, -2)],
+    ["no object", "[1]"],
+    ["an object of no shape", '{"hello":1}'],
+    ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
+  ])("%s is a 502 that does not fail over", (_name, body) => {
+    const { bridge } = play(openJson(wires), [body]);
+    expect(bridge).toMatchObject({
+      state: "failed",
+      failure: {
+        failover: false,
+        strike: "strike",
+        refusal: { class: "gateway_error", status: 502, upstreamStatus: 200 },
+      },
+    });
+  });
+
+  test("an error object inside the 200 is classified by its code", () => {
+    const { bridge } = play(openJson(wires), [
+      '{"error":{"code":"overloaded_error","message":"x"}}',
+    ]);
+    expect(bridge.failure).toMatchObject({
+      failover: true,
+      refusal: { status: 503, upstreamStatus: 200 },
+    });
+  });
+
+  test("characters split over pieces are whole, and a byte order mark does not matter", () => {
+    const bytes = Buffer.from(`\uFEFF${good.replace("hi", "grüße 🙂")}`);
+    const whole = play(openJson(wires), [bytes]).text;
+    expect(whole).toContain("grüße 🙂");
+    for (let at = 0; at < bytes.length; at += 7) {
+      expect(play(openJson(wires), [bytes.subarray(0, at), bytes.subarray(at)]).text).toBe(whole);
+    }
+  });
+
+  test("an answer over the bound is given up while it is read", () => {
+    const bridge = openJson(wires);
+    const piece = Buffer.alloc(1024 * 1024, 32);
+    for (let read = 0; read <= ANSWER_BYTES_MAX; read += piece.length) bridge.push(piece);
+    expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
+  });
+
+  test("nesting of any depth is survived", () => {
+    const deep = '{"a":'.repeat(300_000) + "1" + "}".repeat(300_000);
+    const bodies = [
+      `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}]}`,
+      `{"content":[{"type":"tool_use","name":"f","input":${deep}}],"usage":${deep}}`,
+      `{"error":${deep}}`,
+    ];
+    for (const body of bodies) {
+      expect(["complete", "failed"]).toContain(play(openJson(wires), [body]).bridge.state);
+    }
+  });
+
+  test("any body is answered or refused, never thrown at", () => {
+    const anything = fc.oneof(
+      fc.json(),
+      fc
+        .record({
+          choices: fc.array(fc.record({ message: fc.jsonValue(), finish_reason: fc.jsonValue() })),
+          usage: fc.jsonValue(),
+        })
+        .map((value) => JSON.stringify(value)),
+      fc
+        .record({
+          type: fc.constant("message"),
+          content: fc.array(
+            fc.record({
+              type: fc.constantFrom("text", "tool_use", "thinking", "x"),
+              text: fc.jsonValue(),
+              input: fc.jsonValue(),
+            }),
+          ),
+          usage: fc.jsonValue(),
+        })
+        .map((value) => JSON.stringify(value)),
+    );
+    fc.assert(
+      fc.property(anything, (body) => {
+        const { bridge, text } = play(openJson(wires), [body]);
+        expect(["complete", "failed"]).toContain(bridge.state);
+        expect(() => JSON.parse(text) as unknown).not.toThrow();
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+});
+
+describe("relayed", () => {
+  test("every byte but the model and the cost stays, big integers too", () => {
+    const body =
+      '{ "model" :"up-model", "big":12345678901234567890,"choices":[{"message":{"content":"\\ud83d","x":1e400}}],"usage":{"prompt_tokens":1 , "cost":5}}';
+    const expected = body
+      .replace('"up-model"', `"${marketModel}"`)
+      .replace('"cost":5', `"cost":${costUsd}`);
+    const { bridge, text } = play(openJson(wire_a), [body]);
+    expect(text).toBe(expected);
+    expect(bridge.reportedCostUsd).toBe("5");
+  });
+
+  test.each([wire_a, wire_b])(
+    "$upstream without usage says so with zeros and the cost",
+    (wires) => {
+      const body = wires.upstream === "wire_a" ? answerA({ content: "a" }) : answerB([]);
+      const bare = JSON.stringify({ ...(JSON.parse(body) as object), usage: undefined });
+      const { bridge, text } = play(openJson(wires), [bare]);
+      expect(bridge.usage).toBeUndefined();
+      expect(JSON.parse(text)).toMatchObject({ usage: { cost: 0.001932 } });
+    },
+  );
+
+  test("more than one choice becomes exactly one", () => {
+    const body = JSON.parse(answerA({ content: "a" })) as { choices: object[] };
+    const two = { ...body, choices: [...body.choices, { index: 1, message: { content: "b" } }] };
+    expect(answered(wire_a, JSON.stringify(two))["choices"]).toHaveLength(1);
+  });
+
+  test("a failed finish is a failure, not an answer", () => {
+    for (const word of ["error", "insufficient_system_resource"]) {
+      expect(play(openJson(wire_a), [answerA({ content: "" }, word)]).bridge.failure).toMatchObject(
+        {
+          failover: true,
+        },
+      );
+    }
+  });
+
+  test("empty choices are not an answer", () => {
+    expect(play(openJson(wire_a), ['{"choices":[]}']).bridge.failure?.refusal.class).toBe(
+      "gateway_error",
+    );
+  });
+});
+
+describe("wire_b answer for a wire_a client", () => {
+  test("text, reasoning and calls, arguments digit for digit", () => {
+    const body = answerB(
+      [
+        { type: "thinking", thinking: "hm", signature: "s" },
+        { type: "redacted_thinking", data: "x" },
+        { type: "text", text: "a" },
+        { type: "text", text: "b", citations: [] },
+        { type: "tool_use", id: "t1", name: "f", input: { n: 0 } },
+        { type: "tool_use", id: "t2", name: "g", input: {} },
+      ],
+      "tool_use",
+    ).replace('{"n":0}', '{ "n": 12345678901234567890,\n"s": "a  b" }');
+    expect(answered(aToB, body)).toEqual({
+      id: `chatcmpl-${idTail}`,
+      object: "chat.completion",
+      created: 1_800_000_000,
+      model: marketModel,
+      // One official client takes no answer without it.
+      system_fingerprint: null,
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: "assistant",
+            content: "ab",
+            refusal: null,
+            reasoning_content: "hm",
+            tool_calls: [
+              {
+                id: "t1",
+                type: "function",
+                function: { name: "f", arguments: '{"n":12345678901234567890,"s":"a  b"}' },
+              },
+              { id: "t2", type: "function", function: { name: "g", arguments: "{}" } },
+            ],
+          },
+          logprobs: null,
+          finish_reason: "tool_calls",
+        },
+      ],
+      usage: {
+        prompt_tokens: 11,
+        completion_tokens: 6,
+        total_tokens: 17,
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
+        completion_tokens_details: { reasoning_tokens: 0 },
+        cost: 0.001932,
+      },
+    });
+  });
+
+  test("an answer without text has null content", () => {
+    expect(answered(aToB, answerB([]))).toMatchObject({
+      choices: [{ message: { content: null } }],
+    });
+  });
+
+  test("blocks of unknown kinds are left out, unless nothing else remains", () => {
+    const unknown = { type: "server_tool_use", id: "x", name: "web_search", input: {} };
+    expect(answered(aToB, answerB([unknown, { type: "text", text: "a" }]))).toMatchObject({
+      choices: [{ message: { content: "a" } }],
+    });
+    const { bridge } = play(openJson(aToB), [answerB([unknown])]);
+    expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
+  });
+});
+
+describe("wire_a answer for a wire_b client", () => {
+  test("text and calls, arguments digit for digit", () => {
+    const calls = [
+      {
+        id: "c:1",
+        type: "function",
+        function: { name: "f", arguments: ' {"n": 12345678901234567890}' },
+      },
+      { function: { name: "g", arguments: "" } },
+    ];
+    const { text } = play(openJson(bToA), [
+      answerA({ content: "a", tool_calls: calls }, "tool_calls"),
+    ]);
+    expect(text).toContain('"input":{"n":12345678901234567890}');
+    expect(JSON.parse(text)).toMatchObject({
+      id: `msg_${idTail}`,
+      type: "message",
+      role: "assistant",
+      model: marketModel,
+      content: [
+        { type: "text", text: "a" },
+        { type: "tool_use", id: expect.stringMatching(/^[\w-]+$/) as string, name: "f" },
+        { type: "tool_use", id: expect.stringMatching(/^[\w-]+$/) as string, name: "g", input: {} },
+      ],
+      stop_reason: "tool_use",
+      stop_sequence: null,
+      usage: {
+        input_tokens: 6,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 4,
+        output_tokens: 6,
+        cost: 0.001932,
+      },
+    });
+  });
+
+  test.each([["{oops"], ["[1]"], ["7"]])("arguments %j cannot be represented", (broken) => {
+    const calls = [{ id: "c", function: { name: "f", arguments: broken } }];
+    const { bridge } = play(openJson(bToA), [answerA({ content: null, tool_calls: calls })]);
+    expect(bridge.failure).toMatchObject({
+      failover: false,
+      refusal: { class: "gateway_error", status: 502 },
+    });
+  });
+
+  test("a refusal is a served answer with its reason", () => {
+    expect(answered(bToA, answerA({ content: null, refusal: "I can't." }))).toMatchObject({
+      content: [{ type: "text", text: "I can't." }],
+      stop_reason: "refusal",
+    });
+  });
+
+  test("parts of content are joined, thinking parts and reasoning are left out", () => {
+    const content = [
+      { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
+      { type: "text", text: "a" },
+      { type: "text", text: "b" },
+    ];
+    expect(answered(bToA, answerA({ content, reasoning_content: "hm" }))).toMatchObject({
+      content: [{ type: "text", text: "ab" }],
+    });
+  });
+
+  test("an empty answer is an empty list of blocks", () => {
+    expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
+      content: [],
+      stop_reason: "end_turn",
+    });
+  });
+
+  test("a matched stop sequence of the caller is named", () => {
+    const wires = { ...bToA, body: { stop_sequences: ["END"] } };
+    const body = answerA({ content: "a" }, "stop", { stop_reason: "END" });
+    expect(answered(wires, body)).toMatchObject({
+      stop_reason: "stop_sequence",
+      stop_sequence: "END",
+    });
+    expect(answered(bToA, body)).toMatchObject({ stop_reason: "end_turn", stop_sequence: null });
+  });
+});
+
+describe("log probabilities of thousands of tokens with alternatives", () => {
+  const words = '"logprobs": { is no key, and neither is "logprobs"';
+  const one = { token: '"logprobs":{', logprob: -12.345678901234567, bytes: [32, 97, 98, 99] };
+  const logprobsOf = (tokens: number): object => {
+    const twenty = Array.from({ length: 20 }, () => one);
+    const all = Array.from({ length: tokens }, () => ({ ...one, top_logprobs: twenty }));
+    return { content: all, refusal: null };
+  };
+  const body = answerA({ content: words }, "stop", { logprobs: logprobsOf(4_096) });
+
+  test("are relayed whole, byte for byte, and not read", () => {
+    const { bridge, text } = play(openJson(wire_a), [body]);
+    expect(bridge.state).toBe("complete");
+    expect(text.replace(`"model":"${marketModel}"`, '"model":"up-model"')).toBe(
+      body.replace('"usage":{', `"usage":{"cost":${costUsd},`),
+    );
+  });
+
+  test("are left out for a client of the other wire, as they always are", () => {
+    expect(answered(bToA, body)).toMatchObject({ content: [{ type: "text", text: words }] });
+  });
+
+  test("are checked all the same, and bounded", () => {
+    const broken = body.replace("-12.345678901234567", "-12.345678901234567x");
+    const longer = answerA({ content: "a" }, "stop", { logprobs: logprobsOf(7_000) });
+    for (const bad of [broken, longer]) {
+      const { bridge } = play(openJson(wire_a), [bad]);
+      expect(bridge.failure).toMatchObject({ refusal: { status: 502 }, failover: false });
+      // A client's own request may have caused it.
+      expect(bridge.failure?.isMalformed).toBeUndefined();
+    }
+  });
+});

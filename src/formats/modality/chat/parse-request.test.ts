@@ -1,0 +1,401 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runs } from "../../../../test/support/depth.ts";
+import { MEDIA_PART_TOKENS, OUTPUT_TOKENS_DEFAULT } from "../../../kernel/core/constants.ts";
+import {
+  bodyOf,
+  marketModel,
+  readBad,
+  readBody,
+  readGood,
+  type KnownWire,
+} from "../fixtures/request-kit.ts";
+
+const wires: readonly KnownWire[] = ["wire_a", "wire_b"];
+
+describe.each(wires)("reading a %s body", (wire) => {
+  test("what routing and billing need is read from the bytes", () => {
+    const text = bodyOf({ stream: true, max_tokens: 100, temperature: 0.5 });
+    const request = readGood(wire, text);
+    expect(request).toMatchObject({
+      wire: { id: wire },
+      modelId: marketModel,
+      stream: true,
+      outputTokens: 100,
+      temperature: 0.5,
+      mediaParts: [],
+      estimatedInputTokens: text.length,
+      controls: { allowFallbacks: true, requireParameters: false, connections: "prefer" },
+      droppedParams: [],
+    });
+    expect(request.body.toString()).toBe(text);
+  });
+
+  test("absent and null fields mean the defaults", () => {
+    const empty = { stream: null, max_tokens: null, temperature: null, provider: null, n: null };
+    for (const members of [{}, empty]) {
+      const request = readGood(wire, members);
+      expect(request).toMatchObject({ stream: false, outputTokens: OUTPUT_TOKENS_DEFAULT });
+      expect(request).not.toHaveProperty("temperature");
+    }
+  });
+
+  test("input tokens are the UTF-8 bytes of the body", () => {
+    const messages = [{ role: "user", content: "é😀" }];
+    const text = bodyOf({ messages });
+    expect(readGood(wire, text).estimatedInputTokens).toBe(Buffer.byteLength(text));
+  });
+
+  test.each([
+    ["", "the body is not valid JSON at byte 0"],
+    ['{"model":"x",}', "the body is not valid JSON at byte 13"],
+    ["[]", "the body must be one JSON object"],
+    [`{"a":${"[".repeat(100)}`, "the body is nested deeper than 64 levels at byte 68"],
+    [bodyOf({ metadata: { a: JSON.parse('{"__proto__":1}') as unknown } }), "metadata.a.__proto__"],
+    [bodyOf({ metadata: { a: { constructor: 1 } } }), "metadata.a.constructor"],
+    [bodyOf({ metadata: { a: [{ prototype: 1 }] } }), "metadata.a.0.prototype"],
+    [bodyOf({ constructor: 1 }), "constructor is not accepted as a field name"],
+    [bodyOf({ prototype: {} }), "prototype is not accepted as a field name"],
+  ])("%.60s is refused: %s", (body, message) => {
+    expect(readBad(wire, body)).toMatchObject({ class: "invalid_request", status: 400 });
+    expect(readBad(wire, body).message).toContain(message);
+    expect(readBad(wire, body).origin).toBeUndefined();
+  });
+
+  test("a schema and the arguments of a call have the customer's own names", () => {
+    const names = '{"constructor":{"type":"string"},"a":{"prototype":{}}}';
+    const schema = `{"type":"object","properties":${names}}`;
+    const call = `{"type":"tool_use","id":"t","name":"f","input":${names}}`;
+    const start = '{"model":"m","messages":[{"role":"user","content":"x"}]';
+    const taken = {
+      wire_a: [
+        `${start},"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`,
+        `${start},"functions":[{"name":"f","parameters":${schema}}]}`,
+        `${start},"response_format":{"type":"json_schema","json_schema":{"schema":${schema}}}}`,
+      ],
+      wire_b: [
+        `${start},"tools":[{"name":"f","input_schema":${schema}}]}`,
+        `${start},"tools":[{"name":"f","input_schema":{},"input_examples":[${names}]}]}`,
+        `${start},"output_config":{"format":{"type":"json_schema","schema":${schema}}}}`,
+        `{"model":"m","messages":[{"role":"assistant","content":[${call}]}]}`,
+      ],
+    };
+    for (const body of taken[wire]) {
+      expect(readGood(wire, body)).toHaveProperty("modelId");
+      const polluting = body.replace('"constructor"', '"__proto__"');
+      expect(readBad(wire, polluting).message).toContain(
+        "__proto__ is not accepted as a field name",
+      );
+    }
+  });
+
+  test.each([
+    ['"parameters":{"constructor":1}', "parameters.constructor"],
+    ['"metadata":{"input":{"constructor":1}}', "metadata.input.constructor"],
+    ['"tools":{"function":{"parameters":{"constructor":1}}}', "tools.function.parameters"],
+    ['"tools":[{"type":"function","function":{"constructor":1}}]', "function.constructor"],
+    ['"x":{"tools":[{"input_schema":{"prototype":1}}]}', "x.tools.0.input_schema.prototype"],
+    ['"tools":[{"input_schema":{}}],"metadata":{"constructor":1}', "metadata.constructor"],
+    ['"tools":[[{"input_schema":{"constructor":1}}]]', "tools.0.0.input_schema.constructor"],
+  ])("%s is not among them", (members, path) => {
+    const body = `{"model":"m","messages":[{"role":"user","content":"x"}],${members}}`;
+    expect(readBad(wire, body).message).toContain(path);
+  });
+
+  test("a duplicated key is refused by name, spelled with escapes or not", () => {
+    const open = '{"messages":[{"role":"user","content":"x"}],';
+    expect(readBad(wire, `${open}"model":"a","mod\\u0065l":"b"}`).message).toMatch(
+      /^model is duplicated/,
+    );
+    expect(readBad(wire, `${open}"model":"a","x":1,"y":2,"x":3}`).message).toMatch(
+      /^x is duplicated/,
+    );
+    const message = '{"role":"user","content":"x","content":"y"}';
+    expect(readBad(wire, `{"model":"a","messages":[${message}]}`).message).toMatch(
+      /^messages(\[0\]|\.0)\.content is duplicated/,
+    );
+    const part = '{"type":"text","text":"x","type":"image"}';
+    expect(
+      readBad(wire, `{"model":"a","messages":[{"role":"user","content":[${part}]}]}`).message,
+    ).toMatch(/type is duplicated/);
+    expect(
+      readBad(wire, `${open}"model":"a","provider":{"only":["a"],"only":[]}}`).message,
+    ).toMatch(/^provider.only is duplicated/);
+  });
+
+  test.each([
+    ["model", undefined], ["model", ""], ["model", 7], ["model", null],
+    ["messages", undefined], ["messages", []], ["messages", "hi"], ["messages", {}], ["messages", null],
+    ["messages", ["hi"]], ["messages", [{ content: "x" }]], ["messages", [{ role: "user" }]],
+    ["messages", [{ role: 1, content: "x" }]], ["messages", [{ role: "robot", content: "x" }]],
+    ["messages", [{ role: "user", content: 5 }]], ["messages", [{ role: "user", content: null }]],
+    ["messages", [{ role: "user", content: [5] }]], ["messages", [{ role: "user", content: [{}] }]],
+    ["messages", [{ role: "user", content: [{ type: 1 }] }]],
+    ["messages", [{ role: "user", content: [{ type: "text" }] }]],
+    ["messages", [{ role: "user", content: [{ type: "text", text: 1 }] }]],
+    ["stream", "true"], ["stream", 1], ["max_tokens", "5"], ["max_tokens", 1.5], ["max_tokens", {}],
+    ["max_completion_tokens", true], ["temperature", "1"], ["temperature", -0.1], ["temperature", 2.1],
+    ["top_p", "x"], ["top_k", []], ["n", 2], ["n", 0], ["n", "1"], ["response_format", "json"],
+    ["thinking", true], ["service_tier", 1], ["metadata", "x"], ["tools", {}], ["tools", ["x"]],
+    ["tool_choice", 3], ["provider", "acme"], ["provider", []],
+  ] as const)("%s %j is refused by name", (field, value) => {
+    const refused = readBad(wire, { [field]: value });
+    expect(refused).toMatchObject({ class: "invalid_request", status: 400 });
+    expect(refused.message.startsWith(field)).toBe(true);
+  }); // prettier-ignore
+
+  test.each([
+    [{ max_tokens: 0 }],
+    [{ max_tokens: -1 }],
+    [{ max_tokens: 32_769 }],
+    [{ max_tokens: 1e300 }],
+    [{ max_completion_tokens: 0 }],
+    [{ max_tokens: 5, max_completion_tokens: 6 }],
+  ])("the output bound %j is a gateway error of its own kind", (members) => {
+    expect(readBad(wire, members)).toMatchObject({
+      class: "gateway_error",
+      status: 400,
+      retryable: false,
+      limit: { kind: "output_bound" },
+    });
+  });
+
+  test("bounds at the edges and two equal ones are taken", () => {
+    for (const tokens of [1, 32_768]) {
+      expect(readGood(wire, { max_tokens: tokens }).outputTokens).toBe(tokens);
+      expect(readGood(wire, { max_completion_tokens: tokens }).outputTokens).toBe(tokens);
+    }
+    expect(readGood(wire, { max_tokens: 9, max_completion_tokens: 9 }).outputTokens).toBe(9);
+  });
+
+  test.each([
+    "api_key", "apiKey", "base_url", "baseURL", "connection_id", "api_base", "organization",
+    "authorization", "headers", "extra_headers", "endpoint", "url", "token", "credentials",
+  ])("%s is refused at the top and inside provider", (name) => {
+    for (const value of ["x", null]) {
+      expect(readBad(wire, { [name]: value }).message).toContain(`${name} is not accepted`);
+      const inside = readBad(wire, { provider: { [name]: value } });
+      expect(inside.message).toContain(`provider.${name} is not accepted`);
+      const deeper = readBad(wire, { provider: { upstream: { [name]: value } } });
+      expect(deeper.message).toContain(`provider.upstream.${name} is not accepted`);
+    }
+  }); // prettier-ignore
+
+  test("provider controls are read", () => {
+    const upstream = { only: ["x"], allow_fallbacks: false };
+    const provider = {
+      only: ["a"], ignore: ["b"], order: [], allow_fallbacks: false, require_parameters: true,
+      upstream, connections: "never",
+    }; // prettier-ignore
+    expect(readGood(wire, { provider }).controls).toEqual({
+      only: ["a"], ignore: ["b"], order: [], allowFallbacks: false, requireParameters: true,
+      upstream, connections: "never",
+    }); // prettier-ignore
+  });
+
+  test.each([
+    [{ sort: "price" }, "provider.sort"],
+    [{ model: "x" }, "provider.model"],
+    [{ only: "a" }, "provider.only"],
+    [{ order: [1] }, "provider.order"],
+    [{ allow_fallbacks: "no" }, "provider.allow_fallbacks"],
+    [{ require_parameters: 1 }, "provider.require_parameters"],
+    [{ connections: "always" }, "provider.connections"],
+    [{ upstream: [] }, "provider.upstream"],
+    [{ upstream: { sort: "price" } }, "provider.upstream.sort"],
+    [{ upstream: { ignore: [null] } }, "provider.upstream.ignore"],
+  ])("the control %j is refused by name", (provider, field) => {
+    expect(readBad(wire, { provider }).message.startsWith(field)).toBe(true);
+  });
+
+  test("routing fields of other gateways are dropped and named", () => {
+    const members = { route: "fallback", models: ["a"], transforms: [] };
+    expect(readGood(wire, members).droppedParams).toEqual(["route", "models", "transforms"]);
+  });
+
+  test("any JSON body is taken or refused with a sentence, never more", () => {
+    const value = fc.jsonValue({ maxDepth: 5 });
+    const known = fc.constantFrom(
+      "model", "messages", "stream", "max_tokens", "tools", "tool_choice", "stop", "system",
+      "provider", "metadata", "thinking", "output_config", "stream_options", "stop_sequences",
+    ); // prettier-ignore
+    const leaf = fc.oneof(value, fc.constantFrom("user", "text", "tool_use", "function", "auto"));
+    const key = fc.oneof(
+      fc.constantFrom(
+        "role",
+        "content",
+        "type",
+        "text",
+        "id",
+        "name",
+        "function",
+        "source",
+        "input",
+      ),
+      fc.constantFrom("tool_calls", "image_url", "tool_use_id", "url", "data", "allowed_tools"),
+    );
+    const part = fc.dictionary(key, leaf, { maxKeys: 5 });
+    const nested = fc.dictionary(key, fc.oneof(leaf, part, fc.array(part, { maxLength: 3 })));
+    const field = fc.oneof(value, nested, fc.array(nested, { maxLength: 3 }));
+    fc.assert(
+      fc.property(fc.dictionary(known, field), fc.boolean(), (members, onTop) => {
+        const body = onTop ? bodyOf(members) : JSON.stringify(members);
+        const read = readBody(wire, body);
+        const said = read.ok ? read.request.translationNeeds().refused : [read.refusal];
+        expect(said.every(({ message }) => message.length > 10)).toBe(true);
+      }),
+      { numRuns: runs(1500) },
+    );
+  });
+});
+
+const picture = "iVBORw0KGgo=".repeat(50);
+
+describe("media parts", () => {
+  test("wire_a parts are found by place and kind", () => {
+    const url = `data:image/png;base64,${picture}`;
+    const content = [
+      { type: "text", text: "x" },
+      { type: "image_url", image_url: { url } },
+      { type: "image_url", image_url: { url: "https://a.test/i.png" } },
+      { type: "input_audio", input_audio: { data: "AA==", format: "wav" } },
+      { type: "file", file: { file_id: "f" } },
+      { type: "video_url", video_url: { url: "https://a.test/v.mp4" } },
+      { type: "hologram", hologram: {} },
+    ];
+    const messages = [
+      { role: "system", content: "s" },
+      { role: "user", content },
+    ];
+    const text = bodyOf({ messages });
+    const request = readGood("wire_a", text);
+    expect(request.mediaParts).toEqual([
+      { path: "messages[1].content[1]", kind: "image" },
+      { path: "messages[1].content[2]", kind: "image" },
+      { path: "messages[1].content[3]", kind: "audio" },
+      { path: "messages[1].content[4]", kind: "file" },
+      { path: "messages[1].content[5]", kind: "video" },
+    ]);
+    // The inline image counts its allowance only, not its bytes; a video by address an image's.
+    const expected = text.length - picture.length + 4 * MEDIA_PART_TOKENS;
+    expect(request.estimatedInputTokens).toBe(expected);
+  });
+
+  test("text dressed up as an image address keeps its bytes in the estimate", () => {
+    const url = `data:text/plain;base64,${picture}`;
+    const content = [{ type: "image_url", image_url: { url } }];
+    const text = bodyOf({ messages: [{ role: "user", content }] });
+    const { estimatedInputTokens } = readGood("wire_a", text);
+    expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
+  });
+
+  test("a document, inline or not, counts its bytes and its allowance", () => {
+    const source = { type: "base64", media_type: "application/pdf", data: picture };
+    const text = bodyOf({ messages: [{ role: "user", content: [{ type: "document", source }] }] });
+    const { estimatedInputTokens } = readGood("wire_b", text);
+    expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
+  });
+
+  test("wire_b blocks are found in messages, tool results and documents", () => {
+    const image = {
+      type: "image",
+      source: { type: "base64", media_type: "image/png", data: picture },
+    };
+    const document = { type: "document", source: { type: "content", content: [image] } };
+    const content = [
+      { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "x" }, image] },
+      document,
+      { type: "image", source: { type: "url", url: "https://a.test/i.png" } },
+      { type: "tool_result", tool_use_id: "t", content: [document] },
+    ];
+    const text = bodyOf({ messages: [{ role: "user", content }] });
+    const request = readGood("wire_b", text);
+    expect(request.mediaParts).toEqual([
+      { path: "messages.0.content.0.content.1", kind: "image" },
+      { path: "messages.0.content.1", kind: "file" },
+      { path: "messages.0.content.1.source.content.0", kind: "image" },
+      { path: "messages.0.content.2", kind: "image" },
+      { path: "messages.0.content.3.content.0", kind: "file" },
+      { path: "messages.0.content.3.content.0.source.content.0", kind: "image" },
+    ]);
+    const expected = text.length - 3 * picture.length + 6 * MEDIA_PART_TOKENS;
+    expect(request.estimatedInputTokens).toBe(expected);
+  });
+});
+
+describe("known fields of one wire", () => {
+  test.each([
+    ["stream_options", true], ["stream_options", { include_usage: "yes" }], ["stop", 5], ["stop", [5]],
+    ["parallel_tool_calls", "no"], ["user", {}], ["safety_identifier", 1], ["store", "x"], ["seed", 0.5],
+    ["logprobs", 1], ["top_logprobs", "2"], ["logit_bias", []], ["frequency_penalty", "x"],
+    ["presence_penalty", {}], ["verbosity", 1], ["prediction", "x"], ["prompt_cache_key", 1],
+    ["reasoning_effort", 1], ["reasoning", "high"], ["modalities", "text"], ["modalities", [1]],
+    ["audio", "x"], ["web_search_options", true], ["functions", {}], ["function_call", 1],
+    ["tools", [{}]], ["tools", [{ type: "function" }]], ["tools", [{ type: "function", function: {} }]],
+    ["tools", [{ type: "function", function: { name: "f", parameters: "x" } }]],
+    ["tool_choice", {}], ["tool_choice", { type: "function", function: {} }],
+    ["messages", [{ role: "tool", content: "x" }]],
+    ["messages", [{ role: "assistant", content: 1 }]],
+    ["messages", [{ role: "assistant", tool_calls: {} }]],
+    ["messages", [{ role: "assistant", tool_calls: [{ id: "x", function: { name: 1 } }] }]],
+    ["messages", [{ role: "assistant", tool_calls: [{ id: 1 }] }]],
+    ["messages", [{ role: "assistant", tool_calls: [{ id: "x", function: { name: "f", arguments: {} } }] }]],
+    ["messages", [{ role: "user", content: [{ type: "image_url", image_url: "https://x" }] }]],
+    ["messages", [{ role: "user", content: "x", name: 1 }]],
+  ] as const)("wire_a %s %j is refused by name", (field, value) => {
+    expect(readBad("wire_a", { [field]: value }).message.startsWith(field)).toBe(true);
+  }); // prettier-ignore
+
+  test.each([
+    ["system", 5], ["system", [{ type: "text" }]], ["stop_sequences", "x"], ["stop_sequences", [1]],
+    ["tools", [{ name: 1 }]], ["tools", [{ name: "f", input_schema: [] }]], ["tool_choice", "auto"],
+    ["tool_choice", {}], ["tool_choice", { type: "auto", disable_parallel_tool_use: "x" }],
+    ["metadata", { user_id: 1 }], ["thinking", {}], ["output_config", "x"], ["mcp_servers", {}],
+    ["output_config", { format: "json" }], ["container", 1], ["inference_geo", 1],
+    ["messages", [{ role: "user", content: [{ type: "tool_result", content: "x" }] }]],
+    ["messages", [{ role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: 5 }] }]],
+    ["messages", [{ role: "assistant", content: [{ type: "tool_use", id: "t", name: "f" }] }]],
+    ["messages", [{ role: "assistant", content: [{ type: "tool_use", id: "t", name: "f", input: "{}" }] }]],
+    ["messages", [{ role: "user", content: [{ type: "image" }] }]],
+    ["messages", [{ role: "user", content: [{ type: "image", source: "x" }] }]],
+    ["messages", [{ role: "assistant", content: [{ type: "thinking", thinking: 1 }] }]],
+  ] as const)("wire_b %s %j is refused by name", (field, value) => {
+    expect(readBad("wire_b", { [field]: value }).message.startsWith(field)).toBe(true);
+  }); // prettier-ignore
+
+  test("the place of the wrong value is spelled as each wire spells places", () => {
+    const messages = [{ role: "user", content: [{ type: "text", text: 1 }] }];
+    expect(readBad("wire_a", { messages }).message).toBe(
+      "messages[0].content[0].text must be a string",
+    );
+    expect(readBad("wire_b", { messages }).message).toBe(
+      "messages.0.content.0.text must be a string",
+    );
+  });
+});
+
+describe("parts that a provider fetches", () => {
+  const url = "https://a.test/long";
+  test.each<[string, KnownWire, object, number]>([
+    ["video_url", "wire_a", { type: "video_url", video_url: { url } }, 1],
+    ["video_url as a string", "wire_a", { type: "audio_url", audio_url: url }, 1],
+    ["audio_url", "wire_a", { type: "audio_url", audio_url: { url } }, 1],
+    ["input_video", "wire_a", { type: "input_video", input_video: { url } }, 1],
+    ["a video without anything", "wire_a", { type: "video" }, 1],
+    ["data beside an address", "wire_a", { type: "video", video: { data: "AA==", url } }, 1],
+    ["a data address", "wire_a", { type: "video_url", video_url: { url: "data:v;base64,AA" } }, 0],
+    ["input_audio", "wire_a", { type: "input_audio", input_audio: { data: "AA==" } }, 0],
+    ["a video of wire_b", "wire_b", { type: "video", source: { type: "url", url } }, 1],
+    ["audio in base64", "wire_b", { type: "audio", source: { type: "base64", data: "A" } }, 0],
+  ])("%s holds %s's allowance of an image, %j", (_name, wire, part, allowances) => {
+    const text = bodyOf({ messages: [{ role: "user", content: [part] }] });
+    const { estimatedInputTokens } = readGood(wire, text);
+    expect(estimatedInputTokens).toBe(text.length + allowances * MEDIA_PART_TOKENS);
+  });
+});
+
+test("a bound that is too high says which setting of a client to lower", () => {
+  const { message } = readBad("wire_b", { max_tokens: 64_000 });
+  expect(message).toContain("max_tokens must be from 1 to 32768");
+  expect(message).toContain("maxOutputTokens");
+});

@@ -1,0 +1,217 @@
+import {
+  invalidRequest,
+  refusal,
+  refused,
+  type Result,
+  ABSENT,
+  FORBIDDEN_KEYS,
+  type JsonDocument,
+  type KeyRules,
+  readJsonObject,
+} from "../../../kernel/index.ts";
+import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
+import type { ChatCall } from "../../wire/neutral/chat-call.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import { findCredential } from "../../wire/fields/forbidden-fields.ts";
+import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
+import { MediaCollector, type MediaPart } from "../../wire/neutral/media-collector.ts";
+import { type ProviderControls, readControls } from "../../wire/fields/provider-controls.ts";
+import { readDroppedParams } from "../../wire/fields/common-fields.ts";
+import type { RequestCodec, Wire } from "../../wire/contract.ts";
+import { TranslationIssues, type TranslationNeeds } from "../../wire/neutral/translation-issues.ts";
+import { findBetaFields } from "./beta-fields.ts";
+import { BETA_HEADER, splitBetaNames, type BetaNames } from "./beta-names.ts";
+import type { SameWireDrops } from "./dropped-fields.ts";
+import { readOutputBound } from "./output-bound.ts";
+
+/** Reads and checks a body that came on this wire; a refusal names the field. */
+export function parseChatRequest(
+  wire: Wire,
+  client: ClientRequest,
+): Result<{ readonly request: ParsedChatRequest }> {
+  const checked = checkBody(wire.requests, client.body);
+  if (!checked.ok) return checked;
+  const { doc } = checked;
+  const bound = readOutputBound(doc);
+  if (!bound.ok) return bound;
+  return {
+    ok: true,
+    request: parsedChatRequest(wire, client, { doc, outputTokens: bound.tokens }),
+  };
+}
+
+/** The request of a checked body. */
+export function parsedChatRequest(
+  wire: Wire,
+  client: ClientRequest,
+  body: { readonly doc: JsonDocument; readonly outputTokens: number },
+): ParsedChatRequest {
+  const betas = splitBetaNames(client.header(BETA_HEADER));
+  return new ParsedChatRequest({ wire, betas, ...body });
+}
+
+/**
+ * Schemas and the arguments of calls have names of the customer's own, which the gateway moves as
+ * bytes and never makes objects of.
+ */
+const keyRules: KeyRules = {
+  forbidden: FORBIDDEN_KEYS,
+  freeData: [
+    ["tools", "", "function", "parameters"],
+    ["functions", "", "parameters"],
+    ["response_format", "json_schema", "schema"],
+    ["tools", "", "input_schema"],
+    ["tools", "", "input_examples"],
+    ["output_config", "format", "schema"],
+    ["messages", "", "content", "", "input"],
+  ],
+};
+
+/** The body with its types checked, or the 400 that names the field. */
+export function checkBody(
+  codec: RequestCodec,
+  body: Buffer,
+): Result<{ readonly doc: JsonDocument }> {
+  const read = readJsonObject(body, chatVocabulary, keyRules);
+  if (!read.ok) return read;
+  const { doc } = read;
+  const found = codec.checkBody(doc, 0) ?? findCredential(doc);
+  if (found !== undefined) {
+    return refused(invalidRequest(`${codec.renderPath(found.path)} ${found.message}`));
+  }
+  return doc.present(0, word.thread) === ABSENT ? read : refused(noThread);
+}
+
+/**
+ * A thread leaves its history with one provider, which no other could continue. The official tool
+ * runner knows this code and continues with the whole history.
+ */
+const noThread = refusal(
+  "invalid_request",
+  "thread is not taken: the gateway stores no conversations; send the whole " +
+    "conversation without it",
+  { errorCode: "thread_unsupported_request" },
+);
+
+/** A prompt cache begins to help above that, so what differs later belongs to one cache all the same. */
+const CONVERSATION_START_BYTES = 1_024;
+
+interface CheckedParts {
+  readonly wire: Wire;
+  readonly doc: JsonDocument;
+  readonly outputTokens: number;
+  readonly betas: BetaNames;
+}
+
+/**
+ * A chat request read and checked at the door, whichever wire it came on. The body stays bytes;
+ * what the gateway bills, routes or refuses on has been read from it.
+ */
+export class ParsedChatRequest implements CallRequest {
+  /** The one that it came on. */
+  readonly wire: Wire;
+  /** The client's body as it came. */
+  readonly body: Buffer;
+  readonly modelId: string;
+  readonly stream: boolean;
+  /** Did the caller of a wire_a stream ask for usage in a chunk of its own? */
+  readonly wantsUsageChunk: boolean;
+  /** Does the caller of a wire_a request know calls in their older form only? */
+  readonly usesFunctions: boolean;
+  /** Most output tokens: the caller's bound, or the default that is written upstream. */
+  readonly outputTokens: number;
+  /** Not every wire takes one above 1. */
+  declare readonly temperature?: number;
+  readonly mediaParts: readonly MediaPart[];
+  /** One per UTF-8 byte plus the media allowance (specification, "Worst-case reserve"). */
+  readonly estimatedInputTokens: number;
+  readonly controls: ProviderControls;
+  /** Dropped on every route, same wire too: `route`, `models`, `transforms`. */
+  readonly droppedParams: readonly string[];
+  readonly doc: JsonDocument;
+  readonly betas: BetaNames;
+  #decoded: DecodedCall | undefined;
+  #priced: PricedFields | undefined;
+  #betaFields: SameWireDrops | undefined;
+
+  constructor({ wire, doc, outputTokens, betas }: CheckedParts) {
+    const media = new MediaCollector();
+    wire.requests.findMedia(doc, media);
+    const temperature = doc.present(0, word.temperature);
+    const stream = doc.member(0, word.stream);
+    this.wire = wire;
+    this.body = doc.body;
+    this.modelId = doc.text(doc.member(0, word.model));
+    this.stream = stream >= 0 && doc.isTrue(stream);
+    this.wantsUsageChunk = readWantsUsageChunk(doc);
+    this.usesFunctions = doc.present(0, word.functions) !== ABSENT;
+    this.outputTokens = outputTokens;
+    if (temperature >= 0) this.temperature = doc.number(temperature);
+    this.mediaParts = media.parts;
+    this.estimatedInputTokens = doc.body.length + media.extraTokens;
+    this.controls = readControls(doc);
+    this.droppedParams = readDroppedParams(doc);
+    this.doc = doc;
+    this.betas = betas;
+  }
+
+  conversation(): Conversation | undefined {
+    const { doc } = this;
+    for (const id of [word.prompt_cache_key, word.session_id]) {
+      const named = doc.present(0, id);
+      if (named === ABSENT || !doc.isString(named)) continue;
+      return { isNamed: true, bytes: doc.body.subarray(doc.start(named), doc.end(named)) };
+    }
+    const messages = doc.present(0, word.messages);
+    if (messages === ABSENT) return undefined;
+    const start = doc.start(messages);
+    const end = Math.min(doc.end(messages), start + CONVERSATION_START_BYTES);
+    return { isNamed: false, bytes: doc.body.subarray(start, end) };
+  }
+
+  /** What would change the provider's price; searched once. */
+  pricedFields(): PricedFields {
+    this.#priced ??= findPricedFields(this.doc, this.wire.requests);
+    return this.#priced;
+  }
+
+  /** What only a dropped name of the beta header opens; searched once. */
+  betaFields(): SameWireDrops {
+    this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
+    return this.#betaFields;
+  }
+
+  /** A guess at what a provider will count for the input: for display, never billed on. */
+  countInputTokens(): number {
+    return this.wire.requests.countTokens(this.doc);
+  }
+
+  /** What translating for another wire would refuse or drop. */
+  translationNeeds(): TranslationNeeds {
+    return this.decoded().needs;
+  }
+
+  /** The call for another wire; meaningful when nothing is refused. Decoded once. */
+  decoded(): DecodedCall {
+    this.#decoded ??= this.#decode();
+    return this.#decoded;
+  }
+
+  #decode(): DecodedCall {
+    const notes = new TranslationIssues();
+    const call = this.wire.requests.decodeCall(this.doc, notes);
+    return { call, needs: notes.needs() };
+  }
+}
+
+export interface DecodedCall {
+  readonly call: ChatCall;
+  readonly needs: TranslationNeeds;
+}
+
+function readWantsUsageChunk(doc: JsonDocument): boolean {
+  const options = doc.present(0, word.stream_options);
+  if (options === ABSENT || !doc.isObject(options)) return false;
+  const asked = doc.member(options, word.include_usage);
+  return asked !== ABSENT && doc.isTrue(asked);
+}

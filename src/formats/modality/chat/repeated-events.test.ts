@@ -1,0 +1,98 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { runs } from "../../../../test/support/depth.ts";
+import { chunks, delta, done, events, openStream, play } from "../fixtures/answer-kit.ts";
+import type { KnownWire } from "../fixtures/request-kit.ts";
+
+/**
+ * Events that differ from the one before in their text alone are not parsed. Here the same events
+ * are sent twice: once as they are, once with blanks that make each of them another.
+ */
+const text = fc.constantFrom("", "a", "b c", "a", "über 🙂", '"', "\\", "\n", "content", "}]");
+const INDEXED = { index: 0 };
+const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
+
+const call = { index: 0, id: "c", function: { name: "f", arguments: "[1]" } };
+
+const chunkA = fc.oneof(
+  { arbitrary: text.map((content) => delta({ content })), weight: 12 },
+  text.map((content) => ({ ...delta({ content }), usage })),
+  text.map((content) => ({ ...delta({ content }), usage: { ...usage, completion_tokens: 5 } })),
+  text.map((content) => ({ ...delta({ content }), model: "another" })),
+  text.map((content) => delta({ role: "assistant", content })),
+  text.map((content) => delta({ content, reasoning_content: "why" })),
+  text.map((content) => delta({ content }, "stop")),
+  text.map((content) => delta({ content, tool_calls: [call] })),
+  text.map((content) => ({
+    ...delta({}),
+    choices: [{ index: 0, delta: { content }, finish_reason: null }, { index: 1 }],
+  })),
+  fc.constant(delta({ role: "assistant" }, "stop")),
+);
+
+const eventB = fc.oneof(
+  { arbitrary: text.map((said) => deltaB({ type: "text_delta", text: said })), weight: 12 },
+  text.map((said) => deltaB({ type: "thinking_delta", thinking: said })),
+  text.map((said) => deltaB({ type: "thinking_delta", thinking: said, text: said })),
+  text.map((said) => ({ ...deltaB({ type: "text_delta", text: said }), index: 1 })),
+  text.map((said) => ({ ...deltaB({ type: "text_delta", text: said }), error: { message: said } })),
+  fc.nat(9).map((tokens) => ({ type: "message_delta", usage: { output_tokens: tokens } })),
+  fc.constant({ type: "ping" }),
+);
+
+describe("a repeated event means what it says in full", () => {
+  const boolean = fc.boolean();
+
+  test.each<KnownWire>(["wire_a", "wire_b"])("of wire_a, for a client of %s", (client) => {
+    fc.assert(
+      fc.property(fc.array(chunkA, { maxLength: 30 }), boolean, (list, wantsUsageChunk) => {
+        const wires = { client, upstream: "wire_a", wantsUsageChunk } as const;
+        const pieces = list.map((each) => chunks(each));
+        expect(answered(wires, [...pieces, chunks(done)])).toEqual(
+          answered(wires, [...pieces.map(distinct), chunks(done)]),
+        );
+      }),
+      { numRuns: runs(1_000) },
+    );
+  });
+
+  test.each<KnownWire>(["wire_a", "wire_b"])("of wire_b, for a client of %s", (client) => {
+    fc.assert(
+      fc.property(fc.array(eventB, { maxLength: 30 }), (list) => {
+        const wires = { client, upstream: "wire_b" } as const;
+        const opening = { type: "message_start", message: { usage: {} } };
+        const start = events(opening);
+        const pieces = list.map((each) => events(each));
+        const stop = events({ type: "message_stop" });
+        expect(answered(wires, [start, ...pieces, stop])).toEqual(
+          answered(wires, [start, ...pieces.map(distinct), stop]),
+        );
+      }),
+      { numRuns: runs(1_000) },
+    );
+  });
+});
+
+test("a repeated event goes on under the marketplace's model id, on one line", () => {
+  const bridge = openStream({ client: "wire_a", upstream: "wire_a", wantsUsageChunk: true });
+  const said = ["one", "two", "three"].map((content) => chunks(delta({ content })));
+  const sent = said.map((each) => each.replace("up-model", "acme/test-1")).join("");
+  expect(play(bridge, [...said, chunks(done)]).text.startsWith(sent)).toBe(true);
+});
+
+function deltaB(fields: object): { readonly type: string; readonly delta: object } {
+  return { type: "content_block_delta", ...INDEXED, delta: fields };
+}
+
+/** The same event with as many blanks behind it as no other event has. */
+function distinct(event: string, index: number): string {
+  return event.replace("\n\n", `${" ".repeat(index + 1)}\n\n`);
+}
+
+function answered(wires: Parameters<typeof openStream>[0], pieces: readonly string[]): object {
+  const { bridge, text: sent } = play(openStream(wires), pieces);
+  const { usage: reported, state, failure, servedModel } = bridge;
+  const lines = sent.split("\n").filter((line) => line !== "");
+  return { lines: lines.map((line) => line.trim()), reported, state, failure, servedModel };
+}

@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { runs } from "../../../../test/support/depth.ts";
+import {
+  bytesOf,
+  chatOf,
+  deploymentOf,
+  encode,
+  otherWire,
+  readBody,
+  type KnownWire,
+} from "../fixtures/request-kit.ts";
+
+/* Real requests with a few bytes changed: what is taken must reach the provider with its meaning. */
+
+const bodies = (["wire_a", "wire_b"] as const).map((wire) => {
+  const folder = wire === "wire_a" ? "openai-chat" : "anthropic-messages";
+  const url = new URL(`../../wire/${folder}/fixtures/agent.request.json`, import.meta.url);
+  return { wire, bytes: readFileSync(url) };
+});
+
+const change = fc.record({
+  at: fc.nat(),
+  cut: fc.nat(12),
+  text: fc.constantFrom(
+    "",
+    " ",
+    '"',
+    "1",
+    "null",
+    "{}",
+    "[]",
+    ",",
+    '"x":1,',
+    "\\u0061",
+    "true",
+    '"max_tokens":900,',
+  ),
+});
+
+function changed(
+  bytes: Buffer,
+  changes: readonly { at: number; cut: number; text: string }[],
+): Buffer {
+  let body = bytes;
+  for (const { at, cut, text } of changes) {
+    const from = at % body.length;
+    body = Buffer.concat([body.subarray(0, from), Buffer.from(text), body.subarray(from + cut)]);
+  }
+  return body;
+}
+
+function isSent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** The same edits made on the parsed body. */
+function expectedBody(wire: KnownWire, body: Buffer, outputTokens: number): unknown {
+  const fields = JSON.parse(body.toString()) as Record<string, unknown>;
+  for (const name of ["provider", "route", "models", "transforms"]) delete fields[name];
+  const plain = fields["max_tokens"];
+  // The listing declares neither name.
+  delete fields["max_completion_tokens"];
+  const options = fields["stream_options"] as object | null | undefined;
+  const asks = wire === "wire_a" && fields["stream"] === true;
+  return {
+    ...fields,
+    model: "upstream-1",
+    ...(!isSent(plain) && { max_tokens: outputTokens }),
+    ...(asks && { stream_options: { ...options, include_usage: true } }),
+  };
+}
+
+test.each(bodies)(
+  "a changed $wire request is refused, or spliced like its parsed form",
+  (golden) => {
+    const { wire, bytes } = golden;
+    const deployment = deploymentOf(wire, { upstreamModelId: "upstream-1" });
+    let taken = 0;
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
+        const body = changed(bytes, changes);
+        const read = readBody(wire, body);
+        if (!read.ok) return read.refusal.status === 400 && read.refusal.message.length > 10;
+        taken += 1;
+        const { request } = read;
+        const sent = JSON.parse(bytesOf(encode(request, deployment).body).toString()) as unknown;
+        expect(sent).toEqual(expectedBody(wire, body, request.outputTokens));
+        return true;
+      }),
+      { numRuns: runs(3000) },
+    );
+    expect(taken).toBeGreaterThan(100);
+  },
+);
+
+test.each(bodies)(
+  "a changed $wire request that may be translated becomes JSON of the other wire",
+  (golden) => {
+    const { wire, bytes } = golden;
+    const target = otherWire(wire);
+    const deployment = deploymentOf(target);
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
+        const read = readBody(wire, changed(bytes, changes));
+        if (!read.ok) return;
+        const { request } = read;
+        if (chatOf(request).servabilityProblem(request, deployment) !== undefined) return;
+        const again = readBody(target, bytesOf(encode(request, deployment).body));
+        expect(again.ok ? "taken" : again.refusal.message).toBe("taken");
+      }),
+      { numRuns: runs(3000) },
+    );
+  },
+);

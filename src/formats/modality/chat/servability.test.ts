@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment, WireId } from "../../../catalog/catalog.ts";
+import type { Unservable } from "../../wire/modality.ts";
+import { chatOf, deploymentOf, readGood } from "../fixtures/request-kit.ts";
+
+interface Case {
+  readonly from: WireId;
+  readonly to: WireId;
+  readonly members: Readonly<Record<string, unknown>>;
+  readonly changes?: Partial<Deployment>;
+}
+
+function reason({ from, to, members, changes }: Case): Unservable | undefined {
+  const request = readGood(from, members);
+  return chatOf(request).servabilityProblem(request, deploymentOf(to, changes));
+}
+
+const a = "wire_a";
+const b = "wire_b";
+const image = {
+  messages: [
+    { role: "user", content: [{ type: "image_url", image_url: { url: "https://a.test/i.png" } }] },
+  ],
+};
+const takesImages = { inputModalities: new Set(["text", "image"] as const) };
+
+describe("temperature", () => {
+  test("above 1 is served by a wire_a deployment, whichever wire it came on", () => {
+    for (const from of [a, b] as const) {
+      expect(reason({ from, to: a, members: { temperature: 1.5 } })).toBeUndefined();
+      expect(reason({ from, to: b, members: { temperature: 1 } })).toBeUndefined();
+      expect(reason({ from, to: b, members: { temperature: 1.01 } })?.field).toBe("temperature");
+    }
+  });
+});
+
+describe("media", () => {
+  test("an undeclared kind is refused with its place and the kinds that are taken", () => {
+    const found = reason({ from: a, to: a, members: image });
+    expect(found?.field).toBe("messages[0].content[0]");
+    expect(found?.message).toContain("messages[0].content[0] is a part of kind image");
+    expect(found?.message).toContain("accepts text");
+  });
+
+  test("the kinds named are those of one provider, which is named", () => {
+    const changes = {
+      providerName: "Zeta",
+      inputModalities: new Set(["text", "image", "video"] as const),
+    };
+    const members = {
+      messages: [{ role: "user", content: [{ type: "file", file: { file_id: "f" } }] }],
+    };
+    expect(reason({ from: a, to: a, members, changes })?.message).toBe(
+      "messages[0].content[0] is a part of kind file; the listing of Zeta accepts text, image, " +
+        "video; send one of these or choose a model that accepts file",
+    );
+  });
+
+  test("a declared kind is served on the same wire and refused across", () => {
+    expect(reason({ from: a, to: a, members: image, changes: takesImages })).toBeUndefined();
+    const across = reason({ from: a, to: b, members: image, changes: takesImages });
+    expect(across?.field).toBe("messages[0].content[0]");
+  });
+});
+
+describe("crossing", () => {
+  const format = { response_format: { type: "json_object" } };
+
+  test("what cannot be translated keeps only the other wire from serving", () => {
+    expect(reason({ from: a, to: a, members: format })).toBeUndefined();
+    const found = reason({ from: a, to: b, members: format });
+    expect(found?.field).toBe("response_format");
+    expect(found?.message).toMatch(/^response_format cannot be translated/);
+  });
+
+  test("require_parameters keeps out a deployment that would drop one, by its name", () => {
+    const strict = { seed: 1, provider: { require_parameters: true } };
+    expect(reason({ from: a, to: a, members: strict })).toBeUndefined();
+    expect(reason({ from: a, to: b, members: strict })?.field).toBe("seed");
+    expect(reason({ from: a, to: b, members: { seed: 1 } })).toBeUndefined();
+    const nothingLost = { provider: { require_parameters: true }, models: [], max_tokens: 5 };
+    expect(reason({ from: a, to: b, members: nothingLost })).toBeUndefined();
+  });
+
+  test("translation is computed once", () => {
+    const request = readGood(b, { top_k: 1 });
+    expect(request.translationNeeds()).toBe(request.translationNeeds());
+    expect(request.translationNeeds().dropped).toEqual(["top_k"]);
+  });
+});

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+
+import type { DecisionsListing } from "../../../catalog/catalog.ts";
+import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
+import { openDecisionAnswer } from "../decisions/open-answer.ts";
+import { play, requestId } from "../fixtures/answer-kit.ts";
+import { deploymentOf } from "../fixtures/request-kit.ts";
+import {
+  answerOf,
+  imageListing,
+  openBridge,
+  playImages,
+  PNG,
+} from "../images/fixtures/image-kit.ts";
+import { readJob } from "../videos/read-job.ts";
+
+const OTHER = { name: "other-1", isSubstituted: true };
+
+test("a stream that reports two models is flagged by the one that the listing does not allow", () => {
+  const served = (...reported: unknown[]): unknown => {
+    const note = new ServedModelNote({ upstreamModelId: "one-2", resolvesTo: ["uno"] });
+    for (const each of reported) note.take(each);
+    return note.served;
+  };
+  expect(served(undefined, "", null)).toBeUndefined();
+  expect(served("one-2", "uno", "one-2")).toEqual({ name: "one-2", isSubstituted: false });
+  expect(served("one-2", "one-2", "other-1", "one-2")).toEqual(OTHER);
+  expect(served("other-1", "one-2", "another")).toEqual(OTHER);
+});
+
+test("an answer with images reports its model", () => {
+  const { bridge } = playImages(openBridge(), [answerOf([PNG], { model: "other-1" })]);
+  expect(bridge.servedModel).toEqual(OTHER);
+  expect(playImages(openBridge(), [answerOf([PNG])]).bridge.servedModel).toBeUndefined();
+  const upstreamModelId = imageListing().upstreamModelId;
+  const same = playImages(openBridge(), [answerOf([PNG], { model: upstreamModelId })]).bridge;
+  expect(same.servedModel).toEqual({ name: upstreamModelId, isSubstituted: false });
+});
+
+test("decisions report their model, inside an envelope too", () => {
+  const answers = { safe: { value: true } };
+  expect(decided({ model: "other-1", answers }).servedModel).toEqual(OTHER);
+  const wrapped = { success: true, result: { model: "other-1", answers } };
+  expect(decided(wrapped, "envelope_v4").servedModel).toEqual(OTHER);
+  expect(decided({ answers }).servedModel).toBeUndefined();
+});
+
+function decided(body: object, envelope?: "envelope_v4"): AnswerBridge {
+  const decisions: DecisionsListing = {
+    wire: "systemone",
+    path: "/decide",
+    isStatePerQuestion: false,
+    readsImages: false,
+    form: "as_sent",
+    ...(envelope === undefined ? {} : { envelope }),
+  };
+  const deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
+  const words = { asked: "noul", instructions: "?", criteria: undefined };
+  const questions = [{ wire: "systemone", id: "safe", kind: "noul", ...words }] as const;
+  const open = { request: { questions }, deployment, requestId, createdSeconds: 1_800_000_000 };
+  return play(openDecisionAnswer(open), [JSON.stringify(body)]).bridge;
+}
+
+test("the record of a finished video has its model", () => {
+  const record = { id: "v", status: "completed", model: "other-1" };
+  expect(readJob(Buffer.from(JSON.stringify(record)))?.model).toBe("other-1");
+});

@@ -1,0 +1,237 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment } from "../../../catalog/catalog.ts";
+import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
+import { events, play, requestId } from "../fixtures/answer-kit.ts";
+import { deploymentOf, readBad, readGood, sendAcross } from "../fixtures/request-kit.ts";
+import { openChatAnswer } from "./open-answer.ts";
+
+const user = { role: "user", content: "hi" };
+
+function refusedBy(wire: "wire_a" | "wire_b", members: object): { field: string; message: string } {
+  const [first] = readGood(wire, { ...members }).translationNeeds().refused;
+  if (first === undefined) throw new Error("nothing is refused");
+  return first;
+}
+
+function takingEffort(values?: readonly string[]): Partial<Deployment> {
+  if (values === undefined) return {};
+  return { supportedParameters: new Map([["reasoning_effort", { type: "enum", values }]]) };
+}
+
+describe("values that ask for nothing", () => {
+  test.each([
+    ["wire_a", { response_format: { type: "text" } }],
+    ["wire_a", { thinking: { type: "disabled" } }],
+    ["wire_b", { thinking: { type: "disabled" } }],
+    ["wire_b", { response_format: { type: "text" } }],
+  ] as const)("%s %j is removed", (wire, members) => {
+    const { body, dropped } = sendAcross(wire, members);
+    expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
+    expect(dropped).toEqual([]);
+  });
+});
+
+describe("effort", () => {
+  const usual = ["low", "medium", "high"];
+  test.each<[string, readonly string[] | undefined, string | undefined]>([
+    ["high", usual, "high"],
+    ["minimal", usual, "low"],
+    ["max", usual, "high"],
+    ["xhigh", ["low", "high", "max"], "high"],
+    ["low", ["none", "high"], "high"],
+    ["none", ["none", "low"], "none"],
+    ["ultra", ["low", "ultra"], "ultra"],
+    ["ultra", usual, undefined],
+    ["high", undefined, undefined],
+  ])("%s for a listing of %j is %s on either wire", (effort, values, expected) => {
+    const listing = takingEffort(values);
+    const toB = sendAcross("wire_a", { reasoning_effort: effort }, listing);
+    const toA = sendAcross("wire_b", { output_config: { effort } }, listing);
+    expect(toB.body["output_config"]).toEqual(expected && { effort: expected });
+    expect(toA.body["reasoning_effort"]).toBe(expected);
+    expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
+    expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
+  });
+});
+
+test("a schema with names that every object has is translated as it is", () => {
+  const properties = { constructor: { type: "string" }, prototype: { type: "object" } };
+  const schema = { type: "object", properties };
+  const fn = { name: "f", parameters: schema };
+  const toB = sendAcross("wire_a", { tools: [{ type: "function", function: fn }] });
+  expect(toB.body["tools"]).toEqual([{ name: "f", input_schema: schema }]);
+  const toA = sendAcross("wire_b", { tools: [{ name: "f", input_schema: schema }] });
+  expect(toA.body["tools"]).toEqual([{ type: "function", function: fn }]);
+});
+
+describe("stop sequences", () => {
+  test("more than a chat-completions provider takes are refused with their number", () => {
+    const five = ["a", "b", "c", "d", "e"];
+    const { field, message } = refusedBy("wire_b", { stop_sequences: five });
+    expect(field).toBe("stop_sequences");
+    expect(message).toMatch(/5 .* 4 .*send fewer/);
+    expect(sendAcross("wire_b", { stop_sequences: five.slice(1) }).body["stop"]).toHaveLength(4);
+    expect(sendAcross("wire_a", { stop: five }).body["stop_sequences"]).toHaveLength(5);
+  });
+});
+
+describe("thinking in the history", () => {
+  test("is dropped and named; a message of nothing else is left out", () => {
+    const thought = { type: "thinking", thinking: "t", signature: "s" };
+    const hidden = { type: "redacted_thinking", data: "x" };
+    const said = { role: "assistant", content: [thought, { type: "text", text: "a" }] };
+    const silent = { role: "assistant", content: [thought, hidden] };
+    const { body, dropped } = sendAcross("wire_b", { messages: [user, said, user, silent, user] });
+    expect(body["messages"]).toEqual([user, { role: "assistant", content: "a" }, user, user]);
+    expect(dropped).toEqual(["messages.content.thinking", "messages.content.redacted_thinking"]);
+  });
+});
+
+describe("legacy functions", () => {
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  const functions = [{ name: "get_weather", description: "d", parameters }, { name: "get_time" }];
+
+  test("become tools, one call an answer", () => {
+    const { body, dropped } = sendAcross("wire_a", { functions });
+    expect(body["tools"]).toEqual([
+      { name: "get_weather", description: "d", input_schema: parameters },
+      { name: "get_time", input_schema: { type: "object", properties: {} } },
+    ]);
+    expect(body["tool_choice"]).toEqual({ type: "auto", disable_parallel_tool_use: true });
+    expect(dropped).toEqual([]);
+  });
+
+  test.each([
+    ["auto", { type: "auto", disable_parallel_tool_use: true }],
+    ["none", { type: "none" }],
+    [{ name: "get_time" }, { type: "tool", name: "get_time", disable_parallel_tool_use: true }],
+  ])("function_call %j becomes tool_choice %j", (chosen, expected) => {
+    const { body } = sendAcross("wire_a", { functions, function_call: chosen });
+    expect(body["tool_choice"]).toEqual(expected);
+  });
+
+  test("calls and results of the history find each other", () => {
+    const call = (name: string, text: string) => ({
+      role: "assistant",
+      content: null,
+      function_call: { name, arguments: text },
+    });
+    const result = (name: string) => ({ role: "function", name, content: `${name} result` });
+    const history = [user, call("a", '{"n":1}'), result("a"), call("b", ""), result("b")];
+    const { body, dropped } = sendAcross("wire_a", { functions, messages: history });
+    expect(body["messages"]).toEqual([
+      user,
+      { role: "assistant", content: [expect.objectContaining({ name: "a", input: { n: 1 } })] },
+      { role: "user", content: [expect.objectContaining({ content: "a result" })] },
+      { role: "assistant", content: [expect.objectContaining({ name: "b", input: {} })] },
+      { role: "user", content: [expect.objectContaining({ content: "b result" })] },
+    ]);
+    const ids = JSON.stringify(body).match(/"(?:tool_use_)?id":"[^"]+"/g) ?? [];
+    expect(new Set(ids.map((id) => id.split(":")[1]))).toHaveProperty("size", 2);
+    expect(dropped).toEqual([]);
+  });
+
+  test.each<[object, string]>([
+    [{ functions, tools: [{ type: "function", function: { name: "x" } }] }, "functions"],
+    [{ functions, function_call: "maybe" }, "function_call"],
+    [
+      { functions, messages: [user, { role: "function", name: "a", content: "x" }] },
+      "messages[1].role",
+    ],
+    [
+      { messages: [user, { role: "assistant", function_call: { name: "a", arguments: "[" } }] },
+      "messages[1].function_call.arguments",
+    ],
+  ])("%j is refused by %s", (members, field) => {
+    expect(refusedBy("wire_a", members).field).toBe(field);
+  });
+
+  test.each<[object, RegExp]>([
+    [{ functions: [{ description: "d" }] }, /^functions\[0\]\.name is missing/],
+    [{ functions: ["x"] }, /^functions\[0\] must be an object/],
+    [{ functions, function_call: {} }, /^function_call\.name is missing/],
+    [
+      { messages: [user, { role: "assistant", function_call: {} }] },
+      /^messages\[1\]\.function_call\.name /,
+    ],
+  ])("%j has the wrong shape on every wire", (members, words) => {
+    expect(readBad("wire_a", { ...members }).message).toMatch(words);
+  });
+
+  test("function_call without functions means nothing, and is named", () => {
+    const { body, dropped } = sendAcross("wire_a", { function_call: "auto" });
+    expect(body).not.toHaveProperty("tool_choice");
+    expect(dropped).toEqual(["function_call"]);
+  });
+
+  test("the answer has the legacy shape", () => {
+    const called = { name: "get_time", arguments: '{"city":"Oslo"}' };
+    const { message, finish_reason: finish } = choicesOf({ functions }, [answer])[0] ?? {};
+    expect(finish).toBe("function_call");
+    expect(message).toEqual({
+      role: "assistant",
+      content: null,
+      refusal: null,
+      function_call: called,
+    });
+    const chunks = choicesOf({ functions, stream: true }, [stream]);
+    expect(JSON.stringify(chunks)).not.toContain("tool_calls");
+    const calls = chunks.flatMap(({ delta }) => delta?.function_call ?? []);
+    expect(calls[0]).toMatchObject({ name: "get_time" });
+    expect(calls.map((each) => each.arguments ?? "").join("")).toBe(called.arguments);
+    expect(chunks.at(-1)?.finish_reason).toBe("function_call");
+  });
+
+  test("the answer of a request with tools has the usual shape", () => {
+    expect(choicesOf({}, [answer])[0]?.finish_reason).toBe("tool_calls");
+  });
+});
+
+const call = { type: "tool_use", id: "toolu_1", name: "get_time", input: {} };
+const answer = JSON.stringify({
+  type: "message",
+  role: "assistant",
+  content: [
+    { ...call, input: { city: "Oslo" } },
+    { ...call, id: "toolu_2" },
+  ],
+  stop_reason: "tool_use",
+  usage: { input_tokens: 5, output_tokens: 5 },
+});
+
+const pieces = ['{"city":', '"Oslo"}'];
+const streamed: readonly { readonly type: string; readonly [name: string]: unknown }[] = [
+  { type: "message_start", message: { usage: { input_tokens: 5, output_tokens: 1 } } },
+  ...[0, 1].flatMap((index) => [
+    { type: "content_block_start", index, content_block: { ...call, id: `toolu_${index}` } },
+    ...pieces.map((piece) => ({
+      type: "content_block_delta",
+      index,
+      delta: { type: "input_json_delta", partial_json: piece },
+    })),
+    { type: "content_block_stop", index },
+  ]),
+  { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 5 } },
+  { type: "message_stop" },
+];
+const stream = events(...streamed);
+
+interface Choice {
+  readonly message?: object;
+  readonly delta?: { readonly function_call?: { readonly arguments?: string } };
+  readonly finish_reason?: string | null;
+}
+
+/** The choices that a chat-completions client reads of a messages provider's answer. */
+function choicesOf(members: object, body: readonly string[]): readonly Choice[] {
+  const request = readGood("wire_a", { ...members });
+  const deployment = deploymentOf("wire_b");
+  const upstream = anthropicMessages;
+  const open = { request, deployment, upstream, requestId, createdSeconds: 1_800_000_000 };
+  const { text } = play(openChatAnswer(open), body);
+  const texts = request.stream
+    ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => data)
+    : [text];
+  return texts.flatMap((each) => (JSON.parse(each ?? "") as { choices: Choice[] }).choices);
+}

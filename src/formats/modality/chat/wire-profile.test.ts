@@ -1,0 +1,255 @@
+import { describe, expect, test } from "vitest";
+import type { Deployment } from "../../../catalog/catalog.ts";
+import { compileFixedBody } from "../../../catalog/wire-profile.ts";
+import { type Members, problemOf, profiled } from "../fixtures/profile-kit.ts";
+import { bodyOf, type KnownWire, readGood, sendAcross, sendSame } from "../fixtures/request-kit.ts";
+
+const strict: Members = { require_parameters: true };
+const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+const toolB = { name: "f", input_schema: { type: "object" } };
+const callA = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
+const user = { role: "user", content: "hi" };
+
+describe("stream_usage: always", () => {
+  const always = profiled({ stream_usage: "always" });
+
+  test("nothing asks for usage, on either way, whatever the client sent", () => {
+    for (const stream_options of [undefined, null, {}, { include_usage: true }]) {
+      const sent = sendSame("wire_a", { stream: true, stream_options, max_tokens: 5 }, always);
+      expect(sent.text).toBe(bodyOf({ stream: true, max_tokens: 5 }));
+    }
+    expect(sendAcross("wire_b", { stream: true }, always).body).not.toHaveProperty(
+      "stream_options",
+    );
+  });
+});
+
+describe("undeclared: drop", () => {
+  const drop = profiled({ undeclared: "drop" }, "temperature", "stop");
+
+  test("only what the listing declares is sent, and the rest is named", () => {
+    const members = { temperature: 0.5, seed: 7, "odd key": 1, store: true, max_tokens: 5 };
+    const sent = sendSame("wire_a", members, drop);
+    expect(sent.text).toBe(bodyOf({ temperature: 0.5, max_tokens: 5 }));
+    expect(sent.dropped).toEqual(["seed", "odd?key", "store"]);
+  });
+
+  test("a key is found however it is escaped", () => {
+    const body = bodyOf({ max_tokens: 5, seed: 7 }).replace('"seed"', '"s\\u0065ed"');
+    expect(sendSame("wire_a", body, drop).text).toBe(bodyOf({ max_tokens: 5 }));
+    const declared = bodyOf({ max_tokens: 5, stop: "x" }).replace('"stop"', '"st\\u006fp"');
+    expect(sendSame("wire_a", declared, drop).body).toHaveProperty("stop");
+  });
+
+  test("values that ask for nothing go without a word", () => {
+    const nothing = {
+      n: 1,
+      seed: null,
+      store: false,
+      tools: [],
+      tool_choice: "auto",
+      parallel_tool_calls: true,
+      presence_penalty: 0,
+      response_format: { type: "text" },
+    };
+    const sent = sendSame("wire_a", { ...nothing, max_tokens: 5 }, drop);
+    expect(sent.text).toBe(bodyOf({ max_tokens: 5 }));
+    expect(sent.dropped).toEqual([]);
+    expect(problemOf("wire_a", { ...nothing, provider: strict }, drop)).toBeUndefined();
+  });
+
+  test("with require_parameters it is not eligible, on either way", () => {
+    expect(problemOf("wire_a", { seed: 1, provider: strict }, drop)).toBe("seed");
+    expect(problemOf("wire_a", { temperature: 1, provider: strict }, drop)).toBeUndefined();
+    const across = { ...drop, to: "wire_a" } as const;
+    expect(problemOf("wire_b", { top_p: 0.5, provider: strict }, across)).toBe("top_p");
+    expect(
+      problemOf("wire_b", { stop_sequences: ["x"], provider: strict }, across),
+    ).toBeUndefined();
+  });
+
+  test.each([
+    ["tools", { tools: [tool] }],
+    ["functions", { functions: [{ name: "f" }] }],
+    ["response_format", { response_format: { type: "json_object" } }],
+    ["tool_choice", { tool_choice: "required" }],
+    ["thinking", { thinking: { type: "enabled", budget_tokens: 1024 } }],
+  ])("a request whose answer depends on %s goes elsewhere", (field, members) => {
+    expect(problemOf("wire_a", members, drop)).toBe(field);
+    expect(problemOf("wire_a", members, profiled({ undeclared: "drop" }, field))).toBeUndefined();
+    expect(problemOf("wire_a", members, profiled({ undeclared: "forward" }))).toBeUndefined();
+  });
+
+  test("a translated body has what is declared, and the rest is named as the client named it", () => {
+    const members = {
+      temperature: 0.5,
+      top_p: 0.9,
+      stop_sequences: ["x"],
+      metadata: { user_id: "u" },
+    };
+    const toA = sendAcross("wire_b", members, drop);
+    expect(toA.body).toMatchObject({ temperature: 0.5, stop: ["x"] });
+    expect(Object.keys(toA.body)).toEqual([
+      "model",
+      "messages",
+      "max_tokens",
+      "temperature",
+      "stop",
+    ]);
+    expect(toA.dropped).toEqual(["top_p", "metadata"]);
+    const toB = sendAcross("wire_a", { top_p: 0.9, stop: "x", user: "u" }, drop);
+    expect(toB.body).toMatchObject({ stop_sequences: ["x"] });
+    expect(toB.body).not.toHaveProperty("metadata");
+    expect(toB.dropped).toEqual(["top_p", "user"]);
+  });
+
+  test("the fields of the gateway itself are no parameters", () => {
+    const members = { stream: true, system: "s", messages: [user], max_tokens: 5 };
+    expect(sendSame("wire_b", members, drop).body).toMatchObject(members);
+  });
+});
+
+describe("rename and values", () => {
+  const mistral = profiled(
+    { rename: { seed: "random_seed" }, values: { tool_choice: { required: "any" } } },
+    "seed",
+    "tools",
+    "tool_choice",
+  );
+
+  test("a declared parameter has the endpoint's name, and keeps its digits", () => {
+    const sent = sendSame("wire_a", { seed: 70, max_tokens: 5 }, mistral);
+    expect(sent.text).toBe(bodyOf({ random_seed: 70, max_tokens: 5 }));
+    const undeclared = profiled({ rename: { seed: "random_seed" } });
+    expect(sendSame("wire_a", { seed: 70 }, undeclared).body).toHaveProperty("seed");
+  });
+
+  test("the new name is there once, whatever the client sent under it", () => {
+    const sent = sendSame("wire_a", { random_seed: 1, seed: 2, max_tokens: 5 }, mistral);
+    expect(sent.text).toBe(bodyOf({ random_seed: 2, max_tokens: 5 }));
+    expect(sent.dropped).toEqual(["random_seed"]);
+    const alone = sendSame("wire_a", { random_seed: 1, max_tokens: 5 }, mistral);
+    expect(alone.text).toBe(bodyOf({ random_seed: 1, max_tokens: 5 }));
+  });
+
+  test("a value has the endpoint's word, and other values stay", () => {
+    const tools = [tool];
+    const sent = sendSame("wire_a", { tools, tool_choice: "required" }, mistral);
+    expect(sent.body["tool_choice"]).toBe("any");
+    expect(sendSame("wire_a", { tools, tool_choice: "none" }, mistral).body["tool_choice"]).toBe(
+      "none",
+    );
+    const named = { type: "function", function: { name: "required" } };
+    expect(sendSame("wire_a", { tools, tool_choice: named }, mistral).body["tool_choice"]).toEqual(
+      named,
+    );
+    const across = sendAcross("wire_b", { tools: [toolB], tool_choice: { type: "any" } }, mistral);
+    expect(across.body["tool_choice"]).toBe("any");
+  });
+});
+
+describe("body", () => {
+  const max_price = { prompt: "0.15", completion: "0.6" };
+  const ceiling = { ...profiled({ body: { provider: { max_price } } }), priority: 1 };
+
+  test("fixed members win over the client's, in whatever case", () => {
+    const fixed = profiled({ body: { safe_prompt: true, note: "é€" } });
+    const members = { Safe_Prompt: false, safe_prompt: false, max_tokens: 5 };
+    const sent = sendSame("wire_a", members, fixed);
+    expect(sent.text).toBe(
+      bodyOf({ max_tokens: 5, safe_prompt: true }).slice(0, -1) + ',"note":"\\u00e9\\u20ac"}',
+    );
+    expect(sent.body["note"]).toBe("é€");
+    expect(sent.dropped).toEqual(["Safe_Prompt", "safe_prompt"]);
+    expect(sendAcross("wire_b", {}, fixed).body).toMatchObject({ safe_prompt: true });
+  });
+
+  test("a client cannot lift a price ceiling, and keeps its other controls", () => {
+    const upstream = { only: ["x"], allow_fallbacks: false };
+    const sent = sendSame("wire_a", { provider: { upstream }, max_tokens: 5 }, ceiling);
+    expect(sent.text).toBe(bodyOf({ max_tokens: 5, provider: { ...upstream, max_price } }));
+    expect(sendSame("wire_a", {}, ceiling).body["provider"]).toEqual({ max_price });
+    expect(sendAcross("wire_b", {}, ceiling).body["provider"]).toEqual({ max_price });
+    const read = () => readGood("wire_a", { provider: { upstream: { max_price } } });
+    expect(read).toThrow("provider.upstream.max_price is not a known field");
+  });
+
+  test("the members of a listing replace those of its manifest", () => {
+    const members = compileFixedBody({ a: 1, b: 2 }, { b: 3 });
+    expect(members.map(({ name, json }) => `${name}=${json}`)).toEqual(["a=1", "b=3"]);
+  });
+});
+
+describe("non_stream_max", () => {
+  test("a longer answer that is not streamed goes elsewhere", () => {
+    const some = profiled({ non_stream_max: 4096 });
+    expect(problemOf("wire_a", { max_tokens: 4097 }, some)).toBe("stream");
+    expect(problemOf("wire_a", { max_tokens: 4096 }, some)).toBeUndefined();
+    expect(problemOf("wire_a", { max_tokens: 9999, stream: true }, some)).toBeUndefined();
+    expect(problemOf("wire_b", { max_tokens: 1 }, profiled({ non_stream_max: 0 }))).toBe("stream");
+    expect(problemOf("wire_b", { max_tokens: 9999 }, { ...some, to: "wire_a" })).toBe("stream");
+  });
+});
+
+describe("an enum of tool_choice", () => {
+  const choices = (...values: string[]): Partial<Deployment> => ({
+    supportedParameters: new Map([["tool_choice", { type: "enum", values }]]),
+  });
+  const named = { type: "function", function: { name: "f" } };
+
+  test.each<[string, KnownWire, unknown, string, boolean]>([
+    ["auto", "wire_a", "auto", "auto", true],
+    ["required", "wire_a", "required", "auto", false],
+    ["none", "wire_a", "none", "auto", false],
+    ["a named one", "wire_a", named, "required", false],
+    ["a named one", "wire_a", named, "named", true],
+    ["any", "wire_b", { type: "any" }, "required", true],
+    ["any", "wire_b", { type: "any" }, "auto", false],
+    ["a named tool", "wire_b", { type: "tool", name: "f" }, "auto", false],
+  ])("%s of %s", (_what, wire, tool_choice, value, isTaken) => {
+    const tools = wire === "wire_a" ? [tool] : [toolB];
+    for (const to of ["wire_a", "wire_b"] as const) {
+      const problem = problemOf(wire, { tools, tool_choice }, { ...choices(value), to });
+      expect(problem).toBe(isTaken ? undefined : "tool_choice");
+    }
+  });
+});
+
+describe("tool_signature: gemini", () => {
+  const gemini = profiled({ tool_signature: "gemini" });
+  const stand = { google: { thought_signature: "skip_thought_signature_validator" } };
+  const assistant = (...tool_calls: object[]) => ({ role: "assistant", content: null, tool_calls });
+  const second = { ...callA, id: "c2" };
+
+  const callsOf = (...tool_calls: object[]): unknown => {
+    const messages = [user, assistant(...tool_calls)];
+    const sent = sendSame("wire_a", { messages }, gemini).body["messages"];
+    return (sent as { tool_calls: unknown }[])[1]?.tool_calls;
+  };
+
+  test("what a client has brought back goes on as it came", () => {
+    const signed = { ...callA, extra_content: { google: { thought_signature: "abc" } } };
+    expect(callsOf(signed, second)).toEqual([signed, second]);
+  });
+
+  test("a client that has lost it gets the documented stand-in, on the first call", () => {
+    expect(callsOf(callA, second)).toEqual([{ ...callA, extra_content: stand }, second]);
+    expect(callsOf({ ...callA, extra_content: null })).toEqual([
+      { ...callA, extra_content: stand },
+    ]);
+    expect(callsOf({ ...callA, extra_content: { google: { thought_signature: "" } } })).toEqual([
+      { ...callA, extra_content: stand },
+    ]);
+  });
+
+  test("a translated call without one gets the stand-in, too", () => {
+    const use = { type: "tool_use", id: "toolu_1", name: "f", input: {} };
+    const messages = [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: [use] },
+    ];
+    const sent = sendAcross("wire_b", { messages }, gemini).body["messages"];
+    expect(sent).toMatchObject([{}, { tool_calls: [{ id: "toolu_1", extra_content: stand }] }]);
+    expect(JSON.stringify(sendAcross("wire_b", { messages }).body)).not.toContain("extra_content");
+  });
+});

@@ -1,0 +1,199 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { refusal, RETRY_AFTER_SECONDS_MAX, asObject, tryParse } from "../../../kernel/index.ts";
+import {
+  accountRefused,
+  contentRefused,
+  contextOverflow,
+  type Failed,
+  isAboutAccess,
+  isAboutContent,
+  isOverflow,
+  isRateLimit,
+  modelGone,
+  providerFault,
+  rateLimited,
+  requestRejected,
+  upstreamDetail,
+} from "../../wire/failure/classify-failure.ts";
+import { billingWording } from "../../wire/failure/account-wording.ts";
+import type { FailedAnswer, UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import type { ProviderErrorText } from "../../wire/failure/provider-error-text.ts";
+import { retryAfterSeconds } from "../../wire/failure/retry-after.ts";
+import { speaksOf, type Wording } from "../../wire/failure/wording.ts";
+import { statusOfWording } from "../../wire/failure/code-status.ts";
+import { timeoutFailure, unusableFailure } from "../../wire/failure/failures.ts";
+import {
+  envelopeWording,
+  openEnvelope,
+  readDecisionWording,
+  statusOfEnvelopeCodes,
+} from "./envelope.ts";
+
+/** Sorts a failed answer of a decisions provider; the content of its envelope decides. */
+export function classifyDecision(
+  failed: FailedAnswer,
+  deployment: Deployment,
+  nowMs: number,
+): UpstreamFailure {
+  const { status } = failed;
+  if (status >= 200 && status < 300) return classifyPlainBody(failed, deployment);
+  return classify(
+    {
+      status,
+      upstreamStatus: status,
+      errorText: readDecisionWording(failed.body),
+      waitSeconds: retryAfterSeconds(failed.headers, nowMs),
+    },
+    deployment,
+  );
+}
+
+/** Sorts a failure that came as a 200, by what its first known code means. */
+export function classifyDecisionWording(
+  errorText: ProviderErrorText,
+  deployment: Deployment,
+): UpstreamFailure {
+  const status = statusOfEnvelopeCodes(errorText) ?? statusOfWording(errorText) ?? 502;
+  return classify({ status, upstreamStatus: 200, errorText, waitSeconds: undefined }, deployment);
+}
+
+/** A 2xx that no bridge was opened for. */
+function classifyPlainBody(
+  { body, status }: FailedAnswer,
+  deployment: Deployment,
+): UpstreamFailure {
+  const value = asObject(tryParse(body.toString("utf8").trim())?.value);
+  if (value === undefined) return unusableFailure(status);
+  const opened = openEnvelope(value, deployment.decisions?.envelope);
+  if (opened.kind === "refused") return classifyDecisionWording(opened.errorText, deployment);
+  return isErrorBody(value, deployment)
+    ? classifyDecisionWording(envelopeWording(value), deployment)
+    : unusableFailure(status);
+}
+
+/** Is a 2xx without an envelope an error in disguise? */
+export function isErrorBody(
+  { error }: Readonly<Record<string, unknown>>,
+  { decisions }: Deployment,
+): boolean {
+  const hasError = error !== undefined && error !== null && error !== false;
+  return hasError && decisions?.envelope === undefined;
+}
+
+/* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
+function classify(failed: Failed, deployment: Deployment): UpstreamFailure {
+  const { status, errorText } = failed;
+  if (status === 408) return timeoutFailure(failed.upstreamStatus);
+  if (status === 504) return stalled(failed);
+  if (status === 425) return warmingUp(failed);
+  if (status < 400 || status >= 500) return providerFault(failed);
+  if (status === 429) return throttled(failed);
+  if (errorText.codes.includes(OVERFLOW_CODE)) return contextOverflow(failed);
+  if (isAboutAccess(failed)) return accessRefused(failed, deployment);
+  if (isAboutContent(failed)) return contentRefused(failed);
+  if (isRateLimit(failed)) return rateLimited(failed);
+  if (isTooLong(failed)) return contextOverflow(failed);
+  if (status === 401 || status === 402 || status === 403) return accessRefused(failed, deployment);
+  if (status === 400 && speaksOf(errorText, billingWording))
+    return accessRefused(failed, deployment);
+  if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
+  return requestRejected(failed);
+}
+
+/** One provider's estimate of the whole request is above what it allows. */
+const OVERFLOW_CODE = "5021";
+
+/** How decisions providers say that a state with its question is longer than they read. */
+const tooLongWording: Wording = {
+  codes: [],
+  patterns: [/maximum context length/, /context window/],
+};
+
+function isTooLong({ status, errorText }: Failed): boolean {
+  if (status === 413) return true;
+  return (
+    (status === 400 || status === 422) &&
+    (isOverflow(errorText) || speaksOf(errorText, tooLongWording))
+  );
+}
+
+/** How a 429 says that not the pace is too much: what was free for today is used up. */
+const allowanceWording: Wording = {
+  codes: ["3036", "4006"],
+  patterns: [/daily free allocation/],
+};
+
+/** A provider's 429 puts its pool into cooldown and never counts, whichever of the two it means. */
+function throttled(failed: Failed): UpstreamFailure {
+  if (!speaksOf(failed.errorText, allowanceWording)) return rateLimited(failed);
+  const coolSeconds = failed.waitSeconds ?? RETRY_AFTER_SECONDS_MAX;
+  return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
+}
+
+/**
+ * The provider refuses the account. The caller's own is the caller's to mend: it gets the status
+ * as it is, and no other provider is asked on its behalf. The marketplace's is ours: another may
+ * serve.
+ */
+function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
+  const status = failed.status === 400 ? statusOfAccess(failed.errorText) : failed.status;
+  const refused = accountRefused(failed, status);
+  if (deployment.ownKey !== undefined) return { ...refused, failover: false, strike: "neutral" };
+  const isAllowance =
+    deployment.decisions?.wire === "systemone" || isAboutAllowance(failed.errorText);
+  return isAllowance ? allowanceRefused(failed) : refused;
+}
+
+/** A 400 in which the account is meant has the status that it should have had. */
+function statusOfAccess(errorText: ProviderErrorText): number {
+  return speaksOf(errorText, billingWording) ? 402 : 401;
+}
+
+function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
+  const said = [all, ...codes].join(" ").replaceAll("_", " ");
+  return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
+}
+
+/* A 503 always says when; this one as late as it may, for nothing comes back within the minute. */
+function allowanceRefused(failed: Failed): UpstreamFailure {
+  const message =
+    "no provider serves this model at the moment: its quota or credit at the provider is " +
+    "exhausted or refused; your request is valid, choose another model meanwhile";
+  return {
+    refusal: refusal("model_unavailable", message, {
+      ...upstreamDetail(failed),
+      status: 503,
+      retryable: false,
+      retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
+    }),
+    failover: true,
+    strike: "strike",
+  };
+}
+
+/** One provider gives up after a minute: a timeout to the caller, a 5xx to its circuit. */
+function stalled(failed: Failed): UpstreamFailure {
+  return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
+}
+
+const WARMING_RETRY_SECONDS = 5;
+
+/*
+ * A model that is being loaded. It is `upstream_error`, because `model_unavailable` 503 asks
+ * callers of this route not to come back soon, and this one is worth a second try in seconds. No
+ * strike: the provider is well, and every 4xx leaves its circuit alone.
+ */
+function warmingUp(failed: Failed): UpstreamFailure {
+  const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;
+  const message = `the provider is loading this model; try again in ${retryAfter} s`;
+  return {
+    refusal: refusal("upstream_error", message, {
+      ...upstreamDetail(failed),
+      status: 503,
+      retryable: true,
+      retryAfterSeconds: retryAfter,
+    }),
+    failover: true,
+    strike: "neutral",
+  };
+}

@@ -1,0 +1,225 @@
+import { describe, expect, test } from "vitest";
+import type { Deployment } from "../../../catalog/catalog.ts";
+import {
+  decisionBody,
+  decisionsDeployment,
+  goodDecision,
+  publicForm,
+  sentDecision,
+} from "../fixtures/decision-kit.ts";
+import { marketModel } from "../fixtures/request-kit.ts";
+import { encodeDecision } from "./encode-request.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const upstreamModelId = "lab-decide-1";
+const urgent = { schema: { type: "boolean" }, instructions: "Is it urgent?" };
+const mood = { type: "classification", labels: ["calm", "angry"] };
+
+/** What a provider that takes the buyer's own form gets. */
+function asSent(text: string, changes: Partial<Deployment> = { upstreamModelId }): string {
+  const request = goodDecision(text);
+  return sentDecision(request, decisionsDeployment({ wire: request.grammar }, changes));
+}
+
+/** The public form of this body, parsed. */
+function encoded(members: Json): unknown {
+  return JSON.parse(publicForm(goodDecision(members), { upstreamModelId }));
+}
+
+/** The public form of one systemone question with instructions. */
+function encodedQuestion(question: Json): unknown {
+  const body = encoded({ questions: { a: { instructions: "i", ...question } } });
+  return (body as { questions: { a: unknown } }).questions.a;
+}
+
+/** The public form of the schema of these GLiNER questions. */
+function encodedSchema(questions: unknown): unknown {
+  return (encoded({ questions }) as { schema: unknown }).schema;
+}
+
+test("a request goes to the listing's path as JSON, and what was dropped is named", () => {
+  const request = goodDecision({ questions: { urgent }, models: [], transforms: [] });
+  const deployment = decisionsDeployment({ path: "/v2/decide" });
+  expect(encodeDecision(request, deployment)).toMatchObject({
+    path: "/v2/decide",
+    headers: { "content-type": "application/json" },
+    droppedParams: ["models", "transforms"],
+  });
+});
+
+describe("as sent", () => {
+  test("only the model changes, byte by byte", () => {
+    const text = `{ "questions" : {"a":{"schema":{"type":"noul"},"text":"\\u00e9 1.0e2"}},
+      "state": {"big":12345678901234567890,"x":1.0,"y":"\\ud800"}, "model":"${marketModel}" }`;
+    expect(asSent(text)).toBe(text.replace(marketModel, upstreamModelId));
+    expect(asSent(text, {})).toBe(text);
+  });
+
+  test("what is the gateway's or only says who asks stays here", () => {
+    const own = { provider: { only: ["a"] }, route: "x", models: [], transforms: [] };
+    const who = { user: "u", metadata: { a: 1 }, session_id: "s" };
+    for (const questions of [{ urgent }, [urgent], { mood }]) {
+      const sent = asSent(
+        JSON.stringify({ ...own, model: marketModel, ...who, state: "s", questions }),
+      );
+      expect(sent).toBe(JSON.stringify({ model: upstreamModelId, state: "s", questions }));
+    }
+  });
+
+  test("GLiNER bodies keep their text, options and schema", () => {
+    const body = { model: upstreamModelId, text: "t", schema: { entities: ["a"] }, threshold: 0.5 };
+    expect(asSent(JSON.stringify({ ...body, model: marketModel }))).toBe(JSON.stringify(body));
+  });
+
+  test("an aggregator gets provider.upstream as its own controls, in either form", () => {
+    const text = decisionBody({ questions: { urgent }, provider: { upstream: { only: ["x"] } } });
+    expect(JSON.parse(asSent(text, { priority: 1 }))).toHaveProperty("provider", { only: ["x"] });
+    expect(JSON.parse(asSent(text, { priority: 0 }))).not.toHaveProperty("provider");
+    const request = goodDecision(text);
+    expect(JSON.parse(publicForm(request, { priority: 1 }))).toHaveProperty("provider.only", ["x"]);
+    expect(JSON.parse(publicForm(request))).not.toHaveProperty("provider");
+  });
+});
+
+describe("the public form of systemone requests", () => {
+  test("has the model, the state and the questions by id, and nothing else", () => {
+    const who = { user: "u", metadata: {}, session_id: "s", route: "x" };
+    expect(encoded({ questions: [urgent, { ...urgent, name: "b" }], ...who })).toEqual({
+      model: upstreamModelId,
+      state: "the mug is red",
+      questions: {
+        q1: { type: "noul", instructions: "Is it urgent?" },
+        b: { type: "noul", instructions: "Is it urgent?" },
+      },
+    });
+  });
+
+  const labels = { b: null, a: null };
+  test.each([
+    [{ schema: { type: "noul" } }, { type: "noul", instructions: "i" }],
+    [
+      { schema: { type: "boolean", criteria: { true: ["y"], false: "n" } } },
+      { type: "noul", instructions: "i", criteria: { true: ["y"], false: "n" } },
+    ],
+    [
+      { schema: { type: "enum", values: ["b", "a"] } },
+      { type: "choice", instructions: "i", criteria: labels },
+    ],
+    [
+      { schema: { type: "string", enum: ["b", "a"] } },
+      { type: "choice", instructions: "i", criteria: labels },
+    ],
+    [
+      { schema: { type: "choice", criteria: { a: { x: 1 }, b: null } } },
+      { type: "choice", instructions: "i", criteria: { a: { x: 1 }, b: null } },
+    ],
+    [
+      { schema: { type: "integer", min: 1, max: 3 } },
+      { type: "score", instructions: "i", criteria: ["1", "2", "3"] },
+    ],
+    [
+      { schema: { type: "score", criteria: ["lo", "hi"], description: "d" } },
+      { type: "score", instructions: "i\n\nd", criteria: ["lo", "hi"] },
+    ],
+    [
+      { type: "score", criteria: ["lo", "hi"] },
+      { type: "score", instructions: "i", criteria: ["lo", "hi"] },
+    ],
+  ])("%j is sent as %j", (question, sent) => {
+    expect(encodedQuestion(question)).toEqual(sent);
+  });
+
+  test("a box is sent with the image it is about", () => {
+    const photo = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    const questions = { a: { schema: { type: "box" }, instructions: "the mug" } };
+    expect(encoded({ questions, state: { photo } })).toMatchObject({
+      state: { photo },
+      questions: { a: { type: "box", instructions: "the mug" } },
+    });
+  });
+
+  test("digits, escapes and the order of labels stay as they were sent", () => {
+    const state = '{"n":12345678901234567890,"f":1.0,"s":"\\u00e9é\\ud800"}';
+    const criteria = '{"z":{"n":1e400},"1":null,"ä\\u0061":"x"}';
+    const text = `{"model":"m","state":${state},"questions":{"a":{"schema":{"type":"choice","criteria":${criteria}}}}}`;
+    const sent = publicForm(goodDecision(text), { upstreamModelId });
+    expect(sent).toBe(
+      `{"model":"${upstreamModelId}","state":${state},` +
+        `"questions":{"a":{"type":"choice","criteria":${criteria}}}}`,
+    );
+  });
+});
+
+describe("the public form of GLiNER requests", () => {
+  test("has text, schema and the options as sent", () => {
+    const options = { threshold: 0.5, include_confidence: true, include_spans: false };
+    expect(encoded({ questions: { mood }, user: "u", ...options })).toEqual({
+      model: upstreamModelId,
+      text: "the mug is red",
+      schema: { classifications: [{ task: "mood", labels: ["calm", "angry"] }] },
+      ...options,
+    });
+  });
+
+  test("a state that is not a text is sent as compact JSON text", () => {
+    const text =
+      '{"model":"m","questions":{"mood":{"kind":"classification","labels":["ä","b"]}},"state":{ "ä" : [ 1.0, "a b" ] }}';
+    expect(JSON.parse(publicForm(goodDecision(text)))).toMatchObject({
+      text: '{"ä":[1.0,"a b"]}',
+    });
+  });
+
+  test("every kind has its section", () => {
+    const questions = [
+      {
+        ...mood,
+        name: "mood",
+        multi_label: true,
+        threshold: 0.4,
+        top_k: 1,
+        question: "How?",
+        examples: [["hi", "calm"]],
+      },
+      { type: "boolean", name: "urgent", prompt: "Is it?" },
+      { type: "entities", labels: ["person"] },
+      { type: "relations", labels: { knows: "d" } },
+      { type: "structure", name: "event", fields: [{ name: "title", dtype: "str" }] },
+    ];
+    expect(encodedSchema(questions)).toEqual({
+      entities: ["person"],
+      classifications: [
+        {
+          task: "mood",
+          labels: ["calm", "angry"],
+          multi_label: true,
+          cls_threshold: 0.4,
+          top_k: 1,
+          prompt: "How?",
+          examples: [["hi", "calm"]],
+        },
+        { task: "urgent", labels: ["yes", "no"], prompt: "Is it?" },
+      ],
+      structures: { event: { fields: [{ name: "title", dtype: "str" }] } },
+      relations: { knows: "d" },
+    });
+  });
+
+  test("a threshold for all labels of a question goes to each that has none of its own", () => {
+    const threshold = 0.3;
+    const listed = { type: "entities", labels: ["a", "b"], threshold };
+    const described = {
+      type: "relations",
+      labels: { a: "x", b: { description: "y", threshold: 0.9 }, c: { threshold: null } },
+      threshold,
+    };
+    expect(encodedSchema([listed, described])).toEqual({
+      entities: { a: { threshold }, b: { threshold } },
+      relations: {
+        a: { description: "x", threshold },
+        b: { description: "y", threshold: 0.9 },
+        c: { threshold },
+      },
+    });
+  });
+});

@@ -1,0 +1,101 @@
+import type { DecisionsListing } from "../../../catalog/index.ts";
+import { asObject, tryParse } from "../../../kernel/index.ts";
+import {
+  type ProviderErrorText,
+  readProviderErrorText,
+  wordsOf,
+} from "../../wire/failure/provider-error-text.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a 2xx of a decisions provider holds once its envelope is open. */
+export type OpenedEnvelope =
+  | { readonly kind: "body"; readonly body: Fields }
+  /** A failure in the form of a success. */
+  | { readonly kind: "refused"; readonly errorText: ProviderErrorText }
+  /** An envelope was declared and this is none. */
+  | { readonly kind: "unreadable" };
+
+/** Opens the envelope that the listing declares; without one the body is what came. */
+export function openEnvelope(
+  value: Fields,
+  envelope: DecisionsListing["envelope"],
+): OpenedEnvelope {
+  if (envelope === undefined) return { kind: "body", body: value };
+  if (value["success"] === false) return { kind: "refused", errorText: envelopeWording(value) };
+  const body = value["success"] === true ? asObject(value["result"]) : undefined;
+  return body === undefined ? { kind: "unreadable" } : { kind: "body", body };
+}
+
+/** The message of a failed answer: its envelope is opened, and the one inside its message too. */
+export function readDecisionWording(body: Buffer): ProviderErrorText {
+  const parsed = tryParse(body.toString("utf8").trim());
+  if (parsed !== undefined) return envelopeWording(parsed.value);
+  // Only the text of a JSON body is the provider's own; a page of its edge is not.
+  return { ...readProviderErrorText(body), message: "" };
+}
+
+/**
+ * The message of a parsed error body. A model behind an envelope puts its own error, JSON again,
+ * into the message of the envelope's: `AiError: {"error":{"message":"…"}} (request id)`.
+ */
+export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
+  const outer = wordsOf(value);
+  const inner = inside < ENVELOPES_MAX ? nestedIn(outer.message) : undefined;
+  if (inner === undefined) return { ...outer, message: withoutPrefix(outer.message) };
+  const nested = envelopeWording(inner, inside + 1);
+  return {
+    codes: [...outer.codes, ...nested.codes],
+    message: nested.message,
+    all: `${outer.all}\n${nested.all}`,
+    param: nested.param,
+    flagged: outer.flagged || nested.flagged,
+  };
+}
+
+/** Envelopes inside of an envelope that are opened: no host has more than one. */
+const ENVELOPES_MAX = 2;
+
+/** What may stand in front of a nested envelope. */
+const PREFIX_CHARS_MAX = 64;
+
+function nestedIn(message: string): Fields | undefined {
+  const start = message.indexOf("{");
+  if (start === -1 || start > PREFIX_CHARS_MAX) return undefined;
+  const nested = tryParse(message.slice(start, message.lastIndexOf("}") + 1));
+  return asObject(nested?.value);
+}
+
+function withoutPrefix(message: string): string {
+  return message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "");
+}
+
+/** Codes that an envelope's errors carry, by what they mean as a status. */
+const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    "3003": 400,
+    "5004": 400,
+    "5006": 400,
+    "5007": 400,
+    "6003": 400,
+    "7000": 400,
+    "10000": 401,
+    "3023": 403,
+    "3041": 403,
+    "5016": 403,
+    "5018": 403,
+    "3042": 404,
+    "3007": 408,
+    "3008": 408,
+    "3006": 413,
+    "5021": 413,
+    "3036": 429,
+    "3040": 429,
+    "4006": 429,
+  }),
+);
+
+/** The status that the first known code means; undefined where none says anything. */
+export function statusOfEnvelopeCodes(errorText: ProviderErrorText): number | undefined {
+  return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
+}

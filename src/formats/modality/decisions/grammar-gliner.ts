@@ -1,0 +1,342 @@
+import { Type, type TSchema } from "typebox";
+import {
+  unreachable,
+  ABSENT,
+  byType,
+  closed,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  objectText,
+  schemaCheck,
+  textToken,
+} from "../../../kernel/index.ts";
+import { problem, type Problem } from "../../wire/fields/check-shape.ts";
+import {
+  DECISION_WORDS,
+  isProblem,
+  type Members,
+  membersOf,
+  nodeOf,
+  problemIn,
+  readMembers,
+  type Spellings,
+  valuesOf,
+} from "./members.ts";
+import {
+  atEntry,
+  duplicate,
+  type Entry,
+  type GlinerQuestion,
+  labelSchema,
+  namedText,
+  nameProblem,
+  orNull,
+  readEntry,
+  type ReadQuestion,
+} from "./question.ts";
+
+const TEXT = { type: "string", description: "a string" };
+export const FRACTION = {
+  type: "number",
+  minimum: 0,
+  maximum: 1,
+  description: "a number from 0 to 1",
+};
+const FORM = { type: "string", pattern: "^(?:str|list)$", description: '"str" or "list"' };
+
+/** At least `min` labels: an array, or an object whose values are descriptions. */
+function labels(min: number, description: object): TSchema {
+  return Type.Unsafe({
+    type: ["array", "object"],
+    items: labelSchema("label"),
+    uniqueItems: true,
+    minItems: min,
+    propertyNames: labelSchema("label"),
+    additionalProperties: { ...description, title: "label" },
+    minProperties: min,
+    description: "an array of labels, or an object by label",
+  });
+}
+
+/** What may stand for a description: text, or an object of these members. */
+function textOr(fields: Record<string, TSchema>): object {
+  return { ...closed(fields), type: ["string", "object"], description: "a description" };
+}
+
+const field = closed(
+  {
+    name: labelSchema(),
+    dtype: orNull(FORM),
+    choices: orNull({
+      type: "array",
+      items: labelSchema("choice"),
+      minItems: 1,
+      uniqueItems: true,
+      description: "an array of labels",
+    }),
+    description: orNull(TEXT),
+    threshold: orNull(FRACTION),
+  },
+  { title: "field" },
+);
+
+const threshold = orNull(FRACTION);
+const ofTask = {
+  threshold,
+  instructions: orNull({ type: "string", minLength: 1, description: "a non-empty string" }),
+  examples: orNull({
+    type: "array",
+    items: {
+      type: "array",
+      items: TEXT,
+      minItems: 2,
+      maxItems: 2,
+      description: "an input and its label",
+    },
+    description: "an array",
+  }),
+};
+const entityFields = { description: orNull(TEXT), dtype: orNull(FORM), threshold };
+const relationFields = { description: orNull(TEXT), threshold };
+
+/** The types by the word that a question says what it is with, and the members of each. */
+const types = {
+  classification: {
+    ...ofTask,
+    labels: labels(2, TEXT),
+    multi_label: orNull({ type: "boolean" }),
+    top_k: orNull({ type: "integer", minimum: 1, description: "a whole number of at least 1" }),
+  },
+  /** A classification whose labels are `yes` and `no`. */
+  boolean: ofTask,
+  entities: { labels: labels(1, textOr(entityFields)), threshold },
+  relations: { labels: labels(1, textOr(relationFields)), threshold },
+  structure: {
+    fields: Type.Unsafe({ type: "array", items: field, minItems: 1, description: "an array" }),
+  },
+};
+const fault = schemaCheck(byType(types), DECISION_WORDS);
+
+export const GLINER_TYPES: ReadonlySet<string> = new Set(Object.keys(types));
+
+/** Results of these kinds have a key of their own in the provider's answer. */
+export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
+  ["entities", "entities"],
+  ["relations", "relation_extraction"],
+]);
+
+export type ReadGliner = ReadQuestion<GlinerQuestion>;
+
+const spellings: Spellings = new Map(
+  Object.entries({
+    type: "type",
+    kind: "type",
+    labels: "labels",
+    fields: "fields",
+    threshold: "threshold",
+    multi_label: "multi_label",
+    top_k: "top_k",
+    examples: "examples",
+    instructions: "instructions",
+    question: "instructions",
+    prompt: "instructions",
+    text: "instructions",
+  }),
+);
+
+/** Reads a question of `questions`. */
+export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
+  const members = readEntry(doc, entry, spellings);
+  return isProblem(members) ? atEntry(entry, members) : readAs(doc, entry, members);
+}
+
+/** Reads the members of a question under their first names; `type` is told where they have none. */
+function readAs(
+  doc: JsonDocument,
+  entry: Entry,
+  members: Members,
+  type?: keyof typeof types,
+): ReadGliner | Problem {
+  const body = { ...valuesOf(doc, members), ...(type !== undefined && { type }) };
+  const found = fault(body);
+  if (found !== undefined) return atEntry(entry, problemIn(members, found));
+  const named = sameField(doc, members) ?? resultNameProblem(entry.id);
+  if (named !== undefined) return atEntry(entry, named);
+  const told = type ?? (doc.text(nodeOf(members, "type")) as keyof typeof types);
+  const kind = told === "boolean" ? "classification" : told;
+  const question: GlinerQuestion = {
+    wire: "gliner",
+    id: entry.id,
+    kind,
+    resultName: entry.isNamed ? entry.id : (fixedNames.get(kind) ?? entry.id),
+    body,
+  };
+  return { question, entry, encoded: encoded(doc, members, { kind, name: entry.id }) };
+}
+
+/** The fields of a structure have names of their own. */
+function sameField(doc: JsonDocument, members: Members): Problem | undefined {
+  const fields = nodeOf(members, "fields");
+  if (fields === ABSENT) return undefined;
+  const names = doc.items(fields).map((each) => doc.text(nodeOf(membersOf(doc, each), "name")));
+  const same = duplicate(names);
+  return same && problem("this name is duplicated", "fields", same[1] - 1, "name");
+}
+
+const NAME_CHARS_MAX = 100;
+
+function resultNameProblem(name: string): Problem | undefined {
+  if (name.length <= NAME_CHARS_MAX) return nameProblem(name);
+  return problem(`a name has at most ${NAME_CHARS_MAX} characters`);
+}
+
+/** Checked members in the terms of the public form. */
+function encoded(
+  doc: JsonDocument,
+  members: Members,
+  { kind, name }: { readonly kind: GlinerQuestion["kind"]; readonly name: string },
+): JsonText {
+  const raw = (member: string): JsonText | undefined => {
+    const node = nodeOf(members, member);
+    return node === ABSENT ? undefined : doc.raw(node);
+  };
+  if (kind === "structure") return objectText({ fields: raw("fields") });
+  if (kind !== "classification") return spansText(doc, nodeOf(members, "labels"), raw("threshold"));
+  return objectText({
+    task: textToken(name),
+    labels: raw("labels") ?? '["yes","no"]',
+    multi_label: raw("multi_label"),
+    cls_threshold: raw("threshold"),
+    top_k: raw("top_k"),
+    prompt: raw("instructions"),
+    examples: raw("examples"),
+  });
+}
+
+/** The public form has no threshold for all labels of a kind: each label gets it. */
+function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
+  if (all === undefined) return doc.raw(node);
+  if (doc.isArray(node)) {
+    return namedText(
+      doc.items(node).map((label) => [doc.text(label), objectText({ threshold: all })]),
+    );
+  }
+  return namedText(
+    doc.keys(node).map((key) => [doc.text(key), withThreshold(doc, doc.valueOf(key), all)]),
+  );
+}
+
+/** A threshold of the label's own stays. */
+function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): JsonText {
+  if (doc.isString(config)) return objectText({ description: doc.raw(config), threshold: all });
+  const own = Array.from(
+    membersOf(doc, config),
+    ([name, { node }]) => [name, doc.raw(node)] as const,
+  );
+  return namedText(new Map([["threshold", all], ...own]));
+}
+
+/** The sections of the public form; their questions are checked one by one. */
+const sections = {
+  entities: Type.Optional(Type.Unsafe({})),
+  classifications: orNull({
+    type: "array",
+    items: Type.Object({ task: Type.String({ description: "a string" }) }, { title: "task" }),
+    minItems: 1,
+    description: "an array of tasks",
+  }),
+  structures: orNull({
+    type: "object",
+    additionalProperties: { type: "object", title: "structure" },
+    minProperties: 1,
+    description: "an object by name",
+  }),
+  relations: Type.Optional(Type.Unsafe({})),
+};
+const sectionNames = Object.keys(sections);
+const sectionsFault = schemaCheck(closed(sections), {
+  ...DECISION_WORDS,
+  unknown: `is not a section of this model's schema; use ${sectionNames.join(", ")}`,
+});
+
+/** Has it a section of the public form? */
+export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
+  return (
+    doc.isObject(schema) && doc.keys(schema).some((key) => Object.hasOwn(sections, doc.text(key)))
+  );
+}
+
+/**
+ * Reads the `schema` of the public form: one question for all entities, one for all relations, and
+ * one for each task and each structure, in the order of the schema.
+ */
+export function readGlinerSchema(
+  doc: JsonDocument,
+  schema: JsonNode,
+): readonly ReadGliner[] | Problem {
+  const found = sectionsFault(doc.value(schema));
+  if (found !== undefined) return problem(found.message, "schema", ...found.path);
+  const questions: ReadGliner[] = [];
+  for (const [name, { node }] of membersOf(doc, schema)) {
+    for (const each of readSection(doc, name as keyof typeof sections, node)) {
+      if (isProblem(each)) return each;
+      questions.push(each);
+    }
+  }
+  return questions;
+}
+
+function readSection(
+  doc: JsonDocument,
+  name: keyof typeof sections,
+  node: JsonNode,
+): readonly (ReadGliner | Problem)[] {
+  const section = { isNamed: true, isInArray: false, path: ["schema", name], node };
+  switch (name) {
+    case "classifications":
+      return doc
+        .items(node)
+        .map((task, index) =>
+          readTask(doc, { ...section, id: "", path: [...section.path, index], node: task }),
+        );
+    case "structures":
+      return doc.keys(node).map((key) => {
+        const id = doc.text(key);
+        const entry = { ...section, id, path: [...section.path, id], node: doc.valueOf(key) };
+        const members = readMembers(doc, entry.node, structureNames);
+        return isProblem(members)
+          ? atEntry(entry, members)
+          : readAs(doc, entry, members, "structure");
+      });
+    case "entities":
+    case "relations": {
+      const entry = { ...section, id: fixedNames.get(name) ?? name, isNamed: false };
+      return [readAs(doc, entry, new Map([["labels", { sent: "", node }]]), name)];
+    }
+    default:
+      return unreachable(name);
+  }
+}
+
+/** The terms of the public form for what a question calls otherwise. */
+const taskNames: Spellings = new Map(
+  Object.entries({
+    task: "task",
+    labels: "labels",
+    multi_label: "multi_label",
+    cls_threshold: "threshold",
+    top_k: "top_k",
+    prompt: "instructions",
+    examples: "examples",
+  }),
+);
+const structureNames: Spellings = new Map([["fields", "fields"]]);
+
+function readTask(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
+  const members = readMembers(doc, entry.node, taskNames);
+  if (isProblem(members)) return atEntry(entry, members);
+  const own = new Map([...members].filter(([name]) => name !== "task"));
+  const id = doc.text(nodeOf(members, "task"));
+  return readAs(doc, { ...entry, id }, own, "classification");
+}

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment, PriceSheet } from "../../../catalog/catalog.ts";
+import { assert } from "../../../kernel/core/assert.ts";
+import { deploymentOf } from "../fixtures/request-kit.ts";
+import { decisions } from "./index.ts";
+import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
+
+const prices: PriceSheet = {
+  pinId: "pin",
+  prompt: 2_000_000n,
+  cachedPrompt: 500_000n,
+  cacheWrite: 3_000_000n,
+  completion: 1_000_000n,
+  internalReasoning: 1_000_000n,
+};
+
+function listing(isStatePerQuestion: boolean): Deployment {
+  return deploymentOf("wire_a", {
+    modality: "decisions",
+    prices,
+    decisions: {
+      wire: "systemone",
+      path: "/decide",
+      isStatePerQuestion,
+      readsImages: false,
+      form: "as_sent",
+    },
+  });
+}
+
+const once = listing(false);
+const perQuestion = listing(true);
+
+const STATE = "s".repeat(1_000);
+
+function request(): ParsedDecisionRequest {
+  const question = { schema: { type: "boolean" }, instructions: "?" };
+  const body = { model: "acme/test-1", state: STATE, questions: { a: question, b: question } };
+  const parsed = parseDecisionRequest(Buffer.from(JSON.stringify(body)));
+  assert(parsed.ok, "the fixture is a good request");
+  return parsed.request;
+}
+
+describe("a decisions call", () => {
+  test("holds each attempt's worst case: the state once, or once per question", () => {
+    const asked = request();
+    const inputOnce = BigInt(asked.estimatedInputTokens);
+    const stateAgain = BigInt(STATE.length + 2);
+    // 3 micro-dollars for an input token at its dearest, 1 for each of 4,096 output tokens.
+    expect(decisions.quote(asked, once)).toBe(inputOnce * 3n + 4_096n);
+    expect(decisions.quote(asked, perQuestion)).toBe((inputOnce + stateAgain) * 3n + 4_096n);
+  });
+
+  test("claims the tokens of the dearest listing that may serve it", () => {
+    const asked = request();
+    const dearest = asked.estimatedInputTokens + STATE.length + 2;
+    for (const listings of [
+      [once, perQuestion],
+      [perQuestion, once],
+    ]) {
+      expect(decisions.inputTokens?.(asked, listings)).toBe(dearest);
+    }
+    expect(decisions.inputTokens?.(asked, [once])).toBe(asked.estimatedInputTokens);
+  });
+});

@@ -1,0 +1,35 @@
+import { assert } from "../../../kernel/index.ts";
+import { quoteWorstCase } from "../../../catalog/index.ts";
+import type { Modality } from "../../wire/modality.ts";
+import { classifyDecision } from "./classify.ts";
+import { encodeDecision } from "./encode-request.ts";
+import { inputTokens } from "./input-tokens.ts";
+import { openDecisionAnswer } from "./open-answer.ts";
+import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
+import { servabilityProblem } from "./servability.ts";
+
+/** Typed answers to questions about a state, in both grammars: `POST /v1/decisions`. */
+export const decisions: Modality<ParsedDecisionRequest> = {
+  modality: "decisions",
+  read: (client) => parseDecisionRequest(client.body),
+  servabilityProblem,
+  encode: (request, deployment) => ({ ok: true, upstream: encodeDecision(request, deployment) }),
+  openAnswer: (request, deployment, context) =>
+    openDecisionAnswer({ request, deployment, ...context }),
+  quote: (request, deployment) => {
+    const { prices } = deployment;
+    assert(prices !== null, "a plan has no unpriced deployment");
+    return quoteWorstCase(prices, {
+      input: inputTokens(request, deployment),
+      output: request.outputTokens,
+    });
+  },
+  // One listing counts the state once, another per question: the claim holds for the dearest.
+  inputTokens: (request, deployments) =>
+    Math.max(
+      request.estimatedInputTokens,
+      ...deployments.map((each) => inputTokens(request, each)),
+    ),
+  timeouts: "decisions",
+  classify: classifyDecision,
+};

@@ -1,0 +1,388 @@
+import { describe, expect, test } from "vitest";
+
+import type { DecisionsListing, Deployment } from "../../../catalog/catalog.ts";
+import { DECISION_ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
+import { asObject } from "../../../kernel/json/json-edit.ts";
+import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import { marketModel, play, requestId } from "../fixtures/answer-kit.ts";
+import { deploymentOf } from "../fixtures/request-kit.ts";
+import { openDecisionAnswer } from "./open-answer.ts";
+import type { Question } from "./question.ts";
+
+type Systemone = Extract<Question, { wire: "systemone" }>;
+type Gliner = Extract<Question, { wire: "gliner" }>;
+
+function asks(id: string, kind: Systemone["kind"], more: Partial<Systemone> = {}): Systemone {
+  const errorText = { asked: kind, instructions: "?", criteria: undefined };
+  return { wire: "systemone", id, kind, ...errorText, ...more };
+}
+
+function spans(id: string, kind: Gliner["kind"], body: object, resultName = id): Gliner {
+  return { wire: "gliner", id, kind, resultName, body: { type: kind, ...body } };
+}
+
+interface Asked {
+  readonly questions: readonly Question[];
+  readonly envelope?: DecisionsListing["envelope"];
+}
+
+function open({ questions, envelope }: Asked): AnswerBridge {
+  const wire = questions[0]?.wire ?? "systemone";
+  const decisions: DecisionsListing = {
+    wire,
+    path: "/decide",
+    isStatePerQuestion: false,
+    readsImages: false,
+    form: "as_sent",
+    ...(envelope === undefined ? {} : { envelope }),
+  };
+  const deployment: Deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
+  return openDecisionAnswer({
+    request: { questions },
+    deployment,
+    requestId,
+    createdSeconds: 1_800_000_000,
+  });
+}
+
+interface Told {
+  readonly answers: Readonly<Record<string, { readonly value?: unknown }>>;
+  readonly usage: unknown;
+}
+
+/** What the client receives when the provider answers `body`. */
+function reportOf(asked: Asked, body: unknown): { text: string; json: Told; bridge: AnswerBridge } {
+  const piece = typeof body === "string" ? body : JSON.stringify(body);
+  const { bridge, text } = play(open(asked), [piece]);
+  return { bridge, text, json: JSON.parse(text) as Told };
+}
+
+function answered(asked: Asked, body: unknown): Told["answers"] {
+  const { bridge, json } = reportOf(asked, body);
+  expect(bridge.failure).toBeUndefined();
+  return json.answers;
+}
+
+function failureOf(asked: Asked, body: unknown): unknown {
+  const { bridge } = reportOf(asked, body);
+  expect(bridge.usage).toBeUndefined();
+  return bridge.failure;
+}
+
+const UNUSABLE = {
+  refusal: { class: "gateway_error", status: 502 },
+  failover: false,
+  strike: "strike",
+};
+
+const urgent = asks("urgent", "noul");
+const team = asks("team", "choice", { labels: ["billing", "tech"] });
+const anger = asks("anger", "score", { criteria: ["calm", "annoyed", "furious"] });
+const thing = asks("thing", "box");
+const four = {
+  urgent: { type: "noul", noul: 0.95 },
+  team: { type: "choice", choice: "billing", confidence: 0.81, probabilities: { billing: 0.88 } },
+  anger: { type: "score", score: 1.8, confidence: 0.7, legend: { "0": "calm" } },
+  thing: { type: "box", top: 0.1, bottom: 0.5, left: 0.2, right: 0.6, confidence: 0.9 },
+};
+
+describe("an answer to systemone questions", () => {
+  test("has the provider's fields under the buyer's names, and each value in its plain type", () => {
+    const usage = { input_tokens: 318, output_tokens: 34 };
+    const body = { model: "judge-1.13.0", answers: four, usage };
+    const { json } = reportOf({ questions: [urgent, team, anger, thing] }, body);
+    expect(json).toEqual({
+      id: requestId,
+      object: "decision",
+      created: 1_800_000_000,
+      model: marketModel,
+      answers: {
+        urgent: { ...four.urgent, value: true },
+        team: { ...four.team, value: "billing" },
+        anger: { ...four.anger, value: 1.8 },
+        thing: { ...four.thing, value: { top: 0.1, bottom: 0.5, left: 0.2, right: 0.6 } },
+      },
+      usage: { input_tokens: 318, output_tokens: 34, total_tokens: 352, cost: 0.001932 },
+    });
+  });
+
+  test.each([
+    [0.5, true],
+    [0.4999, false],
+    [0, false],
+    [1, true],
+  ])("a probability of %d is %s: a tie counts as yes", (noul, value) => {
+    const answers = answered({ questions: [urgent] }, { answers: { urgent: { noul } } });
+    expect(answers["urgent"]).toEqual({ type: "noul", noul, value });
+  });
+
+  test("a number asked between min and max is answered between them, an integer as the nearest one", () => {
+    const number = asks("number", "score", { asked: "number", scoreFrom: 1 });
+    const integer = asks("integer", "score", { asked: "integer", scoreFrom: -2 });
+    const body = { answers: { number: { score: 1.82 }, integer: { score: 1.8 } } };
+    const answers = answered({ questions: [number, integer] }, body);
+    expect(answers["number"]).toEqual({ type: "score", score: 1.82, value: 2.82 });
+    expect(answers["integer"]).toEqual({ type: "score", score: 1.8, value: 0 });
+  });
+
+  test.each([[{ score: 2.1 }], [{ score: -0.1 }], [{ value: 3 }], [{ score: "1" }]])(
+    "of %j is on none of the three levels that were asked about",
+    (answer) => {
+      const failure = failureOf({ questions: [anger] }, { answers: { anger: answer } });
+      expect(failure).toMatchObject(UNUSABLE);
+    },
+  );
+
+  test("keeps the order of the questions, names that look like numbers included", () => {
+    const ids = ["b", "10", "2", "a"];
+    const questions = ids.map((id) => asks(id, "noul"));
+    const body = {
+      answers: { a: { noul: 1 }, "2": { noul: 1 }, "10": { noul: 1 }, b: { noul: 1 } },
+    };
+    const { text } = reportOf({ questions }, body);
+    const places = ids.map((id) => text.indexOf(`"${id}":`));
+    expect(places).toEqual(places.toSorted((x, y) => x - y));
+    expect(places[0]).toBeGreaterThan(0);
+  });
+
+  test("drops answers without a question", () => {
+    const answers = answered({ questions: [urgent] }, { answers: four });
+    expect(Object.keys(answers)).toEqual(["urgent"]);
+  });
+
+  test("may come as a list, by name or in order, and is answered by name", () => {
+    const named = [
+      { id: "team", choice: "tech" },
+      { name: "urgent", noul: 0.1 },
+    ];
+    const inOrder = [{ noul: 0.1 }, { choice: "tech" }];
+    for (const list of [named, inOrder]) {
+      const answers = answered({ questions: [urgent, team] }, { answers: list });
+      expect(answers).toMatchObject({ urgent: { value: false }, team: { value: "tech" } });
+    }
+    expect(failureOf({ questions: [urgent, team] }, { answers: [{ noul: 0.1 }] })).toMatchObject(
+      UNUSABLE,
+    );
+  });
+
+  test("may be the plain value itself", () => {
+    const body = { answers: { urgent: true, team: "tech", anger: 2 } };
+    expect(answered({ questions: [urgent, team, anger] }, body)).toEqual({
+      urgent: { type: "noul", value: true },
+      team: { type: "choice", value: "tech" },
+      anger: { type: "score", value: 2 },
+    });
+  });
+
+  test.each<[string, unknown]>([
+    ["is missing", { answers: { team: four.team } }],
+    ["is null", { answers: { urgent: null, team: four.team } }],
+    ["is of another kind", { answers: { urgent: { choice: "x" }, team: four.team } }],
+    ["is not a probability", { answers: { urgent: { noul: 1.2 }, team: four.team } }],
+    ["is a label that was not offered", { answers: { urgent: four.urgent, team: "sales" } }],
+    ["is a name of every object", { answers: { team: four.team, toString: 1 } }],
+    ["and the rest are missing", { answers: {} }],
+    ["and the rest stand nowhere", { urgent: four.urgent, team: four.team }],
+    ["and the others are not JSON", "<html>urgent</html>"],
+  ])("of which one %s is refused whole, with nothing to bill", (_, body) => {
+    const usage = { input_tokens: 318, output_tokens: 0 };
+    const withUsage = asObject(body) === undefined ? body : { ...asObject(body), usage };
+    expect(failureOf({ questions: [urgent, team] }, withUsage)).toMatchObject(UNUSABLE);
+  });
+
+  test("under a name of every object is refused where the provider has none", () => {
+    const questions = [asks("constructor", "noul"), asks("__proto__", "noul")];
+    expect(failureOf({ questions }, { answers: {} })).toMatchObject(UNUSABLE);
+    const body = '{"answers":{"constructor":{"noul":1},"__proto__":{"noul":0}}}';
+    const { text } = reportOf({ questions }, body);
+    expect(text).toContain('"__proto__":{"type":"noul","noul":0,"value":false}');
+  });
+
+  test("of more than 4 MiB is not read", () => {
+    const bridge = open({ questions: [urgent] });
+    bridge.push(Buffer.alloc(DECISION_ANSWER_BYTES_MAX, " "));
+    expect(bridge.state).toBe("waiting");
+    bridge.push(Buffer.from(" "));
+    expect(bridge.failure).toMatchObject(UNUSABLE);
+  });
+
+  test("that is nested beyond reason is refused, not thrown at", () => {
+    const deep = "[".repeat(200_000) + "]".repeat(200_000);
+    const body = `{"answers":{"urgent":{"noul":1,"note":${deep}}}}`;
+    expect(failureOf({ questions: [urgent] }, body)).toMatchObject(UNUSABLE);
+  });
+});
+
+describe("an answer to GLiNER questions", () => {
+  const mood = spans("mood", "classification", { labels: ["good", "bad"] });
+  const topics = spans("topics", "classification", { labels: { a: "", b: "" }, multi_label: true });
+  const people = spans("people", "entities", { labels: ["person"] });
+  const places = spans("places", "entities", { labels: ["city"] });
+  const works = spans("works", "relations", { labels: ["works_for"] });
+  const order = spans("order", "structure", { fields: [{ name: "item" }] });
+  const ada = { text: "Ada", confidence: 0.98, start: 0, end: 3 };
+  const flat = {
+    mood: "good",
+    topics: ["b"],
+    entities: { person: [ada], city: ["Paris"] },
+    relation_extraction: { works_for: [["Ada", "Acme"]] },
+    order: [{ item: "tea" }],
+  };
+
+  test.each<[string, object]>([
+    ["in the body itself", flat],
+    ["under result", { result: flat, token_usage: 12 }],
+    ["under answers", { answers: flat }],
+  ])("%s: every result under its question's name, typed", (_, body) => {
+    const questions = [mood, topics, people, places, works, order];
+    expect(answered({ questions }, body)).toEqual({
+      mood: { type: "classification", value: "good" },
+      topics: { type: "classification", value: ["b"] },
+      people: { type: "entities", value: { person: [ada] } },
+      places: { type: "entities", value: { city: ["Paris"] } },
+      works: { type: "relations", value: { works_for: [["Ada", "Acme"]] } },
+      order: { type: "structure", value: [{ item: "tea" }] },
+    });
+  });
+
+  test("to entities without a name is under the name of its result", () => {
+    const unnamed = spans("q1", "entities", { labels: ["person"] }, "entities");
+    expect(answered({ questions: [unnamed] }, { result: { entities: { person: [] } } })).toEqual({
+      entities: { type: "entities", value: { person: [] } },
+    });
+  });
+
+  test("keeps confidences beside the labels", () => {
+    const body = {
+      mood: { label: "bad", confidence: 0.7 },
+      topics: [{ label: "a", confidence: 0.9 }],
+    };
+    expect(answered({ questions: [mood, topics] }, body)).toEqual({
+      mood: { type: "classification", label: "bad", confidence: 0.7, value: "bad" },
+      topics: { type: "classification", labels: body.topics, value: ["a"] },
+    });
+  });
+
+  test("already in typed form is passed on", () => {
+    const typed = { type: "entities", value: { person: [] }, threshold: 0.5 };
+    expect(answered({ questions: [people] }, { answers: { people: typed } })).toEqual({
+      people: typed,
+    });
+  });
+
+  test("of the best labels is a list, however many the model gave", () => {
+    const best = spans("best", "classification", { labels: ["a", "b", "c"], top_k: 2 });
+    const ranked = [
+      { label: "b", confidence: 0.6 },
+      { label: "a", confidence: 0.3 },
+    ];
+    expect(answered({ questions: [best] }, { best: ranked })["best"]?.value).toEqual(["b", "a"]);
+    expect(answered({ questions: [best] }, { best: "c" })["best"]?.value).toEqual(["c"]);
+  });
+
+  test("a yes or no is answered as a boolean", () => {
+    const spam = spans("spam", "classification", { type: "boolean" });
+    expect(answered({ questions: [spam] }, { spam: "yes" })["spam"]?.value).toBe(true);
+    expect(answered({ questions: [spam] }, { spam: { label: "no" } })["spam"]?.value).toBe(false);
+    expect(failureOf({ questions: [spam] }, { spam: "maybe" })).toMatchObject(UNUSABLE);
+  });
+
+  test.each<[string, unknown]>([
+    ["is missing", { topics: [] }],
+    ["is a label that was not offered", { mood: "fine", topics: [] }],
+    ["has a label that was not offered", { mood: "good", topics: ["a", "z"] }],
+    ["has no label", { mood: { confidence: 1 }, topics: [] }],
+  ])("of which one %s is refused whole", (_, body) => {
+    expect(failureOf({ questions: [mood, topics] }, body)).toMatchObject(UNUSABLE);
+  });
+
+  test("to questions named like fields of a body are found where the results stand", () => {
+    const usage = spans("usage", "classification", { labels: ["high", "low"] });
+    const error = spans("error", "classification", { labels: ["yes", "no"] });
+    const questions = [usage, error];
+    expect(answered({ questions }, { result: { usage: "low", error: "no" } })["usage"]?.value).toBe(
+      "low",
+    );
+    expect(answered({ questions: [error] }, { error: "no" })["error"]?.value).toBe("no");
+    expect(failureOf({ questions: [usage] }, { usage: { input_tokens: 3 } })).toMatchObject(
+      UNUSABLE,
+    );
+  });
+});
+
+describe("an envelope", () => {
+  const asked = { questions: [urgent], envelope: "envelope_v4" } as const;
+  const result = { answers: { urgent: four.urgent }, usage: { input_tokens: 9, output_tokens: 0 } };
+
+  test("that is declared is opened before the answer is read", () => {
+    const body = { result, success: true, errors: [], messages: [] };
+    const { json, bridge } = reportOf(asked, body);
+    expect(json.answers["urgent"]?.value).toBe(true);
+    expect(bridge.usage).toMatchObject({ prompt: 9, completion: 0 });
+  });
+
+  test.each<[string, unknown]>([
+    ["is missing", result],
+    ["has no answers in its result", { result: { usage: result.usage }, success: true }],
+    ["has no result", { success: true, errors: [], messages: [] }],
+    ["does not say that it was a success", { result }],
+    ["is an error of another kind", { error: { code: 500 } }],
+  ])("that %s: 502, nothing to bill, not failed over, counts", (_, body) => {
+    expect(failureOf(asked, body)).toMatchObject(UNUSABLE);
+  });
+
+  test("that says success: false fails by its code, and is never an answer", () => {
+    const body = { result, success: false, errors: [{ code: 3040, message: "" }], messages: [] };
+    expect(failureOf(asked, body)).toMatchObject({
+      refusal: { class: "rate_limit" },
+      failover: true,
+    });
+    expect(failureOf(asked, { ...body, errors: [{ code: 5012 }] })).toMatchObject({
+      refusal: { class: "upstream_error", status: 502, upstreamStatus: 200 },
+    });
+  });
+
+  test("that was not declared is not opened", () => {
+    const body = { result, success: true, errors: [], messages: [] };
+    expect(failureOf({ questions: [urgent] }, body)).toMatchObject(UNUSABLE);
+  });
+});
+
+describe("the usage of an answer", () => {
+  const asked = { questions: [urgent] };
+  const answers = { urgent: four.urgent };
+  test.each([
+    [{ usage: { input_tokens: 10, output_tokens: 2 } }, [10, 0, 2]],
+    [{ usage: { prompt_tokens: 10, completion_tokens: 2 } }, [10, 0, 2]],
+    [{ usage: { input_tokens: 10 } }, [10, 0, 0]],
+    [{ usage: { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } } }, [6, 4, 0]],
+    [{ usage: { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 9 } } }, [0, 3, 0]],
+    [{ token_usage: 12 }, [12, 0, 0]],
+    [{ token_usage: { input_tokens: 12, output_tokens: 1 } }, [12, 0, 1]],
+    [{ usage: { input_tokens: 5 }, token_usage: 12 }, [5, 0, 0]],
+  ])("%j is counted as %j", (reported, [prompt, cachedPrompt, completion]) => {
+    const { bridge } = reportOf(asked, { answers, ...reported });
+    expect(bridge.usage).toMatchObject({ prompt, cachedPrompt, cacheWrite: 0, completion });
+  });
+
+  test.each([{}, { usage: {} }, { usage: null }, { usage: { input_tokens: -1 } }, { usage: "9" }])(
+    "%j is none: the answer is served and costs nothing",
+    (reported) => {
+      const { bridge, json } = reportOf(asked, { answers, ...reported });
+      expect(bridge.state).toBe("complete");
+      expect(bridge.usage).toBeUndefined();
+      expect(json.usage).toMatchObject({ input_tokens: 0, output_tokens: 0, total_tokens: 0 });
+    },
+  );
+
+  test("reports what came from the cache, where anything did", () => {
+    const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } };
+    expect(reportOf(asked, { answers, usage }).json.usage).toEqual({
+      input_tokens: 10,
+      output_tokens: 0,
+      total_tokens: 10,
+      input_tokens_details: { cached_tokens: 4 },
+      cost: 0.001932,
+    });
+  });
+});

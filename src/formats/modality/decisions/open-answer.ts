@@ -1,0 +1,93 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE, tryPrint } from "../../../kernel/index.ts";
+import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import type { AnswerContext } from "../../wire/modality.ts";
+import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
+import { JsonBridge } from "../../wire/answer/json-bridge.ts";
+import { openaiChat } from "../../wire/openai-chat/index.ts";
+import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
+import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
+import { unusableFailure } from "../../wire/failure/failures.ts";
+import type { Fields, NamedAnswer } from "./answer-values.ts";
+import { classifyDecisionWording, isErrorBody } from "./classify.ts";
+import { decisionUsageJson, readDecisionReport } from "./decision-usage.ts";
+import { envelopeWording, openEnvelope } from "./envelope.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
+import { readGlinerAnswers } from "./read-answers-gliner.ts";
+import { readSystemOneAnswers } from "./read-answers-systemone.ts";
+
+export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd"> {
+  readonly request: Pick<ParsedDecisionRequest, "questions">;
+  readonly deployment: Deployment;
+}
+
+/** The bridge for a provider's 2xx: every question answered in its type, or none. */
+export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
+  const { deployment, request } = open;
+  const note = new ServedModelNote(deployment);
+  return new JsonBridge({
+    read: ({ value }) => readDecision(value, open, note),
+    note,
+    renderError: (refusal) => openaiChat.errorBody(refusal, open.requestId),
+    bytesMax: DECISION_ANSWER_BYTES_MAX,
+    classifyError: (value) =>
+      isErrorBody(value, deployment) && !asksFor("error", request)
+        ? classifyDecisionWording(envelopeWording(value), deployment)
+        : undefined,
+  });
+}
+
+/** In a flat GLiNER answer a question's name is beside the body's own fields. */
+function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
+  return questions.some((each) => each.wire === "gliner" && each.resultName === name);
+}
+
+function readDecision(
+  value: Fields,
+  open: OpenDecisionAnswer,
+  note: ServedModelNote,
+): ReadAnswer<ReadyAnswer> {
+  const { deployment, request } = open;
+  const opened = openEnvelope(value, deployment.decisions?.envelope);
+  if (opened.kind === "refused") {
+    return failedRead(classifyDecisionWording(opened.errorText, deployment));
+  }
+  if (opened.kind === "unreadable") return UNUSABLE;
+  note.take(opened.body["model"]);
+  const answers = readAnswers(opened.body, request);
+  const answersText = answers && answersJson(answers);
+  if (answersText === undefined) return UNUSABLE;
+  const report = readDecisionReport(opened.body);
+  return {
+    ok: true,
+    report,
+    bodyText: (costUsd) =>
+      `{"id":"${open.requestId}","object":"decision","created":${open.createdSeconds},` +
+      `"model":${JSON.stringify(deployment.modelId)},"answers":${answersText},` +
+      `"usage":${decisionUsageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`,
+  };
+}
+
+const UNUSABLE = failedRead(unusableFailure());
+
+function readAnswers(
+  body: Fields,
+  { questions }: OpenDecisionAnswer["request"],
+): readonly NamedAnswer[] | undefined {
+  const systemone = questions.filter((each) => each.wire === "systemone");
+  return systemone.length === questions.length
+    ? readSystemOneAnswers(body, systemone)
+    : readGlinerAnswers(
+        body,
+        questions.filter((each) => each.wire === "gliner"),
+      );
+}
+
+/* Written by hand: an object would put names that look like numbers in front of the others. */
+function answersJson(answers: readonly NamedAnswer[]): string | undefined {
+  const members = answers.map(({ name, answer }) => {
+    const text = tryPrint(answer);
+    return text && `${JSON.stringify(name)}:${text}`;
+  });
+  return members.every((member) => member !== undefined) ? `{${members.join(",")}}` : undefined;
+}

@@ -1,0 +1,328 @@
+import { describe, expect, test } from "vitest";
+import { OUTPUT_TOKENS_DEFAULT } from "../../../kernel/core/constants.ts";
+import { badDecision, decisionBody, exactly, goodDecision } from "../fixtures/decision-kit.ts";
+import { marketModel } from "../fixtures/request-kit.ts";
+
+const urgent = { schema: { type: "boolean" }, instructions: "Is it urgent?" };
+const mood = { type: "classification", labels: ["calm", "angry"] };
+const people = { type: "entities", labels: ["person"] };
+const png = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+
+describe("what routing and billing need", () => {
+  test("is read from the bytes", () => {
+    const body = decisionBody({ questions: { urgent } });
+    const request = goodDecision(body);
+    expect(request).toMatchObject({
+      modelId: marketModel,
+      stream: false,
+      grammar: "systemone",
+      state: "the mug is red",
+      imagePaths: [],
+      stateImages: 0,
+      stateBytes: '"the mug is red"'.length,
+      estimatedInputTokens: body.length,
+      outputTokens: OUTPUT_TOKENS_DEFAULT,
+      droppedParams: [],
+      controls: { allowFallbacks: true, requireParameters: false, connections: "prefer" },
+      others: {},
+    });
+    expect(request.body.toString()).toBe(body);
+  });
+
+  test("provider controls and dropped routing fields are read as on the chat routes", () => {
+    const request = goodDecision({
+      questions: { urgent },
+      provider: { only: ["acme"], allow_fallbacks: false },
+      models: ["x"],
+      route: "fallback",
+      user: "u",
+      metadata: { a: 1 },
+      session_id: "s",
+    });
+    expect(request.controls).toMatchObject({ only: ["acme"], allowFallbacks: false });
+    expect(request.droppedParams).toEqual(["route", "models"]);
+  });
+
+  test("null means a field that is not there", () => {
+    const nothing = { provider: null, user: null, threshold: null, text: null, schema: null };
+    expect(goodDecision({ questions: { urgent }, ...nothing }).grammar).toBe("systemone");
+  });
+
+  test("options of GLiNER models are kept as sent", () => {
+    const options = { threshold: 0.25, include_confidence: true, include_spans: false };
+    expect(goodDecision({ questions: { mood }, ...options }).others).toEqual(options);
+  });
+});
+
+describe("questions come in an object or in an array", () => {
+  test("by id, by name, or numbered by their place", () => {
+    const read = goodDecision({
+      questions: [urgent, { ...urgent, name: "n" }, { ...urgent, id: "i" }, urgent],
+    });
+    expect(read.questions.map(({ id }) => id)).toEqual(["q1", "n", "i", "q4"]);
+    const keyed = goodDecision({ questions: { "A.b-c_1": urgent, 7: urgent } });
+    expect(keyed.questions.map(({ id }) => id)).toEqual(["7", "A.b-c_1"]);
+    expect(goodDecision({ questions: [{ ...urgent, id: "n", name: "n" }] }).questions[0]?.id).toBe(
+      "n",
+    );
+  });
+
+  test("128 systemone and 64 GLiNER questions are the most, and 20,000 keys and values of the latter", () => {
+    const many = (count: number, question: unknown): unknown =>
+      Array.from({ length: count }, () => question);
+    expect(goodDecision({ questions: many(128, urgent) }).questions).toHaveLength(128);
+    expect(goodDecision({ questions: many(64, mood) }).questions).toHaveLength(64);
+    expect(badDecision({ questions: many(129, urgent) })).toBe(
+      "questions: 129 questions, at most 128 accepted",
+    );
+    expect(badDecision({ questions: many(65, mood) })).toBe(
+      "questions: 65 questions, at most 64 accepted",
+    );
+    const labels = Array.from({ length: 20_000 }, (_, at) => `l${at}`);
+    expect(badDecision({ questions: { people: { ...people, labels } } })).toBe(
+      "questions: 20007 keys and values, at most 20000 accepted",
+    );
+    expect(badDecision({ schema: { entities: labels } })).toBe(
+      "schema: 20003 keys and values, at most 20000 accepted",
+    );
+  });
+
+  test.each([
+    [undefined, "questions: required"],
+    [null, "questions: required"],
+    [{}, "questions: empty"],
+    [[], "questions: empty"],
+    ["urgent?", "questions must be an object by question id, or an array"],
+    [{ a: "urgent?" }, "questions.a must be an object"],
+    [[7], "questions[0] must be an object"],
+    [[{ ...urgent, name: 7 }], "questions[0].name must be a string"],
+    [[{ ...urgent, name: "a", id: "b" }], "questions[0]: name and id differ; send one of them"],
+    [
+      [{ ...urgent, name: "a" }, urgent, { ...urgent, name: "a" }],
+      'questions: two questions are named "a" (questions 1 and 3)',
+    ],
+    [
+      [urgent, { ...urgent, name: "q1" }],
+      'questions: two questions are named "q1" (questions 1 and 2)',
+    ],
+    [{ a: { ...urgent, name: "b" } }, "questions.a.name: this model does not accept this field"],
+    [
+      { "a b": urgent },
+      "questions.a b: a question id is 1 to 100 of the characters A-Z a-z 0-9 _ . -",
+    ],
+    [[{ ...urgent, name: "" }], /^questions\[0\]: a question id is/],
+    [{ ["a".repeat(101)]: urgent }, /: a question id is 1 to 100/],
+    [[{ ...urgent, name: "__proto__" }], "questions[0] is not accepted as a name"],
+  ])("%j is refused: %s", (questions, sentence) => {
+    expect(badDecision({ questions })).toMatch(exactly(sentence));
+  });
+});
+
+describe("the top level takes what it knows and nothing else", () => {
+  const foreign = (
+    "temperature stream max_tokens messages input assets images tools n top_p response_format " +
+    "prompt max_completion_tokens task labels"
+  ).split(" ");
+  test.each(foreign)("%s belongs to other routes", (name) => {
+    expect(badDecision({ questions: { urgent }, [name]: null })).toBe(
+      `${name}: this model does not accept this field`,
+    );
+    expect(badDecision({ [name]: [] })).toBe(`${name}: this model does not accept this field`);
+  });
+
+  test.each([
+    [
+      { base_url: "https://x.test" },
+      /^base_url is not accepted: a request cannot carry credentials/,
+    ],
+    [{ apiKey: "k" }, /^apiKey is not accepted: a request cannot carry credentials/],
+    [{ provider: { api_key: "k" } }, /^provider\.api_key is not accepted: a request cannot carry/],
+    [{ provider: { zone: "x" } }, /^provider\.zone is not a known field; use only, ignore, order/],
+    [{ provider: { only: [1] } }, /^provider\.only\[0\] must be a non-empty string$/],
+    [{ model: "" }, "model must be a non-empty string"],
+    [{ model: undefined }, "model: required: an id from GET /v1/models"],
+    [{ model: 7 }, "model must be a non-empty string"],
+    [{ user: 7 }, "user must be a string"],
+    [{ metadata: "m" }, "metadata must be an object"],
+    [{ session_id: {} }, "session_id must be a string"],
+    [{ constructor: 1 }, "constructor is not accepted; remove it"],
+    [{ threshold: 0.5 }, "threshold: this model does not accept this field"],
+    [{ text: "t" }, "text: this model does not accept this field"],
+    [{ include_spans: true }, "include_spans: this model does not accept this field"],
+  ])("%j is refused: %s", (members, sentence) => {
+    expect(badDecision({ questions: { urgent }, ...members })).toMatch(exactly(sentence));
+  });
+
+  test.each([
+    [{ threshold: 2 }, "threshold must be a number from 0 to 1"],
+    [{ include_confidence: "yes" }, "include_confidence must be true or false"],
+    [{ text: "another" }, "text: differs from state; send one of them"],
+    [{ text: "" }, "text must be a non-empty string"],
+    [{ text: ["t"], state: undefined }, "text must be a non-empty string"],
+    [{ format_results: true }, "format_results: this model does not accept this field"],
+  ])("of a GLiNER body %j is refused: %s", (members, sentence) => {
+    expect(badDecision({ questions: { mood }, ...members })).toMatch(exactly(sentence));
+  });
+});
+
+describe("the state", () => {
+  test.each([["text"], [{ a: [1] }], [[1, null]], [{}], [[]]])("may be %j", (state) => {
+    expect(goodDecision({ questions: { urgent }, state }).state).toEqual(state);
+    expect(goodDecision({ questions: { mood }, state }).state).toEqual(state);
+  });
+
+  test("may be called text by GLiNER bodies, and even sent as both", () => {
+    const text = "the mug";
+    expect(goodDecision({ questions: { people }, state: undefined, text }).state).toBe(text);
+    expect(goodDecision({ questions: { people }, state: text, text }).state).toBe(text);
+  });
+
+  test.each([
+    [undefined, "state: required"],
+    [null, "state: required"],
+    ["", "state must be a non-empty string, an object or an array"],
+    [7, "state must be a non-empty string, an object or an array"],
+    [true, "state must be a non-empty string, an object or an array"],
+  ])("%j is refused: %s", (state, sentence) => {
+    expect(badDecision({ questions: { urgent }, state })).toBe(sentence);
+    expect(badDecision({ questions: { mood }, state })).toBe(sentence);
+  });
+
+  test("must fit the kinds of the questions", () => {
+    const box = { type: "box", instructions: "the mug" };
+    const noImage = 'questions.a: kind "box" needs an image in state';
+    expect(badDecision({ questions: { a: box } })).toBe(noImage);
+    expect(badDecision({ questions: { a: box }, state: { photo: "mug.png" } })).toBe(noImage);
+    const shown = { schema: { type: "box" }, instructions: ["the mug like", png] };
+    expect(badDecision({ questions: { a: shown } })).toBe(noImage);
+    expect(goodDecision({ questions: { a: box }, state: { photo: png } }).stateImages).toBe(1);
+    const spans: readonly [string, unknown][] = [
+      ["entities", { type: "entities", labels: ["person"] }],
+      ["relations", { type: "relations", labels: ["knows"] }],
+      ["structure", { type: "structure", fields: [{ name: "title" }] }],
+    ];
+    for (const [kind, question] of spans) {
+      const questions = { mood, spans: question };
+      const needs = `questions.spans: kind "${kind}" needs a text state, got `;
+      expect(badDecision({ questions, state: {} })).toBe(`${needs}an object`);
+      expect(badDecision({ questions, state: ["a"] })).toBe(`${needs}an array`);
+      goodDecision({ questions });
+    }
+    expect(badDecision({ schema: { entities: ["a"] }, state: {} })).toBe(
+      'schema.entities: kind "entities" needs a text state, got an object',
+    );
+  });
+});
+
+describe("image parts", () => {
+  function nested(levels: number, value: unknown): unknown {
+    return levels === 0 ? value : { in: [nested(levels - 1, value)] };
+  }
+
+  test("are found at any depth of the state and of the questions", () => {
+    const items = ["a", { b: 1 }, png];
+    expect(goodDecision({ questions: { urgent }, state: { items } })).toMatchObject({
+      imagePaths: ["state.items[2]"],
+      stateImages: 1,
+    });
+    expect(goodDecision({ questions: { urgent }, state: png }).imagePaths).toEqual(["state"]);
+    const asks = { type: "noul", instructions: { like: [png] }, criteria: { true: png } };
+    expect(goodDecision({ questions: { a: asks } })).toMatchObject({
+      imagePaths: ["questions.a.instructions.like[0]", "questions.a.criteria.true"],
+      stateImages: 0,
+    });
+    for (let levels = 0; levels <= 29; levels += 1) {
+      const request = goodDecision({ questions: { urgent }, state: [nested(levels, png)] });
+      expect(request.imagePaths).toEqual([`state[0]${".in[0]".repeat(levels)}`]);
+    }
+  });
+
+  test("are none outside of them, and a type alone makes one", () => {
+    const request = goodDecision({
+      questions: { urgent },
+      metadata: { png },
+      state: { type: "x" },
+    });
+    expect(request.imagePaths).toEqual([]);
+    expect(badDecision({ questions: { urgent }, state: [{ type: "image_url" }] })).toMatch(
+      /^state\[0\]\.image_url\.url must be a data: URL/,
+    );
+    const escaped = decisionBody({ questions: { urgent }, state: { a: png } });
+    const read = goodDecision(escaped.replace('"image_url",', String.raw`"image\u005furl",`));
+    expect(read.imagePaths).toEqual(["state.a"]);
+  });
+
+  test.each([
+    ["https://a.test/i.png"],
+    ["data:image/gif;base64,R0lG"],
+    ["data:image/svg+xml;base64,R0lG"],
+    ["data:image/png,iVBOR"],
+    ["data:image/png;base64,"],
+    ["data:image/png;base64,not base64"],
+    ["DATA:text/html;base64,R0lG"],
+    ["file:///etc/passwd"],
+    [7],
+    [undefined],
+  ])("with the address %j are refused: nothing is fetched", (url) => {
+    const state = { photo: { type: "image_url", image_url: { url } } };
+    expect(badDecision({ questions: { urgent }, state })).toBe(
+      "state.photo.image_url.url must be a data: URL with a png, jpeg or webp image in base64; " +
+        "nothing is fetched",
+    );
+  });
+
+  test("count 65,536 tokens each instead of the bytes of their base64", () => {
+    const data = "A".repeat(1000);
+    const image = (type: string): unknown => ({
+      type: "image_url",
+      image_url: { url: `data:image/${type};base64,${data}` },
+    });
+    const state = [image("jpeg"), image("webp")];
+    const question = { type: "noul", instructions: ["like", image("png")] };
+    const body = decisionBody({ questions: { a: question }, state });
+    const request = goodDecision(body);
+    expect(request.estimatedInputTokens).toBe(body.length - 3 * 1000 + 3 * 65_536);
+    expect(request.stateBytes).toBe(JSON.stringify(state).length - 2 * 1000);
+    expect(request).toMatchObject({ stateImages: 2 });
+  });
+
+  test("are measured as sent, with escaped slashes too", () => {
+    const body = decisionBody({ questions: { urgent }, state: png });
+    const slashed = body.replace("iVBORw0KGgo=", String.raw`iVB\/Rw0\/Ggo=`);
+    const extra = slashed.length - body.length;
+    expect(extra).toBe(2);
+    expect(goodDecision(slashed).estimatedInputTokens).toBe(
+      goodDecision(body).estimatedInputTokens,
+    );
+  });
+});
+
+describe("the body", () => {
+  test("must be one JSON object", () => {
+    expect(badDecision("")).toMatch(/^the body is not valid JSON at byte 0/);
+    expect(badDecision("[]")).toBe("the body must be one JSON object");
+    expect(badDecision('{"a":{"__proto__":1}}')).toMatch(/^a\.__proto__ is not accepted/);
+  });
+
+  test("has no key twice, however deep", () => {
+    const open = decisionBody({ questions: { urgent } }).slice(0, -1);
+    const duplicate = '{"x":1,"y":2,"x":3}';
+    expect(badDecision(`${open},"model":"b"}`)).toBe("model is duplicated; send it once");
+    expect(badDecision(`${open},"m\\u006fdel":"b"}`)).toBe("model is duplicated; send it once");
+    expect(badDecision(`${open},"metadata":${duplicate}}`)).toMatch(/^metadata\.x is duplicated/);
+    const inState = decisionBody({ questions: { urgent }, state: ["HERE"] });
+    for (let levels = 0; levels <= 29; levels += 1) {
+      const deep = `${'{"in":['.repeat(levels)}${duplicate}${"]}".repeat(levels)}`;
+      expect(badDecision(inState.replace('"HERE"', deep))).toBe(
+        `state[0]${".in[0]".repeat(levels)}.x is duplicated; send it once`,
+      );
+    }
+    expect(badDecision(inState.replace('"HERE"', '{"":0,"":0}'))).toMatch(
+      /^state\[0\]\. is duplicated/,
+    );
+    const questions = `"questions":{"a":${JSON.stringify(mood)},"a":${JSON.stringify(mood)}}`;
+    expect(badDecision(`{"model":"m","state":"s",${questions}}`)).toBe(
+      "questions.a is duplicated; send it once",
+    );
+  });
+});

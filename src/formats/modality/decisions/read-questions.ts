@@ -1,0 +1,212 @@
+import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
+import { problem, type Problem } from "../../wire/fields/check-shape.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
+import {
+  fixedNames,
+  GLINER_TYPES,
+  isGlinerSchema,
+  readGlinerQuestion,
+  readGlinerSchema,
+} from "./grammar-gliner.ts";
+import { readSystemOneQuestion, SYSTEMONE_TYPES } from "./grammar-systemone.ts";
+import { isProblem, type Members, membersOf, nodeOf, quoted } from "./members.ts";
+import { duplicate, type Entry, type Grammar, type ReadQuestion } from "./question.ts";
+
+/** All questions of a body, in the grammar they are written in. */
+export interface ReadQuestions {
+  readonly grammar: Grammar;
+  readonly read: readonly ReadQuestion[];
+}
+
+/** Reads `questions`, or the `schema` of a GLiNER body in the public form. */
+export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions | Problem {
+  const questions = nodeOf(body, "questions");
+  const schema = nodeOf(body, "schema");
+  if (schema !== ABSENT) {
+    if (questions !== ABSENT || !isGlinerSchema(doc, schema)) return foreignSchema;
+    const read =
+      sizeProblem("gliner", "schema", doc.count(schema)) ?? readGlinerSchema(doc, schema);
+    return isProblem(read) ? read : whole("schema", { grammar: "gliner", read });
+  }
+  if (questions === ABSENT) return problem("required", "questions");
+  const entries = readEntries(doc, questions);
+  return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
+}
+
+/** The sentence is for listings of both grammars: a body has `questions`, or a whole `schema`. */
+export const foreignSchema: Problem = problem(
+  'this model reads "questions"; a top-level schema belongs to another model\'s format',
+  "schema",
+);
+
+/** The questions of `questions`: an object by id, or an array of objects that may have a name. */
+function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] | Problem {
+  const isInArray = doc.isArray(questions);
+  if (!isInArray && !doc.isObject(questions)) {
+    return problem("must be an object by question id, or an array", "questions");
+  }
+  const entries: Entry[] = [];
+  for (const [index, place] of (isInArray ? doc.items(questions) : doc.keys(questions)).entries()) {
+    const key = isInArray ? undefined : doc.text(place);
+    const node = isInArray ? place : doc.valueOf(place);
+    const path = ["questions", key ?? index];
+    if (!doc.isObject(node)) return problem("must be an object", ...path);
+    const name = key ?? nameIn(doc, node);
+    if (name !== undefined && typeof name !== "string") {
+      return problem(name.message, ...path, ...name.path);
+    }
+    const id = name ?? `q${index + 1}`;
+    entries.push({ id, isNamed: name !== undefined, isInArray, path, node });
+  }
+  return entries;
+}
+
+/** The name that an item of an array brings. */
+function nameIn(doc: JsonDocument, question: JsonNode): string | Problem | undefined {
+  let own: string | undefined;
+  for (const field of ["name", "id"] as const) {
+    const value = doc.present(question, word[field]);
+    if (value === ABSENT) continue;
+    if (!doc.isString(value)) return problem("must be a string", field);
+    const name = doc.text(value);
+    if (own !== undefined && own !== name) return problem("name and id differ; send one of them");
+    own = name;
+  }
+  return own;
+}
+
+function readInGrammar(
+  doc: JsonDocument,
+  body: Members,
+  entries: readonly Entry[],
+): ReadQuestions | Problem {
+  const signs = entries.map(({ node }) => grammarOf(doc, node));
+  const beside = GLINER_BODY_FIELDS.some((name) => body.has(name)) ? "gliner" : "systemone";
+  const grammar = signs.find((sign) => sign !== undefined) ?? beside;
+  const found =
+    countProblem(grammar, "questions", entries.length) ??
+    sizeProblem(grammar, "questions", doc.count(nodeOf(body, "questions"))) ??
+    mixedProblem(grammar, signs, entries);
+  if (found !== undefined) return found;
+  const readOne = grammar === "gliner" ? readGlinerQuestion : readSystemOneQuestion;
+  const read: ReadQuestion[] = [];
+  for (const entry of entries) {
+    const question = readOne(doc, entry);
+    if (isProblem(question)) return question;
+    read.push(question);
+  }
+  return whole("questions", { grammar, read });
+}
+
+function whole(container: string, questions: ReadQuestions): ReadQuestions | Problem {
+  const { grammar, read } = questions;
+  return (
+    countProblem(grammar, container, read.length) ??
+    duplicateNameProblem(container, questions) ??
+    questions
+  );
+}
+
+/**
+ * What shows in which grammar a question is written, the clearest sign first: a `schema`, then a
+ * type that only one grammar has, then fields that only one has. No question can carry the same
+ * sign for both: a flat `boolean` is a GLiNER question, because a systemone one has it in a schema.
+ */
+function grammarOf(doc: JsonDocument, question: JsonNode): Grammar | undefined {
+  const fields = membersOf(doc, question);
+  if (fields.has("schema")) return "systemone";
+  const type = fields.get("type") ?? fields.get("kind");
+  const asked = type !== undefined && doc.isString(type.node) ? doc.text(type.node) : "";
+  if (SYSTEMONE_TYPES.has(asked)) return "systemone";
+  if (GLINER_TYPES.has(asked) || GLINER_FIELDS.some((name) => fields.has(name))) return "gliner";
+  return fields.has("criteria") ? "systemone" : undefined;
+}
+
+/** Fields of a question that show that it is a GLiNER one, as the buyer sent them. */
+export function glinerFieldsOf(doc: JsonDocument, question: JsonNode): readonly string[] {
+  const fields = membersOf(doc, question);
+  return GLINER_FIELDS.filter((name) => fields.has(name));
+}
+
+const GLINER_FIELDS = ["labels", "fields", "multi_label", "top_k", "threshold"];
+
+/** Fields of a body that only GLiNER models take; the options go upstream under their names. */
+export const GLINER_OPTIONS: readonly string[] = [
+  "threshold",
+  "include_confidence",
+  "include_spans",
+];
+export const GLINER_BODY_FIELDS: readonly string[] = ["text", ...GLINER_OPTIONS];
+
+const questionsMax: Readonly<Record<Grammar, number>> = { systemone: 128, gliner: 64 };
+
+function countProblem(grammar: Grammar, container: string, count: number): Problem | undefined {
+  const max = questionsMax[grammar];
+  if (count === 0) return problem("empty", container);
+  return count > max
+    ? problem(`${count} questions, at most ${max} accepted`, container)
+    : undefined;
+}
+
+/** Each label costs many times what a value that is passed on does. */
+const GLINER_VALUES_MAX = 20_000;
+
+function sizeProblem(grammar: Grammar, container: string, values: number): Problem | undefined {
+  return grammar === "gliner" && values > GLINER_VALUES_MAX
+    ? problem(`${values} keys and values, at most ${GLINER_VALUES_MAX} accepted`, container)
+    : undefined;
+}
+
+const grammarNames: Readonly<Record<Grammar, string>> = {
+  systemone: "systemone",
+  gliner: "GLiNER",
+};
+
+function mixedProblem(
+  grammar: Grammar,
+  signs: readonly (Grammar | undefined)[],
+  entries: readonly Entry[],
+): Problem | undefined {
+  const other = signs.findIndex((sign) => sign !== undefined && sign !== grammar);
+  const sign = signs[other];
+  if (sign === undefined) return undefined;
+  const named = (at: number): string => quoted(entries[at]?.id ?? "");
+  return problem(
+    `question ${named(signs.indexOf(grammar))} is a ${grammarNames[grammar]} question and ` +
+      `${named(other)} a ${grammarNames[sign]} one; a request has one format`,
+    "questions",
+  );
+}
+
+/**
+ * Answers are distinguished by name: by that of the question, and by that of the provider's result.
+ */
+function duplicateNameProblem(container: string, { read }: ReadQuestions): Problem | undefined {
+  const ids = read.map(({ question }) => question.id);
+  const results = read.flatMap(({ question }) =>
+    question.wire === "gliner" ? [question.resultName] : [],
+  );
+  const sameResult = duplicate(results) ?? twiceByKind(read);
+  const places = sameResult ?? duplicate(ids);
+  if (places === undefined) return undefined;
+  const [noun, names] = sameResult === undefined ? ["questions", ids] : ["results", results];
+  const [first, second] = places.toSorted((a, b) => a - b);
+  const name = quoted(names[places[1] - 1] ?? "");
+  return problem(`two ${noun} are named ${name} (questions ${first} and ${second})`, container);
+}
+
+/**
+ * A public answer is one flat object: what all questions of a kind are answered under is taken,
+ * whatever they are called here.
+ */
+function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
+  for (const [kind, name] of fixedNames) {
+    const ofKind = read.findIndex(({ question }) => question.kind === kind);
+    const other = read.findIndex(
+      ({ question }) =>
+        question.wire === "gliner" && question.kind !== kind && question.resultName === name,
+    );
+    if (ofKind !== -1 && other !== -1) return [ofKind + 1, other + 1];
+  }
+  return undefined;
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import type { DecisionsListing } from "../../../catalog/catalog.ts";
+import type { Unservable } from "../../wire/modality.ts";
+import { decisionsDeployment, goodDecision } from "../fixtures/decision-kit.ts";
+import { servabilityProblem } from "./servability.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const noul = { schema: { type: "noul" }, instructions: "i" };
+const mood = { type: "classification", labels: ["calm", "angry"] };
+const photo = { type: "image_url", image_url: { url: "data:image/webp;base64,AAAA" } };
+
+function reason(body: Json, listing: Partial<DecisionsListing>): Unservable | undefined {
+  return servabilityProblem(goodDecision(body), decisionsDeployment(listing));
+}
+
+describe("questions of another model's format", () => {
+  const systemone = { wire: "systemone" } as const;
+  const gliner = { wire: "gliner" } as const;
+
+  test("a listing serves its own grammar", () => {
+    expect(reason({ questions: { a: noul } }, systemone)).toBeUndefined();
+    expect(reason({ questions: { a: mood } }, gliner)).toBeUndefined();
+    expect(reason({ schema: { entities: ["a"] } }, gliner)).toBeUndefined();
+  });
+
+  test.each([
+    [
+      { questions: { a: mood } },
+      "questions",
+      'questions: this model reads systemone questions; question "a" has GLiNER fields (labels)',
+    ],
+    [
+      { questions: { u: { type: "boolean" }, b: { ...mood, threshold: 0.5 } } },
+      "questions",
+      'questions: this model reads systemone questions; question "b" has GLiNER fields ' +
+        "(labels, threshold)",
+    ],
+    [
+      { questions: { a: { type: "boolean", instructions: "i" } } },
+      "questions.a.schema",
+      "questions.a.schema is required: each question of this model carries a schema",
+    ],
+    [
+      { schema: { entities: ["person"] } },
+      "schema",
+      'schema: this model reads "questions"; a top-level schema belongs to another model\'s format',
+    ],
+  ])("a systemone listing refuses %j and names %s", (body, field, message) => {
+    expect(reason(body, systemone)).toEqual({ field, message });
+  });
+
+  test.each([
+    [
+      { questions: { a: noul } },
+      "questions.a.schema",
+      "questions.a.schema: this model reads GLiNER questions and accepts no schema",
+    ],
+    [
+      { questions: [noul] },
+      "questions[0].schema",
+      "questions[0].schema: this model reads GLiNER questions and accepts no schema",
+    ],
+    [
+      { questions: { a: { type: "score", criteria: ["lo", "hi"] } } },
+      "questions",
+      'questions: this model reads GLiNER questions; question "a" has a systemone type (score)',
+    ],
+  ])("a GLiNER listing refuses %j and names %s", (body, field, message) => {
+    expect(reason(body, gliner)).toEqual({ field, message });
+  });
+});
+
+describe("images", () => {
+  const body = { questions: { a: noul }, state: { items: ["x", 1, photo] } };
+
+  test("are for listings that read them", () => {
+    expect(reason(body, { readsImages: true })).toBeUndefined();
+    expect(reason(body, { readsImages: false })).toEqual({
+      field: "state.items[2]",
+      message: "state.items[2]: an image_url object, and no deployment of this model reads images",
+    });
+  });
+
+  test("in a question count too", () => {
+    const asks = { questions: { a: { type: "noul", instructions: ["like", photo] } } };
+    expect(reason(asks, {})?.field).toBe("questions.a.instructions[1]");
+  });
+
+  test("are never for GLiNER models", () => {
+    const glinerBody = { questions: { a: mood }, state: [photo] };
+    expect(reason(glinerBody, { wire: "gliner" })?.message).toBe(
+      "state[0]: an image_url object, and no deployment of this model reads images",
+    );
+  });
+});
+
+test("a provider of the public form answers one question for entities and one for relations", () => {
+  for (const kind of ["entities", "relations"]) {
+    const question = { type: kind, labels: ["a"] };
+    const two = { questions: { x: question, y: question } };
+    expect(reason(two, { wire: "gliner" })).toBeUndefined();
+    expect(reason(two, { wire: "gliner", form: "public" })?.message).toBe(
+      `questions: this model accepts one question of kind "${kind}"; put all its labels into one`,
+    );
+    const one = { questions: { x: question, y: mood } };
+    expect(reason(one, { wire: "gliner", form: "public" })).toBeUndefined();
+  }
+});

@@ -1,0 +1,47 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
+import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
+import type { UpstreamRequest } from "../../wire/modality.ts";
+import { isForListing } from "./image-fields.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
+
+/**
+ * The request for one listing: the caller's members as they were sent, under the provider's model
+ * id, without what the gateway reads itself and what the listing does not have. Where the listing
+ * has `response_format` with `b64_json` among its values, that is written: the host might answer
+ * with addresses otherwise. No other host gets the field, because some refuse it.
+ */
+export function encodeImageRequest(
+  request: ParsedImageRequest,
+  deployment: Deployment,
+): UpstreamRequest {
+  const { doc, fields } = request;
+  const members = [`"model":${textToken(deployment.upstreamModelId)}`];
+  for (const [name, field] of fields) {
+    const isTaken = isForListing(doc, name, field) && deployment.supportedParameters.has(name);
+    if (name === "prompt" || isTaken) members.push(`${doc.raw(field.key)}:${doc.raw(field.value)}`);
+  }
+  if (isOneImageUnsaid(request, deployment)) members.push('"n":1');
+  if (takesBase64(deployment)) members.push('"response_format":"b64_json"');
+  const controls = upstreamControls(doc, deployment);
+  if (controls !== undefined) members.push(`"provider":${controls}`);
+  return {
+    path: deployment.imagesPath,
+    headers: { "content-type": "application/json" },
+    body: textBytes(`{${members.join(",")}}` as JsonText),
+    droppedParams: [],
+  };
+}
+
+/** Without `n` one image is requested and held; a host with another default gets it explicitly. */
+function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
+  const sent = fields.get("n");
+  if (sent !== undefined && !doc.isNull(sent.value)) return false;
+  const descriptor = deployment.supportedParameters.get("n");
+  return descriptor?.type === "integer" && (descriptor.default ?? 1) !== 1;
+}
+
+function takesBase64({ supportedParameters }: Deployment): boolean {
+  const descriptor = supportedParameters.get("response_format");
+  return descriptor?.type === "enum" && descriptor.values.includes("b64_json");
+}

@@ -1,0 +1,127 @@
+import { IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kernel/index.ts";
+import { Base64Text } from "./base64-text.ts";
+
+/**
+ * Parses an answer as it passes: every string under a key `b64_json` becomes a `Base64Text`,
+ * and everything else is gathered as a small JSON text in which such a string is the number of its
+ * text, as a string: `{"data":[{"b64_json":"0"}]}`. That the small text is JSON is for its reader
+ * to find out; together with the base64 check of the texts the whole answer is checked then.
+ */
+export class ImageAnswerParser {
+  readonly texts: Base64Text[] = [];
+  /** One character per byte. */
+  #rest = "";
+  #mode: "between" | "string" | "base64" = "between";
+  #isEscaped = false;
+  /** The beginning of the string that is passing or passed last. */
+  #string = "";
+  /** The key whose value comes next, as it is written; empty between members. */
+  #key = "";
+  #closedFileBytes = 0;
+
+  push(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && !this.isUnusable;) {
+      if (this.#mode === "between") at = this.#between(bytes, at);
+      else if (this.#mode === "string") at = this.#inString(bytes, at);
+      else at = this.#inBase64(bytes, at);
+    }
+  }
+
+  /** Nothing that comes can make this answer usable. */
+  get isUnusable(): boolean {
+    return (
+      this.#rest.length > IMAGE_ANSWER_OTHER_BYTES_MAX ||
+      this.texts.length > TEXTS_MAX ||
+      this.texts.at(-1)?.isBad === true
+    );
+  }
+
+  /** Size of all files so far. */
+  get fileBytes(): number {
+    return this.#closedFileBytes + (this.#mode === "base64" ? this.#lastFileBytes() : 0);
+  }
+
+  /** The answer without its images. */
+  rest(): Buffer {
+    return Buffer.from(this.#rest, "latin1");
+  }
+
+  /** Up to and including the opening quote of the next string. */
+  #between(bytes: Buffer, start: number): number {
+    let at = start;
+    for (; at < bytes.length; at += 1) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) break;
+      if (byte === COLON) this.#key = this.#string;
+      else if (!isSpace(byte)) this.#key = "";
+      else continue;
+      this.#string = "";
+    }
+    this.#keep(bytes, start, at);
+    if (at === bytes.length) return at;
+    if (isBase64Key(this.#key)) {
+      this.#rest += `"${this.texts.length}"`;
+      this.texts.push(new Base64Text());
+      this.#mode = "base64";
+    } else {
+      this.#rest += '"';
+      this.#mode = "string";
+    }
+    this.#string = "";
+    this.#key = "";
+    return at + 1;
+  }
+
+  /** Up to and including the closing quote. */
+  #inString(bytes: Buffer, start: number): number {
+    let at = start;
+    for (; at < bytes.length; at += 1) {
+      const byte = bytes[at] as number;
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte === QUOTE) break;
+    }
+    this.#keep(bytes, start, at);
+    const capacity = KEY_BYTES_MAX - this.#string.length;
+    if (capacity > 0)
+      this.#string += bytes.toString("latin1", start, Math.min(at, start + capacity));
+    if (at === bytes.length) return at;
+    this.#rest += '"';
+    this.#mode = "between";
+    return at + 1;
+  }
+
+  #inBase64(bytes: Buffer, start: number): number {
+    const at = this.texts.at(-1)?.push(bytes, start) ?? bytes.length;
+    if (at === bytes.length) return at;
+    this.#closedFileBytes += this.#lastFileBytes();
+    this.#mode = "between";
+    return at + 1;
+  }
+
+  #keep(bytes: Buffer, start: number, end: number): void {
+    if (end > start) this.#rest += bytes.toString("latin1", start, end);
+  }
+
+  #lastFileBytes(): number {
+    return this.texts.at(-1)?.fileBytes ?? 0;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const KEY = "b64_json";
+/** As long as the key gets when each of its characters is an escape, and a little more. */
+const KEY_BYTES_MAX = KEY.length * "\\u0000".length + 8;
+/** Far more images than one request asks for. */
+const TEXTS_MAX = 16;
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Is this the key, however its characters are written? */
+function isBase64Key(written: string): boolean {
+  return written === KEY || (written.includes("\\") && tryParse(`"${written}"`)?.value === KEY);
+}

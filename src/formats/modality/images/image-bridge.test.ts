@@ -1,0 +1,457 @@
+import { describe, expect, test } from "vitest";
+
+import { IMAGE_BYTES_MAX } from "../../../kernel/core/constants.ts";
+import type { Refusal } from "../../../kernel/core/refusals.ts";
+import { marketModel } from "../fixtures/request-kit.ts";
+import {
+  answerOf,
+  imageFile,
+  imageListing,
+  type Members,
+  openBridge,
+  type Opened,
+  PARAMETERS,
+  playImages,
+  PNG,
+} from "./fixtures/image-kit.ts";
+
+const JPEG = imageFile("jpeg").toString("base64");
+const METERED = imageListing(PARAMETERS, { billing: "reported_cost" });
+
+function answered(text: string, opened: Opened = {}): unknown {
+  const { bridge, json } = playImages(openBridge(opened), [text]);
+  expect(bridge.failure).toBeUndefined();
+  expect(bridge.state).toBe("complete");
+  return json;
+}
+
+function refused(text: string | Buffer, opened: Opened = {}): Refusal {
+  const { bridge } = playImages(openBridge(opened), [text]);
+  expect(bridge.state).toBe("failed");
+  // What failed costs nothing, whatever it says.
+  expect([bridge.usage, bridge.reportedCostUsd]).toEqual([undefined, undefined]);
+  if (bridge.failure === undefined) throw new Error("a failed bridge says why");
+  return bridge.failure.refusal;
+}
+
+describe("a complete answer", () => {
+  test("comes in our format: model, images with their kind, echoes, counts and the whole debit", () => {
+    const text = answerOf([PNG, JPEG], {
+      model: "imager-2",
+      id: "img-1",
+      size: "1024x1024",
+      quality: "high",
+      background: "opaque",
+      output_format: "png",
+      usage: {
+        input_tokens: 21,
+        output_tokens: 8_320,
+        total_tokens: 8_341,
+        input_tokens_details: { text_tokens: 21, image_tokens: 0, secret: "x" },
+        output_tokens_details: { text_tokens: 0, image_tokens: 8_320 },
+      },
+    });
+    expect(answered(text, { members: { n: 2 } })).toEqual({
+      created: 1_795_000_000,
+      model: marketModel,
+      data: [
+        { b64_json: PNG, media_type: "image/png" },
+        { b64_json: JPEG, media_type: "image/jpeg" },
+      ],
+      size: "1024x1024",
+      quality: "high",
+      background: "opaque",
+      output_format: "png",
+      usage: {
+        input_tokens: 21,
+        output_tokens: 8_320,
+        total_tokens: 8_341,
+        input_tokens_details: { text_tokens: 21, image_tokens: 0 },
+        output_tokens_details: { text_tokens: 0, image_tokens: 8_320 },
+        cost: 0.001932,
+      },
+    });
+  });
+
+  test("is sent whole and once, with nothing before its end", () => {
+    const bridge = openBridge();
+    expect(bridge).toMatchObject({ state: "waiting", contentType: "application/json" });
+    bridge.push(Buffer.from(answerOf([PNG])));
+    expect([bridge.state, bridge.takeOutput(), bridge.keepAlive()]).toEqual([
+      "waiting",
+      undefined,
+      undefined,
+    ]);
+    bridge.end();
+    bridge.push(Buffer.from("more"));
+    bridge.end();
+    expect([bridge.state, bridge.takeOutput()]).toEqual(["complete", undefined]);
+    expect([bridge.finish("0")].flat().length).toBeGreaterThan(0);
+    expect(bridge.finish("0")).toHaveLength(0);
+  });
+
+  test("has our clock where the provider's is missing or odd", () => {
+    for (const created of [undefined, "now", -1, 1.5, null]) {
+      expect(answered(answerOf([PNG], { created }))).toMatchObject({ created: 1_800_000_000 });
+    }
+  });
+
+  test("keeps the provider's rewording of the prompt, and no address", () => {
+    const item = { url: "https://provider.test/1.png", b64_json: PNG, revised_prompt: "so \ud83d" };
+    const text = JSON.stringify({ data: [item] });
+    expect(answered(text)).toMatchObject({
+      data: [{ b64_json: PNG, media_type: "image/png", revised_prompt: "so \ud83d" }],
+    });
+    expect(JSON.stringify(answered(text))).not.toContain("provider.test");
+    const empty = JSON.stringify({ data: [{ b64_json: PNG, revised_prompt: "" }] });
+    expect(answered(empty)).toMatchObject({ data: [{ b64_json: PNG }] });
+    expect(JSON.stringify(answered(empty))).not.toContain("revised_prompt");
+  });
+
+  test.each([
+    ["too long to be an echo", { size: "x".repeat(65) }],
+    ["no text", { size: { a: 1 }, quality: 7, background: null }],
+    ["of no meaning to us", { id: "x", model: "y", debug: "z" }],
+  ])("drops what is %s", (_what, more) => {
+    const json = answered(answerOf([PNG], more)) as Members;
+    expect(Object.keys(json)).toEqual(["created", "model", "data", "usage"]);
+  });
+
+  test.each([
+    ["png", "image/png"],
+    ["jpeg", "image/jpeg"],
+    ["webp", "image/webp"],
+    ["gif", "image/gif"],
+    ["oldGif", "image/gif"],
+  ] as const)("of a %s says %s, whatever was asked for", (kind, mediaType) => {
+    const text = answerOf([imageFile(kind).toString("base64")]);
+    for (const members of [{}, { output_format: "svg" }, { output_format: "png" }]) {
+      expect(answered(text, { members })).toMatchObject({ data: [{ media_type: mediaType }] });
+    }
+  });
+
+  test("of a drawing is one where a drawing was asked for, and else a text that is not an image", () => {
+    for (const kind of ["svg", "declaredSvg"] as const) {
+      const text = answerOf([imageFile(kind).toString("base64")]);
+      const asked = { members: { output_format: "svg" } };
+      expect(answered(text, asked)).toMatchObject({ data: [{ media_type: "image/svg+xml" }] });
+      expect(refused(text).class).toBe("upstream_error");
+    }
+  });
+
+  test.each([0, 1, 2])("takes base64 with %s characters of padding", (padding) => {
+    const base64 = imageFile("png", 66 - padding).toString("base64");
+    expect(base64.endsWith("=".repeat(padding))).toBe(true);
+    expect(answered(answerOf([base64]))).toMatchObject({ data: [{ b64_json: base64 }] });
+  });
+
+  test("reads base64 and its key through any escapes of JSON", () => {
+    const end = Buffer.from("0000fbefbeffffff00", "hex");
+    const whole = Buffer.concat([imageFile("png"), end]).toString("base64");
+    expect(whole).toMatch(/\+\+\/\/\/\/AA==$/);
+    const careful = whole
+      .replaceAll("/", "\\/")
+      .replaceAll("+", "\\u002B")
+      .replaceAll("=", "\\u003d");
+    const text = `{"data":[{"b64\\u005fjson" :\n "${careful}"}],"created":7}`;
+    expect(answered(text)).toMatchObject({ created: 7, data: [{ b64_json: whole }] });
+  });
+
+  test("may be written with any white space, and begin with a byte order mark", () => {
+    const pretty = JSON.stringify(JSON.parse(answerOf([PNG])), null, 4).replaceAll(":", " \t:\r\n");
+    expect(answered(`\uFEFF \n${pretty}\n\n`)).toMatchObject({ data: [{ b64_json: PNG }] });
+  });
+
+  test("is not confused by images that stand elsewhere", () => {
+    const item = { b64_json: PNG, partial: { b64_json: JPEG }, b64_json_2: "0" };
+    const text = JSON.stringify({ preview: { b64_json: JPEG }, b64_json: JPEG, data: [item] });
+    expect(answered(text)).toMatchObject({ data: [{ b64_json: PNG, media_type: "image/png" }] });
+  });
+});
+
+describe("usage", () => {
+  test("is read in either naming, and shown as it was counted", () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 300, cost: 0.02, is_byok: false };
+    const bridge = openBridge();
+    const { json } = playImages(bridge, [answerOf([PNG], { usage })]);
+    expect(bridge.usage).toMatchObject({ prompt: 9, completion: 300, cachedPrompt: 0 });
+    expect(json).toMatchObject({
+      usage: { input_tokens: 9, output_tokens: 300, total_tokens: 309, cost: 0.001932 },
+    });
+  });
+
+  test("reports what came from the provider's cache separately", () => {
+    const usage = { input_tokens: 9, output_tokens: 3, input_tokens_details: { cached_tokens: 5 } };
+    const bridge = openBridge();
+    const { json } = playImages(bridge, [answerOf([PNG], { usage })]);
+    expect(bridge.usage).toMatchObject({ prompt: 4, cachedPrompt: 5, completion: 3 });
+    expect(json).toMatchObject({ usage: { input_tokens_details: { cached_tokens: 5 } } });
+  });
+
+  test.each([undefined, null, {}, "7", { input_tokens: "9" }, { total_tokens: 9 }, [1]])(
+    "that counts nothing is none: %j",
+    (usage) => {
+      const bridge = openBridge();
+      const { json } = playImages(bridge, [answerOf([PNG], { usage })]);
+      expect(bridge.usage).toBeUndefined();
+      expect((json as Members)["usage"]).toEqual({ cost: 0.001932 });
+    },
+  );
+
+  test("reports a provider's own cost by its digits, and never as tokens", () => {
+    const answer = (usage: string): string => `{"data":[{"b64_json":"${PNG}"}],"usage":{${usage}}}`;
+    for (const [usage, cost] of [
+      ['"cost":0.0832', "0.0832"],
+      ['"cost_in_usd_ticks":832000000', "0.0832"],
+      ['"cost":8.32e-2,"prompt_tokens":4', "0.0832"],
+      ['"cost":"free"', undefined],
+    ] as const) {
+      const bridge = openBridge({ listing: METERED });
+      const { json } = playImages(bridge, [answer(usage)]);
+      expect(bridge.state).toBe("complete");
+      expect(bridge.reportedCostUsd).toBe(cost);
+      expect((json as { usage: Members }).usage["output_tokens"]).toBe(
+        usage.includes("prompt") ? 0 : undefined,
+      );
+    }
+  });
+});
+
+/** What it is, what the provider sends, and what was asked for. */
+type Unusable = readonly [string, string | Buffer, Members?];
+
+const error = (code: string, message = "no"): Members => ({ error: { code, message } });
+
+describe("an answer without the images that were asked for is a 502 that another may mend", () => {
+  const cut = answerOf([PNG]).slice(0, -3);
+  const unusable: readonly Unusable[] = [
+    ["nothing", ""],
+    ["a page", "<html>oops</html>"],
+    ["JSON that breaks off", cut],
+    ["JSON that breaks off in an image", answerOf([PNG]).slice(0, 60)],
+    ["JSON with something behind it", `${answerOf([PNG])}x`],
+    ["no object", "[1]"],
+    ["bytes that are not UTF-8", Buffer.from(answerOf([PNG], { size: "\u00e9" }), "latin1")],
+    ["no data", '{"created":1}'],
+    ["data of no kind", '{"data":"none"}'],
+    ["an empty list", answerOf([])],
+    ["one for two", answerOf([PNG]), { n: 2 }],
+    ["two for one", answerOf([PNG, PNG])],
+    ["four for three", answerOf([PNG, PNG, PNG, PNG]), { n: 3 }],
+    ["an address instead", '{"data":[{"url":"https://provider.test/1.png"}]}'],
+    ["an address for one of two", `{"data":[{"b64_json":"${PNG}"},{"url":"x"}]}`, { n: 2 }],
+    ["an image too many without a file", `{"data":[{"b64_json":"${PNG}"},{}]}`],
+    ["an empty image", answerOf([""])],
+    ["a null", '{"data":[{"b64_json":null}]}'],
+    ["a number in place of a text", '{"data":[{"b64_json":0}]}'],
+    ["no base64", answerOf([`${PNG.slice(0, -4)}!!!!`])],
+    ["base64 for addresses", answerOf([`${PNG}-_-_`])],
+    ["base64 with a line end", answerOf([`${PNG.slice(0, 40)}\n${PNG.slice(40)}`])],
+    ["base64 with a foreign escape", `{"data":[{"b64_json":"${PNG}\\u0041AA\\ud83d"}]}`],
+    ["base64 that breaks off", answerOf([PNG.replace(/=*$/, "").slice(0, -1)])],
+    ["base64 with padding inside", answerOf([`${PNG.slice(0, 8)}==${PNG.slice(10)}`])],
+    ["padding alone", answerOf(["===="])],
+    ["a data address", answerOf([`data:image/png;base64,${PNG}`])],
+    ["a file of another kind", answerOf([imageFile("page").toString("base64")])],
+    ["a file of no kind", answerOf([imageFile("nothing").toString("base64")])],
+    ["half a magic number", answerOf([Buffer.from("\x89PNG", "latin1").toString("base64")])],
+    ["an image under another name", `{"data":[{"image":"${PNG}"}]}`],
+    ["an image beside the data", `{"b64_json":"${PNG}","data":[{"note":"0"}]}`],
+    ["an endless rest", answerOf([PNG], { padding: "x".repeat(1024 * 1024) })],
+    ["too many files", answerOf(Array.from({ length: 40 }, () => PNG))],
+    ["a deep nest", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+  ];
+  test.each(unusable.map(([what, text, members = {}]) => ({ what, text, members })))(
+    "$what",
+    ({ text, members }) => {
+      const { bridge } = playImages(openBridge({ members }), [text]);
+      expect(bridge.failure).toMatchObject({ failover: true, strike: "strike" });
+      expect(refused(text, { members })).toMatchObject({
+        class: "upstream_error",
+        status: 502,
+        origin: "upstream",
+        upstreamStatus: 200,
+        retryable: true,
+      });
+    },
+  );
+
+  test("the client reads an error of ours and no word of the provider's", () => {
+    const { text } = playImages(openBridge({ members: { n: 2 } }), [
+      answerOf([PNG], { secret: "provider-words" }),
+    ]);
+    expect(JSON.parse(text)).toMatchObject({ error: { code: "upstream_error" } });
+    expect(text).toContain("1 usable images of 1, 2 were requested");
+    expect(text).not.toMatch(/secret|provider-words/);
+  });
+
+  test("no more entries are looked at than were asked for", () => {
+    const words = Array.from({ length: 3 }, () => ({ status: "pending" }));
+    const said = JSON.stringify({ data: [...words, { status: "content_policy" }] });
+    expect(refused(said, { members: { n: 3 } }).class).toBe("upstream_error");
+    expect(refused(said, { members: { n: 4 } }).class).toBe("content_policy");
+  });
+});
+
+describe("an error inside a 200 is what its message says", () => {
+  test.each([
+    [error("rate_limit_exceeded"), "rate_limit", 429, true],
+    [error("server_error"), "upstream_error", 500, true],
+    [error("never_seen"), "upstream_error", 502, true],
+    [{ error: "it broke" }, "upstream_error", 502, true],
+    [error("invalid_request_error"), "upstream_error", 400, false],
+    [error("moderation_blocked"), "content_policy", 400, false],
+    [error("content_policy_violation"), "content_policy", 400, false],
+    [error("x", "rejected by our safety system"), "content_policy", 400, false],
+  ])("%j: %s %i, failover %s", (body, cls, status, failover) => {
+    const { bridge } = playImages(openBridge(), [JSON.stringify({ data: [], ...body })]);
+    expect(bridge.failure).toMatchObject({ refusal: { class: cls, status }, failover });
+  });
+
+  test("and an empty one is none", () => {
+    for (const none of [null, false]) {
+      expect(answered(answerOf([PNG], { error: none }))).toMatchObject({ model: marketModel });
+    }
+  });
+});
+
+describe("an answer that keeps images back for their content is refused for good", () => {
+  const url = { url: "" };
+  test.each<readonly [Members]>([
+    [{ data: [{ ...url, respect_moderation: false }] }],
+    [{ data: [], respect_moderation: false }],
+    [{ data: [], moderation_blocked: true }],
+    [{ data: [{ content_filtered: true }] }],
+    [{ data: [{ flagged: true }] }],
+    [{ data: [{ finish_reason: "content_filter" }] }],
+    [{ data: [], finish_reasons: ["CONTENT_FILTERED"] }],
+    [{ data: [], status: "Request Moderated" }],
+    [{ data: [], block_reason: "OTHER" }],
+    [{ data: [], moderation: { flagged: true, categories: ["sexual_content"] } }],
+    [{ promptFeedback: { blockReason: "SAFETY" } }],
+    [{ data: [{ error: { code: "content_policy_violation" } }] }],
+    [{ data: [{ b64_json: "", error: { message: "This content was blocked" } }] }],
+    // In part, too: the others must not be tried at another provider.
+    [{ data: [{ b64_json: PNG }, { respect_moderation: false }] }],
+  ])("%j", (answer) => {
+    const members = { n: 2 };
+    const { bridge } = playImages(openBridge({ members }), [JSON.stringify(answer)]);
+    expect(bridge.failure).toMatchObject({ failover: false, strike: "neutral" });
+    expect(refused(JSON.stringify(answer), { members })).toMatchObject({
+      class: "content_policy",
+      status: 400,
+      origin: "upstream",
+      upstreamStatus: 200,
+    });
+  });
+
+  test.each<readonly [Members]>([
+    [{ data: [{ respect_moderation: true }] }],
+    [{ data: [], status: "succeeded", flagged: false, block_reason: "" }],
+    [{ data: [{ finish_reason: "stop" }] }],
+    [{ data: [], moderation: { flagged: false } }],
+  ])("but not for saying that all is well: %j", (answer) => {
+    expect(refused(JSON.stringify(answer)).class).toBe("upstream_error");
+  });
+
+  test("and images that all came are delivered, whatever else is flagged", () => {
+    const text = JSON.stringify({ data: [{ b64_json: PNG, respect_moderation: false }] });
+    expect(answered(text)).toMatchObject({ data: [{ b64_json: PNG }] });
+  });
+});
+
+describe("an answer that costs more than was held is not delivered and not billed", () => {
+  const tokens = (count: number): string =>
+    answerOf([PNG], { usage: { input_tokens: 10, output_tokens: count } });
+  const dollars = (cost: string): string =>
+    `{"data":[{"b64_json":"${PNG}"}],"usage":{"cost":${cost}}}`;
+
+  test("by its tokens", () => {
+    const opened = { reserveMicroUsd: 1_000n };
+    answered(tokens(990), opened);
+    expect(refused(tokens(991), opened)).toMatchObject({ class: "upstream_error", status: 502 });
+  });
+
+  test("by its own figure, to less than a micro-dollar", () => {
+    const opened = { listing: METERED, reserveMicroUsd: 1_000n };
+    for (const cost of ["0.001", "0.0010009999", "1e-3", "0"]) answered(dollars(cost), opened);
+    for (const cost of ["0.001001", "1", "1e999", "9".repeat(5_000)]) {
+      expect(refused(dollars(cost), opened)).toMatchObject({
+        class: "upstream_error",
+        status: 502,
+        upstreamStatus: 200,
+      });
+    }
+  });
+
+  test("tokens do not count where the provider reports a cost, and the other way round", () => {
+    const held = { reserveMicroUsd: 1_000n };
+    expect(answered(tokens(1_000_000), { listing: METERED, ...held })).toBeDefined();
+    expect(answered(dollars("999"), held)).toBeDefined();
+  });
+});
+
+describe("the bound of 32 MiB", () => {
+  /** Base64 of the largest file there may be, in pieces that are made when they are needed. */
+  function* base64Of(bytes: number): Generator<Buffer> {
+    const head = imageFile("png", 3 * 1024);
+    yield Buffer.from(head.toString("base64"));
+    const block = Buffer.from(Buffer.alloc(48 * 1024, 7).toString("base64"));
+    let left = bytes - head.length;
+    for (; left >= 48 * 1024; left -= 48 * 1024) yield block;
+    yield Buffer.from(Buffer.alloc(left, 7).toString("base64"));
+  }
+
+  function pushed(bytes: number): ReturnType<typeof openBridge> {
+    const bridge = openBridge();
+    bridge.push(Buffer.from('{"data":[{"b64_json":"'));
+    for (const piece of base64Of(bytes)) bridge.push(piece);
+    return bridge;
+  }
+
+  test("holds for the files, to the byte", () => {
+    const bridge = pushed(IMAGE_BYTES_MAX);
+    bridge.push(Buffer.from('"}]}'));
+    bridge.end();
+    expect(bridge.state).toBe("complete");
+    const bytes = [bridge.finish("0")].flat().reduce((sum, piece) => sum + piece.length, 0);
+    expect(bytes).toBeGreaterThan(Math.ceil(IMAGE_BYTES_MAX / 3) * 4);
+  });
+
+  test("closes the provider at once above it: no 413, no other provider, no strike", () => {
+    const bridge = pushed(IMAGE_BYTES_MAX + 1);
+    expect(bridge.state).toBe("failed");
+    expect(bridge.failure).toMatchObject({
+      refusal: { class: "gateway_error", status: 502, upstreamStatus: 200, retryable: true },
+      failover: false,
+      strike: "neutral",
+    });
+    expect([bridge.usage, bridge.reportedCostUsd]).toEqual([undefined, undefined]);
+  });
+
+  test("holds for several files together", () => {
+    const bridge = openBridge({ members: { n: 2 } });
+    bridge.push(Buffer.from('{"data":['));
+    for (const end of ['"},', '"}]}']) {
+      bridge.push(Buffer.from('{"b64_json":"'));
+      for (const piece of base64Of(IMAGE_BYTES_MAX / 2 + 3)) bridge.push(piece);
+      bridge.push(Buffer.from(end));
+    }
+    expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
+  });
+
+  test.each([
+    ["white space", " "],
+    ["a page", "<p>"],
+    ["one text", `{"x":"${"y".repeat(2_000)}`],
+    ["no base64", `{"data":[{"b64_json":"!${"!".repeat(2_000)}`],
+  ])("holds for what is not an image at all: an endless %s", (_what, first) => {
+    const bridge = openBridge();
+    bridge.push(Buffer.from(first));
+    const block = Buffer.alloc(1024 * 1024, first.slice(-1));
+    for (let pushes = 0; bridge.state === "waiting" && pushes < 100; pushes += 1) {
+      bridge.push(block);
+    }
+    expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
+  });
+});

@@ -1,0 +1,176 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import {
+  floorToMicroUsd,
+  IMAGE_ANSWER_OTHER_BYTES_MAX,
+  IMAGE_BYTES_MAX,
+  type PicoUsd,
+  type Refusal,
+  type ServedModel,
+  servedModelOf,
+  type Usage,
+} from "../../../kernel/index.ts";
+import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
+import type { AnswerContext } from "../../wire/modality.ts";
+import {
+  failedRead,
+  type ReadAnswer,
+  type UpstreamFailure,
+} from "../../wire/failure/upstream-failure.ts";
+import { openaiChat } from "../../wire/openai-chat/index.ts";
+import { ImageAnswerParser } from "./image-answer-parser.ts";
+import { tooLargeImagesFailure, unusableImagesFailure } from "./image-failures.ts";
+import { declaredUsage, type ImageReport } from "./image-usage.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
+import { type ImageAnswer, readImageAnswer } from "./read-image-answer.ts";
+
+export interface OpenImageAnswer extends AnswerContext {
+  readonly request: ParsedImageRequest;
+  readonly deployment: Deployment;
+  /** What it will cost by what the provider reported; undefined when that names no cost. */
+  readonly costOf: (report: ImageReport) => PicoUsd | undefined;
+}
+
+/**
+ * The images side of `AnswerBridge`: exactly as many images as were asked for, as base64, within
+ * the reserve, or a failure. An answer can have tens of megabytes: it is checked while it
+ * passes and never put together; the client gets the provider's own bytes of each image between
+ * newly written JSON. Only size fails an answer before its end. A failed one reports no usage and
+ * no cost, because it costs nothing.
+ */
+export class ImageBridge implements AnswerBridge {
+  readonly contentType = "application/json";
+  readonly #open: OpenImageAnswer;
+  /** Undefined once nothing can make the answer usable, and from its end on. */
+  #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
+  #bytes = 0;
+  #answer: ImageAnswer | undefined;
+  #failure: UpstreamFailure | undefined;
+  #isClosed = false;
+
+  constructor(open: OpenImageAnswer) {
+    this.#open = open;
+  }
+
+  get state(): BridgeState {
+    if (this.#failure !== undefined) return "failed";
+    return this.#answer === undefined ? "waiting" : "complete";
+  }
+
+  get usage(): Usage | undefined {
+    return this.#answer?.report.usage;
+  }
+
+  get declaredUsage(): Usage | undefined {
+    const report = this.#answer?.report;
+    if (report === undefined || report.usage !== undefined || report.flaw !== undefined) {
+      return undefined;
+    }
+    return declaredUsage(this.#open.request, this.#open.deployment);
+  }
+
+  get reportedCostUsd(): string | undefined {
+    return this.#answer?.report.costUsd;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return servedModelOf(this.#open.deployment, this.#answer?.model);
+  }
+
+  get usageFlaw(): string | undefined {
+    return this.#answer?.report.flaw;
+  }
+
+  get hasWrongFinish(): boolean {
+    return false;
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    return this.#failure;
+  }
+
+  push(bytes: Buffer): void {
+    if (this.state !== "waiting") return;
+    this.#bytes += bytes.length;
+    this.#parser?.push(bytes);
+    const fileBytes = this.#parser?.fileBytes ?? 0;
+    if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
+      this.#conclude(failedRead(tooLargeImagesFailure()));
+    } else if (this.#parser?.isUnusable === true) {
+      // Reading continues: too large is reported before anything else, wherever the fault is.
+      this.#parser = undefined;
+    }
+  }
+
+  end(): void {
+    if (this.state !== "waiting") return;
+    const parser = this.#parser;
+    const read = parser === undefined ? UNREADABLE : readImageAnswer(parser, this.#open.request);
+    this.#conclude(read.ok && this.#costsTooMuch(read) ? ABOVE_RESERVE : read);
+  }
+
+  takeOutput(): undefined {
+    return undefined;
+  }
+
+  finish(costUsd: string): readonly Buffer[] {
+    const answer = this.#answer;
+    if (this.#isClosed || answer === undefined) return [];
+    this.#isClosed = true;
+    return writeAnswer(answer, this.#open, costUsd);
+  }
+
+  fail(refusal: Refusal): Buffer {
+    if (this.#isClosed) return Buffer.alloc(0);
+    this.#isClosed = true;
+    const failure = this.#failure ?? { refusal, failover: false, strike: "neutral" };
+    this.#conclude(failedRead(failure));
+    return openaiChat.errorBody(refusal, this.#open.requestId);
+  }
+
+  keepAlive(): undefined {
+    return undefined;
+  }
+
+  #conclude(result: ReadAnswer<ImageAnswer>): void {
+    this.#parser = undefined;
+    this.#answer = result.ok ? result : undefined;
+    this.#failure = result.ok ? undefined : result.failure;
+  }
+
+  #costsTooMuch({ report }: ImageAnswer): boolean {
+    const cost = this.#open.costOf(report);
+    return cost !== undefined && floorToMicroUsd(cost) > this.#open.reserveMicroUsd;
+  }
+}
+
+/** Base64 of the images and all the rest; white space and escapes are the provider's own loss. */
+const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
+
+const ABOVE_RESERVE = failedRead(
+  unusableImagesFailure("the provider reported a higher cost than this request can have"),
+);
+const UNREADABLE = failedRead(unusableImagesFailure("the provider's answer could not be read"));
+
+/** The client's answer, in pieces: the bytes of an image are the ones that the provider sent. */
+function writeAnswer(
+  { created, images, echoed, report }: ImageAnswer,
+  { deployment, createdSeconds }: OpenImageAnswer,
+  costUsd: string,
+): readonly Buffer[] {
+  const pieces: Buffer[] = [];
+  const model = JSON.stringify(deployment.modelId);
+  let text = `{"created":${created ?? createdSeconds},"model":${model},"data":[`;
+  for (const [at, image] of images.entries()) {
+    pieces.push(Buffer.from(`${text}${at === 0 ? "" : ","}{"b64_json":"`));
+    for (const piece of image.text.pieces()) pieces.push(piece);
+    const { mediaType, revisedPrompt } = image;
+    text = `","media_type":"${mediaType}"`;
+    if (revisedPrompt !== undefined) text += `,"revised_prompt":${JSON.stringify(revisedPrompt)}`;
+    text += "}";
+  }
+  text += "]";
+  for (const [name, value] of Object.entries(echoed)) text += `,"${name}":${JSON.stringify(value)}`;
+  text += `,"usage":{${[...report.counts, `"cost":${costUsd}`].join(",")}}}`;
+  pieces.push(Buffer.from(text));
+  return pieces;
+}

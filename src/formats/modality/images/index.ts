@@ -1,0 +1,44 @@
+import { type Deployment, exactCost, quoteImages } from "../../../catalog/index.ts";
+import { assert, parseUsdToPico, type PicoUsd } from "../../../kernel/index.ts";
+import type { Modality } from "../../wire/modality.ts";
+import { encodeImageRequest } from "./encode-image-request.ts";
+import { ImageBridge } from "./image-bridge.ts";
+import type { ImageReport } from "./image-usage.ts";
+import { parseImageRequest, type ParsedImageRequest } from "./parse-request.ts";
+import { servabilityProblem } from "./servability.ts";
+
+/** Images made from a text: `POST /v1/images/generations`. */
+export const images: Modality<ParsedImageRequest> = {
+  modality: "image",
+  read: (client) => parseImageRequest(client.body),
+  servabilityProblem,
+  encode: (request, deployment) => ({
+    ok: true,
+    upstream: encodeImageRequest(request, deployment),
+  }),
+  openAnswer: (request, deployment, context) =>
+    new ImageBridge({
+      request,
+      deployment,
+      ...context,
+      costOf: (report) => costOf(report, deployment),
+    }),
+  quote: (request, { prices, maxOutputTokens }) => {
+    assert(prices !== null, "a plan has no unpriced deployment");
+    assert(maxOutputTokens !== undefined, "an image listing has a ceiling for each image");
+    return quoteImages(prices, {
+      input: request.estimatedInputTokens,
+      images: request.count,
+      ceiling: maxOutputTokens,
+    });
+  },
+};
+
+/** What settlement will make of the report, as far as it names a cost. */
+function costOf(
+  { usage, costUsd }: ImageReport,
+  { billing, prices }: Deployment,
+): PicoUsd | undefined {
+  if (billing === "reported_cost") return parseUsdToPico(costUsd ?? "");
+  return usage === undefined || prices === null ? undefined : exactCost(prices, usage);
+}

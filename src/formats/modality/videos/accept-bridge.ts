@@ -1,0 +1,124 @@
+import { isUtf8 } from "node:buffer";
+
+import type { Deployment } from "../../../catalog/index.ts";
+import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
+import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
+import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
+import {
+  failedRead,
+  type ReadAnswer,
+  type UpstreamFailure,
+} from "../../wire/failure/upstream-failure.ts";
+import { speaksOf } from "../../wire/failure/wording.ts";
+import { unusableFailure } from "../../wire/failure/failures.ts";
+import { wordsOf } from "../../wire/failure/provider-error-text.ts";
+import type { ParsedVideoRequest } from "./parse-request.ts";
+import type { ProviderJob, VideoAcceptBridge } from "./provider-job.ts";
+import { parseRecord, readJobRecord } from "./read-job.ts";
+import { secondsOf } from "./servability.ts";
+
+const UNUSABLE = failedRead(unusableFailure());
+
+/** A record is small; more is none. */
+const RECORD_BYTES_MAX = 1_048_576;
+
+/**
+ * Reads the answer of a provider that accepts a job. Nothing of it goes to the client, which gets
+ * of the gateway's own job.
+ */
+export class AcceptBridge implements VideoAcceptBridge {
+  readonly contentType: string = "application/json";
+  readonly usage: undefined;
+  readonly reportedCostUsd: undefined;
+  /** The record of the finished job has it, not that of the accepted one. */
+  readonly servedModel: undefined;
+  readonly usageFlaw: undefined;
+  readonly hasWrongFinish = false;
+  readonly seconds: number;
+  readonly options: ParsedVideoRequest["options"];
+  job: ProviderJob | undefined;
+  failure: UpstreamFailure | undefined;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(request: ParsedVideoRequest, deployment: Deployment) {
+    this.seconds = secondsOf(request, deployment);
+    this.options = request.options;
+  }
+
+  get state(): BridgeState {
+    if (this.failure !== undefined) return "failed";
+    return this.job === undefined ? "waiting" : "complete";
+  }
+
+  push(bytes: Buffer): void {
+    if (this.state !== "waiting") return;
+    this.#bytes += bytes.length;
+    this.#pieces.push(bytes);
+    if (this.#bytes > RECORD_BYTES_MAX) this.#conclude(UNUSABLE);
+  }
+
+  end(): void {
+    if (this.state === "waiting") this.#conclude(readAccepted(Buffer.concat(this.#pieces)));
+  }
+
+  takeOutput(): undefined {
+    return undefined;
+  }
+
+  finish(): string {
+    return "";
+  }
+
+  fail(): string {
+    return "";
+  }
+
+  keepAlive(): undefined {
+    return undefined;
+  }
+
+  #conclude(read: ReadAnswer<{ readonly job: ProviderJob }>): void {
+    this.#pieces = [];
+    if (read.ok) this.job = read.job;
+    else this.failure = read.failure;
+  }
+}
+
+/** Is this the bridge of an accept call? */
+export function isVideoAccept(bridge: AnswerBridge): bridge is VideoAcceptBridge {
+  return bridge instanceof AcceptBridge;
+}
+
+/** A job that failed or was refused while it was accepted is none: another provider may do it. */
+function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
+  const record = isUtf8(body) ? parseRecord(body) : undefined;
+  if (record === undefined) return UNUSABLE;
+  const { error } = record.value;
+  const job = readJobRecord(record);
+  const hasFailed =
+    job === undefined || job.state === "unknown"
+      ? typeof error === "object" && error !== null
+      : REFUSED_STATES.has(job.state);
+  if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
+  // Without an id it could never be polled; whether the provider works on it is unknown.
+  return job?.id === undefined ? UNUSABLE : { ok: true, job };
+}
+
+const REFUSED_STATES: ReadonlySet<ProviderJob["state"]> = new Set([
+  "failed",
+  "refused",
+  "cancelled",
+  "expired",
+]);
+
+function classifyRefusedJob(
+  body: Readonly<Record<string, unknown>>,
+  job: ProviderJob | undefined,
+): UpstreamFailure {
+  const errorText = wordsOf(body);
+  const isContent =
+    job?.state === "refused" || errorText.flagged || speaksOf(errorText, contentPolicyWording);
+  if (!isContent) return classifyEmbeddedError(body);
+  return contentRefused({ status: 400, upstreamStatus: 200, errorText, waitSeconds: undefined });
+}

@@ -1,0 +1,210 @@
+import {
+  invalidRequest,
+  refused,
+  type Refused,
+  type Result,
+  asObject,
+  FALSE_KIND,
+  type JsonDocument,
+  type JsonNode,
+  NUMBER_KIND,
+  readJsonObject,
+} from "../../../kernel/index.ts";
+import {
+  anything,
+  type Check,
+  isFilledText,
+  optional,
+  problem,
+  type Problem,
+  shape,
+  under,
+} from "../../wire/fields/check-shape.ts";
+import type { CallRequest } from "../../wire/modality.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import {
+  checkProvider,
+  type ProviderControls,
+  readControls,
+} from "../../wire/fields/provider-controls.ts";
+import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
+import { openaiChat } from "../../wire/openai-chat/index.ts";
+import { readDroppedParams } from "../../wire/fields/common-fields.ts";
+import { jsonOfForm } from "./read-form.ts";
+import { imageTypes, NO_IMAGES, refuseField } from "./video-fields.ts";
+
+/** Reads and checks a body; `contentType`: the header, where there is one. */
+export function parseVideoRequest(
+  body: Buffer,
+  contentType = "",
+): Result<{ readonly request: ParsedVideoRequest }> {
+  const isForm = /^\s*multipart\/form-data\b/i.test(contentType);
+  const sent = isForm ? jsonOfForm(body, contentType) : ({ ok: true, json: body } as const);
+  if (!sent.ok) return sent;
+  const read = readJsonObject(sent.json, chatVocabulary);
+  if (!read.ok) return read;
+  const { doc } = read;
+  const found = findImage(doc) ?? checkBody(doc, 0) ?? findCredential(doc);
+  if (found !== undefined) return refuse(found);
+  const members = readFields(doc);
+  if (!members.ok) return refuse(members.problem);
+  return { ok: true, request: new ParsedVideoRequest(doc, members) };
+}
+
+/** A video request whose shape was checked; what a listing takes is checked for each deployment. */
+export class ParsedVideoRequest implements CallRequest {
+  readonly modelId: string;
+  readonly stream = false;
+  readonly controls: ProviderControls;
+  readonly droppedParams: readonly string[];
+  readonly prompt: string;
+  /** Undefined: the listing's default. */
+  readonly seconds: number | undefined;
+  /** `resolution`, `aspect_ratio`, `size`, `generate_audio` as sent. */
+  readonly options: Readonly<Record<string, string | boolean>>;
+  readonly estimatedInputTokens: number;
+  /** 0: seconds are not tokens. */
+  readonly outputTokens = 0;
+  readonly doc: JsonDocument;
+  /** Where the prompt and everything that a listing must have stand, by name. */
+  readonly nodes: ReadonlyMap<string, JsonNode>;
+
+  constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
+    this.modelId = doc.text(doc.member(0, word.model));
+    this.controls = readControls(doc);
+    this.droppedParams = readDroppedParams(doc);
+    this.prompt = doc.text(nodes.get("prompt") ?? 0);
+    this.seconds = seconds;
+    this.options = shownOptions(doc, nodes);
+    this.estimatedInputTokens = doc.body.length;
+    this.doc = doc;
+    this.nodes = nodes;
+  }
+}
+
+/** Options that are shown again with the job. */
+const SHOWN = ["resolution", "aspect_ratio", "size", "generate_audio"] as const;
+
+function shownOptions(
+  doc: JsonDocument,
+  nodes: ReadonlyMap<string, JsonNode>,
+): ParsedVideoRequest["options"] {
+  const options: Record<string, string | boolean> = {};
+  for (const name of SHOWN) {
+    const node = nodes.get(name);
+    if (node === undefined || doc.isObject(node) || doc.isArray(node)) continue;
+    const value = doc.value(node);
+    options[name] = typeof value === "boolean" ? value : String(value);
+  }
+  return options;
+}
+
+interface VideoFields {
+  readonly seconds: number | undefined;
+  readonly nodes: ReadonlyMap<string, JsonNode>;
+}
+
+const noStream: Check = (doc, node) =>
+  doc.kind(node) === FALSE_KIND
+    ? undefined
+    : problem("must be false or left out: a video is a job; poll it with GET /v1/videos/{id}");
+
+const oneVideo: Check = (doc, node) =>
+  doc.kind(node) === NUMBER_KIND && doc.number(node) === 1
+    ? undefined
+    : problem("must be 1: a request makes one video");
+
+const noFormat: Check = () => problem("is not accepted: the file comes from /content; remove it");
+
+const checkBody: Check = shape(
+  {
+    model: isFilledText,
+    provider: optional(checkProvider),
+    route: anything,
+    models: anything,
+    transforms: anything,
+    stream: optional(noStream),
+    n: optional(oneVideo),
+    response_format: optional(noFormat),
+  },
+  { required: ["model"], other: refuseForbidden },
+);
+
+type ReadFields = ({ readonly ok: true } & VideoFields) | BadField;
+
+interface BadField {
+  readonly ok: false;
+  readonly problem: Problem;
+}
+
+function badField(found: Problem): BadField {
+  return { ok: false, problem: found };
+}
+
+/** Fields that are read by themselves. */
+const ownNames = new Set([
+  "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
+  "metadata",
+]); // prettier-ignore
+
+function readFields(doc: JsonDocument): ReadFields {
+  const nodes = new Map<string, JsonNode>();
+  let seconds: number | undefined;
+  for (const key of doc.keys(0)) {
+    const name = doc.text(key);
+    const node = doc.valueOf(key);
+    if (doc.isNull(node)) continue;
+    const problemOfName = refuseField(name);
+    if (problemOfName !== undefined) return badField(problemOfName);
+    if (name === "seconds") {
+      seconds = secondsIn(doc, node);
+      if (seconds === undefined) {
+        return badField(problem("must be a whole number of seconds", name));
+      }
+    }
+    if (!ownNames.has(name)) nodes.set(name, node);
+  }
+  const prompt = nodes.get("prompt");
+  if (prompt === undefined) return badField(problem("is missing; add it", "prompt"));
+  const found = isFilledText(doc, prompt);
+  return found === undefined ? { ok: true, seconds, nodes } : badField(under("prompt", found));
+}
+
+/** A whole number, or its digits as a string: one official client sends it so. */
+function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
+  if (doc.isString(node)) {
+    const text = doc.text(node);
+    return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  }
+  if (doc.kind(node) !== NUMBER_KIND) return undefined;
+  const value = doc.number(node);
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** An object that is an image, at any depth of anything. */
+function findImage(doc: JsonDocument): Problem | undefined {
+  for (const key of doc.keys(0)) {
+    const node = doc.valueOf(key);
+    if (!doc.isObject(node) && !doc.isArray(node)) continue;
+    const path = imageIn(doc.value(node), [doc.text(key)]);
+    if (path !== undefined) return problem(NO_IMAGES, ...path);
+  }
+  return undefined;
+}
+
+type Path = readonly (string | number)[];
+
+function imageIn(value: unknown, path: Path): Path | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (imageTypes.has(asObject(value)?.["type"])) return path;
+  for (const [name, inner] of Object.entries(value)) {
+    const step = Array.isArray(value) ? Number(name) : name;
+    const found = imageIn(inner, [...path, step]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function refuse({ path, message }: Problem): Refused {
+  return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
+}

@@ -1,0 +1,124 @@
+import { parseUsdToPico, type PicoUsd, asObject, textOf, tryParse } from "../../../kernel/index.ts";
+import type { AnswerJson } from "../../wire/neutral/chat-answer.ts";
+import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
+import { readReportedCost } from "../../wire/reported-cost.ts";
+import { speaksOf } from "../../wire/failure/wording.ts";
+import { wordsOf } from "../../wire/failure/provider-error-text.ts";
+import { needsShownFile, stateOfWord } from "./job-vocabulary.ts";
+import type { ProviderJob, ProviderJobState } from "./provider-job.ts";
+
+/** A job's record as a provider answers it, whatever its dialect; undefined: it is none. */
+export function readJob(body: Buffer): ProviderJob | undefined {
+  const record = parseRecord(body);
+  return record === undefined ? undefined : readJobRecord(record);
+}
+
+/** The body as one JSON object; undefined when it is none. */
+export function parseRecord(body: Buffer): AnswerJson | undefined {
+  const decoded = body.toString("utf8");
+  const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
+  const value = asObject(tryParse(text)?.value);
+  return value === undefined ? undefined : { text, value };
+}
+
+/** Undefined: it has neither an id nor a state. */
+export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefined {
+  const id = jobIdOf(value);
+  const word = textOf(value["status"]) || textOf(value["state"]);
+  if (id === undefined && word === "") return undefined;
+  return {
+    id,
+    state: stateOf(value, word),
+    progress: percentOf(value["progress"]),
+    costPicoUsd: costOf(text),
+    expiresAtMs: instantOf(value["expires_at"]),
+    model: value["model"],
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** Most specific first: some answer a request id of their own beside the job's. */
+const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
+
+function jobIdOf(record: Fields): string | undefined {
+  for (const name of ID_NAMES) {
+    const value = record[name];
+    const id = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
+    if (typeof id === "string" && isUsableId(id)) return id;
+  }
+  return undefined;
+}
+
+/** It becomes a segment of a path: printable, of sane length, and no step up or on the spot. */
+function isUsableId(id: string): boolean {
+  return /^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..";
+}
+
+function stateOf(record: Fields, word: string): ProviderJobState {
+  const state = stateOfWord(word);
+  if (state !== "completed" && state !== "failed") return state;
+  if (isRefused(record, state)) return "refused";
+  return state === "completed" && !showsFile(record, word) ? "failed" : state;
+}
+
+/** Some say it by a flag beside the file, others by the code or the message of the error. */
+function isRefused(record: Fields, state: "completed" | "failed"): boolean {
+  const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
+  if (flags.includes(false)) return true;
+  if (state === "completed") return false;
+  const errorText = wordsOf(record);
+  return (
+    errorText.flagged ||
+    speaksOf(errorText, contentPolicyWording) ||
+    contentPolicyWording.codes.includes(leadingCode(record["error"]))
+  );
+}
+
+/** Relays write the code in front of their sentence: `content_policy_violation: …`. */
+function leadingCode(error: unknown): string {
+  return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
+}
+
+/** Where records show their files, in any dialect. */
+const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
+
+/** A record that has a place for its file and shows none there has none. */
+function showsFile(record: Fields, word: string): boolean {
+  const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);
+  return places.length === 0 ? !needsShownFile(word) : places.some(holdsText);
+}
+
+function holdsText(value: unknown): boolean {
+  if (typeof value === "string") return value !== "";
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some(
+    (inner) => (typeof inner === "string" && inner !== "") || (Array.isArray(value) && inner),
+  );
+}
+
+function percentOf(value: unknown): number | undefined {
+  const digits = typeof value === "string" ? /^(\d{1,3})(?:\.\d+)?%?$/.exec(value)?.[1] : undefined;
+  const percent = digits === undefined ? value : Number(digits);
+  if (typeof percent !== "number" || !Number.isFinite(percent)) return undefined;
+  return Math.max(0, Math.min(100, Math.floor(percent)));
+}
+
+function costOf(text: string): PicoUsd | undefined {
+  const usd = readReportedCost(text);
+  return usd === undefined ? undefined : parseUsdToPico(usd);
+}
+
+const MILLISECONDS_FROM = 100_000_000_000;
+
+/** Seconds or milliseconds since 1970, or a date as text. */
+function instantOf(value: unknown): number | undefined {
+  if (typeof value === "string") {
+    const atMs = Date.parse(value);
+    return Number.isNaN(atMs) ? undefined : atMs;
+  }
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) return undefined;
+  return Math.round(value < MILLISECONDS_FROM ? value * 1000 : value);
+}

@@ -1,0 +1,58 @@
+import type { CapabilityDescriptor, Deployment } from "../../../catalog/index.ts";
+import { assert } from "../../../kernel/index.ts";
+import type { Unservable } from "../../wire/modality.ts";
+import { whatIsTaken } from "../../wire/fields/accepted-values.ts";
+import type { ParsedVideoRequest } from "./parse-request.ts";
+
+/** Why this deployment cannot make the video as asked for; undefined when it can. */
+export function servabilityProblem(
+  { doc, nodes, seconds }: ParsedVideoRequest,
+  deployment: Deployment,
+): Unservable | undefined {
+  const { min = 1, max = min } = secondsDescriptor(deployment);
+  if (seconds !== undefined && (seconds < min || seconds > max)) {
+    const message = `seconds is ${seconds}; this model accepts ${min} to ${max}`;
+    return { field: "seconds", message };
+  }
+  const { supportedParameters } = deployment;
+  for (const [name, node] of nodes) {
+    if (name === "prompt") continue;
+    const shown = name.slice(0, NAME_CHARS_MAX);
+    const descriptor = supportedParameters.get(name);
+    if (descriptor === undefined) {
+      if (CALLERS_NOTES.has(name)) continue;
+      const taken = ["prompt", ...supportedParameters.keys()].join(", ");
+      return {
+        field: shown,
+        message: `${shown} is not accepted by this model; it accepts ${taken}`,
+      };
+    }
+    const taken = whatIsTaken(doc, node, descriptor);
+    if (taken !== undefined) return { field: shown, message: `${shown} must be ${taken}` };
+  }
+  return undefined;
+}
+
+/** The seconds that are asked for on this deployment: those sent, else the listing's default. */
+export function secondsOf(request: ParsedVideoRequest, deployment: Deployment): number {
+  const { default: usual } = secondsDescriptor(deployment);
+  const seconds = request.seconds ?? usual;
+  assert(seconds !== undefined, "a video listing has a default of seconds");
+  return seconds;
+}
+
+/**
+ * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
+ * them.
+ */
+const CALLERS_NOTES: ReadonlySet<string> = new Set(["user", "safety_identifier", "session_id"]);
+
+const NAME_CHARS_MAX = 64;
+
+function secondsDescriptor(
+  deployment: Deployment,
+): Extract<CapabilityDescriptor, { type: "integer" }> {
+  const descriptor = deployment.supportedParameters.get("seconds");
+  assert(descriptor?.type === "integer", "a video listing has a descriptor of seconds");
+  return descriptor;
+}

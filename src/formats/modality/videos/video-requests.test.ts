@@ -1,0 +1,174 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { Deployment } from "../../../catalog/catalog.ts";
+import { assert } from "../../../kernel/core/assert.ts";
+import { bytesOf, deploymentOf } from "../fixtures/request-kit.ts";
+import { AcceptBridge } from "./accept-bridge.ts";
+import { contentPath, isVideoAccept, jobPath, videos } from "./index.ts";
+import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
+import { secondsOf } from "./servability.ts";
+
+const listing = deploymentOf("wire_a", {
+  modality: "video",
+  upstreamModelId: "up/film",
+  videosPath: "/v2/clips",
+  supportedParameters: new Map([
+    ["seconds", { type: "integer", min: 2, max: 10, default: 5 }],
+    ["resolution", { type: "enum", values: ["480p", "720p"] }],
+    ["generate_audio", { type: "boolean" }],
+    ["seed", { type: "integer", min: 0 }],
+    ["guidance", { type: "range", min: 0, max: 1.5 }],
+    ["style", { type: "unknown" }],
+  ]),
+});
+
+function read(body: object | string): ParsedVideoRequest {
+  const text =
+    typeof body === "string" ? body : JSON.stringify({ model: "m", prompt: "p", ...body });
+  const parsed = parseVideoRequest(Buffer.from(text));
+  if (!parsed.ok) throw new Error(`refused: ${parsed.refusal.message}`);
+  return parsed.request;
+}
+
+function sent(body: object | string, deployment: Deployment = listing): string {
+  const encoded = videos.encode(read(body), deployment);
+  assert(encoded.ok, "it is encoded");
+  return bytesOf(encoded.upstream.body).toString();
+}
+
+describe("what a listing takes", () => {
+  test.each<[object, string | undefined]>([
+    [{}, undefined],
+    [{ seconds: 2 }, undefined],
+    [{ seconds: "10" }, undefined],
+    [{ seconds: 1 }, "seconds is 1; this model accepts 2 to 10"],
+    [{ seconds: 11 }, "seconds is 11; this model accepts 2 to 10"],
+    [{ seconds: -3 }, "seconds is -3; this model accepts 2 to 10"],
+    [{ resolution: "720p", generate_audio: false, seed: 7, guidance: 0.5, style: "x" }, undefined],
+    [{ resolution: "1080p" }, "resolution must be one of 480p, 720p"],
+    [{ generate_audio: 1 }, "generate_audio must be true or false"],
+    [{ seed: -1 }, "seed must be a whole number of at least 0"],
+    [{ seed: 1.5 }, "seed must be a whole number of at least 0"],
+    [{ guidance: 2 }, "guidance must be a number from 0 to 1.5"],
+    [{ style: { a: 1 } }, "style must be a string, a number, true or false"],
+    [
+      { size: "1280x720" },
+      "size is not accepted by this model; it accepts prompt, seconds, resolution, generate_audio, seed, guidance, style",
+    ],
+    [{ user: "u", safety_identifier: "s", session_id: "x", metadata: { a: 1 } }, undefined],
+  ])("%j: %s", (body, message) => {
+    expect(videos.servabilityProblem(read(body), listing)?.message).toBe(message);
+  });
+
+  test("is its own: what one does not take another one may", () => {
+    const larger = deploymentOf("wire_a", {
+      supportedParameters: new Map([
+        ["seconds", { type: "integer", min: 1, max: 60, default: 30 }],
+        ["size", { type: "enum", values: ["1280x720"] }],
+      ]),
+    });
+    const request = read({ seconds: 40, size: "1280x720" });
+    expect(videos.servabilityProblem(request, listing)?.field).toBe("seconds");
+    expect(videos.servabilityProblem(request, larger)).toBeUndefined();
+    expect(secondsOf(read({}), listing)).toBe(5);
+    expect(secondsOf(read({}), larger)).toBe(30);
+  });
+});
+
+describe("what goes to the provider", () => {
+  test("are its own model id, the prompt as it was sent, the seconds as a number", () => {
+    const text =
+      '{"seed":12345678901234567890,"prompt":"\\u00e9 \\"🌊\\"", "model":"m","seconds":"08"}';
+    expect(sent(text)).toBe(
+      '{"model":"up/film","prompt":"\\u00e9 \\"🌊\\"","seconds":8,"seed":12345678901234567890}',
+    );
+  });
+
+  test("is nothing that the listing does not have, and the seconds even when none were sent", () => {
+    const more = { user: "u", metadata: { a: 1 }, resolution: null, n: 1, stream: false };
+    expect(sent({ ...more, provider: { only: ["x"] }, route: "y" })).toBe(
+      '{"model":"up/film","prompt":"p","seconds":5}',
+    );
+  });
+
+  test("are the controls of an aggregator, where the provider is one", () => {
+    const body = { provider: { upstream: { only: ["x"] } } };
+    expect(sent(body, { ...listing, priority: 1 })).toContain('"provider":{"only":["x"]}');
+    expect(sent(body)).not.toContain("provider");
+  });
+
+  test("goes to the listing's own path, and so do the questions about the job", () => {
+    expect(videos.encode(read({}), listing)).toMatchObject({
+      upstream: { path: "/v2/clips", headers: { "content-type": "application/json" } },
+    });
+    expect(jobPath(listing, "a/b?c#d")).toBe("/v2/clips/a%2Fb%3Fc%23d");
+    expect(contentPath(listing, "j")).toBe("/v2/clips/j/content");
+  });
+});
+
+describe("the answer of a provider that is asked", () => {
+  const answered = (text: string) => {
+    const bridge = new AcceptBridge(read({ resolution: "720p" }), listing);
+    for (const piece of text.match(/.{1,7}/gs) ?? []) bridge.push(Buffer.from(piece));
+    bridge.end();
+    return bridge;
+  };
+
+  test("is a job with what was asked for", () => {
+    const bridge = answered('{"id":"j-1","status":"queued"}');
+    expect(bridge).toMatchObject({
+      state: "complete",
+      failure: undefined,
+      job: { id: "j-1", state: "queued" },
+      seconds: 5,
+      options: { resolution: "720p" },
+    });
+    expect(isVideoAccept(bridge)).toBe(true);
+    expect(bridge.takeOutput()).toBeUndefined();
+  });
+
+  test.each<[string, string, boolean]>([
+    ["no JSON", "gateway_error", false],
+    ['{"status":"queued"}', "gateway_error", false],
+    ['{"id":"..","status":"queued"}', "gateway_error", false],
+    ["x".repeat(1_100_000), "gateway_error", false],
+    ['{"id":"1","status":"failed"}', "upstream_error", true],
+    ['{"id":"1","status":"expired"}', "upstream_error", true],
+    ['{"error":{"code":"rate_limit_exceeded"}}', "rate_limit", true],
+    ['{"id":"err","error":{"type":"server_error"}}', "upstream_error", true],
+    ['{"id":"1","status":"failed","error":{"code":"moderation_blocked"}}', "content_policy", false],
+    ['{"id":"1","status":"done","respect_moderation":false}', "content_policy", false],
+  ])("is not a job: %.60s", (text, cls, failover) => {
+    const bridge = answered(text);
+    expect(bridge.state).toBe("failed");
+    expect(bridge.job).toBeUndefined();
+    expect(bridge.failure).toMatchObject({ refusal: { class: cls }, failover });
+  });
+});
+
+test("whatever the bytes are: a request or a refusal, and nothing else", () => {
+  const names = ["model", "prompt", "seconds", "resolution", "image", "metadata", "provider", "n"];
+  const body = fc.oneof(
+    fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+    fc
+      .dictionary(fc.constantFrom(...names), fc.oneof(fc.jsonValue(), fc.string(), fc.integer()))
+      .map((value) => Buffer.from(JSON.stringify(value))),
+  );
+  fc.assert(
+    fc.property(body, (bytes) => {
+      expect(["invalid_request", "unservable", "up/film"]).toContain(outcomeOf(bytes));
+    }),
+  );
+});
+
+function outcomeOf(bytes: Buffer): unknown {
+  const parsed = parseVideoRequest(bytes);
+  if (!parsed.ok) return parsed.refusal.class;
+  const { request } = parsed;
+  if (videos.servabilityProblem(request, listing) !== undefined) return "unservable";
+  const encoded = videos.encode(request, listing);
+  assert(encoded.ok, "what is servable is encoded");
+  return (JSON.parse(bytesOf(encoded.upstream.body).toString()) as { readonly model: unknown })
+    .model;
+}

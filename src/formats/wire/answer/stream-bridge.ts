@@ -1,0 +1,161 @@
+import {
+  ANSWER_BYTES_MAX,
+  ERROR_BODY_BYTES_MAX,
+  type Refusal,
+  type ServedModel,
+  type Usage,
+} from "../../../kernel/index.ts";
+import { classifyPlainBody } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import { GrowingBuffer } from "../sse/growing-buffer.ts";
+import { type SseEvent, SseReader } from "../sse/sse-reader.ts";
+import { SSE_CONTENT_TYPE } from "../sse/sse-writer.ts";
+import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
+import { OutputPieces } from "./output-pieces.ts";
+import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
+
+/** An answer bounded by tokens stays far below; an endless one is cut here. */
+const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
+
+/** A line or an event beyond the bounds of this gateway, which a provider need not know. */
+const TOO_LONG = withoutBlame(unusableFailure());
+
+/**
+ * The stream side of `AnswerBridge`: reads events, lets the driver relay or translate them, and
+ * keeps everything back until the first content-bearing one. Nothing follows a terminal event.
+ */
+export class StreamBridge implements AnswerBridge {
+  readonly contentType: string = SSE_CONTENT_TYPE;
+  readonly #driver: StreamDriver;
+  readonly #note: ServedModelNote;
+  readonly #reader: SseReader;
+  readonly #out = new OutputPieces();
+  /** The body's first bytes while no event was read: an error may come as plain JSON. */
+  readonly #head = new GrowingBuffer();
+  #state: BridgeState = "waiting";
+  #hasContent = false;
+  #hasEvents = false;
+  #isClosed = false;
+  #bytes = 0;
+  #failure: UpstreamFailure | undefined;
+
+  /** The driver gives `note` every model name that the stream reports. */
+  constructor(driver: StreamDriver, note: ServedModelNote) {
+    this.#driver = driver;
+    this.#note = note;
+    this.#reader = new SseReader((event) => this.#take(event));
+  }
+
+  get state(): BridgeState {
+    return this.#state;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#driver.report?.usage;
+  }
+
+  get reportedCostUsd(): string | undefined {
+    return this.#driver.report?.reportedCostUsd;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return this.#note.served;
+  }
+
+  get usageFlaw(): string | undefined {
+    return this.#driver.report?.flaw;
+  }
+
+  get hasWrongFinish(): boolean {
+    return this.#driver.hasWrongFinish;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#driver.finishReason;
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    return this.#failure;
+  }
+
+  push(bytes: Buffer): void {
+    if (!this.#isReading()) return;
+    this.#bytes += bytes.length;
+    const fault = this.#reader.push(bytes);
+    if (!this.#hasEvents) this.#keepHead(bytes);
+    else if (this.#head.length > 0) this.#head.take();
+    if (!this.#isReading()) return;
+    if (fault !== undefined) this.#conclude(TOO_LONG);
+    else if (this.#bytes > STREAM_BYTES_MAX) this.#conclude(withoutBlame(brokenOffFailure()));
+  }
+
+  end(): void {
+    if (!this.#isReading()) return;
+    const fault = this.#reader.end();
+    if (!this.#isReading()) return;
+    if (fault !== undefined) this.#conclude(TOO_LONG);
+    else if (!this.#hasEvents) this.#conclude(failureOfPlainBody(this.#head.take()));
+    else this.#conclude(this.#driver.endOfBody(this.#out));
+  }
+
+  takeOutput(): string | undefined {
+    const isDeliverable = this.#hasContent && !this.#isClosed && this.#state !== "failed";
+    return isDeliverable ? this.#out.take() : undefined;
+  }
+
+  finish(costUsd: string): string {
+    if (this.#isClosed || this.#state !== "complete") return "";
+    this.#isClosed = true;
+    return this.#out.takeWith(this.#driver.finishText(costUsd));
+  }
+
+  fail(refusal: Refusal, costUsd: string): string {
+    if (this.#isClosed) return "";
+    this.#isClosed = true;
+    this.#state = "failed";
+    this.#failure ??= { refusal, failover: false, strike: "neutral" };
+    return this.#out.takeWith(this.#driver.failText(refusal, costUsd));
+  }
+
+  keepAlive(): string | undefined {
+    const isOpen = !this.#isClosed && this.#state !== "failed";
+    return isOpen ? this.#driver.keepAliveText : undefined;
+  }
+
+  #isReading(): boolean {
+    return this.#state === "waiting" || this.#state === "flowing";
+  }
+
+  #take(event: SseEvent): void {
+    if (!this.#isReading()) return;
+    this.#hasEvents = true;
+    const outcome = this.#driver.step(event, this.#out);
+    if (outcome !== "silent") this.#conclude(outcome);
+  }
+
+  #conclude(outcome: StepOutcome): void {
+    if (outcome === "content") {
+      this.#hasContent = true;
+      this.#state = "flowing";
+    } else if (outcome === "end") {
+      this.#state = "complete";
+    } else {
+      this.#state = "failed";
+      this.#failure = outcome === "silent" ? brokenOffFailure() : outcome;
+    }
+  }
+
+  #keepHead(bytes: Buffer): void {
+    const capacity = ERROR_BODY_BYTES_MAX - this.#head.length;
+    if (capacity > 0) this.#head.add(bytes.subarray(0, capacity));
+  }
+}
+
+/** A 200 that was not an event stream at all: an error in disguise, a page, or nothing. */
+function failureOfPlainBody(head: Buffer): UpstreamFailure {
+  const isText = /^\s*[{[<"]/.test(head.toString("latin1"));
+  return isText ? classifyPlainBody({ status: 200, body: head }) : brokenOffFailure();
+}

@@ -1,0 +1,140 @@
+import {
+  asObject,
+  compactJson,
+  findElements,
+  findMember,
+  findPath,
+  textOf,
+  withMember,
+} from "../../../kernel/index.ts";
+import { unusableFailure, withoutBlame } from "../failure/failures.ts";
+import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
+import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
+import { settledFinish } from "../neutral/chat-event.ts";
+import { relayText } from "../neutral/relayed-text.ts";
+import { toMessagesToolId } from "../neutral/tool-ids.ts";
+import { UniqueIds } from "../neutral/unique-ids.ts";
+import { costText, type UsageReport } from "../neutral/usage-report.ts";
+import { clientWord, isCall, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { mergeCounts, reportOf, usageJson, usageOfCounts } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The JSON answers of messages. */
+export const anthropicMessagesAnswers: AnswerCodec = {
+  relay(json, label) {
+    const blocks = blocksOf(json);
+    return blocks === undefined ? UNUSABLE : relayed(json, blocks, label.modelId);
+  },
+
+  read(json) {
+    const blocks = blocksOf(json);
+    if (blocks === undefined) return UNUSABLE;
+    if (!isExpressible(blocks)) return INEXPRESSIBLE;
+    const calls = readCalls(json, blocks);
+    const stopSequence = textOf(json.value["stop_sequence"]);
+    const answer = {
+      text: joined(blocks, "text"),
+      reasoning: joined(blocks, "thinking"),
+      calls,
+      finish: settledFinish(reasonOfWord(textOf(json.value["stop_reason"])), calls.length > 0),
+      ...(stopSequence === "" ? {} : { stopSequence }),
+    };
+    const report = readReport(json);
+    return { ok: true, answer, report, hasWrongFinish: hasWrongFinish(json, blocks) };
+  },
+
+  write(answer, label, { report, costUsd }) {
+    const ids = new UniqueIds(`toolu_${label.idTail}`);
+    const text = answer.text === "" ? [] : [JSON.stringify({ type: "text", text: answer.text })];
+    const content = [...text, ...answer.calls.map((call) => toolUseJson(call, ids))].join(",");
+    const reason = settledFinish(answer.finish, answer.calls.length > 0);
+    const sequence = reason === "stop_sequence" ? (answer.stopSequence ?? null) : null;
+    return (
+      `{"id":"msg_${label.idTail}","type":"message","role":"assistant",` +
+      `"model":${JSON.stringify(label.modelId)},"content":[${content}],` +
+      `"stop_reason":"${wordOfReason(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
+      `"usage":${usageJson(report?.usage, costUsd)}}`
+    );
+  },
+};
+
+const UNUSABLE = failedRead(unusableFailure());
+/** The client's wire cannot express it. */
+const INEXPRESSIBLE = failedRead(withoutBlame(unusableFailure()));
+
+type Blocks = readonly (Fields | undefined)[];
+
+function blocksOf(json: AnswerJson): Blocks | undefined {
+  const { content } = json.value;
+  return Array.isArray(content) ? content.map(asObject) : undefined;
+}
+
+const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
+  "text",
+  "tool_use",
+  "thinking",
+  "redacted_thinking",
+]);
+
+/** Blocks of other kinds are left out, unless nothing would be left. */
+function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
+  return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
+}
+
+function joined(blocks: readonly (Fields | undefined)[], kind: "text" | "thinking"): string {
+  return blocks.map((block) => (block?.["type"] === kind ? textOf(block[kind]) : "")).join("");
+}
+
+function readCalls(json: AnswerJson, blocks: readonly (Fields | undefined)[]): ToolCall[] {
+  const array = findPath(json.text, "content");
+  if (array === undefined) return [];
+  const spans = findElements(json.text, array.start);
+  return blocks.flatMap((block, index) => {
+    const span = spans[index];
+    if (block?.["type"] !== "tool_use" || span === undefined) return [];
+    const input = findMember(json.text, span.start, "input");
+    const raw = input === undefined ? "" : compactJson(json.text.slice(input.start, input.end));
+    const argumentsJson = raw.startsWith("{") ? raw : "{}";
+    return [{ id: textOf(block["id"]), name: textOf(block["name"]), argumentsJson }];
+  });
+}
+
+function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
+  return isWrongWord(textOf(json.value["stop_reason"]), blocks.some(isCall));
+}
+
+function readReport(json: AnswerJson): UsageReport | undefined {
+  const counts = mergeCounts({}, json.value["usage"]);
+  const usage = usageOfCounts(counts);
+  if (usage === undefined) return undefined;
+  const span = findPath(json.text, "usage", "cost");
+  const cost = span === undefined ? undefined : costText(json.text.slice(span.start, span.end));
+  return reportOf(usage, counts, cost);
+}
+
+function toolUseJson(call: ToolCall, ids: UniqueIds): string {
+  const id = JSON.stringify(ids.take(toMessagesToolId(call.id)));
+  const name = JSON.stringify(call.name);
+  return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
+}
+
+/** The provider's text with the marketplace's model id, and the cost in the usage. */
+function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<ReadyAnswer> {
+  const report = readReport(json);
+  const { stop_reason: stopReason } = json.value;
+  const word = clientWord(textOf(stopReason), blocks.some(isCall));
+  const object = findPath(json.text);
+  const isMended = typeof stopReason === "string" && word !== stopReason && object !== undefined;
+  const text = isMended
+    ? withMember(json.text, object, { key: "stop_reason", json: JSON.stringify(word) })
+    : json.text;
+  const relay = relayText(text, modelId);
+  return {
+    ok: true,
+    report,
+    hasWrongFinish: hasWrongFinish(json, blocks),
+    finishReason: reasonOfWord(textOf(stopReason)),
+    bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
+  };
+}

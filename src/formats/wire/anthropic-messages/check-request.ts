@@ -1,0 +1,123 @@
+import { NODE_SIZE } from "../../../kernel/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
+import {
+  type Check,
+  type Fields,
+  isArray,
+  isBoolean,
+  isFilledText,
+  isNumber,
+  isObject,
+  isText,
+  listOf,
+  optional,
+  problem,
+  shape,
+  textOr,
+  variant,
+} from "../fields/check-shape.ts";
+import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import { refuseForbidden } from "../fields/forbidden-fields.ts";
+
+const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
+const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
+const BLOCKS_MESSAGE = "must be a string or an array of content blocks";
+/** Blocks inside a tool result or a source; a source may hold blocks of its own. */
+const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), BLOCKS_MESSAGE);
+const sourceType: Check = (doc, node) =>
+  isText(doc, node) ?? (doc.word(node) === word.file ? keptFile : undefined);
+const keptFile = problem(
+  "is file, which is not accepted: files are stored at one provider, and none stores files for this " +
+    "gateway; send the content itself, as base64, text or url",
+);
+const source: Check = shape({
+  type: sourceType,
+  content: nestedContent,
+  data: isText,
+  url: isText,
+});
+const sourced: Check = shape({ ...blockFields, source }, { required: ["source"] });
+const nestedBlocks: Check = listOf(
+  variant("type", { text: textBlock, image: sourced, document: sourced }, shape(blockFields)),
+);
+
+const block: Check = variant(
+  "type",
+  {
+    text: textBlock,
+    image: sourced,
+    document: sourced,
+    tool_use: shape(
+      { ...blockFields, id: isText, name: isFilledText, input: isObject },
+      { required: ["id", "name", "input"] },
+    ),
+    tool_result: shape(
+      {
+        ...blockFields,
+        tool_use_id: isText,
+        content: optional(nestedContent),
+        is_error: optional(isBoolean),
+      },
+      { required: ["tool_use_id"] },
+    ),
+    thinking: shape({ ...blockFields, thinking: isText, signature: optional(isText) }),
+    redacted_thinking: shape({ ...blockFields, data: isText }),
+    container_upload: () =>
+      problem(
+        "is container_upload, which is not accepted: no container runs here; remove it",
+        "type",
+      ),
+  },
+  shape(blockFields),
+);
+
+const content: Check = textOr(listOf(block), BLOCKS_MESSAGE);
+const message: Check = shape({ role: isText, content }, { required: ["content"] });
+
+const roleAndMessage: Check = variant(
+  "role",
+  { user: message, assistant: message, system: message },
+  () => problem("must be user, assistant or system", "role"),
+);
+
+const messages: Check = (doc, node) =>
+  isArray(doc, node) ??
+  (doc.next(node) === node + NODE_SIZE
+    ? problem("must have at least one message")
+    : listOf(roleAndMessage)(doc, node));
+
+const tool: Check = shape({
+  type: optional(isText),
+  name: isFilledText,
+  description: optional(isText),
+  input_schema: optional(shape({})),
+  cache_control: optional(cacheMark),
+  strict: optional(isBoolean),
+});
+
+/** The grammar of a messages body: known fields by type, other members pass. */
+export const checkBody: Check = shape(
+  {
+    ...commonFields,
+    messages,
+    system: optional(textOr(listOf(block), BLOCKS_MESSAGE)),
+    stop_sequences: optional(textList),
+    tools: optional(listOf(tool)),
+    tool_choice: optional(
+      shape(
+        {
+          type: isText,
+          name: isFilledText,
+          disable_parallel_tool_use: optional(isBoolean),
+        },
+        { required: ["type"] },
+      ),
+    ),
+    metadata: optional(shape({ user_id: optional(isText) })),
+    top_p: optional(isNumber),
+    thinking: optional(shape({ type: isText }, { required: ["type"] })),
+    output_format: optional(() => problem("is not accepted; send it as output_config.format")),
+    output_config: optional(shape({ effort: optional(isText), format: optional(isObject) })),
+  },
+  { required: ["model", "messages"], other: refuseForbidden },
+);

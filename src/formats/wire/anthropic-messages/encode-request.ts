@@ -1,0 +1,137 @@
+import {
+  arrayText,
+  isBlankToken,
+  type JsonText,
+  objectText,
+  textBytes,
+  textToken,
+  tokenText,
+} from "../../../kernel/index.ts";
+import type { EncodeTarget } from "../contract.ts";
+import type {
+  AssistantPart,
+  ChatCall,
+  Message,
+  ToolCall,
+  ToolResult,
+  ToolSpec,
+} from "../neutral/chat-call.ts";
+import { effortFor } from "../neutral/effort.ts";
+import { toMessagesToolId } from "../neutral/tool-ids.ts";
+import { profiledMembers } from "../wire-profile.ts";
+
+/** The messages body of a translated call. */
+export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
+  const system = systemTexts(call);
+  const effort = effortFor(call, deployment);
+  const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.messages);
+  const members = {
+    model: textToken(deployment.upstreamModelId),
+    max_tokens: String(request.outputTokens),
+    system: system.length > 0 ? arrayText(system.map(textBlock)) : undefined,
+    messages: arrayText(messageTexts(call.messages)),
+    stream: request.stream ? "true" : undefined,
+    temperature: call.temperature,
+    top_p: call.topP,
+    stop_sequences: call.stops.length > 0 ? arrayText(call.stops) : undefined,
+    tools: tools.length > 0 ? arrayText(tools.map(toolText)) : undefined,
+    tool_choice: tools.length > 0 ? toolChoiceText(call) : undefined,
+    output_config: effort && objectText({ effort }),
+    metadata: call.userId && objectText({ user_id: call.userId }),
+  };
+  return textBytes(objectText(profiledMembers(members, deployment)));
+}
+
+/** wire_b servers agree on one place for system text only: the top. */
+function systemTexts(call: ChatCall): readonly JsonText[] {
+  const later = call.messages.flatMap((message) =>
+    message.role === "system" ? [message.text] : [],
+  );
+  return [...call.system, ...later];
+}
+
+function messageTexts(messages: readonly Message[]): readonly JsonText[] {
+  const texts: JsonText[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (message.role === "user") {
+      const content = contentText(message.results.map(resultBlock), message.texts);
+      texts.push(objectText({ role: '"user"', content }));
+    } else if (message.role === "assistant") {
+      const parts = index === messages.length - 1 ? trimmedPrefill(message.parts) : message.parts;
+      const content = assistantContent(parts);
+      texts.push(objectText({ role: '"assistant"', content }));
+    }
+  }
+  return texts;
+}
+
+/** A single text goes as a string, as clients of this wire write it. */
+function contentText(blocks: readonly JsonText[], texts: readonly JsonText[]): JsonText {
+  const [first] = texts;
+  if (blocks.length === 0 && texts.length === 1 && first !== undefined) return first;
+  return arrayText([...blocks, ...texts.map(textBlock)]);
+}
+
+function assistantContent(parts: readonly AssistantPart[]): JsonText {
+  const [first] = parts;
+  if (parts.length === 1 && first?.kind === "text") return first.text;
+  return arrayText(
+    parts.map((part) => (part.kind === "text" ? textBlock(part.text) : callBlock(part.call))),
+  );
+}
+
+/** wire_b refuses white space at the end of a last assistant message, which it continues. */
+function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
+  const last = parts.at(-1);
+  if (last?.kind !== "text") return parts;
+  const text = textToken(tokenText(last.text).trimEnd());
+  const kept = parts.slice(0, -1);
+  return isBlankToken(text) ? kept : [...kept, { kind: "text", text }];
+}
+
+function textBlock(text: JsonText): JsonText {
+  return `{"type":"text","text":${text}}` as JsonText;
+}
+
+function callBlock(call: ToolCall): JsonText {
+  const id = textToken(toMessagesToolId(call.id));
+  return objectText({ type: '"tool_use"', id, name: call.name, input: call.input });
+}
+
+function resultBlock(result: ToolResult): JsonText {
+  return objectText({
+    type: '"tool_result"',
+    tool_use_id: textToken(toMessagesToolId(result.callId)),
+    content: result.texts.length > 0 ? contentText([], result.texts) : undefined,
+  });
+}
+
+function toolText(tool: ToolSpec): JsonText {
+  return objectText({
+    name: tool.name,
+    description: tool.description,
+    input_schema: tool.schema,
+  });
+}
+
+/** wire_b wants the tools of its history defined, also when the caller offers none now. */
+function toolsOfHistory(messages: readonly Message[]): readonly ToolSpec[] {
+  const names = new Set<JsonText>();
+  for (const message of messages) {
+    if (message.role !== "assistant") continue;
+    for (const part of message.parts) if (part.kind === "call") names.add(part.call.name);
+  }
+  const schema = '{"type":"object","properties":{}}' as JsonText;
+  return [...names].map((name) => ({ name, description: undefined, schema }));
+}
+
+function toolChoiceText(call: ChatCall): JsonText | undefined {
+  if (call.tools.length === 0) return objectText({ type: '"none"' });
+  const choice = call.toolChoice ?? (call.parallelTools ? undefined : { kind: "auto" });
+  if (choice === undefined) return undefined;
+  return objectText({
+    type: `"${choice.kind}"`,
+    name: choice.kind === "tool" ? choice.name : undefined,
+    disable_parallel_tool_use: call.parallelTools || choice.kind === "none" ? undefined : "true",
+  });
+}

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+
+import { assert } from "../../../kernel/core/assert.ts";
+import { TokenCounting } from "../../modality/chat/count-tokens.ts";
+import { bodyOf, sentBy } from "../../modality/fixtures/request-kit.ts";
+import { anthropicMessages } from "./index.ts";
+
+const { tokenCounter } = anthropicMessages;
+assert(tokenCounter !== undefined, "messages has a route that counts");
+const counting = new TokenCounting(anthropicMessages, tokenCounter);
+
+function estimate(members: object): number {
+  const read = counting.parse(sentBy(bodyOf({ ...members })));
+  if (!read.ok) throw new Error(read.refusal.message);
+  return counting.estimate(read.request);
+}
+
+const say = (content: unknown): object => ({ messages: [{ role: "user", content }] });
+const hi = estimate(say("hi"));
+
+test("the smallest body is its one word and its frame", () => {
+  expect(hi).toBe(3 + 4 + 1);
+});
+
+test("system text counts like message text, whole or in blocks", () => {
+  const text = "You are a careful clerk.";
+  const blocks = [{ type: "text", text, cache_control: { type: "ephemeral" } }];
+  expect(estimate({ ...say("hi"), system: text })).toBe(hi + 7);
+  expect(estimate({ ...say("hi"), system: blocks })).toBe(hi + 7);
+});
+
+test("every tool counts with its name, description and schema, without its caching hint", () => {
+  const tool = { name: "f", description: "adds two numbers", input_schema: { type: "object" } };
+  const one = estimate({ ...say("hi"), tools: [tool] });
+  expect(one).toBeGreaterThan(hi + 8);
+  expect(estimate({ ...say("hi"), tools: [tool, tool] }) - hi).toBe(2 * (one - hi));
+  const hinted = { ...tool, cache_control: { type: "ephemeral" } };
+  expect(estimate({ ...say("hi"), tools: [hinted] })).toBe(one);
+});
+
+test("a picture counts the same whatever its file weighs", () => {
+  const picture = (data: string): object => ({
+    type: "image",
+    source: { type: "base64", media_type: "image/png", data },
+  });
+  expect(estimate(say([picture("AAAA")]))).toBe(3 + 4 + 1_600);
+  expect(estimate(say([picture("A".repeat(400_000))]))).toBe(3 + 4 + 1_600);
+});
+
+test("a document of text counts as its text, any other by the size of its file", () => {
+  const source = { type: "text", media_type: "text/plain", data: "hi" };
+  expect(estimate(say([{ type: "document", source }]))).toBe(hi);
+  const file = { type: "base64", media_type: "application/pdf", data: "A".repeat(320_000) };
+  expect(estimate(say([{ type: "document", source: file }]))).toBe(3 + 4 + 10_000);
+});
+
+test("tool calls and their results count, thinking of earlier turns does not", () => {
+  const messages = (thinking: readonly object[]): object => ({
+    messages: [
+      { role: "user", content: "hi" },
+      {
+        role: "assistant",
+        content: [...thinking, { type: "tool_use", id: "t1", name: "f", input: { a: 1 } }],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "two" }] },
+    ],
+  });
+  const bare = estimate(messages([]));
+  expect(bare).toBeGreaterThan(hi + 2 * 4 + 2 * 8);
+  const thought = { type: "thinking", thinking: "long ".repeat(100), signature: "c2ln" };
+  expect(estimate(messages([thought]))).toBe(bare);
+});

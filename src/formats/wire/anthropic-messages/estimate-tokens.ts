@@ -1,0 +1,100 @@
+import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
+import { textTokens } from "../text-tokens.ts";
+
+/** What a request costs beside its texts, as the common chat templates have it. */
+const REQUEST_TOKENS = 3;
+const MESSAGE_TOKENS = 4;
+const TOOL_TOKENS = 8;
+/** What providers commonly count for a picture, whatever the size of its file. */
+const IMAGE_TOKENS = 1_600;
+/** A page of a document is some three thousand tokens and a hundred thousand base64 characters. */
+const BASE64_CHARS_PER_TOKEN = 32;
+
+/**
+ * A guess at the input tokens of a checked body, from its text alone: the same body always gives
+ * the same number, and no tokenizer of any model is asked. Never billed on.
+ */
+export function estimateDocument(doc: JsonDocument): number {
+  const member = (wordId: number): unknown => {
+    const node = doc.present(0, wordId);
+    return node === ABSENT ? undefined : doc.value(node);
+  };
+  return (
+    REQUEST_TOKENS +
+    contentTokens(member(word.system)) +
+    sum(listOf(member(word.messages)), messageTokens) +
+    sum(listOf(member(word.tools)), toolTokens)
+  );
+}
+
+function messageTokens(message: unknown): number {
+  return MESSAGE_TOKENS + contentTokens(fieldOf(message, "content"));
+}
+
+function toolTokens(tool: unknown): number {
+  return TOOL_TOKENS + jsonTokens(tool);
+}
+
+function contentTokens(content: unknown): number {
+  if (typeof content === "string") return textTokens(content);
+  return sum(listOf(content), blockTokens);
+}
+
+function blockTokens(block: unknown): number {
+  switch (fieldOf(block, "type")) {
+    case "text":
+      return contentTokens(fieldOf(block, "text"));
+    case "image":
+      return IMAGE_TOKENS;
+    case "document":
+      return documentTokens(fieldOf(block, "source"));
+    case "tool_use":
+      return (
+        TOOL_TOKENS + contentTokens(fieldOf(block, "name")) + jsonTokens(fieldOf(block, "input"))
+      );
+    case "tool_result":
+      return TOOL_TOKENS + contentTokens(fieldOf(block, "content"));
+    case "thinking":
+    case "redacted_thinking":
+      // Thinking of earlier turns is not read again.
+      return 0;
+    default:
+      return jsonTokens(block);
+  }
+}
+
+function documentTokens(source: unknown): number {
+  const data = fieldOf(source, "data");
+  switch (fieldOf(source, "type")) {
+    case "text":
+      return contentTokens(data);
+    case "content":
+      return contentTokens(fieldOf(source, "content"));
+    default: {
+      const chars = typeof data === "string" ? data.length : 0;
+      return Math.max(IMAGE_TOKENS, Math.ceil(chars / BASE64_CHARS_PER_TOKEN));
+    }
+  }
+}
+
+/** Structure that a model reads as JSON; marks for caching are none of it. */
+function jsonTokens(value: unknown): number {
+  const shown = (key: string, inner: unknown): unknown =>
+    key === "cache_control" ? undefined : inner;
+  return textTokens(JSON.stringify(value, shown) ?? "");
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}
+
+function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): number {
+  return values.reduce<number>((total, value) => total + tokensOf(value), 0);
+}

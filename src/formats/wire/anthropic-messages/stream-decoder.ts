@@ -1,0 +1,212 @@
+import {
+  ANSWER_CALLS_MAX,
+  asObject,
+  compactJson,
+  findPath,
+  textOf,
+} from "../../../kernel/index.ts";
+import type { StreamDecoder } from "../answer/stream-driver.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
+import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import { costText, type UsageReport } from "../neutral/usage-report.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import { isCall, isWrongWord, reasonOfWord } from "./finish.ts";
+import { mergeCounts, reportOf, usageOfCounts, type ReportedCounts } from "./usage.ts";
+
+type Emit = (event: ChatEvent) => void;
+type Fields = Readonly<Record<string, unknown>>;
+
+interface OpenTool {
+  readonly call: number;
+  /** Arguments given at the start of the block, used when no fragment follows. */
+  readonly fallback: string;
+  hasArguments: boolean;
+}
+
+/** Collects what the events of a wire_b stream report, whether they are relayed or translated. */
+export class StreamReporter {
+  #counts: ReportedCounts = {};
+  #cost: string | undefined;
+  #report: UsageReport | undefined;
+
+  get report(): UsageReport | undefined {
+    return this.#report;
+  }
+
+  /** `path` leads to the usage object within the event. */
+  read(json: EventJson, usage: unknown, path: readonly string[]): void {
+    if (asObject(usage) === undefined) return;
+    this.#counts = mergeCounts(this.#counts, usage);
+    const span = findPath(json.text, ...path, "cost");
+    if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
+    const known = usageOfCounts(this.#counts);
+    if (known === undefined) return;
+    this.#report = reportOf(known, this.#counts, this.#cost);
+  }
+}
+
+/** Events of a wire_b provider to neutral events. The type that counts is the one in the JSON. */
+export class AnthropicMessagesDecoder implements StreamDecoder {
+  readonly #note: ServedModelNote;
+  readonly #reporter = new StreamReporter();
+  readonly #tools = new Map<unknown, OpenTool>();
+  readonly #repeated = new RepeatedEvent();
+  #callCount = 0;
+  #hasCalls = false;
+  #hasStarted = false;
+  #stopReason = "";
+  #stopSequence = "";
+
+  constructor(note: ServedModelNote) {
+    this.#note = note;
+  }
+
+  get report(): UsageReport | undefined {
+    return this.#reporter.report;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
+  }
+
+  get hasWrongFinish(): boolean {
+    return isWrongWord(this.#stopReason, this.#hasCalls);
+  }
+
+  decode(event: SseEvent, emit: Emit): void {
+    const eventText = readEventText(event.data);
+    const text = this.#repeated.textIn(eventText);
+    if (text !== undefined) return emit({ type: "text", text });
+    const json = parseEventJson(eventText);
+    if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
+    else this.#event(json, emit);
+  }
+
+  endOfBody(emit: Emit): void {
+    emit({ type: "failure", failure: brokenOffFailure() });
+  }
+
+  #event(json: EventJson, emit: Emit): void {
+    const { value } = json;
+    switch (value["type"]) {
+      case "content_block_delta":
+        return this.#delta(json, emit);
+      case "content_block_start":
+        return this.#blockStart(json, emit);
+      case "content_block_stop":
+        return this.#blockStop(value["index"], emit);
+      case "message_start":
+        return this.#start(json, asObject(value["message"]));
+      case "message_delta":
+        return this.#messageDelta(json);
+      case "message_stop":
+        return this.#complete(emit);
+      case "error":
+        return emit({ type: "failure", failure: classifyEmbeddedError(value) });
+      default:
+        // Pings and event types of later versions mean nothing here; a bare error object does.
+        if (asObject(value["error"]) !== undefined) {
+          emit({ type: "failure", failure: classifyEmbeddedError(value) });
+        }
+    }
+  }
+
+  #start(json: EventJson, message: Fields | undefined): void {
+    this.#hasStarted = true;
+    this.#note.take(message?.["model"]);
+    this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
+  }
+
+  #blockStart(json: EventJson, emit: Emit): void {
+    const block = asObject(json.value["content_block"]);
+    if (block === undefined) return;
+    this.#hasCalls ||= isCall(block);
+    if (block["type"] === "text") emitText("text", block["text"], emit);
+    if (block["type"] === "thinking") emitText("reasoning", block["thinking"], emit);
+    if (block["type"] !== "tool_use") return;
+    if (this.#callCount === ANSWER_CALLS_MAX) return emit(TOO_MANY_CALLS);
+    const call = this.#callCount++;
+    const fallback = inputText(json);
+    this.#tools.set(json.value["index"], { call, fallback, hasArguments: false });
+    emit({ type: "tool_start", call, id: textOf(block["id"]), name: textOf(block["name"]) });
+  }
+
+  #delta(json: EventJson, emit: Emit): void {
+    const event = json.value;
+    const delta = asObject(event["delta"]);
+    switch (delta?.["type"]) {
+      case "text_delta":
+        this.#learn(json, delta["text"]);
+        return emitText("text", delta["text"], emit);
+      case "thinking_delta":
+        return emitText("reasoning", delta["thinking"], emit);
+      case "input_json_delta":
+        return this.#arguments(event["index"], textOf(delta["partial_json"]), emit);
+      default:
+      // Signatures and citations have no counterpart.
+    }
+  }
+
+  #learn({ text }: EventJson, said: unknown): void {
+    if (!this.#repeated.isLearning || textOf(said) === "") return;
+    const frame = frameAt(text, findPath(text, "delta", "text"));
+    if (frame !== undefined) this.#repeated.learn(frame);
+  }
+
+  #arguments(index: unknown, json: string, emit: Emit): void {
+    const tool = this.#tools.get(index);
+    if (tool === undefined || json === "") return;
+    tool.hasArguments = true;
+    emit({ type: "tool_arguments", call: tool.call, json });
+  }
+
+  /**
+   * A tool without arguments sends none, or one empty fragment; "" is not JSON for most clients.
+   */
+  #blockStop(index: unknown, emit: Emit): void {
+    const tool = this.#tools.get(index);
+    if (tool === undefined) return;
+    this.#tools.delete(index);
+    if (!tool.hasArguments) {
+      emit({ type: "tool_arguments", call: tool.call, json: tool.fallback });
+    }
+    emit({ type: "tool_end", call: tool.call });
+  }
+
+  #messageDelta(json: EventJson): void {
+    this.#reporter.read(json, json.value["usage"], ["usage"]);
+    const delta = asObject(json.value["delta"]);
+    this.#stopReason = textOf(delta?.["stop_reason"]) || this.#stopReason;
+    this.#stopSequence = textOf(delta?.["stop_sequence"]) || this.#stopSequence;
+  }
+
+  #complete(emit: Emit): void {
+    if (!this.#hasStarted) {
+      emit({ type: "failure", failure: unusableFailure() });
+      return;
+    }
+    for (const index of this.#tools.keys()) this.#blockStop(index, emit);
+    const stopSequence = this.#stopSequence;
+    const reason = reasonOfWord(this.#stopReason);
+    emit({ type: "finish", reason, ...(stopSequence === "" ? {} : { stopSequence }) });
+    emit({ type: "end" });
+  }
+}
+
+/** A model wrote them, as it was asked to. */
+const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
+
+function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {
+  const text = textOf(value);
+  if (text !== "") emit({ type, text });
+}
+
+function inputText(json: EventJson): string {
+  const span = findPath(json.text, "content_block", "input");
+  const text = span === undefined ? "" : compactJson(json.text.slice(span.start, span.end));
+  return text.startsWith("{") ? text : "{}";
+}

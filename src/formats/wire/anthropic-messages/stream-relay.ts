@@ -1,0 +1,223 @@
+import { type Refusal, asObject, findPath, textOf, withMember } from "../../../kernel/index.ts";
+import type { OutputPieces } from "../answer/output-pieces.ts";
+import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
+import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import { sseEventText } from "../sse/sse-writer.ts";
+import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
+import { clientWord, isCall, isWrongWord, reasonOfWord } from "./finish.ts";
+import { StreamReporter } from "./stream-decoder.ts";
+import { usageJson } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A wire_b stream for a wire_b client: events go on as they came, under the marketplace's model
+ * id. The closing events are kept back until the cost is known and written into them.
+ */
+export class AnthropicMessagesRelay implements StreamDriver {
+  readonly keepAliveText: string = pingText;
+  readonly #modelId: string;
+  readonly #note: ServedModelNote;
+  readonly #reporter = new StreamReporter();
+  #repeated = new RepeatedEvent();
+  /** Our number of the last block at each index of the provider. */
+  readonly #blocks = new Map<unknown, number>();
+  #blockCount = 0;
+  #heldDeltas: string[] = [];
+  #hasStarted = false;
+  #hasContent = false;
+  #stopReason = "";
+  #hasCalls = false;
+
+  constructor(label: AnswerLabel, note: ServedModelNote) {
+    this.#note = note;
+    this.#modelId = label.modelId;
+  }
+
+  get report(): UsageReport | undefined {
+    return this.#reporter.report;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
+  }
+
+  get hasWrongFinish(): boolean {
+    return isWrongWord(this.#stopReason, this.#hasCalls);
+  }
+
+  step(event: SseEvent, out: OutputPieces): StepOutcome {
+    const text = readEventText(event.data);
+    // What was learned is a delta of a text block: it is sent as it came.
+    if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
+      out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
+      return "content";
+    }
+    const json = parseEventJson(text);
+    if (json === undefined) return unusableFailure();
+    const type = textOf(json.value["type"]) || event.name;
+    switch (type) {
+      case "message_start":
+        return this.#start(json, out);
+      case "message_delta":
+        return this.#delta(json);
+      case "message_stop":
+        return this.#hasStarted ? "end" : unusableFailure();
+      case "ping":
+        if (this.#hasContent) out.add(pingText);
+        return "silent";
+      case "error":
+        return classifyEmbeddedError(json.value);
+      default:
+        return this.#relay(type, json, out);
+    }
+  }
+
+  endOfBody(): StepOutcome {
+    return brokenOffFailure();
+  }
+
+  finishText(costUsd: string): string {
+    const last = this.#heldDeltas.pop();
+    const usage = usageJson(this.report?.usage, costUsd);
+    if (last === undefined) {
+      return closingText('{"stop_reason":"end_turn","stop_sequence":null}', usage);
+    }
+    const closing = withUsageCost(last, usage, costUsd);
+    return (
+      this.#takeHeld() + sseEventText("message_delta", closing) + eventText("message_stop", "")
+    );
+  }
+
+  failText(refusal: Refusal): string {
+    return errorEventText(refusal);
+  }
+
+  #start(json: EventJson, out: OutputPieces): StepOutcome {
+    if (this.#hasStarted) return "silent";
+    this.#hasStarted = true;
+    const message = asObject(json.value["message"]);
+    this.#note.take(message?.["model"]);
+    this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
+    out.add(sseEventText("message_start", withModel(json.text, this.#modelId)));
+    return "silent";
+  }
+
+  #delta(json: EventJson): StepOutcome {
+    this.#reporter.read(json, json.value["usage"], ["usage"]);
+    const delta = asObject(json.value["delta"]);
+    this.#stopReason ||= textOf(delta?.["stop_reason"]);
+    const known = this.#stopReason && clientWord(this.#stopReason, this.#hasCalls);
+    const word = JSON.stringify(known || null);
+    this.#heldDeltas.push(
+      delta === undefined
+        ? withDelta(json.text, `{"stop_reason":${word},"stop_sequence":null}`)
+        : withStopReason(json.text, delta, word),
+    );
+    return "silent";
+  }
+
+  #relay(type: string, json: EventJson, out: OutputPieces): StepOutcome {
+    if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
+    if (type === "") return "silent";
+    if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
+    if (lacksItsPart(type, json.value)) return "silent";
+    const isOpen = this.#blocks.has(json.value["index"]);
+    if (type === "content_block_stop" && !isOpen) return "silent";
+    // A delta of the message that was not the last is sent before what follows it.
+    out.add(this.#takeHeld());
+    const text = this.#withIndex(type, json);
+    out.add(sseEventText(type, text));
+    this.#hasCalls ||= isCall(asObject(json.value["content_block"]));
+    if (!bearsContent(json.value)) return "silent";
+    this.#hasContent = true;
+    if (text === json.text) this.#learn(json);
+    return "content";
+  }
+
+  /** Official clients keep blocks in a list, in the order in which they start. */
+  #withIndex(type: string, { text, value }: EventJson): string {
+    if (!type.startsWith("content_block")) return text;
+    const { index } = value;
+    if (type === "content_block_start") {
+      const known = this.#blocks.get(index);
+      // What was learned has the index in it, which from here on is another block's.
+      if (known !== undefined) this.#repeated = new RepeatedEvent();
+      this.#blocks.set(index, this.#blockCount++);
+    }
+    const block = this.#blocks.get(index);
+    const object = findPath(text);
+    if (block === undefined || block === index || object === undefined) return text;
+    return withMember(text, object, { key: "index", json: String(block) });
+  }
+
+  #learn({ text, value }: EventJson): void {
+    if (!this.#repeated.isLearning || value["type"] !== "content_block_delta") return;
+    if (textOf(asObject(value["delta"])?.["text"]) === "") return;
+    const frame = frameAt(text, findPath(text, "delta", "text"));
+    if (frame !== undefined) this.#repeated.learn(frame);
+  }
+
+  #takeHeld(): string {
+    if (this.#heldDeltas.length === 0) return "";
+    const text = this.#heldDeltas.map((delta) => sseEventText("message_delta", delta)).join("");
+    this.#heldDeltas = [];
+    return text;
+  }
+}
+
+function withModel(text: string, modelId: string): string {
+  const message = findPath(text, "message");
+  if (message === undefined) return text;
+  return withMember(text, message, { key: "model", json: JSON.stringify(modelId) });
+}
+
+function withDelta(text: string, delta: string): string {
+  const object = findPath(text);
+  return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
+}
+
+/** `word`: the client's word as JSON, in the place of one that is not of the wire. */
+function withStopReason(text: string, delta: Fields, word: string): string {
+  const { stop_reason: received } = delta;
+  const span = findPath(text, "delta");
+  if (typeof received !== "string" || JSON.stringify(received) === word) return text;
+  return span === undefined ? text : withMember(text, span, { key: "stop_reason", json: word });
+}
+
+/** Clients read the part without asking whether it is there. */
+function lacksItsPart(type: string, event: Fields): boolean {
+  if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
+  return type === "content_block_delta" && asObject(event["delta"]) === undefined;
+}
+
+function withUsageCost(text: string, usage: string, costUsd: string): string {
+  const own = findPath(text, "usage");
+  if (own !== undefined && text.charAt(own.start) === "{") {
+    return withMember(text, own, { key: "cost", json: costUsd });
+  }
+  const object = findPath(text);
+  return object === undefined ? text : withMember(text, object, { key: "usage", json: usage });
+}
+
+/** Text of a block's own kind, or a block that is content by being there. */
+function bearsContent(event: Fields): boolean {
+  if (event["type"] === "content_block_start") {
+    const block = asObject(event["content_block"]);
+    const type = block?.["type"];
+    if (type === "text" || type === "thinking") return textOf(block?.[type]) !== "";
+    return block !== undefined;
+  }
+  if (event["type"] !== "content_block_delta") return false;
+  const delta = asObject(event["delta"]);
+  const text = delta?.["text"] ?? delta?.["thinking"] ?? delta?.["partial_json"];
+  return textOf(text) !== "";
+}

@@ -1,0 +1,118 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Usage } from "../../../kernel/core/usage.ts";
+import { mergeCounts, reportOf, usageJson, usageOfCounts } from "./usage.ts";
+
+function readBack(reported: object): Usage | undefined {
+  return usageOfCounts(mergeCounts({}, { input_tokens: 1, output_tokens: 1, ...reported }));
+}
+
+test("thinking is a part of the output, cache is not a part of the input", () => {
+  const counts = mergeCounts(
+    {},
+    {
+      input_tokens: 10,
+      cache_read_input_tokens: 5,
+      cache_creation_input_tokens: 3,
+      output_tokens: 20,
+      output_tokens_details: { thinking_tokens: 12 },
+    },
+  );
+  expect(usageOfCounts(counts)).toEqual({
+    prompt: 10,
+    cachedPrompt: 5,
+    cacheWrite: 3,
+    completion: 8,
+    internalReasoning: 12,
+  });
+});
+
+test("null and junk never overwrite a count that was reported", () => {
+  const first = mergeCounts({}, { input_tokens: 10, output_tokens: 1 });
+  for (const later of [
+    null,
+    {},
+    [],
+    "x",
+    { input_tokens: null },
+    { input_tokens: -4 },
+    { input_tokens: "9" },
+  ]) {
+    expect(usageOfCounts(mergeCounts(first, later))).toEqual(usageOfCounts(first));
+  }
+  expect(mergeCounts(first, { output_tokens: 9 })).toEqual({ input: 10, output: 9 });
+});
+
+test("nothing reported means no usage, not a usage of zero", () => {
+  expect(usageOfCounts({})).toBeUndefined();
+  expect(usageOfCounts(mergeCounts({}, { cache_read_input_tokens: 5 }))).toBeUndefined();
+});
+
+test("cache writes of an hour are a part of all cache writes", () => {
+  const kept = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 70 };
+  const reported = { cache_creation_input_tokens: 100, cache_creation: kept };
+  expect(readBack(reported)).toMatchObject({ cacheWrite: 100, cacheWrite1h: 70 });
+  // Who reports the parts alone has written both.
+  expect(readBack({ cache_creation: kept })).toMatchObject({ cacheWrite: 100, cacheWrite1h: 70 });
+  const none = { cache_creation_input_tokens: 5, cache_creation: { ephemeral_1h_input_tokens: 0 } };
+  expect(readBack(none)).not.toHaveProperty("cacheWrite1h");
+});
+
+test("more of an hour than was written is not believed, and is said to be wrong", () => {
+  const kept = { ephemeral_1h_input_tokens: 101 };
+  const counts = mergeCounts(
+    { input: 1, output: 1 },
+    { cache_creation_input_tokens: 100, cache_creation: kept },
+  );
+  const usage = usageOfCounts(counts);
+  expect(usage).toMatchObject({ cacheWrite: 100, cacheWrite1h: 100 });
+  expect(usage && reportOf(usage, counts, undefined).flaw).toContain("cache writes of an hour");
+  for (const junk of [
+    { ephemeral_1h_input_tokens: -1 },
+    { ephemeral_1h_input_tokens: "9" },
+    [],
+    7,
+  ]) {
+    expect(readBack({ cache_creation: junk })).not.toHaveProperty("cacheWrite1h");
+  }
+  const odd = mergeCounts(
+    {},
+    { input_tokens: 1, cache_creation: { ephemeral_1h_input_tokens: 0.5 } },
+  );
+  expect(odd.flaw).toBe("usage.ephemeral_1h_input_tokens is not a count");
+});
+
+test("a stream says at its start what is kept for an hour, and at its end only how much in all", () => {
+  const start = mergeCounts(
+    {},
+    {
+      input_tokens: 3,
+      cache_creation_input_tokens: 40,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 40 },
+    },
+  );
+  const end = mergeCounts(start, { cache_creation_input_tokens: 40, output_tokens: 9 });
+  expect(usageOfCounts(end)).toMatchObject({ cacheWrite: 40, cacheWrite1h: 40, completion: 9 });
+});
+
+test("what is written for a client reads back as the same buckets", () => {
+  const count = fc.nat(1_000_000);
+  const usage: fc.Arbitrary<Usage> = fc.record({
+    prompt: count,
+    cachedPrompt: count,
+    cacheWrite: count,
+    completion: count,
+    internalReasoning: count,
+  });
+  const hourly = fc.tuple(usage, count).map(([buckets, hour]): Usage => {
+    const cacheWrite1h = Math.min(hour, buckets.cacheWrite);
+    return cacheWrite1h === 0 ? buckets : { ...buckets, cacheWrite1h };
+  });
+  fc.assert(
+    fc.property(hourly, (known) => {
+      const written = JSON.parse(usageJson(known, "0.5")) as Record<string, unknown>;
+      expect(usageOfCounts(mergeCounts({}, written))).toEqual(known);
+      expect(written["cost"]).toBe(0.5);
+    }),
+  );
+});

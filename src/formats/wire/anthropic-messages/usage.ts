@@ -1,0 +1,119 @@
+import { outputTokensTotal, type Usage, ZERO_USAGE, asObject } from "../../../kernel/index.ts";
+import { countOf, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
+
+/** The counts of a wire_b usage object, as far as they have been reported. */
+export interface ReportedCounts {
+  readonly input?: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+  /** The parts of `cacheWrite` by how long they are kept. */
+  readonly cacheWrite5m?: number;
+  readonly cacheWrite1h?: number;
+  readonly output?: number;
+  readonly thinking?: number;
+  /** Of one that was reported as something that is not a count. */
+  readonly flaw?: string;
+}
+
+/** Lays a later usage object over earlier counts: the last readable value of each field wins. */
+export function mergeCounts(earlier: ReportedCounts, reported: unknown): ReportedCounts {
+  const fields = asObject(reported);
+  if (fields === undefined) return earlier;
+  const thinking = asObject(fields["output_tokens_details"])?.["thinking_tokens"];
+  const kept = asObject(fields["cache_creation"]) ?? {};
+  const flaw = flawedCount(fields, COUNTS) ?? flawedCount(kept, KEPT_COUNTS);
+  return {
+    ...earlier,
+    ...counted("input", fields["input_tokens"]),
+    ...counted("cacheRead", fields["cache_read_input_tokens"]),
+    ...counted("cacheWrite", fields["cache_creation_input_tokens"]),
+    ...counted("cacheWrite5m", kept["ephemeral_5m_input_tokens"]),
+    ...counted("cacheWrite1h", kept["ephemeral_1h_input_tokens"]),
+    ...counted("output", fields["output_tokens"]),
+    ...counted("thinking", thinking),
+    ...(flaw !== undefined && { flaw }),
+  };
+}
+
+const COUNTS = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+];
+
+const KEPT_COUNTS = ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"];
+
+export function reportOf(
+  usage: Usage,
+  counts: ReportedCounts,
+  cost: string | undefined,
+): UsageReport {
+  const flaw = flawOf(counts);
+  return {
+    usage,
+    ...(cost !== undefined && { reportedCostUsd: cost }),
+    ...(flaw !== undefined && { flaw }),
+  };
+}
+
+function flawOf(counts: ReportedCounts): string | undefined {
+  const { output, thinking, cacheWrite, cacheWrite1h = 0, flaw } = counts;
+  if (flaw !== undefined) return flaw;
+  if (cacheWrite1h > (cacheWrite ?? cacheWrite1h)) {
+    return "more cache writes of an hour than cache writes";
+  }
+  const isMore = (thinking ?? 0) > (output ?? thinking ?? 0);
+  return isMore ? "more thinking tokens than output tokens" : undefined;
+}
+
+/**
+ * The buckets of the counts; undefined while neither input nor output was reported. Writes of an
+ * hour are never more than all writes: what is reported beyond is not believed. A provider that
+ * reports the parts alone has written their sum.
+ */
+export function usageOfCounts(counts: ReportedCounts): Usage | undefined {
+  const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;
+  if (input === undefined && output === undefined) return undefined;
+  const outputTotal = output ?? 0;
+  const reasoning = Math.min(outputTotal, thinking ?? 0);
+  const cacheWrite = counts.cacheWrite ?? cacheWrite5m + cacheWrite1h;
+  const hour = Math.min(cacheWrite, cacheWrite1h);
+  return {
+    prompt: input ?? 0,
+    cachedPrompt: cacheRead ?? 0,
+    cacheWrite,
+    ...(hour > 0 && { cacheWrite1h: hour }),
+    completion: outputTotal - reasoning,
+    internalReasoning: reasoning,
+  };
+}
+
+/** The usage object of a wire_b answer; `costUsd` is number text and printed as it is. */
+export function usageJson(usage: Usage | undefined, costUsd?: string): string {
+  const known = usage ?? ZERO_USAGE;
+  const thinking = known.internalReasoning;
+  return (
+    `{"input_tokens":${known.prompt},` +
+    `"cache_creation_input_tokens":${known.cacheWrite},` +
+    `"cache_read_input_tokens":${known.cachedPrompt},` +
+    keptJson(known) +
+    `"output_tokens":${outputTokensTotal(known)}` +
+    (thinking > 0 ? `,"output_tokens_details":{"thinking_tokens":${thinking}}` : "") +
+    (costUsd === undefined ? "}" : `,"cost":${costUsd}}`)
+  );
+}
+
+/** How long writes are kept, in the official shape; left out where nothing says so. */
+function keptJson({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
+  if (cacheWrite1h === 0) return "";
+  return (
+    `"cache_creation":{"ephemeral_5m_input_tokens":${cacheWrite - cacheWrite1h},` +
+    `"ephemeral_1h_input_tokens":${cacheWrite1h}},`
+  );
+}
+
+function counted(field: keyof ReportedCounts, value: unknown): ReportedCounts {
+  const count = countOf(value);
+  return count === undefined ? {} : { [field]: count };
+}

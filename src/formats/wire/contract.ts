@@ -1,0 +1,116 @@
+import type { Deployment, WireId } from "../../catalog/index.ts";
+import type { Refusal, JsonDocument, JsonNode, Splice } from "../../kernel/index.ts";
+import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
+import type { Check } from "./fields/check-shape.ts";
+import type { AnswerReading } from "./neutral/answer-reading.ts";
+import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
+import type { ChatCall } from "./neutral/chat-call.ts";
+import type { MediaCollector } from "./neutral/media-collector.ts";
+import type { ProviderQuestions } from "./neutral/provider-answer.ts";
+import type { ServedModelNote } from "./neutral/served-model-note.ts";
+import type { TranslationIssues } from "./neutral/translation-issues.ts";
+
+/**
+ * One chat wire: everything that the gateway knows about it. The folder of a wire exports one such
+ * value and `wires.ts` lists it; no other code knows which wires there are.
+ */
+export interface Wire {
+  /** Its name in manifests and records. */
+  readonly id: WireId;
+  /** Where its clients call. Errors of this path and of every path below it have its shape. */
+  readonly clientPath: string;
+  /** Its name in `POST /v1/route?for=`. */
+  readonly dryRunName: string;
+  readonly requests: RequestCodec;
+  /** JSON answers. */
+  readonly answers: AnswerCodec;
+  /** Streamed answers. */
+  readonly streams: StreamCodec;
+  /** The body of an error, in JSON. */
+  errorBody(refusal: Refusal, requestId: string): Buffer;
+  /** The header with which a provider expects its key. */
+  authHeader(key: string): readonly [name: string, value: string];
+  /** A question that costs nothing and shows whether a provider takes a key. */
+  readonly keyCheck: KeyCheck;
+  /** For conformance checks of its providers; absent: those of chat answers are skipped. */
+  readonly providerQuestions?: ProviderQuestions;
+  /** Absent: the wire has no route that counts tokens. */
+  readonly tokenCounter?: TokenCounter;
+}
+
+/** The request half of a wire. */
+export interface RequestCodec {
+  /** Below the deployment's base URL. */
+  readonly path: string;
+  /** The highest temperature that its providers take. */
+  readonly temperatureMax: number;
+  /** The parameter with the caller's own id for its end user. */
+  readonly userField: string;
+  /** The whole body: types of every known field, no key twice. */
+  readonly checkBody: Check;
+  /** A field's place in this wire's own notation: `messages[0].role`, `messages.0.role`. */
+  renderPath(path: readonly (string | number)[]): string;
+  findMedia(doc: JsonDocument, media: MediaCollector): void;
+  /** Decodes for another wire; what it cannot say goes into the notes. */
+  decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
+  /** The body of a translated call. */
+  encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
+  /** Name ids of the output bounds that do not go to this deployment. */
+  surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
+  /** Edits of a same-wire body beside the common ones. */
+  editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
+  /** Does the usage of its answers say which cache writes are kept for an hour? */
+  readonly countsHourWrites: boolean;
+  /** Is this value of a field that sets the provider's price the one that every caller pays? */
+  isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
+  /** Does the caller run tools of this type, so that they cost tokens and nothing else? */
+  isClientTool(doc: JsonDocument, type: JsonNode): boolean;
+  /** A guess at the input tokens of a checked body, quick for any length. */
+  countTokens(doc: JsonDocument): number;
+  /** Request headers upstream; `betas`: names of the client's beta header that may go there. */
+  headers(betas: readonly string[]): Readonly<Record<string, string>>;
+}
+
+/** What a request is written for, and what writing it needs of the request. */
+export interface EncodeTarget {
+  readonly deployment: Deployment;
+  readonly request: {
+    readonly doc: JsonDocument;
+    readonly stream: boolean;
+    /** Most output tokens: the caller's bound, or the default that is written upstream. */
+    readonly outputTokens: number;
+  };
+}
+
+/** The streaming half of a wire. */
+export interface StreamCodec {
+  /** For a client of another wire. `isStopSequence`: did the caller give this word as one? */
+  decoder(
+    isStopSequence: (word: string) => boolean,
+    note: ServedModelNote,
+    reading?: AnswerReading,
+  ): StreamDecoder;
+  encoder(label: AnswerLabel): StreamEncoder;
+  /** For a client of the same wire. */
+  relay(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading): StreamDriver;
+}
+
+export interface KeyCheck {
+  /** Path below the deployment's base URL, with a leading slash; asked with GET. */
+  readonly path: string;
+  /** Names and values without the provider's key, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The route of a wire that counts the input tokens of a body, which needs no output bound. */
+export interface TokenCounter {
+  /** Where its clients ask. */
+  readonly clientPath: string;
+  /** Where a provider is asked, below its base URL. */
+  readonly path: string;
+  /** The count where no provider is asked. */
+  estimate(doc: JsonDocument): number;
+  /** The count that a provider answered; undefined: it answered none. */
+  read(json: unknown): number | undefined;
+  answerBody(tokens: number): Buffer;
+}

@@ -1,0 +1,301 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { PROVIDER_MESSAGE_CHARS_MAX } from "../../../kernel/core/constants.ts";
+import { REFUSALS } from "../../../kernel/core/refusals.ts";
+import { anthropicMessages } from "../anthropic-messages/index.ts";
+import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
+import { connectionFailure } from "./failures.ts";
+import type { UpstreamFailure } from "./upstream-failure.ts";
+
+function failed(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): UpstreamFailure {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return classifyFailure({ status, headers, body: Buffer.from(text) });
+}
+
+const openai = (code: string | null, message: string, type = "invalid_request_error"): object => ({
+  error: { message, type, param: "messages", code },
+});
+const anthropic = (type: string, message: string): object => ({
+  type: "error",
+  error: { type, message },
+});
+
+describe("the marketplace's own account", () => {
+  test.each([
+    [401, 401, openai("invalid_api_key", "Incorrect API key provided: sk-abc")],
+    [402, 402, openai("invalid_request_error", "Insufficient Balance")],
+    [403, 403, anthropic("permission_error", "Your API key does not have permission")],
+    [
+      400,
+      402,
+      anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
+    ],
+    [
+      400,
+      402,
+      anthropic("invalid_request_error", "You have reached your specified API usage limits."),
+    ],
+    [
+      400,
+      401,
+      [
+        {
+          error: {
+            code: 400,
+            message: "API key not valid. Please pass a valid API key.",
+            status: "INVALID_ARGUMENT",
+          },
+        },
+      ],
+    ],
+    [401, 401, "no JSON here"],
+    [403, 403, "<html>Forbidden</html>"],
+  ])("an upstream %i reads auth %i, fails over and counts", (upstreamStatus, status, body) => {
+    const found = failed(upstreamStatus, body);
+    expect(found).toMatchObject({
+      refusal: { class: "auth", status, origin: "upstream", upstreamStatus, retryable: false },
+      failover: true,
+      strike: "strike",
+    });
+    expect(found.refusal.message).not.toMatch(/sk-|invalid api key|balance/i);
+  });
+});
+
+describe("rate limits", () => {
+  test("a 429 cools the pool, fails over and never counts against the circuit", () => {
+    const found = failed(429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" });
+    expect(found).toMatchObject({
+      refusal: { class: "rate_limit", status: 429, upstreamStatus: 429, retryAfterSeconds: 7 },
+      failover: true,
+      strike: "neutral",
+      coolSeconds: 7,
+    });
+  });
+
+  test("a provider's own quota is a rate limit with a long pause, never our insufficient_quota", () => {
+    const found = failed(
+      429,
+      openai("insufficient_quota", "You exceeded your current quota", "insufficient_quota"),
+    );
+    expect(found).toMatchObject({ refusal: { class: "rate_limit" }, coolSeconds: 60 });
+  });
+
+  test("498 of a provider without capacity", () => {
+    expect(failed(498, openai("capacity_exceeded", "flex tier")).refusal).toMatchObject({
+      class: "rate_limit",
+      status: 429,
+      upstreamStatus: 498,
+    });
+  });
+});
+
+describe("provider faults", () => {
+  test.each([
+    [500, 500],
+    [502, 502],
+    [503, 503],
+    [504, 504],
+    [529, 503],
+    [501, 502],
+    [520, 502],
+    [599, 502],
+    [302, 502],
+  ])("an upstream %i reads %i", (upstreamStatus, status) => {
+    expect(failed(upstreamStatus, "<html>oops</html>")).toMatchObject({
+      refusal: {
+        class: "upstream_error",
+        status,
+        upstreamStatus,
+        origin: "upstream",
+        retryable: true,
+      },
+      failover: true,
+      strike: "strike",
+    });
+  });
+
+  test("a 503 says when to come back", () => {
+    expect(failed(503, "", { "retry-after": "12" }).refusal.retryAfterSeconds).toBe(12);
+    expect(failed(503, "").refusal.retryAfterSeconds).toBeGreaterThan(0);
+  });
+
+  test("a model the provider no longer serves fails over and reads 502", () => {
+    for (const status of [404, 400]) {
+      expect(failed(status, openai("model_not_found", "The model does not exist"))).toMatchObject({
+        refusal: { class: "model_unavailable", status: 502, upstreamStatus: status },
+        failover: true,
+      });
+    }
+  });
+
+  test("a provider's 408 is a time-out", () => {
+    expect(failed(408, "")).toMatchObject({
+      refusal: { class: "upstream_error", status: 504, upstreamStatus: 408 },
+      failover: true,
+      strike: "timeout",
+    });
+  });
+
+  test.each([400, 409, 413, 422, 424])(
+    "a plain %i is the caller's to change, and stays",
+    (status) => {
+      const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
+      expect(found).toMatchObject({
+        refusal: { class: "upstream_error", status, upstreamStatus: status, retryable: false },
+        failover: false,
+        strike: "neutral",
+      });
+      const quotes = status === 400 || status === 422;
+      expect(found.refusal.message.includes("extra_forbidden: store")).toBe(quotes);
+    },
+  );
+});
+
+describe("connections", () => {
+  test.each(["refused", "dns", "tls", "reset"] as const)("%s is model_unavailable 502", (fault) => {
+    const found = connectionFailure(fault);
+    expect(found).toMatchObject({
+      refusal: { class: "model_unavailable", status: 502, origin: "upstream" },
+      failover: true,
+      strike: "strike",
+    });
+    expect(found.refusal.upstreamStatus).toBeUndefined();
+  });
+
+  test("a time-out is upstream_error 504", () => {
+    expect(connectionFailure("timeout")).toMatchObject({
+      refusal: { class: "upstream_error", status: 504 },
+      strike: "timeout",
+    });
+  });
+});
+
+describe("errors inside a 200", () => {
+  test.each([
+    ["overloaded_error", "upstream_error", 503],
+    ["api_error", "upstream_error", 500],
+    ["rate_limit_error", "rate_limit", 429],
+    ["invalid_request_error", "upstream_error", 400],
+    ["authentication_error", "auth", 401],
+    ["permission_error", "auth", 403],
+    ["not_found_error", "model_unavailable", 502],
+    ["request_too_large", "upstream_error", 413],
+    ["timeout_error", "upstream_error", 504],
+    ["something_new", "upstream_error", 502],
+  ])("%s reads %s %i", (type, cls, status) => {
+    const { refusal } = classifyEmbeddedError({
+      type: "error",
+      error: { type, message: "secret" },
+    });
+    expect(refusal).toMatchObject({ class: cls, status, upstreamStatus: 200 });
+    expect(refusal.message).not.toContain("secret");
+  });
+
+  test.each(["<html>hi</html>", "", '{"hello":1}', '{"error":null}'])(
+    "a 200 with the body %j cannot be represented, and does not fail over",
+    (body) => {
+      expect(failed(200, body)).toMatchObject({
+        refusal: { class: "gateway_error", status: 502, upstreamStatus: 200 },
+        failover: false,
+        strike: "strike",
+      });
+    },
+  );
+
+  test("a 200 with an error in its body is classified by its code", () => {
+    expect(failed(200, anthropic("overloaded_error", "x"))).toMatchObject({
+      refusal: { class: "upstream_error", status: 503, upstreamStatus: 200 },
+      failover: true,
+    });
+  });
+
+  test("a numeric code is a status", () => {
+    expect(classifyEmbeddedError({ error: { code: 429, message: "x" } }).refusal.class).toBe(
+      "rate_limit",
+    );
+    expect(classifyEmbeddedError({ error: "boom" }).refusal).toMatchObject({ status: 502 });
+  });
+});
+
+test("what a caller reads is bounded and has no id of the provider, whatever it sends", () => {
+  const status = fc.oneof(fc.integer({ min: 200, max: 599 }), fc.constantFrom(400, 401, 429, 500));
+  const body = fc.oneof(
+    fc.json(),
+    fc.string(),
+    fc
+      .record({ error: fc.dictionary(fc.string(), fc.json()) })
+      .map((value) => JSON.stringify(value)),
+  );
+  fc.assert(
+    fc.property(status, body, fc.uuid(), (code, text, canary) => {
+      const sent = JSON.stringify({ error: { message: `${canary} ${text}`, code: text } });
+      const { refusal } = failed(code, sent);
+      expect(Object.keys(REFUSALS)).toContain(refusal.class);
+      expect(refusal.status).toBeGreaterThanOrEqual(400);
+      expect(refusal.upstreamStatus).toBe(code < 300 ? 200 : code);
+      expect(refusal.message).not.toContain(canary);
+      expect(refusal.message.length).toBeLessThanOrEqual(PROVIDER_MESSAGE_CHARS_MAX);
+    }),
+  );
+});
+
+test.each(["__proto__", "constructor", "toString"])(
+  "an error code named %s is an unknown code, not a member of our tables",
+  (code) => {
+    const { refusal } = failed(200, JSON.stringify({ error: { message: "no", code } }));
+    expect(refusal).toMatchObject({ class: "upstream_error", status: 502 });
+  },
+);
+
+test("new-api 4577: reasoning demanded back on a tool turn is the provider's 400, not a crash", () => {
+  const errorText = "reasoning_content is missing in assistant tool call message at index 2";
+  const failure = failed(400, openai("invalid_request_error", errorText));
+  expect(failure).toMatchObject({
+    failover: false,
+    strike: "neutral",
+    refusal: { class: "upstream_error", status: 400, upstreamStatus: 400 },
+  });
+  expect(failure.refusal.message).toContain("reasoning_content is missing");
+});
+
+describe("a provider that blames the request", () => {
+  const rejected = (status: number, message: string): UpstreamFailure =>
+    classifyFailure({
+      status,
+      headers: {},
+      body: Buffer.from(JSON.stringify({ error: { type: "invalid_request_error", message } })),
+    });
+
+  test.each([400, 422])("with %i is quoted in one clean sentence", (status) => {
+    const errorText = "tools.0.name: must match ^[a-z]+$. See https://x.test/y and org-Abc12345678";
+    const { refusal: reported, failover } = rejected(status, errorText);
+    expect(reported.message).toBe(
+      "the provider refused the request: tools.0.name: must match ^[a-z]+$.",
+    );
+    expect(reported).toMatchObject({ class: "upstream_error", status });
+    expect(failover).toBe(false);
+    const body = JSON.parse(anthropicMessages.errorBody(reported, "r").toString()) as object;
+    expect(body).toMatchObject({
+      error: { type: "invalid_request_error", error_type: "upstream_error" },
+    });
+  });
+
+  test("is not quoted when it names an account, and never at length", () => {
+    const account = rejected(400, "organization 'Acme Inc' or project p-77 may not send seed");
+    expect(account.refusal.message).toBe(
+      "the provider refused the request: organization [removed] or project [removed] may not send seed",
+    );
+    expect(rejected(400, "x ".repeat(900)).refusal.message.length).toBeLessThan(350);
+  });
+
+  test("without a message, or with another status, gets the gateway's own message", () => {
+    const ours = "the provider rejected the request with status";
+    expect(rejected(400, "").refusal.message).toContain(ours);
+    expect(rejected(409, "seed is bad").refusal.message).toContain(ours);
+  });
+});

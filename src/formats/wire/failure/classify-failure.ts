@@ -1,0 +1,208 @@
+import { refusal, type RefusalDetail, asObject, tryParse } from "../../../kernel/index.ts";
+import { accessWording, billingWording } from "./account-wording.ts";
+import { statusOfWording } from "./code-status.ts";
+import { contentPolicyWording } from "./content-policy-wording.ts";
+import { contextOverflowWording, OVERLONG_STRING_CODE } from "./context-overflow-wording.ts";
+import { timeoutFailure, unusableFailure } from "./failures.ts";
+import { type ProviderErrorText, readProviderErrorText, wordsOf } from "./provider-error-text.ts";
+import { cleanProviderMessage, quoteRequestMessage } from "./provider-message.ts";
+import { QUOTA_CODES, rateLimitWording } from "./rate-limit-wording.ts";
+import { retryAfterSeconds } from "./retry-after.ts";
+import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
+import { speaksOf } from "./wording.ts";
+
+/**
+ * Sorts a provider's failed answer into a class of the refusal table. `nowMs` is the wall clock
+ * that a date in `retry-after` is measured from; the answer's own `date` header serves without it.
+ */
+export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
+  if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);
+  return classify({
+    status: answer.status,
+    upstreamStatus: answer.status,
+    errorText: readProviderErrorText(answer.body),
+    waitSeconds: retryAfterSeconds(answer.headers, nowMs),
+  });
+}
+
+/** A 2xx that is not an answer: an error in disguise, else something that cannot be represented. */
+export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">): UpstreamFailure {
+  const body = asObject(tryParse(answer.body.toString("utf8").trim())?.value);
+  const isError = body !== undefined && body["error"] !== undefined && body["error"] !== null;
+  return isError ? classifyEmbeddedError(body) : unusableFailure(answer.status);
+}
+
+/** Sorts an error object found inside a 200 by what its codes mean. `body` holds `error`. */
+export function classifyEmbeddedError(body: unknown): UpstreamFailure {
+  const errorText = wordsOf(body);
+  // Some providers give no code with these, and all of them refuse the request, not the service.
+  const isOfRequest = speaksOf(errorText, contentPolicyWording) || isOverflow(errorText);
+  return classify({
+    status: statusOfWording(errorText) ?? (isOfRequest ? 400 : 502),
+    upstreamStatus: 200,
+    errorText,
+    waitSeconds: undefined,
+  });
+}
+
+/** A failed answer, read: what the classes below are made from. */
+export interface Failed {
+  /** What the failure means; differs from `upstreamStatus` for an error inside a 200. */
+  readonly status: number;
+  readonly upstreamStatus: number;
+  readonly errorText: ProviderErrorText;
+  readonly waitSeconds: number | undefined;
+}
+
+/* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
+function classify(failed: Failed): UpstreamFailure {
+  const { status, errorText } = failed;
+  if (status === 408) return timeoutFailure(failed.upstreamStatus);
+  if (status < 400 || status >= 500) return providerFault(failed);
+  if (status === 429) return rateLimited(failed);
+  if (isAboutAccess(failed)) return accountRefused(failed, status === 400 ? 401 : status);
+  if (isAboutContent(failed)) return contentRefused(failed);
+  if (isRateLimit(failed)) return rateLimited(failed);
+  if (isOverflow(errorText)) return contextOverflow(failed);
+  if (status === 401 || status === 402 || status === 403) return accountRefused(failed, status);
+  if (status === 400 && speaksOf(errorText, billingWording)) return accountRefused(failed, 402);
+  if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
+  return quoted(requestRejected(failed), failed);
+}
+
+/** One clean sentence of a provider about a field helps; a page of a proxy says nothing of one. */
+function quoted(failure: UpstreamFailure, { upstreamStatus, errorText }: Failed): UpstreamFailure {
+  const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
+  const isPage = /^\s*</.test(errorText.message);
+  const message = isBlamed && !isPage ? quoteRequestMessage(errorText.message) : undefined;
+  if (message === undefined) return failure;
+  return { ...failure, refusal: { ...failure.refusal, message } };
+}
+
+export function isAboutAccess({ status, errorText }: Failed): boolean {
+  return (status === 400 || status === 401 || status === 403) && speaksOf(errorText, accessWording);
+}
+
+export function isAboutContent({ status, errorText }: Failed): boolean {
+  if (status === 401 || status === 402) return false;
+  // 451, unavailable for legal reasons, is what some image hosts answer.
+  return status === 451 || errorText.flagged || speaksOf(errorText, contentPolicyWording);
+}
+
+export function isRateLimit({ status, errorText }: Failed): boolean {
+  if (status === 498) return true;
+  // A 401, 402 or 403 that mentions limits is still about the account.
+  if (status === 401 || status === 402 || status === 403) return false;
+  return speaksOf(errorText, rateLimitWording);
+}
+
+export function isOverflow(errorText: ProviderErrorText): boolean {
+  const overlong =
+    errorText.codes.includes(OVERLONG_STRING_CODE) && /^(messages|input)/.test(errorText.param);
+  return overlong || speaksOf(errorText, contextOverflowWording);
+}
+
+const COOL_SECONDS = 5;
+const QUOTA_COOL_SECONDS = 60;
+
+export function rateLimited(failed: Failed): UpstreamFailure {
+  const isQuota =
+    failed.errorText.codes.some((code) => QUOTA_CODES.includes(code)) ||
+    speaksOf(failed.errorText, billingWording);
+  const coolSeconds = failed.waitSeconds ?? (isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS);
+  const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;
+  return {
+    refusal: refusal("rate_limit", message, {
+      ...upstreamDetail(failed),
+      retryAfterSeconds: coolSeconds,
+    }),
+    failover: true,
+    strike: "neutral",
+    coolSeconds,
+  };
+}
+
+export function accountRefused(failed: Failed, status: number): UpstreamFailure {
+  const message =
+    "the provider refused the marketplace's own account; your key and your request are valid, " +
+    "choose another model meanwhile";
+  return {
+    refusal: refusal("auth", message, { ...upstreamDetail(failed), status, retryable: false }),
+    failover: true,
+    strike: "strike",
+  };
+}
+
+export function contentRefused(failed: Failed): UpstreamFailure {
+  const message = "the provider refused the content of this request; change the content";
+  const { status } = failed;
+  return {
+    refusal: refusal("content_policy", message, { ...upstreamDetail(failed), status }),
+    failover: false,
+    strike: "neutral",
+  };
+}
+
+export function contextOverflow(failed: Failed): UpstreamFailure {
+  const message = cleanProviderMessage(failed.errorText.message);
+  const { status } = failed;
+  return {
+    refusal: refusal("context_overflow", message, { ...upstreamDetail(failed), status }),
+    failover: false,
+    strike: "neutral",
+  };
+}
+
+export function modelGone(failed: Failed): UpstreamFailure {
+  const message = "no provider serves this model at the moment; try again in about two seconds";
+  return {
+    refusal: refusal("model_unavailable", message, {
+      ...upstreamDetail(failed),
+      status: 502,
+      retryable: true,
+    }),
+    failover: true,
+    strike: "neutral",
+  };
+}
+
+export function requestRejected(failed: Failed): UpstreamFailure {
+  const { status } = failed;
+  const message = `the provider rejected the request with status ${status}; change the request`;
+  return {
+    refusal: refusal("upstream_error", message, {
+      ...upstreamDetail(failed),
+      status,
+      retryable: false,
+    }),
+    failover: false,
+    strike: "neutral",
+  };
+}
+
+const UNAVAILABLE_RETRY_SECONDS = 2;
+
+export function providerFault(failed: Failed): UpstreamFailure {
+  const status = clientStatus(failed.status);
+  const message = "the provider failed to answer; try again in about two seconds";
+  const retryAfter = failed.waitSeconds ?? (status === 503 ? UNAVAILABLE_RETRY_SECONDS : undefined);
+  return {
+    refusal: refusal("upstream_error", message, {
+      ...upstreamDetail(failed),
+      status,
+      ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
+    }),
+    failover: true,
+    strike: "strike",
+  };
+}
+
+/** 529 is not a standard status, and neither are the 52x of a proxy in front of the provider. */
+function clientStatus(status: number): number {
+  if (status === 529) return 503;
+  return status === 500 || status === 502 || status === 503 || status === 504 ? status : 502;
+}
+
+export function upstreamDetail(failed: Failed): RefusalDetail {
+  return { origin: "upstream", upstreamStatus: failed.upstreamStatus };
+}

@@ -1,0 +1,68 @@
+import { refusal } from "../../../kernel/index.ts";
+import type { UpstreamFailure } from "./upstream-failure.ts";
+
+/** What went wrong before a status line came, or on the way to it. */
+export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
+
+/** A connection that gave no usable answer. */
+export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
+  if (fault === "timeout") return timeoutFailure();
+  const message = "no provider of this model could be reached; try again in about two seconds";
+  return {
+    refusal: refusal("model_unavailable", message, {
+      status: 502,
+      origin: "upstream",
+      retryable: true,
+    }),
+    failover: true,
+    strike: "strike",
+  };
+}
+
+/** The provider was too slow: our time limit, or its own 408. */
+export function timeoutFailure(upstreamStatus?: number): UpstreamFailure {
+  const message = "the provider did not answer in time; try again, or ask for fewer tokens";
+  return {
+    refusal: refusal("upstream_error", message, {
+      status: 504,
+      origin: "upstream",
+      ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+    }),
+    failover: true,
+    strike: "timeout",
+  };
+}
+
+/** A 2xx whose body broke off: the connection died, or a stream ended without its end mark. */
+export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
+  const message = "the provider's answer ended before it was complete; try again";
+  return {
+    refusal: refusal("upstream_error", message, {
+      status: 502,
+      origin: "upstream",
+      upstreamStatus,
+    }),
+    failover: true,
+    strike: "strike",
+    isMalformed: true,
+  };
+}
+
+/** A 2xx that cannot be represented. Not failed over: the provider may have done the work. */
+export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
+  const message = "the provider's answer could not be read; try again or choose another model";
+  return {
+    refusal: refusal("gateway_error", message, { status: 502, origin: "upstream", upstreamStatus }),
+    failover: false,
+    strike: "strike",
+    isMalformed: true,
+  };
+}
+
+/** The same of what a client's own request may have caused: it says nothing about the listing. */
+export function withoutBlame({
+  isMalformed: _isMalformed,
+  ...failure
+}: UpstreamFailure): UpstreamFailure {
+  return failure;
+}

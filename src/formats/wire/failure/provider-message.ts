@@ -1,0 +1,109 @@
+import { PROVIDER_MESSAGE_CHARS_MAX } from "../../../kernel/index.ts";
+
+/** More than this is never sent on, and the patterns below stay quick. */
+const READ_CHARS_MAX = 1_024;
+const FALLBACK = "the prompt does not fit the context window of the model";
+
+/** A quoted name, or an id with a digit, behind the word for what it names. */
+const ACCOUNT_NAME =
+  /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
+/** Amazon's resource names hold an account and a region. */
+const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
+const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
+/** Two colons in a row, or at least three separate groups: times of day have two colons at most. */
+const IPV6_ADDRESS =
+  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
+/** Names that no public resolver knows, and Amazon's names of private addresses. */
+const INTERNAL_HOST =
+  /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
+
+/** A secret behind the word for it: any word for a password, else one with a digit that is no count. */
+const NAMED_SECRET =
+  /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
+/** A JSON web token, basic credentials, and keys by the marks of their issuers. */
+const MARKED_SECRET =
+  /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
+/** Two steps at least, so that `tokens/minute` stays; a pointer to a field of the request stays too. */
+const FILE_PATH =
+  /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
+/** Amazon's instances, the pods of a replica set, containers, and what follows the word for one. */
+const INSTANCE_NAME =
+  /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi;
+
+/**
+ * The one sentence of a provider that a caller may read: no keys, addresses, ids or control
+ * characters, at most `PROVIDER_MESSAGE_CHARS_MAX` characters.
+ */
+export function cleanProviderMessage(message: string): string {
+  return cleanSentence(message) || FALLBACK;
+}
+
+/** Fields whose names have no underscore. */
+const FIELD_PATTERN =
+  "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
+  "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
+  "temperature|thinking|tokens?|tools?|user|verbosity";
+/** One of them, a quoted name, a name with an underscore, or a path such as `messages.0.content`. */
+const fieldName = new RegExp(
+  [
+    String.raw`["'\`][\w.[\]$-]+["'\`]`,
+    String.raw`\b\w+_\w+\b`,
+    String.raw`\b[a-z]\w*(?:\.\w+|\[\d+\])+`,
+    String.raw`\b(?:${FIELD_PATTERN})\b`,
+  ].join("|"),
+  "i",
+);
+
+/**
+ * Quotes the sentence of a provider about a field of the request, without the names that follow the
+ * word for an account; undefined when it names no field. Bounded like the message of an overflow.
+ */
+export function quoteRequestMessage(message: string): string | undefined {
+  const named = message.slice(0, READ_CHARS_MAX).replaceAll(ACCOUNT_NAME, "$1 [removed]");
+  const sentence = cleanSentence(named);
+  return !fieldName.test(sentence)
+    ? undefined
+    : cut(`the provider refused the request: ${sentence}`);
+}
+
+function cleanSentence(message: string): string {
+  const clean = message
+    .slice(0, READ_CHARS_MAX)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
+    .replaceAll(/[\w.+-]+@[\w-]+\.[\w.]+/g, "[removed]")
+    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]")
+    .replaceAll(NAMED_SECRET, "$1$2 [removed]")
+    .replaceAll(MARKED_SECRET, "[removed]")
+    .replaceAll(FILE_PATH, "[removed]")
+    .replaceAll(CLOUD_NAME, "[removed]")
+    .replaceAll(NUMERIC_ADDRESS, "[removed]")
+    .replaceAll(IPV6_ADDRESS, "[removed]")
+    .replaceAll(INTERNAL_HOST, "[removed]")
+    .replaceAll(
+      /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
+      "[removed]",
+    )
+    .replaceAll(/\bbearer\s+\S+/gi, "[removed]")
+    .replaceAll(
+      /\b(sk|pk|rk|gsk|xai|key|tok|org|acct|proj|req|request|user|msg|chatcmpl|tm)[-_][\w-]{6,}/gi,
+      "[removed]",
+    )
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[removed]")
+    .replaceAll(/\b\d{12}\b/g, "[removed]")
+    .replaceAll(/\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi, "[removed]")
+    .replaceAll(INSTANCE_NAME, "[removed]")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return cut(firstSentence(clean));
+}
+
+/** "The bound is N. However, you sent M." is one thought: both numbers help the caller. */
+function firstSentence(text: string): string {
+  const joined = text.replace(/\. However,/i, "; however,");
+  return /^.*?[.!?](?=\s|$)/.exec(joined)?.[0] ?? joined;
+}
+
+function cut(text: string): string {
+  if (text.length <= PROVIDER_MESSAGE_CHARS_MAX) return text;
+  return `${text.slice(0, PROVIDER_MESSAGE_CHARS_MAX - 1).trimEnd()}…`;
+}

@@ -1,0 +1,98 @@
+import { RETRY_AFTER_SECONDS_MAX } from "../../../kernel/index.ts";
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * Whole seconds a provider asks us to wait, from any header providers use, rounded up and capped.
+ * Dates are measured from `nowMs`, else from the answer's own `date` header. Undefined when no
+ * header says anything readable.
+ */
+export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
+  const now = nowMs ?? parseDate(valueOf(headers, "date"));
+  const waitMs =
+    millisecondsOf(valueOf(headers, "retry-after-ms")) ??
+    waitOf(valueOf(headers, "retry-after"), now) ??
+    longestReset(headers, now);
+  if (waitMs === undefined) return undefined;
+  return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1000)));
+}
+
+const RESET_HEADERS = [
+  "x-ratelimit-reset-requests",
+  "x-ratelimit-reset-tokens",
+  "x-ratelimit-reset",
+  "ratelimit-reset",
+  "anthropic-ratelimit-requests-reset",
+  "anthropic-ratelimit-tokens-reset",
+  "anthropic-ratelimit-input-tokens-reset",
+  "anthropic-ratelimit-output-tokens-reset",
+];
+
+/** The longest reset among the exhausted windows; among all when none says that it is empty. */
+function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
+  const exhausted = RESET_HEADERS.filter((name) => valueOf(headers, remainingName(name)) === "0");
+  const names = exhausted.length > 0 ? exhausted : RESET_HEADERS;
+  let longest: number | undefined;
+  for (const name of names) {
+    const wait = waitOf(valueOf(headers, name), nowMs);
+    if (wait !== undefined && wait > (longest ?? 0)) longest = wait;
+  }
+  return longest;
+}
+
+function remainingName(resetName: string): string {
+  return resetName.replace("reset", "remaining");
+}
+
+function waitOf(value: string | undefined, nowMs: number | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return waitOfNumber(Number(value), nowMs);
+  const duration = durationMs(value);
+  if (duration !== undefined) return duration;
+  const dateMs = parseDate(value);
+  return dateMs === undefined || nowMs === undefined ? undefined : Math.max(0, dateMs - nowMs);
+}
+
+/** Small numbers are seconds; large ones are instants, in seconds or milliseconds since 1970. */
+function waitOfNumber(value: number, nowMs: number | undefined): number | undefined {
+  const isInstant = value > 1_000_000_000;
+  if (!isInstant) return value * 1000;
+  const instantMs = value > 1_000_000_000_000 ? value : value * 1000;
+  return nowMs === undefined ? undefined : Math.max(0, instantMs - nowMs);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  d: 86_400_000,
+  h: 3_600_000,
+  m: 60_000,
+  s: 1_000,
+  ms: 1,
+};
+
+/** `6m0s`, `1s`, `120ms`, `1h30m`. */
+function durationMs(value: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|d|h|m|s))+$/.test(value)) return undefined;
+  let totalMs = 0;
+  for (const [, amount = "0", unit = "s"] of value.matchAll(/(\d+(?:\.\d+)?)(ms|d|h|m|s)/g)) {
+    totalMs += Number(amount) * (UNIT_MS[unit] ?? 0);
+  }
+  return totalMs;
+}
+
+function millisecondsOf(value: string | undefined): number | undefined {
+  return value !== undefined && /^\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
+}
+
+function parseDate(value: string | undefined): number | undefined {
+  if (value === undefined || !/[a-z]/i.test(value) || !/\d{4}/.test(value)) return undefined;
+  const dateMs = Date.parse(value);
+  return Number.isNaN(dateMs) ? undefined : dateMs;
+}
+
+function valueOf(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value)?.slice(0, VALUE_CHARS_MAX).trim();
+}
+
+/** Longer than any date or duration. */
+const VALUE_CHARS_MAX = 128;

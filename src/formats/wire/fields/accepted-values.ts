@@ -1,0 +1,69 @@
+import type { CapabilityDescriptor } from "../../../catalog/index.ts";
+import {
+  unreachable,
+  ARRAY_KIND,
+  type JsonDocument,
+  type JsonNode,
+  NUMBER_KIND,
+  OBJECT_KIND,
+} from "../../../kernel/index.ts";
+import { isBoolean, isInteger } from "./check-shape.ts";
+
+/**
+ * What a listing takes instead of this value, as a text that follows "must be"; undefined when it
+ * takes the value.
+ */
+export function whatIsTaken(
+  doc: JsonDocument,
+  node: JsonNode,
+  descriptor: CapabilityDescriptor,
+): string | undefined {
+  switch (descriptor.type) {
+    case "boolean":
+      return isBoolean(doc, node) === undefined ? undefined : "true or false";
+    case "enum":
+      return isOneOf(doc, node, descriptor.values)
+        ? undefined
+        : `one of ${descriptor.values.join(", ")}`;
+    case "integer":
+      return isInteger(doc, node) === undefined && isWithin(doc.number(node), descriptor)
+        ? undefined
+        : `a whole number${boundsOf(descriptor)}`;
+    case "range":
+      return doc.kind(node) === NUMBER_KIND && isWithin(doc.number(node), descriptor)
+        ? undefined
+        : `a number${boundsOf(descriptor)}`;
+    case "unknown": {
+      const kind = doc.kind(node);
+      return kind === OBJECT_KIND || kind === ARRAY_KIND
+        ? "a string, a number, true or false"
+        : undefined;
+    }
+    default:
+      return unreachable(descriptor);
+  }
+}
+
+/** Values of an enum are texts; a number is the one with its digits. */
+function isOneOf(doc: JsonDocument, node: JsonNode, values: readonly string[]): boolean {
+  if (doc.isString(node)) return values.includes(doc.text(node));
+  return doc.kind(node) === NUMBER_KIND && values.includes(String(doc.number(node)));
+}
+
+interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+function isWithin(
+  value: number,
+  { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: Bounds,
+): boolean {
+  return Number.isFinite(value) && value >= min && value <= max;
+}
+
+function boundsOf({ min, max }: Bounds): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return ` of at least ${min}`;
+  return max === undefined ? "" : ` of at most ${max}`;
+}

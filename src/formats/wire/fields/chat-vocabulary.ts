@@ -1,0 +1,39 @@
+import { WordTable } from "../../../kernel/index.ts";
+
+/** Every key and word that the chat wires act on, refuse or drop by name. */
+// prettier-ignore
+const NAMES = [
+  "__proto__", "allow_fallbacks", "allowed_callers", "allowed_tools", "any", "arguments",
+  "assistant", "audio", "audio_url", "auto", "base64", "billing_policy", "cache_control",
+  "compaction", "connections", "constructor", "container", "container_upload", "content",
+  "context_management", "custom", "data", "defer_loading", "description", "detail", "developer",
+  "diagnostics", "disable_parallel_tool_use", "document", "effort", "fallback_credit_token",
+  "fallbacks", "false", "file", "format", "frequency_penalty", "function", "function_call",
+  "functions", "id", "ignore", "image", "image_url", "include_usage", "inference_geo", "input",
+  "input_audio", "input_examples", "input_file", "input_image", "input_schema", "input_video",
+  "is_error", "json_schema", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens",
+  "mcp_servers", "messages", "metadata", "min_p", "modalities", "mode", "model", "models",
+  "moderation", "n", "name", "none", "only", "order", "output_config", "output_format",
+  "parallel_tool_calls", "parameters", "parsed", "parsed_arguments", "plugins", "prediction",
+  "presence_penalty",
+  "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "properties", "prototype",
+  "provider", "reasoning", "reasoning_content", "reasoning_details", "reasoning_effort",
+  "redacted_thinking", "refusal", "repetition_penalty", "require_parameters", "required",
+  "response_format", "role", "route", "safety_identifier", "schema", "search_parameters",
+  "search_result", "seed", "server_tool_use", "service_tier", "session_id", "signature", "source",
+  "speed", "stop", "stop_sequences", "store", "stream", "stream_options", "strict", "system",
+  "task_budget", "temperature", "text", "thinking", "thread", "tool", "tool_call_id", "tool_calls",
+  "tool_choice", "tool_result", "tool_use", "tool_use_id", "tools", "top_k", "top_logprobs",
+  "top_p", "transforms", "ttl", "type", "upstream", "url", "user", "user_id", "verbosity", "video",
+  "video_url", "web_search_options",
+] as const;
+
+/** Without a name that every object has: tables of names are objects. */
+export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
+
+export const chatVocabulary: WordTable = new WordTable(NAMES);
+
+/** The id of each word: `word.model`. */
+export const word: Readonly<Record<ChatWord, number>> = Object.fromEntries(
+  NAMES.map((name, index) => [name, index + 1]),
+) as Record<ChatWord, number>;

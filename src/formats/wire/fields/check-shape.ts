@@ -1,0 +1,223 @@
+import {
+  ABSENT,
+  ARRAY_KIND,
+  FALSE_KIND,
+  foldName,
+  type JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
+  NUMBER_KIND,
+  OBJECT_KIND,
+  STRING_KIND,
+  TRUE_KIND,
+  UNKNOWN_FIELDS_MAX,
+} from "../../../kernel/index.ts";
+import { type ChatWord, chatVocabulary, word } from "./chat-vocabulary.ts";
+import { SeenNames } from "./seen-names.ts";
+
+/** What is wrong with a value, and where below the value that was checked. */
+export interface Problem {
+  readonly isProblem: true;
+  readonly path: readonly (string | number)[];
+  /** Continues after the field's path: "must be a string". */
+  readonly message: string;
+}
+
+/** Checks one value of a body; undefined when it is fine. */
+export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
+
+export function problem(message: string, ...path: (string | number)[]): Problem {
+  return { isProblem: true, path, message };
+}
+
+/** The same problem seen from the container that holds the value as `step`. */
+export function under(step: string | number, found: Problem): Problem {
+  return { isProblem: true, path: [step, ...found.path], message: found.message };
+}
+
+export const anything: Check = () => undefined;
+
+export const isText: Check = ofKind(STRING_KIND, "must be a string");
+
+export const isNumber: Check = ofKind(NUMBER_KIND, "must be a number");
+
+export const isObject: Check = ofKind(OBJECT_KIND, "must be an object");
+
+export const isArray: Check = ofKind(ARRAY_KIND, "must be an array");
+
+export const isBoolean: Check = (doc, node) => {
+  const kind = doc.kind(node);
+  return kind === TRUE_KIND || kind === FALSE_KIND ? undefined : mustBeBoolean;
+};
+const mustBeBoolean = problem("must be true or false");
+
+export const isInteger: Check = (doc, node) =>
+  doc.kind(node) === NUMBER_KIND && Number.isInteger(doc.number(node)) ? undefined : mustBeInteger;
+const mustBeInteger = problem("must be a whole number");
+
+export const isFilledText: Check = (doc, node) =>
+  doc.isString(node) && doc.end(node) - doc.start(node) > 2 ? undefined : mustBeFilled;
+const mustBeFilled = problem("must be a non-empty string");
+
+function ofKind(kind: number, message: string): Check {
+  const found = problem(message);
+  return (doc, node) => (doc.kind(node) === kind ? undefined : found);
+}
+
+/** Null means an absent field. */
+export function optional(check: Check): Check {
+  return (doc, node) => (doc.isNull(node) ? undefined : check(doc, node));
+}
+
+/** A string, or what `otherwise` takes. */
+export function textOr(otherwise: Check, message: string): Check {
+  const found = problem(message);
+  return (doc, node) => {
+    if (doc.isString(node)) return undefined;
+    return doc.isArray(node) || doc.isObject(node) ? otherwise(doc, node) : found;
+  };
+}
+
+export function listOf(check: Check): Check {
+  return (doc, node) => {
+    if (!doc.isArray(node)) return mustBeArray;
+    const end = doc.next(node);
+    let index = 0;
+    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
+      const found = check(doc, item);
+      if (found !== undefined) return under(index, found);
+      index += 1;
+    }
+    return undefined;
+  };
+}
+const mustBeArray = problem("must be an array");
+
+export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
+
+export interface ShapeRules {
+  /** Members that must be there. */
+  readonly required?: readonly ChatWord[];
+  /** What to say of a member that is not among the fields; without it such members pass. */
+  readonly other?: (name: string) => Problem | undefined;
+}
+
+/** An object whose known members fit, and that has no key twice: both sides must read the same. */
+export function shape(fields: Fields, rules: ShapeRules = {}): Check {
+  const checks = checksByWord(fields);
+  const knowsNames = Object.keys(fields).length > 0;
+  const keyRules = { checks, knowsNames, other: rules.other };
+  const required = (rules.required ?? []).map((name) => word[name]);
+  return (doc, node) => {
+    if (!doc.isObject(node)) return mustBeObject;
+    return (
+      checkKeys(doc, node, keyRules) ??
+      checkRequired(doc, node, required) ??
+      checkMembers(doc, node, checks)
+    );
+  };
+}
+const mustBeObject = problem("must be an object");
+
+function checksByWord(fields: Fields): readonly (Check | undefined)[] {
+  const checks = Array.from(
+    { length: chatVocabulary.size + 1 },
+    (): Check | undefined => undefined,
+  );
+  for (const [name, check] of Object.entries(fields)) checks[word[name as ChatWord]] = check;
+  return checks;
+}
+
+/** When a word was last seen as a key: equal to the current round means twice in one object. */
+const seenInRound = new Float64Array(chatVocabulary.size + 1);
+let round = 0;
+
+interface KeyRules {
+  readonly checks: readonly (Check | undefined)[];
+  /** Is there a name that another one could be a spelling of? */
+  readonly knowsNames: boolean;
+  readonly other: ShapeRules["other"];
+}
+
+function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Problem | undefined {
+  const { checks, knowsNames, other } = rules;
+  round += 1;
+  const end = doc.next(object);
+  let unknown: SeenNames | undefined;
+  for (let key = object + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
+    const wordId = doc.keyWord(key);
+    const name = wordId === 0 ? doc.text(key) : undefined;
+    if (name !== undefined) {
+      unknown ??= new SeenNames();
+      if (!unknown.add(name)) return duplicate(name);
+      if (unknown.size > UNKNOWN_FIELDS_MAX) return tooManyFields;
+    } else if (seenInRound[wordId] === round) return duplicate(chatVocabulary.nameOf(wordId) ?? "");
+    seenInRound[wordId] = round;
+    if (name !== undefined && knowsNames) {
+      const found = checkSpelling(name, checks);
+      if (found !== undefined) return found;
+    }
+    if (other !== undefined && checks[wordId] === undefined) {
+      const found = other(name ?? chatVocabulary.nameOf(wordId) ?? "");
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/** Providers that read keys in any case would obey this one beside, or instead of, the real one. */
+function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
+  const folded = foldName(name);
+  if (folded === name || checks[chatVocabulary.idOf(folded)] === undefined) return undefined;
+  return problem(`is not accepted: write it exactly as ${folded}`, name);
+}
+
+const tooManyFields = problem(`has more than ${UNKNOWN_FIELDS_MAX} unknown fields; send fewer`);
+
+function duplicate(name: string): Problem {
+  return problem("is duplicated; send it once", name);
+}
+
+function checkRequired(
+  doc: JsonDocument,
+  object: JsonNode,
+  required: readonly number[],
+): Problem | undefined {
+  for (const wordId of required) {
+    if (doc.member(object, wordId) === ABSENT) {
+      return problem("is missing; add it", chatVocabulary.nameOf(wordId) ?? "");
+    }
+  }
+  return undefined;
+}
+
+function checkMembers(
+  doc: JsonDocument,
+  object: JsonNode,
+  checks: readonly (Check | undefined)[],
+): Problem | undefined {
+  const end = doc.next(object);
+  for (let key = object + NODE_SIZE; key < end;) {
+    const value = key + NODE_SIZE;
+    const wordId = doc.keyWord(key);
+    const found = checks[wordId]?.(doc, value);
+    if (found !== undefined) return under(chatVocabulary.nameOf(wordId) ?? "", found);
+    key = doc.next(value);
+  }
+  return undefined;
+}
+
+export type Variants = Readonly<Partial<Record<ChatWord, Check>>>;
+
+/** An object that is checked by the word in its member `tag`. */
+export function variant(tag: ChatWord, variants: Variants, otherwise: Check): Check {
+  const checks = checksByWord(variants);
+  const tagWord = word[tag];
+  return (doc, node) => {
+    if (!doc.isObject(node)) return mustBeObject;
+    const value = doc.member(node, tagWord);
+    if (value === ABSENT) return problem("is missing; add it", tag);
+    if (!doc.isString(value)) return problem("must be a string", tag);
+    return (checks[doc.word(value)] ?? otherwise)(doc, node);
+  };
+}

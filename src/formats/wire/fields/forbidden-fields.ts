@@ -1,0 +1,226 @@
+import {
+  assert,
+  foldName,
+  type JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
+  READ_DEPTH_MAX,
+  scanJson,
+  UNKNOWN_FIELDS_MAX,
+} from "../../../kernel/index.ts";
+import { chatVocabulary } from "./chat-vocabulary.ts";
+import { type Problem, problem } from "./check-shape.ts";
+
+const BACKSLASH = 0x5c;
+const ZERO = 0x30;
+const NINE = 0x39;
+const UPPER_A = 0x41;
+const UPPER_Z = 0x5a;
+const LOWER_A = 0x61;
+const LOWER_Z = 0x7a;
+
+/**
+ * Names of credentials and destinations that client libraries and gateways read from a body at any
+ * depth. Each says by itself what it is: nobody's own note is called so.
+ */
+const deepNames = new Set([
+  "accesstoken", "apibase", "apikey", "apikeyenv", "apiurl", "authtoken", "awsaccesskeyid",
+  "awsbedrockruntimeendpoint", "awsprofilename", "awsrolename", "awssecretaccesskey",
+  "awssessiontoken", "awsstsendpoint", "awswebidentitytoken", "azureadtoken", "azureendpoint",
+  "baseurl", "bearertoken", "clientsecret", "connectionid", "googleapplicationcredentials",
+  "httpproxy", "httpsproxy", "proxies", "proxy", "vertexcredentials", "vertexlocation",
+  "vertexproject", "xapikey",
+]); // prettier-ignore
+
+/** Names that mean it at the top and in `provider`; deeper they are words of anybody's notes. */
+const topNames = new Set([
+  ...deepNames, "apitype", "apiversion", "authorization", "credentials", "endpoint",
+  "extraheaders", "extraquery", "headers", "host", "organization", "organizationid", "secret",
+  "token", "url",
+]); // prettier-ignore
+
+const deepHashes = new Set(
+  [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
+);
+/** A smaller container holds none: `{"proxy":0}`. */
+const TELLING_BYTES_MIN = 11;
+
+/** Longer than every name above, with separators; what is longer is none of these. */
+const NAME_CHARS_MAX = 64;
+/** A letter of a name has six bytes at most: `\u0061`. */
+const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
+
+/** Names that some parsers act on; no chat request has them at its top level. */
+const prototypeNames = new Set(["constructor", "prototype"]);
+
+/** Refuses credentials and destinations in whatever spelling: `base_url`, `baseURL`, `base-url`. */
+export function refuseCredential(name: string): Problem | undefined {
+  return isNamedIn(topNames, name) ? problem(NOT_TAKEN, name) : undefined;
+}
+
+const NOT_TAKEN = "is not accepted: a request cannot carry credentials or a destination; remove it";
+
+/** A body can hold very many names, and long ones are none of these. */
+function isNamedIn(names: ReadonlySet<string>, name: string): boolean {
+  if (name.length > NAME_CHARS_MAX) return false;
+  return names.has(foldName(name).replaceAll(/[^\p{L}\p{N}]/gu, ""));
+}
+
+/** What the top level of a chat body never holds. */
+export function refuseForbidden(name: string): Problem | undefined {
+  if (prototypeNames.has(name)) return problem("is not accepted; remove it", name);
+  return refuseCredential(name);
+}
+
+/** Schemas wherever they are: some hosts take them in a member of their own, such as `nvext`. */
+const ownSchemas = new Set([
+  "guided_json", "json_schema", "response_json_schema", "response_schema",
+]); // prettier-ignore
+
+/** Content for the model and schemas, whose names are the customer's own. */
+const contentNames = new Set([
+  ...ownSchemas, "documents", "format", "input", "messages", "prediction", "prompt", "questions",
+  "schema", "state", "structured_outputs", "system", "text",
+]); // prettier-ignore
+
+/** What holds schemas, and what it holds them in. */
+const schemaHolders = new Set([
+  "functions",
+  "output_config",
+  "output_format",
+  "response_format",
+  "tools",
+]);
+const schemaNames = new Set([
+  "$defs", "definitions", "input_examples", "input_schema", "json_schema", "output_schema",
+  "parameters", "properties", "schema",
+]); // prettier-ignore
+
+/** Members that are no settings of the request in a container. */
+type Skipped = ReadonlySet<string>;
+
+/** The first credential or destination at any depth of a body, outside of its content and schemas. */
+export function findCredential(doc: JsonDocument): Problem | undefined {
+  const walk = new CredentialWalk();
+  return walk.visit(doc, { node: 0, depth: 0 }, contentNames) ? walk.problem() : undefined;
+}
+
+/**
+ * A scan keeps what is one level deeper than `READ_DEPTH_MAX`: the value there is scanned as a body
+ * of its own. Undefined: it has more values than one may have, which the first scan does not count.
+ */
+export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
+  const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
+  if (deeper.ok) return deeper.doc;
+  assert(deeper.fault.fault === "values", "a value inside a checked body is well-formed");
+  return undefined;
+}
+
+export const TOO_MANY_VALUES = "holds too many values at this depth; send fewer";
+
+interface Place {
+  readonly node: JsonNode;
+  /** Containers of the document around this one. */
+  readonly depth: number;
+}
+
+class CredentialWalk {
+  readonly #path: (string | number)[] = [];
+  #message = NOT_TAKEN;
+  #oddNames = 0;
+
+  problem(): Problem {
+    return problem(this.#message, ...this.#path);
+  }
+
+  /** Is there one in this value? Then the path leads to it. */
+  visit(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+    const isObject = doc.isObject(node);
+    if (!isObject && !doc.isArray(node)) return false;
+    if (depth === READ_DEPTH_MAX) return this.#visitDeeper(doc, node, skipped);
+    return isObject
+      ? this.#visitObject(doc, { node, depth }, skipped)
+      : this.#visitArray(doc, { node, depth }, skipped);
+  }
+
+  #visitDeeper(doc: JsonDocument, node: JsonNode, skipped: Skipped): boolean {
+    const deeper = scanDeeper(doc, node);
+    if (deeper !== undefined) return this.visit(deeper, { node: 0, depth: 0 }, skipped);
+    this.#message = TOO_MANY_VALUES;
+    return true;
+  }
+
+  #visitObject(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+    const end = doc.next(node);
+    for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
+      if (this.#isRefused(doc, key)) return true;
+      const value = key + NODE_SIZE;
+      if (doc.end(value) - doc.start(value) < TELLING_BYTES_MIN) continue;
+      const name = nameAt(doc, key);
+      if (skipped.has(name)) continue;
+      this.#path.push(name);
+      const inside = skippedIn(name, skipped);
+      if (this.visit(doc, { node: value, depth: depth + 1 }, inside)) return true;
+      this.#path.pop();
+    }
+    return false;
+  }
+
+  /** Names in other letters or with escapes cost a hundred times more, so they are bounded. */
+  #isRefused(doc: JsonDocument, key: JsonNode): boolean {
+    const bytes = doc.end(key) - doc.start(key);
+    if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;
+    const hash = plainHash(doc.body, doc.start(key) + 1, doc.end(key) - 1);
+    if (hash !== undefined && !deepHashes.has(hash)) return false;
+    if (hash === undefined && ++this.#oddNames > UNKNOWN_FIELDS_MAX) {
+      this.#message = `has more than ${UNKNOWN_FIELDS_MAX} names in other letters; send fewer`;
+      return true;
+    }
+    const name = doc.text(key);
+    if (!isNamedIn(deepNames, name)) return false;
+    this.#path.push(name);
+    return true;
+  }
+
+  #visitArray(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+    const end = doc.next(node);
+    let index = 0;
+    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
+      this.#path.push(index);
+      if (this.visit(doc, { node: item, depth: depth + 1 }, skipped)) return true;
+      this.#path.pop();
+      index += 1;
+    }
+    return false;
+  }
+}
+
+/** Client libraries spread `extra_body` into the top level, so it is read like that. */
+function skippedIn(name: string, skipped: Skipped): Skipped {
+  if (skipped !== contentNames) return skipped;
+  if (name === "extra_body") return contentNames;
+  return schemaHolders.has(name) ? schemaNames : ownSchemas;
+}
+
+/** Names on the way to a credential; one that is too long to be shown is not decoded. */
+function nameAt(doc: JsonDocument, key: JsonNode): string {
+  const known = chatVocabulary.nameOf(doc.keyWord(key));
+  if (known !== undefined) return known;
+  return doc.end(key) - doc.start(key) > NAME_BYTES_MAX ? "…" : doc.text(key);
+}
+
+/**
+ * A hash of the letters and digits of a name, in lower case, so that nothing has to be decoded;
+ * undefined where the name is not plain ASCII.
+ */
+function plainHash(body: Buffer, start: number, end: number): number | undefined {
+  let hash = 0;
+  for (let at = start; at < end; at += 1) {
+    let code = body[at] ?? 0;
+    if (code > 0x7f || code === BACKSLASH) return undefined;
+    if (code >= UPPER_A && code <= UPPER_Z) code += LOWER_A - UPPER_A;
+    const isLetter = code >= LOWER_A && code <= LOWER_Z;
+    if (isLetter || (code >= ZERO && code <= NINE)) hash = (Math.imul(hash, 31) + code) | 0;
+  }
+  return hash;
+}

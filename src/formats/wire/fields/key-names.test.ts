@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest";
+import type { WireId } from "../../../catalog/catalog.ts";
+import { parseDecisionRequest } from "../../modality/decisions/parse-request.ts";
+import { bodyOf, readBad, readBody, readGood } from "../../modality/fixtures/request-kit.ts";
+import { parseImageRequest } from "../../modality/images/parse-request.ts";
+import { parseVideoRequest } from "../../modality/videos/parse-request.ts";
+
+const wires: readonly WireId[] = ["wire_a", "wire_b"];
+
+describe.each(wires)("keys of a %s body that a careless provider reads as another", (wire) => {
+  test.each([
+    ["Max_Tokens", "max_tokens"],
+    ["MODEL", "model"],
+    ["N", "n"],
+    ["max_to\u212Aens", "max_tokens"],
+    ["\uFF4Dodel", "model"],
+    ["\u017Ftream", "stream"],
+    ["SERVICE_TIER", "service_tier"],
+    ["Speed", "speed"],
+  ])("%j at the top level", (key, meant) => {
+    const body = bodyOf({ [key]: 1 });
+    const refused = readBad(wire, body);
+    expect(refused).toMatchObject({ class: "invalid_request", status: 400 });
+    expect(refused.message).toBe(`${key} is not accepted: write it exactly as ${meant}`);
+  });
+
+  test.each([
+    ["messages", [{ role: "user", content: "x", Content: "y" }], /Content is not accepted/],
+    [
+      "messages",
+      [{ role: "user", content: [{ type: "text", text: "x", Type: "image" }] }],
+      /Type is not accepted/,
+    ],
+    ["provider", { Only: ["a"] }, /Only is not accepted/],
+    ["cache_control", { type: "ephemeral", TTL: "1h" }, /cache_control\.TTL is not accepted/],
+  ])("inside %s", (field, value, message) => {
+    expect(readBad(wire, bodyOf({ [field]: value })).message).toMatch(message);
+  });
+
+  test("a mark of the cache has no key twice", () => {
+    const text = bodyOf({ cache_control: 0 }).replace(
+      '"cache_control":0',
+      '"cache_control":{"ttl":"5m","ttl":"1h"}',
+    );
+    expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is duplicated/);
+  });
+
+  test("a credential in other letters is one too", () => {
+    expect(readBad(wire, bodyOf({ "\uFF41pi_key": "x" })).message).toContain("credentials");
+  });
+});
+
+test("keys of stream_options are held to their spelling", () => {
+  const refused = readBad("wire_a", bodyOf({ stream_options: { INCLUDE_USAGE: false } }));
+  expect(refused.message).toBe(
+    "stream_options.INCLUDE_USAGE is not accepted: write it exactly as include_usage",
+  );
+});
+
+describe("credentials and destinations at any depth", () => {
+  const nested = (depth: number, innermost: unknown): unknown =>
+    Array.from({ length: depth }).reduce((inner: unknown) => ({ a: [inner] }), innermost);
+  const routes: Readonly<Record<string, (members: Readonly<Record<string, unknown>>) => unknown>> =
+    {
+      "wire_a chat": (members) => readBody("wire_a", bodyOf(members)),
+      "wire_b chat": (members) => readBody("wire_b", bodyOf(members)),
+      images: (members) => parseImageRequest(bytesOf({ prompt: "p", ...members })),
+      videos: (members) => parseVideoRequest(bytesOf({ prompt: "p", ...members })),
+      decisions: (members) =>
+        parseDecisionRequest(
+          bytesOf({ state: "s", questions: { q: { question: "?" } }, ...members }),
+        ),
+    };
+  const bytesOf = (members: object): Buffer =>
+    Buffer.from(JSON.stringify({ model: "m", ...members }));
+
+  describe.each(Object.entries(routes))("on the route of %s", (route, read) => {
+    test.each([
+      ["metadata.base_url", { metadata: { base_url: "https://x.test" } }],
+      ["metadata.a.API Key", { metadata: { a: { "API Key": "k" } } }],
+      ["metadata.a\uFF50i-key", { metadata: { "a\uFF50i-key": "k" } }],
+      ["proxies", { proxies: { https: "x" } }],
+      ["azure_endpoint", { azure_endpoint: "x" }],
+      ["awsSecretAccessKey", { awsSecretAccessKey: "x" }],
+      ["vertex_credentials", { vertex_credentials: null }],
+    ])("%s is refused by its path", (path, members) => {
+      const message = `${path} is not accepted: a request cannot carry credentials or a destination`;
+      expect(read(members)).toMatchObject({
+        ok: false,
+        refusal: {
+          class: "invalid_request",
+          status: 400,
+          message: expect.stringContaining(message) as unknown,
+        },
+      });
+    });
+
+    test("however deep, and behind escapes", () => {
+      for (const depth of [1, 4, 5, 6, 12, 25]) {
+        const found = read({ metadata: nested(depth, { connection_id: 1 }) });
+        expect(JSON.stringify(found)).toContain("connection_id is not accepted");
+      }
+    });
+
+    test("values too many to be looked at, that deep, are refused by their place", () => {
+      const values = Array.from({ length: 250_000 }, () => 0);
+      for (const name of route === "decisions" ? ["metadata", "state"] : ["metadata"]) {
+        expect(read({ [name]: nested(7, values) })).toMatchObject({
+          ok: false,
+          refusal: { status: 400, message: expect.stringContaining("too many values") as unknown },
+        });
+      }
+    });
+  });
+
+  test.each([
+    ["extra_body.api_key", { extra_body: { api_key: "k" } }],
+    ["extra_body.extra_body.api_base", { extra_body: { extra_body: { api_base: "k" } } }],
+    ["plugins.0.proxy", { plugins: [{ proxy: "x" }] }],
+    ["tools.0.apiKey", { tools: [{ type: "web_search", name: "web_search", apiKey: "k" }] }],
+  ])("%s is refused in a chat", (path, members) => {
+    for (const wire of wires) {
+      const { message } = readBad(wire, bodyOf(members));
+      expect(message.replaceAll(/\[(\d+)\]/g, ".$1")).toContain(`${path} is not accepted`);
+    }
+  });
+
+  test("names in other letters are bounded, for each costs far more than a plain one", () => {
+    const names = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_each, at) => [`\u212A${at}`, 1]));
+    for (const wire of wires) {
+      readGood(wire, { metadata: { a: names(1_000) } });
+      const { message } = readBad(wire, { metadata: { a: names(1_001) } });
+      expect(message).toContain("metadata.a has more than 1000 names in other letters");
+    }
+  });
+
+  test("names in messages, schemas and a caller's notes are the customer's own", () => {
+    const schema = { type: "object", properties: { api_key: { type: "string" } } };
+    const input = { api_key: "k", base_url: "u" };
+    const fn = { name: "f", parameters: schema };
+    readGood("wire_a", {
+      tools: [{ type: "function", function: fn }],
+      functions: [fn],
+      response_format: { type: "json_schema", json_schema: { name: "n", schema } },
+      guided_json: schema,
+      json_schema: schema,
+      nvext: { guided_json: schema },
+      extra_body: { guided_json: schema, google: { response_schema: schema } },
+      metadata: { organization: "acme", host: "h", token: "t", url: "u" },
+    });
+    readGood("wire_b", {
+      tools: [{ name: "f", input_schema: schema, input_examples: [input] }],
+      output_config: { format: { type: "json_schema", schema } },
+      messages: [
+        { role: "user", content: "api_key" },
+        { role: "assistant", content: [{ type: "tool_use", id: "t", name: "f", input }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "x" }] },
+      ],
+    });
+    const state = { api_key: "k", nested: { base_url: "u" } };
+    expect(JSON.stringify(routes["decisions"]?.({ state }))).not.toContain("credentials");
+  });
+});

@@ -1,0 +1,184 @@
+import type { HistoryRule } from "../../catalog/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
+  type Splice,
+} from "../../kernel/index.ts";
+import { word } from "./fields/chat-vocabulary.ts";
+import { markedMembers } from "./price-guard.ts";
+
+type Rules = ReadonlySet<HistoryRule>;
+
+/** What an endpoint does not take of a conversation and of the tools, and what replaces it. */
+interface HistoryEdits {
+  readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
+  /** Places in the body. */
+  readonly replaced: { readonly start: number; readonly end: number; readonly text: string }[];
+  /** What is lost, for `x-tm-dropped-params`. */
+  readonly names: Set<string>;
+}
+
+/** The names of what a body of this wire loses by these rules. */
+export function historyLosses(doc: JsonDocument, rules: Rules): readonly string[] {
+  return rules.size === 0 ? [] : [...editsOf(doc, rules).names];
+}
+
+/** Edits the conversation of a body of the endpoint's own wire by these rules. */
+export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rules): void {
+  if (rules.size === 0) return;
+  const { removed, replaced } = editsOf(doc, rules);
+  for (const { object, key } of removed) splice.removeKey(object, key);
+  for (const { text, ...place } of replaced) splice.replaceBetween(place, text);
+}
+
+interface KnownEdits {
+  readonly rules: Rules;
+  readonly edits: HistoryEdits;
+}
+
+// A route asks for the names first and for the edits later.
+const known = new WeakMap<JsonDocument, KnownEdits>();
+
+function editsOf(doc: JsonDocument, rules: Rules): HistoryEdits {
+  const last = known.get(doc);
+  if (last?.rules === rules) return last.edits;
+  const edits = findEdits(doc, rules);
+  known.set(doc, { rules, edits });
+  return edits;
+}
+
+function findEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
+  const edits: HistoryEdits = { removed: [], replaced: [], names: new Set() };
+  if (rules.has("no-cache-control")) findMarks(doc, 0, edits);
+  if (rules.has("no-strict")) findStrict(doc, edits);
+  const messages = doc.present(0, word.messages);
+  if (messages === ABSENT) return edits;
+  if (rules.has("no-null")) findNulls(doc, messages, edits);
+  const end = doc.next(messages);
+  for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
+    editMessage({ doc, node, rules }, edits);
+  }
+  return edits;
+}
+
+interface Place {
+  readonly doc: JsonDocument;
+  readonly node: JsonNode;
+  readonly rules: Rules;
+}
+
+const REASONING: ReadonlySet<number> = new Set([
+  word.reasoning,
+  word.reasoning_content,
+  word.reasoning_details,
+]);
+
+function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
+  let role = 0;
+  let content = ABSENT;
+  let name = ABSENT;
+  for (let key = node + NODE_SIZE; key < doc.next(node); key = doc.next(doc.valueOf(key))) {
+    const wordId = doc.keyWord(key);
+    const value = doc.valueOf(key);
+    if (wordId === word.role) {
+      role = doc.word(value);
+      const isOlder = role === word.developer && rules.has("system-for-developer");
+      if (isOlder) edits.replaced.push({ ...placeOf(doc, value), text: '"system"' });
+    } else if (wordId === word.content) content = value;
+    else if (wordId === word.name) name = key;
+    else if (REASONING.has(wordId) && rules.has("no-reasoning")) {
+      edits.removed.push({ object: node, key });
+      if (!doc.isNull(value)) edits.names.add(`messages.${doc.text(key)}`);
+    }
+  }
+  // The older form of a result is found by its name.
+  if (name !== ABSENT && role !== word.function && rules.has("no-name")) {
+    edits.removed.push({ object: node, key: name });
+    if (!doc.isNull(doc.valueOf(name))) edits.names.add("messages.name");
+  }
+  if (rules.has("text-only-content")) joinTexts(doc, content, edits);
+}
+
+function placeOf(doc: JsonDocument, node: JsonNode): { start: number; end: number } {
+  return { start: doc.start(node), end: doc.end(node) };
+}
+
+/**
+ * Makes one text of a content that has nothing but texts: what is between them becomes a new line,
+ * so that no text is copied. Every other content stays as it is.
+ */
+function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEdits): void {
+  if (content === ABSENT || !doc.isArray(content)) return;
+  const gaps: HistoryEdits["replaced"] = [];
+  let start = doc.start(content);
+  const end = doc.next(content);
+  for (let part = content + NODE_SIZE; part < end; part = doc.next(part)) {
+    const text = doc.isObject(part) ? doc.present(part, word.text) : ABSENT;
+    if (text === ABSENT || !doc.isString(text)) return;
+    const isFirst = gaps.length === 0;
+    gaps.push({ start, end: doc.start(text) + 1, text: isFirst ? '"' : "\\n" });
+    start = doc.end(text) - 1;
+  }
+  const isEmpty = gaps.length === 0;
+  gaps.push({ start, end: doc.end(content), text: isEmpty ? '""' : '"' });
+  for (const gap of gaps) replaced.push(gap);
+}
+
+function findStrict(doc: JsonDocument, edits: HistoryEdits): void {
+  for (const list of [doc.present(0, word.tools), doc.present(0, word.functions)]) {
+    if (list === ABSENT) continue;
+    for (const tool of doc.items(list)) {
+      const spec = doc.present(tool, word.function);
+      for (const object of spec === ABSENT ? [tool] : [tool, spec]) {
+        removeWord(doc, object, word.strict, edits);
+        if (doc.present(object, word.strict) !== ABSENT) edits.names.add("tools.strict");
+      }
+    }
+  }
+}
+
+function removeWord(
+  doc: JsonDocument,
+  object: JsonNode,
+  wordId: number,
+  { removed }: HistoryEdits,
+): void {
+  const value = doc.member(object, wordId);
+  if (value !== ABSENT) removed.push({ object, key: value - NODE_SIZE });
+}
+
+/** The readable depth of a document bounds the recursion, here and below. */
+function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
+  const end = doc.next(node);
+  if (doc.isArray(node)) {
+    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
+      findMarks(doc, item, edits);
+    }
+  } else if (doc.isObject(node)) {
+    for (let key = node + NODE_SIZE; key < end; key = doc.next(doc.valueOf(key))) {
+      const wordId = doc.keyWord(key);
+      if (wordId === word.cache_control) {
+        edits.removed.push({ object: node, key });
+        if (!doc.isNull(doc.valueOf(key))) edits.names.add("cache_control");
+      } else if (markedMembers.has(wordId)) findMarks(doc, doc.valueOf(key), edits);
+    }
+  }
+}
+
+/** Members that are null mean the same as none. */
+function findNulls(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
+  const end = doc.next(node);
+  if (doc.isArray(node)) {
+    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
+      findNulls(doc, item, edits);
+    }
+  } else if (doc.isObject(node)) {
+    for (let key = node + NODE_SIZE; key < end; key = doc.next(doc.valueOf(key))) {
+      const value = doc.valueOf(key);
+      if (doc.isNull(value)) edits.removed.push({ object: node, key });
+      else findNulls(doc, value, edits);
+    }
+  }
+}

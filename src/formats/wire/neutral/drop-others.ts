@@ -1,0 +1,24 @@
+import type { JsonDocument, JsonNode } from "../../../kernel/index.ts";
+import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+import type { TranslationIssues } from "./translation-issues.ts";
+
+export interface DropRule {
+  /** Word ids of the members that are carried over or refused by name. */
+  readonly carried: ReadonlySet<number>;
+  /** What precedes the member in its name: `messages[].`. */
+  readonly path: string;
+  readonly notes: TranslationIssues;
+}
+
+/** Caching hints come in many places and are named once, without their place. */
+const namedWithoutPlace = new Set([word.cache_control]);
+
+/** Notes every member of an object that nothing carries; null members count as absent. */
+export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
+  for (const key of doc.keys(object)) {
+    const wordId = doc.keyWord(key);
+    if (rule.carried.has(wordId) || doc.isNull(doc.valueOf(key))) continue;
+    const name = chatVocabulary.nameOf(wordId) ?? doc.text(key);
+    rule.notes.drop(namedWithoutPlace.has(wordId) ? name : rule.path + name);
+  }
+}

@@ -1,0 +1,64 @@
+import { findMembers, findPath, skipSpace, type Span } from "../../../kernel/index.ts";
+
+export interface RelayedUsage {
+  /** JSON number text. */
+  readonly costUsd: string;
+  /** The whole usage object, for an answer that has none. */
+  readonly missing: string;
+}
+
+/**
+ * Prepares a provider's JSON answer for a client of the same wire: the marketplace's model id and
+ * the cost in its usage are put in, every other byte stays as it came. `text` is a JSON object.
+ */
+export function relayText(text: string, modelId: string): (usage: RelayedUsage) => string {
+  const object = findPath(text)?.start ?? 0;
+  const [model, usage] = findMembers(text, object, ["model", "usage"]);
+  const modelEdit = replaceOrAdd(text, object, {
+    span: model,
+    key: "model",
+    json: JSON.stringify(modelId),
+  });
+  return ({ costUsd, missing }) => {
+    const usageEdit =
+      usage !== undefined && text.charCodeAt(usage.start) === OPEN_OBJECT
+        ? withCost(text, usage, costUsd)
+        : replaceOrAdd(text, object, { span: usage, key: "usage", json: missing });
+    return modelEdit.start <= usageEdit.start
+      ? edited(text, modelEdit, usageEdit)
+      : edited(text, usageEdit, modelEdit);
+  };
+}
+
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+interface Edit extends Span {
+  readonly json: string;
+}
+
+function withCost(text: string, usage: Span, costUsd: string): Edit {
+  const [cost] = findMembers(text, usage.start, ["cost"]);
+  return replaceOrAdd(text, usage.start, { span: cost, key: "cost", json: costUsd });
+}
+
+function replaceOrAdd(
+  text: string,
+  object: number,
+  member: { readonly span: Span | undefined; readonly key: string; readonly json: string },
+): Edit {
+  if (member.span !== undefined) return { ...member.span, json: member.json };
+  const at = object + 1;
+  const comma = text.charCodeAt(skipSpace(text, at)) === CLOSE_OBJECT ? "" : ",";
+  return { start: at, end: at, json: `"${member.key}":${member.json}${comma}` };
+}
+
+function edited(text: string, first: Edit, second: Edit): string {
+  return (
+    text.slice(0, first.start) +
+    first.json +
+    text.slice(first.end, second.start) +
+    second.json +
+    text.slice(second.end)
+  );
+}

@@ -1,0 +1,192 @@
+import {
+  ZERO_USAGE,
+  asObject,
+  compactJson,
+  findElements,
+  findPath,
+  JsonBudget,
+  textOf,
+  tryParse,
+  tryPrint,
+} from "../../../kernel/index.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { unusableFailure, withoutBlame } from "../failure/failures.ts";
+import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
+import type {
+  AnswerCodec,
+  AnswerJson,
+  AnswerLabel,
+  ReadyAnswer,
+  ToolCall,
+} from "../neutral/chat-answer.ts";
+import { settledFinish } from "../neutral/chat-event.ts";
+import { relayText } from "../neutral/relayed-text.ts";
+import { signedId } from "../neutral/tool-signatures.ts";
+import { UniqueIds } from "../neutral/unique-ids.ts";
+import { withChoiceMember } from "./chunk-text.ts";
+import { clientWord, isFailureWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { readSignature } from "./gemini-signature.ts";
+import { answerTexts } from "./message-text.ts";
+import { readUsage, usageJson } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The JSON answers of chat completions. */
+export const openaiChatAnswers: AnswerCodec = {
+  relay(json, label, reading) {
+    const choice = firstChoice(json);
+    if (choice === undefined) return UNUSABLE;
+    return failureInChoice(json, choice) ?? relayed(json, choice, { label, reading });
+  },
+
+  read(json, isStopSequence, reading = {}) {
+    const choice = firstChoice(json);
+    if (choice === undefined) return UNUSABLE;
+    const failure = failureInChoice(json, choice);
+    if (failure !== undefined) return failure;
+    const message = asObject(choice["message"]) ?? {};
+    const calls = readCalls(message["tool_calls"], reading);
+    if (calls === undefined) return UNUSABLE_CALLS;
+    const { text, reasoning } = answerTexts(message);
+    const refusal = textOf(message["refusal"]);
+    const hasWrongFinish = isWrongFinish(choice);
+    const answer = { text: text + refusal, reasoning, calls };
+    const stopSequence = textOf(choice["stop_reason"]);
+    const reason = refusal === "" ? reasonOfWord(textOf(choice["finish_reason"])) : "refusal";
+    const finish = settledFinish(reason, calls.length > 0);
+    const report = readUsage(json.value, json.text, reading);
+    if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
+      const stopped = { ...answer, finish: "stop_sequence", stopSequence } as const;
+      return { ok: true, answer: stopped, report, hasWrongFinish };
+    }
+    return { ok: true, answer: { ...answer, finish }, report, hasWrongFinish };
+  },
+
+  write(answer, label, { report, costUsd }) {
+    const ids = new UniqueIds(`call_${label.idTail}`);
+    const content = answer.text === "" ? "null" : JSON.stringify(answer.text);
+    const reasoning =
+      answer.reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(answer.reasoning)}`;
+    const calls = label.usesFunctions
+      ? functionCallMember(answer.calls)
+      : toolCallsMember(answer.calls, ids);
+    const message = `{"role":"assistant","content":${content},"refusal":null${reasoning}${calls}}`;
+    const finish = settledFinish(answer.finish, answer.calls.length > 0);
+    const word = wordOfReason(finish, label.usesFunctions);
+    return (
+      `{"id":"chatcmpl-${label.idTail}","object":"chat.completion",` +
+      `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},` +
+      `"choices":[{"index":0,"message":${message},"logprobs":null,"finish_reason":"${word}"}],` +
+      `"system_fingerprint":null,"usage":${usageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`
+    );
+  },
+};
+
+const UNUSABLE = failedRead(unusableFailure());
+/** A model wrote them, as it was asked to. */
+const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
+
+/** Undefined when the body has no choice with a message: no answer of this wire. */
+function firstChoice(json: AnswerJson): Fields | undefined {
+  const { choices } = json.value;
+  const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
+  const isAnswer = asObject(choice?.["message"]) !== undefined || !!choice?.["error"];
+  return isAnswer || isFailureWord(choice?.["finish_reason"]) ? choice : undefined;
+}
+
+function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefined {
+  const isOwn = asObject(choice["error"]) !== undefined;
+  if (!isOwn && !isFailureWord(choice["finish_reason"])) return undefined;
+  return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
+}
+
+/** Undefined when a call has no name, or arguments that are not a JSON object. */
+function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
+  if (!Array.isArray(value)) return [];
+  const calls: ToolCall[] = [];
+  const budget = new JsonBudget();
+  for (const entry of value) {
+    const fields = asObject(entry);
+    const fn = asObject(fields?.["function"]);
+    const argumentsJson = argumentsOf(fn?.["arguments"], budget);
+    const name = textOf(fn?.["name"]);
+    if (argumentsJson === undefined || name === "") return undefined;
+    const id = textOf(fields?.["id"]);
+    const signature = toolSignature === undefined ? "" : readSignature(fields ?? {});
+    const carried = signature === "" ? id : signedId({ id, signature });
+    calls.push({ id: carried, name, argumentsJson });
+  }
+  return calls;
+}
+
+function argumentsOf(value: unknown, budget: JsonBudget): string | undefined {
+  if (value === undefined || value === null || value === "") return "{}";
+  const text = typeof value === "string" ? value : tryPrint(value);
+  if (text === undefined) return undefined;
+  return asObject(tryParse(text, budget)?.value) === undefined ? undefined : compactJson(text);
+}
+
+/** Certainly: no reason at all, or a call that is not there. */
+function isWrongFinish(choice: Fields): boolean {
+  return isWrongWord(textOf(choice["finish_reason"]), hasCallsIn(choice));
+}
+
+function hasCallsIn(choice: Fields): boolean {
+  const { tool_calls: calls, function_call: call } = asObject(choice["message"]) ?? {};
+  return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
+}
+
+function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
+  const list = calls.map((call) => callJson(call, ids)).join(",");
+  return list === "" ? "" : `,"tool_calls":[${list}]`;
+}
+
+/** The older form has one call; providers were asked for no more. */
+function functionCallMember([call]: readonly ToolCall[]): string {
+  if (call === undefined) return "";
+  const { name, argumentsJson } = call;
+  return `,"function_call":${JSON.stringify({ name, arguments: argumentsJson })}`;
+}
+
+function callJson(call: ToolCall, ids: UniqueIds): string {
+  const fn = { name: call.name, arguments: call.argumentsJson };
+  return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
+}
+
+/** The provider's text with the marketplace's model id, one choice, and the cost in the usage. */
+function relayed(
+  json: AnswerJson,
+  choice: Fields,
+  { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
+): ReadAnswer<ReadyAnswer> {
+  const report = readUsage(json.value, json.text, reading);
+  const { choices } = json.value;
+  const hasSurplus = Array.isArray(choices) && choices.length > 1;
+  const oneChoice = hasSurplus ? withFirstChoice(json.text) : json.text;
+  const { finish_reason: finish } = choice;
+  const hasCalls = hasCallsIn(choice);
+  const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
+  // Calls say why the answer ended where the provider does not.
+  const isMended = typeof finish === "string" ? word !== finish : hasCalls;
+  const text = isMended
+    ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))
+    : oneChoice;
+  const relay = relayText(text, label.modelId);
+  return {
+    ok: true,
+    report,
+    hasWrongFinish: isWrongFinish(choice),
+    finishReason: reasonOfWord(textOf(finish)),
+    bodyText: (costUsd) =>
+      relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
+  };
+}
+
+function withFirstChoice(text: string): string {
+  const array = findPath(text, "choices");
+  if (array === undefined) return text;
+  const [first] = findElements(text, array.start, 1);
+  if (first === undefined) return text;
+  return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
+}

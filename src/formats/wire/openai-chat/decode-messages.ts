@@ -1,0 +1,162 @@
+import {
+  ABSENT,
+  isBlankToken,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+} from "../../../kernel/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
+import type { AssistantPart, Message, ToolCall } from "../neutral/chat-call.ts";
+import { dropOthers } from "../neutral/drop-others.ts";
+import { argumentsObject } from "../neutral/tool-arguments.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { LegacyCalls } from "./decode-legacy.ts";
+import { partKind } from "./find-media.ts";
+import { MessageList } from "./message-list.ts";
+
+export interface DecodedMessages {
+  readonly system: readonly JsonText[];
+  readonly messages: readonly Message[];
+}
+
+/**
+ * Decodes the messages: system and developer separately, tool results joined to the user's message.
+ */
+export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
+  const system: JsonText[] = [];
+  const messages = new MessageList(notes);
+  const legacy = new LegacyCalls();
+  for (const [index, node] of doc.items(doc.member(0, word.messages)).entries()) {
+    const message: SourceMessage = { doc, node, notes, legacy, path: `messages[${index}]` };
+    switch (doc.word(doc.member(node, word.role))) {
+      case word.user:
+        dropMembers(message, plainMembers);
+        messages.addUserTexts(contentTexts(message), message.path);
+        break;
+      case word.assistant:
+        messages.addAssistant(assistantParts(message));
+        break;
+      case word.tool:
+        dropMembers(message, toolMembers);
+        messages.addResult({
+          callId: doc.text(doc.member(node, word.tool_call_id)),
+          texts: contentTexts(message),
+        });
+        break;
+      case word.function:
+        dropMembers(message, functionMembers);
+        addFunctionResult(messages, message);
+        break;
+      default:
+        dropMembers(message, plainMembers);
+        for (const text of contentTexts(message)) system.push(text);
+    }
+  }
+  return { system, messages: messages.finish() };
+}
+
+/** The older form of a tool's result. */
+function addFunctionResult(messages: MessageList, message: SourceMessage): void {
+  const callId = message.legacy.answeredId();
+  if (callId === undefined) {
+    message.notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
+  } else messages.addResult({ callId, texts: contentTexts(message) });
+}
+
+interface SourceMessage {
+  readonly legacy: LegacyCalls;
+  readonly doc: JsonDocument;
+  readonly node: JsonNode;
+  readonly notes: TranslationIssues;
+  readonly path: string;
+}
+
+const plainMembers = new Set([word.role, word.content]);
+const toolMembers = new Set([word.role, word.content, word.tool_call_id]);
+const functionMembers = new Set([word.role, word.content, word.name]);
+const assistantMembers = new Set([
+  word.role,
+  word.content,
+  word.refusal,
+  word.tool_calls,
+  word.function_call,
+  word.audio,
+]);
+
+function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<number>): void {
+  dropOthers(doc, node, { carried, path: "messages[].", notes });
+}
+
+/** The texts of a message's content; wire_b takes no blank text, so there is none among them. */
+function contentTexts(message: SourceMessage): readonly JsonText[] {
+  const { doc, node } = message;
+  const content = doc.present(node, word.content);
+  if (content === ABSENT) return [];
+  const texts = doc.isString(content) ? [doc.raw(content)] : partTexts(message, content);
+  return texts.filter((text) => !isBlankToken(text));
+}
+
+const partMembers = new Set([word.type, word.text, word.refusal]);
+
+function partTexts({ doc, notes, path }: SourceMessage, content: JsonNode): JsonText[] {
+  const texts: JsonText[] = [];
+  for (const [index, part] of doc.items(content).entries()) {
+    const type = doc.word(doc.member(part, word.type));
+    if (type === word.text || type === word.refusal) {
+      dropOthers(doc, part, { carried: partMembers, path: "messages[].content[].", notes });
+      texts.push(doc.raw(doc.member(part, type)));
+    } else {
+      const kind = partKind(doc, part) ?? doc.text(doc.member(part, word.type)).slice(0, 64);
+      notes.refuse(`${path}.content[${index}]`, `is a part of kind ${kind}, which ${CANNOT_CROSS}`);
+    }
+  }
+  return texts;
+}
+
+function assistantParts(message: SourceMessage): readonly AssistantPart[] {
+  const { doc, node, notes, path } = message;
+  dropMembers(message, assistantMembers);
+  if (doc.present(node, word.audio) !== ABSENT) notes.refuse(`${path}.audio`, CANNOT_CROSS);
+  const texts = [...contentTexts(message)];
+  const refusal = doc.present(node, word.refusal);
+  if (refusal !== ABSENT && !isBlankToken(doc.raw(refusal))) texts.push(doc.raw(refusal));
+  return [
+    ...texts.map((text): AssistantPart => ({ kind: "text", text })),
+    ...[...toolCalls(message), ...legacyCall(message)].map((call): AssistantPart => ({
+      kind: "call",
+      call,
+    })),
+  ];
+}
+
+function legacyCall({ doc, node, notes, legacy, path }: SourceMessage): readonly ToolCall[] {
+  const called = doc.present(node, word.function_call);
+  if (called === ABSENT) return [];
+  const call = legacy.call(doc, called);
+  if (call === undefined) {
+    notes.refuse(`${path}.function_call.arguments`, "must be the text of one JSON object");
+  }
+  return call === undefined ? [] : [call];
+}
+
+function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall[] {
+  const list = doc.present(node, word.tool_calls);
+  const calls: ToolCall[] = [];
+  for (const [index, call] of (list === ABSENT ? [] : doc.items(list)).entries()) {
+    const place = `${path}.tool_calls[${index}]`;
+    const called = doc.present(call, word.function);
+    if (called === ABSENT) {
+      notes.refuse(`${place}.type`, CANNOT_CROSS);
+      continue;
+    }
+    const text = doc.present(called, word.arguments);
+    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
+    if (input === undefined) {
+      notes.refuse(`${place}.function.arguments`, "must be the text of one JSON object");
+      continue;
+    }
+    const id = doc.text(doc.member(call, word.id));
+    calls.push({ id, name: doc.raw(doc.member(called, word.name)), input });
+  }
+  return calls;
+}

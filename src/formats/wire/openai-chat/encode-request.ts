@@ -1,0 +1,163 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import {
+  unreachable,
+  arrayText,
+  joinTokens,
+  type JsonText,
+  objectText,
+  quoteText,
+  textBytes,
+  textToken,
+} from "../../../kernel/index.ts";
+import type { EncodeTarget } from "../contract.ts";
+import { outputBoundName } from "../fields/deployment-fields.ts";
+import type {
+  AssistantMessage,
+  ChatCall,
+  Message,
+  ToolCall,
+  ToolChoice,
+  ToolResult,
+  ToolSpec,
+} from "../neutral/chat-call.ts";
+import { effortFor } from "../neutral/effort.ts";
+import { aggregatorControls, profiledMembers } from "../wire-profile.ts";
+import { signatureJson, STAND_IN_SIGNATURE } from "./gemini-signature.ts";
+
+/** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
+export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
+  const hasTools = call.tools.length > 0;
+  const members = {
+    model: textToken(deployment.upstreamModelId),
+    messages: arrayText(messageTexts(call, formOf(deployment))),
+    [outputBoundName(deployment)]: String(request.outputTokens),
+    stream: request.stream ? "true" : undefined,
+    stream_options: request.stream ? '{"include_usage":true}' : undefined,
+    temperature: call.temperature,
+    top_p: call.topP,
+    stop: call.stops.length > 0 ? arrayText(call.stops) : undefined,
+    tools: hasTools ? arrayText(call.tools.map(toolText)) : undefined,
+    tool_choice: hasTools && call.toolChoice ? toolChoiceText(call.toolChoice) : undefined,
+    parallel_tool_calls: hasTools && !call.parallelTools ? "false" : undefined,
+    reasoning_effort: effortFor(call, deployment),
+    user: call.userId,
+    provider: aggregatorControls(request.doc, deployment),
+  };
+  return textBytes(objectText(profiledMembers(members, deployment)));
+}
+
+/** What a profile says of the messages that are written here. */
+interface MessageForm {
+  readonly textOnly: boolean;
+  readonly noNull: boolean;
+  readonly hasSignatures: boolean;
+}
+
+function formOf({ wireProfile: profile }: Deployment): MessageForm {
+  return {
+    textOnly: profile?.history.has("text-only-content") === true,
+    noNull: profile?.history.has("no-null") === true,
+    hasSignatures: profile?.toolSignature !== undefined,
+  };
+}
+
+function messageTexts(call: ChatCall, form: MessageForm): readonly JsonText[] {
+  const messages: JsonText[] = [];
+  if (call.system.length > 0) {
+    messages.push(messageText("system", joinTokens(call.system, "\\n\\n")));
+  }
+  for (const message of call.messages) addMessage(messages, message, form);
+  return messages;
+}
+
+function addMessage(messages: JsonText[], message: Message, form: MessageForm): void {
+  switch (message.role) {
+    case "system":
+      messages.push(messageText("system", message.text));
+      break;
+    case "user":
+      // Results must stand right behind the assistant's calls, so they go first.
+      for (const result of message.results) messages.push(resultText(result));
+      if (message.texts.length > 0 || message.results.length === 0) {
+        messages.push(messageText("user", userContent(message.texts, form)));
+      }
+      break;
+    case "assistant":
+      messages.push(assistantText(message, form));
+      break;
+    default:
+      unreachable(message);
+  }
+}
+
+function messageText(role: string, content: JsonText): JsonText {
+  return `{"role":"${role}","content":${content}}` as JsonText;
+}
+
+function userContent(texts: readonly JsonText[], { textOnly }: MessageForm): JsonText {
+  if (texts.length <= 1) return texts[0] ?? ('""' as JsonText);
+  if (textOnly) return joinTokens(texts, "\\n");
+  return arrayText(texts.map((text) => `{"type":"text","text":${text}}`));
+}
+
+function resultText(result: ToolResult): JsonText {
+  return objectText({
+    role: '"tool"',
+    tool_call_id: textToken(result.callId),
+    content: joinTokens(result.texts, "\\n"),
+  });
+}
+
+/** This wire knows one text and the calls behind it, whatever the order was. */
+function assistantText(message: AssistantMessage, form: MessageForm): JsonText {
+  const texts: JsonText[] = [];
+  const calls: JsonText[] = [];
+  for (const part of message.parts) {
+    if (part.kind === "text") texts.push(part.text);
+    else calls.push(callText(part.call, signatureFor(part.call, calls.length, form)));
+  }
+  const noText = form.noNull ? undefined : "null";
+  return objectText({
+    role: '"assistant"',
+    content: texts.length === 0 && calls.length > 0 ? noText : joinTokens(texts, ""),
+    tool_calls: calls.length > 0 ? arrayText(calls) : undefined,
+  });
+}
+
+/** The provider wants one on the first of parallel calls only. */
+function signatureFor(
+  { signature }: ToolCall,
+  index: number,
+  { hasSignatures }: MessageForm,
+): string | undefined {
+  if (!hasSignatures) return undefined;
+  return signature ?? (index === 0 ? STAND_IN_SIGNATURE : undefined);
+}
+
+function callText(call: ToolCall, signature: string | undefined): JsonText {
+  return objectText({
+    id: textToken(call.id),
+    type: '"function"',
+    function: objectText({ name: call.name, arguments: quoteText(call.input) }),
+    extra_content: signature === undefined ? undefined : signatureJson(signature),
+  });
+}
+
+function toolText(tool: ToolSpec): JsonText {
+  const spec = { name: tool.name, description: tool.description, parameters: tool.schema };
+  return objectText({ type: '"function"', function: objectText(spec) });
+}
+
+function toolChoiceText(choice: ToolChoice): JsonText {
+  switch (choice.kind) {
+    case "auto":
+    case "none":
+      return `"${choice.kind}"` as JsonText;
+    case "any":
+      return '"required"' as JsonText;
+    case "tool":
+      return objectText({ type: '"function"', function: objectText({ name: choice.name }) });
+    default:
+      return unreachable(choice);
+  }
+}

@@ -1,0 +1,137 @@
+import { asObject, textOf } from "../../../kernel/index.ts";
+import type { StreamDecoder } from "../answer/stream-driver.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
+import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import { isDone } from "./done-mark.ts";
+import { isFailureWord, reasonOfWord } from "./finish.ts";
+import { answerTexts } from "./message-text.ts";
+import { isTextAlone, textSpan } from "./text-chunk.ts";
+import { ToolCallReader } from "./tool-call-reader.ts";
+import { readUsage } from "./usage.ts";
+
+type Emit = (event: ChatEvent) => void;
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface DecoderOptions {
+  /** Is this word one of the request's own stop sequences? */
+  readonly isStopSequence: (word: string) => boolean;
+  readonly note: ServedModelNote;
+  readonly reading: AnswerReading;
+}
+
+/** Chunks of a wire_a provider to neutral events, whatever dialect of the wire it speaks. */
+export class OpenaiChatDecoder implements StreamDecoder {
+  readonly #options: DecoderOptions;
+  readonly #calls: ToolCallReader;
+  readonly #repeated = new RepeatedEvent();
+  #report: UsageReport | undefined;
+  #finish: FinishReason | undefined;
+  #stopSequence: string | undefined;
+  #hasChoices = false;
+
+  constructor(options: DecoderOptions) {
+    this.#options = options;
+    this.#calls = new ToolCallReader(options.reading);
+  }
+
+  get report(): UsageReport | undefined {
+    return this.#report;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#finish;
+  }
+
+  get hasWrongFinish(): boolean {
+    if (this.#calls.hasCalls) return false;
+    return this.#finish === undefined || this.#finish === "tool_calls";
+  }
+
+  decode(event: SseEvent, emit: Emit): void {
+    if (isDone(event.data)) {
+      this.#complete(emit);
+      return;
+    }
+    const eventText = readEventText(event.data);
+    const text = this.#repeated.textIn(eventText);
+    if (text !== undefined) return emit({ type: "text", text });
+    const json = parseEventJson(eventText);
+    if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
+    else this.#chunk(json, emit);
+  }
+
+  endOfBody(emit: Emit): void {
+    if (this.#finish === undefined) emit({ type: "failure", failure: brokenOffFailure() });
+    else this.#complete(emit);
+  }
+
+  #chunk(json: EventJson, emit: Emit): void {
+    const { text, value: chunk } = json;
+    this.#options.note.take(chunk["model"]);
+    const { reading } = this.#options;
+    if (chunk["usage"] !== null) this.#report = readUsage(chunk, text, reading) ?? this.#report;
+    const choice = Array.isArray(chunk["choices"]) ? asObject(chunk["choices"][0]) : undefined;
+    if (isErrorChunk(chunk, choice)) {
+      emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
+      return;
+    }
+    if (choice === undefined) return;
+    this.#hasChoices = true;
+    const delta = asObject(choice["delta"]);
+    if (delta !== undefined) this.#delta(delta, emit);
+    this.#keepFinish(choice);
+    if (!this.#repeated.isLearning || !isTextAlone(json)) return;
+    const frame = frameAt(text, textSpan(text));
+    if (frame !== undefined) this.#repeated.learn(frame);
+  }
+
+  #delta(delta: Fields, emit: Emit): void {
+    const { reasoning, text } = answerTexts(delta);
+    if (reasoning !== "") emit({ type: "reasoning", text: reasoning });
+    if (text !== "") emit({ type: "text", text });
+    const refusal = textOf(delta["refusal"]);
+    if (refusal !== "") emit({ type: "refusal", text: refusal });
+    const calls = delta["tool_calls"];
+    if (Array.isArray(calls)) for (const call of calls) this.#calls.read(call, emit);
+    if (this.#calls.hasTooManyCalls) emit({ type: "failure", failure: TOO_MANY_CALLS });
+  }
+
+  #keepFinish(choice: Fields): void {
+    const word = choice["finish_reason"];
+    if (this.#finish !== undefined || typeof word !== "string" || word === "") return;
+    this.#finish = reasonOfWord(word);
+    const matched = textOf(choice["stop_reason"]);
+    if (this.#finish === "stop" && matched !== "" && this.#options.isStopSequence(matched)) {
+      this.#finish = "stop_sequence";
+      this.#stopSequence = matched;
+    }
+  }
+
+  #complete(emit: Emit): void {
+    if (!this.#hasChoices) return emit({ type: "failure", failure: brokenOffFailure() });
+    if (this.#calls.hasNamelessCall()) {
+      return emit({ type: "failure", failure: withoutBlame(unusableFailure()) });
+    }
+    const stopSequence = this.#stopSequence;
+    const reason = this.#finish ?? "stop";
+    emit({ type: "finish", reason, ...(stopSequence === undefined ? {} : { stopSequence }) });
+    emit({ type: "end" });
+  }
+}
+
+/** A model wrote them, as it was asked to. */
+const TOO_MANY_CALLS = withoutBlame(unusableFailure());
+
+/** An `error` with or without choices, or a finish reason that is none. */
+export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
+  const error = chunk["error"];
+  if (error !== undefined && error !== null && error !== false) return true;
+  return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
+}

@@ -1,0 +1,146 @@
+import type { Refusal } from "../../../kernel/index.ts";
+import type { OutputPieces } from "../answer/output-pieces.ts";
+import type { StreamEncoder } from "../answer/stream-driver.ts";
+import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
+import { UniqueIds } from "../neutral/unique-ids.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
+import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
+import {
+  chunkHead,
+  errorChunkText,
+  knownUsageJson,
+  knownUsageText,
+  lastChunk,
+  usageChunkText,
+} from "./chunk-text.ts";
+import { wordOfReason } from "./finish.ts";
+
+interface SentCall {
+  readonly index: number;
+  hasArguments: boolean;
+  hasEnded: boolean;
+}
+
+/** Neutral events to the chunks of a wire_a client: role first, dense tool indexes, one finish. */
+export class OpenaiChatEncoder implements StreamEncoder {
+  readonly keepAliveText: string = sseCommentText("keep-alive");
+  readonly #head: string;
+  readonly #chunkStart: string;
+  readonly #ids: UniqueIds;
+  readonly #wantsUsageChunk: boolean;
+  readonly #usesFunctions: boolean;
+  readonly #chunkEnd: string;
+  readonly #calls = new Map<number, SentCall>();
+  #hasBegun = false;
+  #hasEnded = false;
+  #finish: FinishReason = "stop";
+
+  constructor(label: AnswerLabel) {
+    this.#head = chunkHead({ ...label, id: `chatcmpl-${label.idTail}` });
+    this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
+    this.#ids = new UniqueIds(`call_${label.idTail}`);
+    this.#wantsUsageChunk = label.wantsUsageChunk;
+    this.#usesFunctions = label.usesFunctions;
+    this.#chunkEnd = label.wantsUsageChunk ? '],"usage":null}\n\n' : "]}\n\n";
+  }
+
+  encode(event: ChatEvent, out: OutputPieces): void {
+    if (this.#hasEnded) return;
+    switch (event.type) {
+      case "text":
+        return this.#text("content", event.text, out);
+      case "refusal":
+        return this.#text("refusal", event.text, out);
+      case "reasoning":
+        return this.#text("reasoning_content", event.text, out);
+      case "tool_start":
+        return this.#startCall(event, out);
+      case "tool_arguments":
+        return this.#arguments(this.#calls.get(event.call), event.json, out);
+      case "tool_end":
+        return this.#endCall(this.#calls.get(event.call), out);
+      case "finish":
+        this.#finish = event.reason;
+        return;
+      case "end":
+        return this.#end(out);
+      case "failure":
+        this.#hasEnded = true;
+    }
+  }
+
+  finishText(report: UsageReport | undefined, costUsd: string): string {
+    const usage = knownUsageJson(report?.usage, costUsd);
+    const finish = settledFinish(this.#finish, this.#calls.size > 0);
+    const word = wordOfReason(finish, this.#usesFunctions);
+    const closing = this.#wantsUsageChunk
+      ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
+      : sseDataText(lastChunk(this.#head, word, usage));
+    return closing + SSE_DONE_TEXT;
+  }
+
+  failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {
+    return (
+      knownUsageText(this.#head, { report, costUsd, wantsUsageChunk: this.#wantsUsageChunk }) +
+      errorChunkText(this.#head, refusal)
+    );
+  }
+
+  #begin(out: OutputPieces): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#chunk('{"role":"assistant","content":""}', out);
+  }
+
+  #text(field: string, text: string, out: OutputPieces): void {
+    if (text === "") return;
+    this.#begin(out);
+    this.#chunk(`{"${field}":${JSON.stringify(text)}}`, out);
+  }
+
+  #startCall(event: Extract<ChatEvent, { type: "tool_start" }>, out: OutputPieces): void {
+    if (this.#calls.has(event.call)) return;
+    this.#begin(out);
+    const index = this.#calls.size;
+    this.#calls.set(event.call, { index, hasArguments: false, hasEnded: false });
+    const fn = `{"name":${JSON.stringify(event.name)},"arguments":""}`;
+    const id = JSON.stringify(this.#ids.take(event.id));
+    this.#callDelta(index, { head: `"id":${id},"type":"function",`, fn }, out);
+  }
+
+  #arguments(call: SentCall | undefined, json: string, out: OutputPieces): void {
+    if (call === undefined || call.hasEnded || json === "") return;
+    call.hasArguments = true;
+    const fn = `{"arguments":${JSON.stringify(json)}}`;
+    this.#callDelta(call.index, { head: "", fn }, out);
+  }
+
+  /** A piece of a call. The older form has one call; providers were asked for no more. */
+  #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
+    if (!this.#usesFunctions) {
+      this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);
+    } else if (index === 0) this.#chunk(`{"function_call":${fn}}`, out);
+  }
+
+  #endCall(call: SentCall | undefined, out: OutputPieces): void {
+    if (call === undefined || call.hasEnded) return;
+    // "" is not JSON: a call without arguments has the empty object.
+    if (!call.hasArguments) this.#arguments(call, "{}", out);
+    call.hasEnded = true;
+  }
+
+  #end(out: OutputPieces): void {
+    this.#begin(out);
+    for (const call of this.#calls.values()) this.#endCall(call, out);
+    this.#hasEnded = true;
+  }
+
+  #chunk(delta: string, out: OutputPieces): void {
+    out.add(this.#chunkText(delta, "null"));
+  }
+
+  #chunkText(delta: string, finish: string): string {
+    return `${this.#chunkStart}${delta},"logprobs":null,"finish_reason":${finish}}${this.#chunkEnd}`;
+  }
+}

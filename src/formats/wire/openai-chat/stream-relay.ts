@@ -1,0 +1,289 @@
+import {
+  type Refusal,
+  asObject,
+  findElements,
+  findPath,
+  textOf,
+  withMember,
+  withoutMember,
+} from "../../../kernel/index.ts";
+import type { OutputPieces } from "../answer/output-pieces.ts";
+import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
+import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
+import { ModelSplice } from "../neutral/model-splice.ts";
+import { frameAt, RepeatedEvent, type TextFrame } from "../neutral/repeated-event.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import { countOf, type UsageReport } from "../neutral/usage-report.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
+import { CallFragments } from "./call-fragments.ts";
+import {
+  chunkHead,
+  errorChunkText,
+  isSomeCost,
+  knownUsageJson,
+  lastChunk,
+  usageChunkText,
+  withChoiceMember,
+} from "./chunk-text.ts";
+import { isDone } from "./done-mark.ts";
+import { clientWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { answerTexts } from "./message-text.ts";
+import { isErrorChunk } from "./stream-decoder.ts";
+import { isTextAlone, textSpan } from "./text-chunk.ts";
+import { choiceUsage, readUsage } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface RelayedChunk {
+  readonly choices: unknown[] | undefined;
+  readonly choice: Fields;
+  readonly isContent: boolean;
+}
+
+/**
+ * A wire_a stream for a wire_a client: chunks go on as they came, under the marketplace's model
+ * id. Usage is kept back and sent at the end, with the cost in it: in the chunk that has the finish
+ * reason, or in a chunk of its own for a caller that asked for one.
+ */
+export class OpenaiChatRelay implements StreamDriver {
+  readonly keepAliveText: string = sseCommentText("keep-alive");
+  readonly #label: AnswerLabel;
+  readonly #model: ModelSplice;
+  readonly #note: ServedModelNote;
+  readonly #reading: AnswerReading | undefined;
+  readonly #repeated = new RepeatedEvent();
+  readonly #fragments: CallFragments;
+  /** What a repeated event becomes. */
+  #sent: TextFrame = { before: "", after: "" };
+  #report: UsageReport | undefined;
+  #usageText: string | undefined;
+  #head: string | undefined;
+  #hasChoices = false;
+  /** The first finish reason; empty: none yet. */
+  #finish = "";
+  #hasCalls = false;
+  /** The chunk with the finish reason, until the usage is known. */
+  #last: string | undefined;
+
+  constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
+    this.#label = label;
+    this.#note = note;
+    this.#reading = reading;
+    this.#fragments = new CallFragments(reading ?? {});
+    this.#model = new ModelSplice(label.modelId, ["model"]);
+  }
+
+  get report(): UsageReport | undefined {
+    return this.#report;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#finish === "" ? undefined : reasonOfWord(this.#finish);
+  }
+
+  get hasWrongFinish(): boolean {
+    return isWrongWord(this.#finish, this.#hasCalls);
+  }
+
+  step(event: SseEvent, out: OutputPieces): StepOutcome {
+    if (isDone(event.data)) return this.#end(out);
+    const eventText = readEventText(event.data);
+    const repeated = this.#repeated.textIn(eventText);
+    if (repeated !== undefined) {
+      out.add(`${this.#takeLast()}data: ${this.#sent.before}${repeated}${this.#sent.after}\n\n`);
+      return "content";
+    }
+    const json = parseEventJson(eventText);
+    if (json === undefined) return unusableFailure();
+    const chunk = json.value;
+    this.#note.take(chunk["model"]);
+    const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
+    const choice = asObject(choices?.[0]);
+    this.#head ??= headOf(chunk, this.#label);
+    this.#keepUsage(json);
+    if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
+    if (choice === undefined) return this.#relayEmpty(json, choices, out);
+    this.#hasChoices = true;
+    const content = contentOf(choice);
+    this.#hasCalls ||= content === "calls";
+    const isSilent = textOf(choice["finish_reason"]) === "";
+    // A chunk that says nothing to a client breaks the usual loop, which reads the delta.
+    if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
+    const isContent = content !== "none";
+    this.#relay(json, { choices, choice, isContent }, out);
+    return isContent ? "content" : "silent";
+  }
+
+  /** Calls without a reason get theirs: a client would take the answer for cut, or for a text. */
+  #end(out: OutputPieces): StepOutcome {
+    if (!this.#hasChoices) return brokenOffFailure();
+    if (this.#finish !== "" || !this.#hasCalls) return "end";
+    out.add(this.#takeLast());
+    const word = wordOfReason("tool_calls", this.#label.usesFunctions);
+    const last = lastChunk(this.#headText(), word);
+    if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
+    else this.#last = last;
+    return "end";
+  }
+
+  endOfBody(): StepOutcome {
+    return this.#finish !== "" ? "end" : brokenOffFailure();
+  }
+
+  finishText(costUsd: string): string {
+    return this.#closingText(this.#usageJson(costUsd)) + SSE_DONE_TEXT;
+  }
+
+  failText(refusal: Refusal, costUsd: string): string {
+    const isKnown = this.#report !== undefined || isSomeCost(costUsd);
+    const usage = isKnown ? this.#closingText(this.#usageJson(costUsd)) : this.#takeLast();
+    return usage + errorChunkText(this.#headText(), refusal);
+  }
+
+  #relay(json: EventJson, { choices, choice, isContent }: RelayedChunk, out: OutputPieces): void {
+    const received = textOf(choice["finish_reason"]);
+    this.#finish ||= received;
+    const finish = received === "" ? "" : this.#clientWord(received);
+    out.add(this.#takeLast());
+    const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
+    const text = this.#model.apply(this.#mended(oneChoice(kept, choices), choice));
+    if (this.#label.wantsUsageChunk || finish === "") {
+      out.add(sseDataText(text));
+      if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
+    } else if (!isContent) this.#last = text;
+    else {
+      // Content is not kept back: the reason gets a chunk of its own.
+      out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
+      this.#last = lastChunk(this.#headText(), finish);
+    }
+  }
+
+  /** The chunk as it came, but for what a strict client of the wire cannot read. */
+  #mended(chunk: string, choice: Fields): string {
+    const delta = asObject(choice["delta"]);
+    const { finish_reason: finish } = choice;
+    let text =
+      delta === undefined
+        ? withChoiceMember(chunk, "delta", "{}")
+        : this.#fragments.mend(chunk, delta);
+    if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
+    if (typeof finish !== "string") return text;
+    const word = finish === "" ? null : this.#clientWord(finish);
+    if (word === finish) return text;
+    return withChoiceMember(text, "finish_reason", JSON.stringify(word));
+  }
+
+  #clientWord(word: string): string {
+    const { usesFunctions } = this.#label;
+    return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
+  }
+
+  #learn(received: string, sent: string): void {
+    const frame = frameAt(received, textSpan(received));
+    const sentFrame = frameAt(sent, textSpan(sent));
+    if (frame === undefined || sentFrame === undefined) return;
+    this.#repeated.learn(frame);
+    this.#sent = sentFrame;
+  }
+
+  /** The last chunk as it is, for what comes behind it. */
+  #takeLast(): string {
+    const last = this.#last;
+    this.#last = undefined;
+    return last === undefined ? "" : sseDataText(last);
+  }
+
+  #closingText(usage: string): string {
+    if (this.#label.wantsUsageChunk) return usageChunkText(this.#headText(), usage);
+    const last = this.#last ?? lastChunk(this.#headText(), null);
+    const object = findPath(last);
+    if (object === undefined) return sseDataText(last);
+    return sseDataText(withMember(last, object, { key: "usage", json: usage }));
+  }
+
+  #keepUsage(json: EventJson): void {
+    const { usage, x_groq: groq } = json.value;
+    const isSilent = (usage === undefined || usage === null) && groq === undefined;
+    if (isSilent && choiceUsage(json.value) === undefined) return;
+    const report = readUsage(json.value, json.text, this.#reading);
+    if (report === undefined) return;
+    this.#report = report;
+    const span = asObject(usage) === undefined ? undefined : findPath(json.text, "usage");
+    this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
+  }
+
+  /** Chunks without a choice: usage is kept back, notes go on where such chunks are expected. */
+  #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
+    const isUsage = asObject(json.value["usage"]) !== undefined;
+    const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
+    if (isNote) out.add(sseDataText(this.#model.apply(json.text)));
+    return "silent";
+  }
+
+  #headText(): string {
+    return this.#head ?? headOf({}, this.#label);
+  }
+
+  /** The provider's own usage object, so that details we do not know stay in. */
+  #usageJson(costUsd: string): string {
+    const text = this.#usageText;
+    if (text === undefined) return knownUsageJson(this.#report?.usage, costUsd);
+    return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
+  }
+}
+
+function headOf(chunk: Fields, label: AnswerLabel): string {
+  return chunkHead({
+    id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
+    createdSeconds: countOf(chunk["created"]) ?? label.createdSeconds,
+    modelId: label.modelId,
+  });
+}
+
+/** What the provider asks of us is not what the client pays: only the last chunk has a cost. */
+function withoutCost(json: EventJson): string {
+  if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
+  const object = findPath(json.text);
+  if (object === undefined) return json.text;
+  return withMember(json.text, object, { key: "usage", json: "null" });
+}
+
+function withoutUsage(json: EventJson): string {
+  const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
+  return object === undefined ? json.text : withoutMember(json.text, object, "usage");
+}
+
+/** The service promises exactly one choice. */
+function oneChoice(text: string, choices: unknown[] | undefined): string {
+  if (choices === undefined || choices.length < 2) return text;
+  const array = findPath(text, "choices");
+  const object = findPath(text);
+  const first = array === undefined ? undefined : findElements(text, array.start, 1)[0];
+  if (object === undefined || first === undefined) return text;
+  return withMember(text, object, {
+    key: "choices",
+    json: `[${text.slice(first.start, first.end)}]`,
+  });
+}
+
+function hasCalls(delta: Fields): boolean {
+  const calls = delta["tool_calls"];
+  if (Array.isArray(calls) && calls.length > 0) return true;
+  return asObject(delta["function_call"]) !== undefined;
+}
+
+/** What the client is shown of a choice: calls of tools, other content, or nothing. */
+function contentOf(choice: Fields): "calls" | "other" | "none" {
+  const delta = asObject(choice["delta"]);
+  if (delta === undefined) return "none";
+  if (hasCalls(delta)) return "calls";
+  if (textOf(delta["content"]) !== "" || textOf(delta["refusal"]) !== "") return "other";
+  const { text, reasoning } = answerTexts(delta);
+  return text !== "" || reasoning !== "" ? "other" : "none";
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { refusal } from "../../../kernel/core/refusals.ts";
+import {
+  chunks,
+  costUsd,
+  delta,
+  done,
+  events,
+  openStream,
+  play,
+} from "../../modality/fixtures/answer-kit.ts";
+
+interface Chunk {
+  readonly choices: readonly { readonly finish_reason: string | null; readonly delta: object }[];
+  readonly usage?: { readonly cost?: number } | null;
+  readonly error?: unknown;
+}
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const usageChunk = { ...delta({}), choices: [], usage };
+const start = { type: "message_start", message: { usage: { input_tokens: 3, output_tokens: 1 } } };
+const bare = { type: "message_start", message: {} };
+const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
+const close = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: {} };
+const hi = delta({ role: "assistant", content: "hi" });
+const nulls = (chunk: object): object => ({ ...chunk, usage: null });
+
+/** The same answer as providers of either wire send it, with whatever they put beside it. */
+const ANSWERS = {
+  wire_a: chunks(nulls(hi), nulls(delta({}, "stop")), usageChunk, done),
+  wire_b: events(start, word, close, { type: "message_stop" }),
+};
+const upstreams = ["wire_a", "wire_b"] as const;
+
+function chunksOf(text: string): readonly Chunk[] {
+  const lines = text.split("\n\n").filter((line) => line.startsWith("data: {"));
+  return lines.map((line) => JSON.parse(line.slice(6)) as Chunk);
+}
+
+function served(upstream: "wire_a" | "wire_b", pieces: string, wantsUsageChunk = false): string {
+  return play(openStream({ client: "wire_a", upstream, wantsUsageChunk }), [pieces]).text;
+}
+
+describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
+  test("has a choice in every chunk; the one with the finish reason has usage and cost", () => {
+    const text = served(upstream, ANSWERS[upstream]);
+    const all = chunksOf(text);
+    expect(all.every((chunk) => chunk.choices.length === 1)).toBe(true);
+    expect(all.slice(0, -1).some((chunk) => "usage" in chunk)).toBe(false);
+    expect(all.at(-1)).toMatchObject({
+      choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
+      usage: { prompt_tokens: 3, cost: 0.001932 },
+    });
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+  });
+
+  test("has the usage in a chunk of its own for a caller that asked for it", () => {
+    const all = chunksOf(served(upstream, ANSWERS[upstream], true));
+    expect(all.at(-1)).toMatchObject({ choices: [], usage: { cost: 0.001932 } });
+    expect(all.at(-2)).toMatchObject({ choices: [{ finish_reason: "stop" }] });
+    expect(all.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
+  });
+
+  test("that dies reports what is known in a chunk with a choice, then the error", () => {
+    for (const wantsUsageChunk of [false, true]) {
+      const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
+      bridge.push(
+        Buffer.from(upstream === "wire_a" ? chunks({ ...hi, usage }) : events(start, word)),
+      );
+      bridge.takeOutput();
+      const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), costUsd).toString());
+      expect(all).toHaveLength(2);
+      expect(all[0]).toMatchObject({ usage: { cost: 0.001932 } });
+      expect(all[0]?.choices).toHaveLength(wantsUsageChunk ? 0 : 1);
+      expect(all[1]).toHaveProperty("error");
+    }
+  });
+});
+
+describe("chunks of a wire_a provider", () => {
+  test.each([
+    ['{"choices":[{"index":0,"delta":{"content":"a"}}],"usage":null}'],
+    ['{"usage" : null , "choices":[{"index":0,"delta":{"content":"a"}}]}'],
+    ['{"us\\u0061ge":null,"choices":[{"index":0,"delta":{"content":"\\"usage\\":null"}}]}'],
+    ['{"choices":[{"index":0,"delta":{"content":"a"}}] , "usage": {"prompt_tokens":1} }'],
+  ])("%s lose their usage and nothing else", (text) => {
+    const bridge = openStream({ client: "wire_a", upstream: "wire_a" });
+    bridge.push(Buffer.from(`data: ${text}\n\n`));
+    const sent = JSON.parse((bridge.takeOutput() ?? "").toString().slice(6)) as object;
+    const expected = JSON.parse(text) as { usage?: unknown };
+    delete expected.usage;
+    expect(sent).toEqual(expected);
+  });
+
+  test("content beside the finish reason is sent at once, the reason with the usage", () => {
+    const bridge = openStream({ client: "wire_a", upstream: "wire_a" });
+    bridge.push(Buffer.from(chunks(delta({ content: "all" }, "length"), usageChunk, done)));
+    const [first] = chunksOf((bridge.takeOutput() ?? "").toString());
+    expect(first?.choices[0]).toMatchObject({ delta: { content: "all" }, finish_reason: null });
+    const [last, ...rest] = chunksOf(bridge.finish(costUsd).toString());
+    expect(last?.choices[0]).toMatchObject({ delta: {}, finish_reason: "length" });
+    expect(last?.usage).toMatchObject({ prompt_tokens: 3, cost: 0.001932 });
+    expect(rest).toEqual([]);
+  });
+
+  test("notes without a choice reach only callers that expect such chunks", () => {
+    const note = { ...delta({}), choices: [], prompt_filter_results: [] };
+    const pieces = chunks(note, hi, delta({}, "stop"), usageChunk, done);
+    expect(served("wire_a", pieces)).not.toContain("prompt_filter_results");
+    expect(served("wire_a", pieces, true)).toContain("prompt_filter_results");
+  });
+
+  test("content behind a finish reason comes before the last chunk", () => {
+    const pieces = chunks(
+      hi,
+      delta({}, "stop"),
+      delta({ content: "more" }),
+      delta({}, "stop"),
+      done,
+    );
+    const all = chunksOf(served("wire_a", pieces));
+    expect(all.map((chunk) => chunk.choices[0]?.finish_reason)).toEqual([
+      null,
+      "stop",
+      null,
+      "stop",
+    ]);
+    expect(all.map((chunk) => "usage" in chunk)).toEqual([false, false, false, true]);
+  });
+});
+
+test.each(["wire_a", "wire_b"] as const)("usage in a choice reaches a client of %s", (client) => {
+  const last = {
+    ...delta({}, "stop"),
+    choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }],
+  };
+  const { bridge, text } = play(openStream({ client, upstream: "wire_a" }), [
+    chunks(hi, last, done),
+  ]);
+  expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+  expect(text).toContain('"cost":0.001932');
+});
+
+test.each(upstreams)(
+  "the cost of earlier attempts is sent before the terminal error of %s",
+  (upstream) => {
+    for (const wantsUsageChunk of [false, true]) {
+      const fail = (cost: string): readonly Chunk[] => {
+        const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
+        bridge.push(Buffer.from(upstream === "wire_a" ? chunks(hi) : events(bare, word)));
+        bridge.takeOutput();
+        return chunksOf(bridge.fail(refusal("upstream_error", "x"), cost).toString());
+      };
+      const [known, error] = fail("0.25");
+      expect(known?.usage).toMatchObject({ prompt_tokens: 0, cost: 0.25 });
+      expect(error).toHaveProperty("error");
+      expect(fail("0")).toMatchObject([{ error: {} }]);
+    }
+  },
+);

@@ -1,0 +1,190 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { outputTokensTotal, promptTokensTotal, type Usage } from "../../../kernel/core/usage.ts";
+import { readUsage, usageJson } from "./usage.ts";
+
+function read(body: object): ReturnType<typeof readUsage> {
+  return readUsage(body as Record<string, unknown>, JSON.stringify(body));
+}
+
+function buckets(...counts: readonly [number, number, number, number, number]): Usage {
+  const [prompt, cachedPrompt, cacheWrite, completion, internalReasoning] = counts;
+  return { prompt, cachedPrompt, cacheWrite, completion, internalReasoning };
+}
+
+describe("every vendor's usage fills the same five buckets", () => {
+  test.each([
+    [
+      "OpenAI",
+      {
+        usage: {
+          prompt_tokens: 100,
+          completion_tokens: 50,
+          total_tokens: 150,
+          prompt_tokens_details: { cached_tokens: 40, cache_write_tokens: 10 },
+          completion_tokens_details: { reasoning_tokens: 20 },
+        },
+      },
+      buckets(50, 40, 10, 30, 20),
+    ],
+    [
+      "DeepSeek",
+      {
+        usage: {
+          prompt_tokens: 100,
+          completion_tokens: 5,
+          prompt_cache_hit_tokens: 64,
+          prompt_cache_miss_tokens: 36,
+        },
+      },
+      buckets(36, 64, 0, 5, 0),
+    ],
+    [
+      "DeepSeek without a total",
+      {
+        usage: { completion_tokens: 5, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
+      },
+      buckets(36, 64, 0, 5, 0),
+    ],
+    [
+      "Moonshot",
+      { usage: { prompt_tokens: 100, completion_tokens: 5, cached_tokens: 30 } },
+      buckets(70, 30, 0, 5, 0),
+    ],
+    [
+      "Groq",
+      { usage: null, x_groq: { usage: { prompt_tokens: 9, completion_tokens: 4 } } },
+      buckets(9, 0, 0, 4, 0),
+    ],
+    [
+      "xAI, reasoning beside",
+      {
+        usage: {
+          prompt_tokens: 10,
+          completion_tokens: 5,
+          total_tokens: 115,
+          completion_tokens_details: { reasoning_tokens: 100 },
+        },
+      },
+      buckets(10, 0, 0, 5, 100),
+    ],
+    [
+      "reasoning inside",
+      {
+        usage: {
+          prompt_tokens: 10,
+          completion_tokens: 105,
+          total_tokens: 115,
+          completion_tokens_details: { reasoning_tokens: 100 },
+        },
+      },
+      buckets(10, 0, 0, 5, 100),
+    ],
+    [
+      "more reasoning than output",
+      {
+        usage: {
+          prompt_tokens: 10,
+          completion_tokens: 5,
+          completion_tokens_details: { reasoning_tokens: 9 },
+        },
+      },
+      buckets(10, 0, 0, 0, 5),
+    ],
+    [
+      "more cache than prompt",
+      {
+        usage: {
+          prompt_tokens: 10,
+          completion_tokens: 5,
+          prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 },
+        },
+      },
+      buckets(0, 10, 0, 5, 0),
+    ],
+    ["half a usage", { usage: { completion_tokens: 5 } }, buckets(0, 0, 0, 5, 0)],
+  ])("%s", (_vendor, body, usage) => {
+    expect(read(body)?.usage).toEqual(usage);
+  });
+
+  test.each([
+    [{}],
+    [{ usage: null }],
+    [{ usage: "x" }],
+    [{ usage: {} }],
+    [{ usage: { prompt_tokens: -1, completion_tokens: 1.5 } }],
+    [{ usage: { prompt_tokens: 1e300, completion_tokens: "7" } }],
+  ])("%j reports nothing", (body) => {
+    expect(read(body)).toBeUndefined();
+  });
+
+  test.each([
+    ['{"usage":{"prompt_tokens":1,"cost":0.00000012345678901234567}}', "0.00000012345678901234567"],
+    ['{"usage":{"prompt_tokens":1,"cost":"0.5"}}', "0.5"],
+    ['{"usage":{"prompt_tokens":1,"cost":-1}}', undefined],
+    ['{"usage":{"prompt_tokens":1,"cost":null}}', undefined],
+    ['{"usage":{"prompt_tokens":1}}', undefined],
+  ])("the cost of %s is %s, as it was written", (text, cost) => {
+    const report = readUsage(JSON.parse(text) as Record<string, unknown>, text);
+    expect(report?.reportedCostUsd).toBe(cost);
+  });
+});
+
+describe("laws", () => {
+  const count = fc.nat(1_000_000);
+  const usage = fc.tuple(count, count, count, count, count).map((counts) => buckets(...counts));
+
+  test("what is written for a client reads back as the same buckets", () => {
+    fc.assert(
+      fc.property(usage, (known) => {
+        const text = `{"usage":${usageJson(known, "0.5")}}`;
+        const body = JSON.parse(text) as Record<string, unknown>;
+        expect(readUsage(body, text)).toEqual({ usage: known, reportedCostUsd: "0.5" });
+      }),
+    );
+  });
+
+  test("any report gives safe, non-negative counts that add up to no more than was reported", () => {
+    const junk = fc.oneof(count, fc.double(), fc.jsonValue());
+    const details = fc.record({
+      cached_tokens: junk,
+      cache_write_tokens: junk,
+      reasoning_tokens: junk,
+    });
+    const reported = fc.record({
+      prompt_tokens: junk,
+      completion_tokens: junk,
+      total_tokens: junk,
+      cached_tokens: junk,
+      prompt_tokens_details: details,
+      completion_tokens_details: details,
+    });
+    fc.assert(
+      fc.property(reported, (fields) => {
+        const found = read({ usage: fields })?.usage;
+        if (found === undefined) return;
+        for (const value of Object.values(found)) {
+          expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
+        }
+        expect(promptTokensTotal(found)).toBeLessThanOrEqual(amountOf(fields.prompt_tokens));
+        const reasoning = amountOf(fields.completion_tokens_details.reasoning_tokens);
+        const output = amountOf(fields.completion_tokens);
+        expect(outputTokensTotal(found)).toBeLessThanOrEqual(output + reasoning);
+      }),
+    );
+  });
+});
+
+function amountOf(value: unknown): number {
+  return typeof value === "number" && value > 0 ? value : 0;
+}
+
+test("the usage that a choice carries is read where there is no other", () => {
+  const inner = { prompt_tokens: 7, completion_tokens: 3, cached_tokens: 2, cost: 0.5 };
+  const choices = [{ index: 0, delta: {}, finish_reason: "stop", usage: inner }];
+  const expected = { prompt: 5, cachedPrompt: 2, completion: 3 };
+  expect(read({ choices })).toMatchObject({ usage: expected, reportedCostUsd: "0.5" });
+  expect(read({ choices, usage: null })).toMatchObject({ usage: expected });
+  const own = { prompt_tokens: 1, completion_tokens: 1 };
+  expect(read({ choices, usage: own })).toMatchObject({ usage: { prompt: 1, completion: 1 } });
+});

@@ -1,0 +1,179 @@
+import {
+  outputTokensTotal,
+  promptTokensTotal,
+  type Usage,
+  asObject,
+  findElements,
+  findMember,
+  findPath,
+  type Span,
+} from "../../../kernel/index.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
+import {
+  costText,
+  countOf,
+  firstCount,
+  flawedCount,
+  type UsageReport,
+} from "../neutral/usage-report.ts";
+
+/**
+ * The usage of a wire_a body or chunk, with the deviations of the vendors undone; undefined when
+ * it reports none. `text` is what `body` was parsed from: the cost keeps its digits.
+ */
+export function readUsage(
+  body: Readonly<Record<string, unknown>>,
+  text: string,
+  { usageGap }: AnswerReading = {},
+): UsageReport | undefined {
+  const own = asObject(body["usage"]) ?? choiceUsage(body);
+  // Groq reports under a key of its own in the last chunk of a stream.
+  const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
+  if (reported === undefined) return undefined;
+  const counted = bucketsOf(reported);
+  if (counted === undefined) return undefined;
+  const gap = usageGap === undefined ? 0 : gapOf(reported);
+  const usage = gap > 0 ? withGap(counted, gap) : counted;
+  const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
+  const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
+  return {
+    usage,
+    ...(cost !== undefined && { reportedCostUsd: cost }),
+    ...(flaw !== undefined && { flaw }),
+  };
+}
+
+/** What the total has above prompt and completion; 0 where they are its parts. */
+function gapOf(reported: Fields): number {
+  const total = countOf(reported["total_tokens"]) ?? 0;
+  const prompt = countOf(reported["prompt_tokens"]);
+  const output = countOf(reported["completion_tokens"]) ?? 0;
+  return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
+}
+
+/** A gap that the provider reports as reasoning itself is counted already. */
+function withGap(usage: Usage, gap: number): Usage {
+  const isCounted = usage.internalReasoning === gap;
+  return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
+}
+
+const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
+
+/**
+ * Why the counts cannot be right; undefined: they can. What vendors leave out, or count beside each
+ * other and not inside, is not a contradiction.
+ */
+export function usageFlaw(reported: Fields): string | undefined {
+  const odd = flawedCount(reported, COUNTS);
+  if (odd !== undefined) return odd;
+  const { prompt_tokens: prompt, completion_tokens: output, total_tokens: total } = reported;
+  const cached = countOf(asObject(reported["prompt_tokens_details"])?.["cached_tokens"]) ?? 0;
+  if (typeof prompt === "number" && cached > prompt) {
+    return "more prompt tokens are cached than there are";
+  }
+  if (typeof prompt !== "number" || typeof output !== "number") return undefined;
+  const reasoning =
+    countOf(asObject(reported["completion_tokens_details"])?.["reasoning_tokens"]) ?? 0;
+  if (typeof total === "number" && total !== prompt + output) {
+    const isBeside = total === prompt + output + reasoning;
+    return isBeside ? undefined : "usage.total_tokens is not prompt plus completion";
+  }
+  return reasoning > output ? "more reasoning tokens than output tokens" : undefined;
+}
+
+/** Moonshot reports inside the choice of a stream's last chunk. */
+export function choiceUsage(
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | undefined {
+  const { choices } = body;
+  return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
+}
+
+/** The usage object of a wire_a answer; `costUsd` is number text and printed as it is. */
+export function usageJson(usage: Usage, costUsd: string): string {
+  const prompt = promptTokensTotal(usage);
+  const completion = outputTokensTotal(usage);
+  return (
+    `{"prompt_tokens":${prompt},"completion_tokens":${completion},` +
+    `"total_tokens":${prompt + completion},` +
+    `"prompt_tokens_details":{"cached_tokens":${usage.cachedPrompt},` +
+    `"cache_write_tokens":${usage.cacheWrite}},` +
+    `"completion_tokens_details":{"reasoning_tokens":${usage.internalReasoning}},` +
+    `"cost":${costUsd}}`
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function bucketsOf(reported: Fields): Usage | undefined {
+  const promptDetails = asObject(reported["prompt_tokens_details"]);
+  const completionDetails = asObject(reported["completion_tokens_details"]);
+  const prompt = promptOf(reported);
+  const output = countOf(reported["completion_tokens"]);
+  if (prompt === undefined && output === undefined) return undefined;
+
+  const promptTotal = prompt ?? 0;
+  const cached = Math.min(
+    promptTotal,
+    // DeepSeek and Moonshot report their cache at the top level.
+    firstCount(
+      promptDetails?.["cached_tokens"],
+      reported["prompt_cache_hit_tokens"],
+      reported["cached_tokens"],
+    ) ?? 0,
+  );
+  const cacheWrite = Math.min(
+    promptTotal - cached,
+    firstCount(promptDetails?.["cache_write_tokens"], reported["cache_creation_input_tokens"]) ?? 0,
+  );
+  const reasoning = firstCount(
+    completionDetails?.["reasoning_tokens"],
+    reported["reasoning_tokens"],
+  );
+  return {
+    prompt: promptTotal - cached - cacheWrite,
+    cachedPrompt: cached,
+    cacheWrite,
+    ...outputOf({ promptTotal, output: output ?? 0, reasoning: reasoning ?? 0 }, reported),
+  };
+}
+
+/** DeepSeek's hits and misses stand in for a missing total. */
+function promptOf(reported: Fields): number | undefined {
+  const total = countOf(reported["prompt_tokens"]);
+  if (total !== undefined) return total;
+  const hits = countOf(reported["prompt_cache_hit_tokens"]);
+  const misses = countOf(reported["prompt_cache_miss_tokens"]);
+  return hits === undefined && misses === undefined ? undefined : (hits ?? 0) + (misses ?? 0);
+}
+
+interface OutputCounts {
+  readonly promptTotal: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+/** xAI counts reasoning beside the completion instead of inside: its total shows it. */
+function outputOf(
+  counts: OutputCounts,
+  reported: Fields,
+): Pick<Usage, "completion" | "internalReasoning"> {
+  const { promptTotal, output, reasoning } = counts;
+  const isBeside =
+    reasoning > 0 && countOf(reported["total_tokens"]) === promptTotal + output + reasoning;
+  if (isBeside) return { completion: output, internalReasoning: reasoning };
+  const inside = Math.min(output, reasoning);
+  return { completion: output - inside, internalReasoning: inside };
+}
+
+function rawCost(text: string): string | undefined {
+  const span = findPath(text, "usage", "cost") ?? choiceCost(text);
+  return span === undefined ? undefined : costText(text.slice(span.start, span.end));
+}
+
+function choiceCost(text: string): Span | undefined {
+  const choices = findPath(text, "choices");
+  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
+  const usage = choice === undefined ? undefined : findMember(text, choice.start, "usage");
+  return usage === undefined ? undefined : findMember(text, usage.start, "cost");
+}

@@ -1,0 +1,291 @@
+import { describe, expect, test } from "vitest";
+import type { CapabilityDescriptor, Deployment, WireId } from "../../catalog/catalog.ts";
+import { ownKeyDeployment } from "../../catalog/own-key-deployment.ts";
+import type { OrgId } from "../../kernel/core/ids.ts";
+import type { ParsedChatRequest } from "../modality/chat/parse-request.ts";
+import {
+  chatOf,
+  deploymentOf,
+  otherWire,
+  readGood,
+  send,
+} from "../modality/fixtures/request-kit.ts";
+import type { UpstreamRequest } from "./modality.ts";
+
+const wires: readonly WireId[] = ["wire_a", "wire_b"];
+type Members = Readonly<Record<string, unknown>>;
+
+function declaring(
+  wire: WireId,
+  parameters: Readonly<Record<string, CapabilityDescriptor>>,
+): Deployment {
+  return deploymentOf(wire, { supportedParameters: new Map(Object.entries(parameters)) });
+}
+
+function problemOf(wire: WireId, members: Members, deployment: Deployment): string | undefined {
+  const request = readGood(wire, members);
+  return chatOf(request).servabilityProblem(request, deployment)?.field;
+}
+
+const boolean: CapabilityDescriptor = { type: "boolean" };
+const unknown: CapabilityDescriptor = { type: "unknown" };
+
+describe.each(wires)("a %s request that would raise the provider's price", (wire) => {
+  test.each<[string, Members]>([
+    ["service_tier", { service_tier: "priority" }],
+    ["service_tier", { service_tier: "auto" }],
+    ["speed", { speed: "fast" }],
+  ])("continues without %s, which is named, on its own wire as across", (name, members) => {
+    for (const to of [wire, otherWire(wire)]) {
+      const sent = send(readGood(wire, members), deploymentOf(to));
+      expect(sent.body).not.toHaveProperty(name);
+      expect(sent.dropped).toContain(name);
+    }
+  });
+
+  test.each<[string, Members]>([
+    ["web_search_options", { web_search_options: {} }],
+    ["search_parameters", { search_parameters: { mode: "on" } }],
+    ["plugins", { plugins: [{ id: "web" }] }],
+    ["audio", { audio: { voice: "alloy", format: "wav" } }],
+    ["modalities", { modalities: ["text", "audio"] }],
+    ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
+    ["container", { container: "c" }],
+    ["inference_geo", { inference_geo: "eu" }],
+    ["fallbacks", { fallbacks: ["x"] }],
+  ])("is refused by the name of %s, on its own wire as across", (field, members) => {
+    for (const to of [wire, otherWire(wire)]) {
+      expect(problemOf(wire, members, deploymentOf(to))).toBe(field);
+    }
+    expect(problemOf(wire, members, declaring(wire, { [field]: unknown }))).toBeUndefined();
+  });
+
+  test("fields that are empty or say the usual change nothing", () => {
+    const members = {
+      mcp_servers: [],
+      plugins: [],
+      modalities: ["text"],
+      audio: null,
+      speed: null,
+    };
+    expect(problemOf(wire, members, deploymentOf(wire))).toBeUndefined();
+    expect(send(readGood(wire, members), deploymentOf(wire)).dropped).toEqual([]);
+  });
+
+  test("a listing that declares a field opens the values it declares", () => {
+    const listing = declaring(wire, {
+      service_tier: { type: "enum", values: ["default", "flex"] },
+      web_search_options: boolean,
+    });
+    const flex = send(readGood(wire, { service_tier: "flex" }), listing);
+    expect(flex.body).toHaveProperty("service_tier", "flex");
+    expect(flex.dropped).toEqual([]);
+    const dearest = send(readGood(wire, { service_tier: "priority" }), listing);
+    expect(dearest.body).not.toHaveProperty("service_tier");
+    expect(dearest.dropped).toEqual(["service_tier"]);
+  });
+
+  test("with require_parameters a deployment that would drop a field is not asked", () => {
+    const members = { service_tier: "flex", provider: { require_parameters: true } };
+    expect(problemOf(wire, members, deploymentOf(wire))).toBe("service_tier");
+    const listing = declaring(wire, { service_tier: { type: "enum", values: ["flex"] } });
+    expect(problemOf(wire, members, listing)).toBeUndefined();
+  });
+
+  test("cache marks for an hour become those of the usual time, wherever they stand", () => {
+    const hour = { type: "ephemeral", ttl: "1h" };
+    const members = {
+      cache_control: hour,
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "a", cache_control: hour },
+            { type: "text", text: "b", cache_control: { ttl: "1h", type: "ephemeral" } },
+            { type: "text", text: "c", cache_control: { type: "ephemeral", ttl: "5m" } },
+          ],
+        },
+      ],
+    };
+    const sent = send(readGood(wire, members), deploymentOf(wire));
+    expect(sent.text).not.toContain('"1h"');
+    expect(sent.text.match(/"type":"ephemeral"/g)).toHaveLength(4);
+    expect(sent.text).toContain('"ttl":"5m"');
+    expect(sent.dropped).toEqual(["cache_control.ttl"]);
+  });
+});
+
+describe("a listing that prices an hour of the cache", () => {
+  const hour = { type: "ephemeral", ttl: "1h" };
+  const day = { type: "ephemeral", ttl: "24h" };
+  const micro = 10n ** 6n;
+  const prices = {
+    pinId: "p",
+    prompt: 3n * micro,
+    cachedPrompt: micro,
+    cacheWrite: 4n * micro,
+    completion: 5n * micro,
+    internalReasoning: 5n * micro,
+    cacheWrite1h: 7n * micro,
+  };
+  const quote = (request: ParsedChatRequest, deployment: Deployment): bigint =>
+    chatOf(request).quote(request, deployment);
+
+  test("opens marks for an hour, and no longer ones, and holds the prompt at that price", () => {
+    const listing = deploymentOf("wire_b", { prices });
+    const usual = readGood("wire_b", { max_tokens: 1, cache_control: { type: "ephemeral" } });
+    const asked = readGood("wire_b", { max_tokens: 1, cache_control: hour });
+    const sent = send(asked, listing);
+    expect(sent.body).toHaveProperty("cache_control", hour);
+    expect(sent.dropped).toEqual([]);
+    const strict = { cache_control: hour, provider: { require_parameters: true } };
+    expect(problemOf("wire_b", strict, listing)).toBeUndefined();
+    expect(quote(usual, listing)).toBe(BigInt(usual.estimatedInputTokens) * 4n + 5n);
+    expect(quote(asked, listing)).toBe(BigInt(asked.estimatedInputTokens) * 7n + 5n);
+    const mixed = send(
+      readGood("wire_b", {
+        cache_control: hour,
+        system: [{ type: "text", text: "a", cache_control: day }],
+      }),
+      listing,
+    );
+    expect(mixed.body).toHaveProperty("cache_control", hour);
+    expect(mixed.text).not.toContain("24h");
+    expect(mixed.dropped).toEqual(["cache_control.ttl"]);
+  });
+
+  test("says so of the request that is sent, so that its usage is believed", () => {
+    const listing = deploymentOf("wire_b", { prices });
+    const upstreamOf = (members: Members, deployment: Deployment): UpstreamRequest => {
+      const request = readGood("wire_b", members);
+      const encoded = chatOf(request).encode(request, deployment);
+      if (!encoded.ok) throw new Error(encoded.refusal.message);
+      return encoded.upstream;
+    };
+    const { cacheWrite1h: _own, ...unpriced } = prices;
+    const plain = deploymentOf("wire_b", { prices: unpriced });
+    expect(upstreamOf({ cache_control: hour }, listing).asksHourWrites).toBe(true);
+    for (const [members, deployment] of [
+      [{ cache_control: { type: "ephemeral", ttl: "5m" } }, listing],
+      [{ cache_control: day }, listing],
+      [{ cache_control: hour }, plain],
+      [{ cache_control: hour }, deploymentOf("wire_a", { prices })],
+    ] as const) {
+      expect(upstreamOf(members, deployment).asksHourWrites).toBeUndefined();
+    }
+  });
+
+  test.each(["wire_a", "wire_b"] as const)(
+    "keeps marks of %s clients back where no usage would count them",
+    (wire) => {
+      const listing = deploymentOf("wire_a", { prices });
+      const block = { type: "text", text: "a", cache_control: hour };
+      const asked = readGood(wire, { messages: [{ role: "user", content: [block] }] });
+      const sent = send(asked, listing);
+      expect(sent.text).not.toContain("1h");
+      const { cacheWrite1h: _own, ...unpriced } = prices;
+      expect(quote(asked, listing)).toBe(
+        quote(asked, deploymentOf("wire_a", { prices: unpriced })),
+      );
+    },
+  );
+});
+
+describe.each(wires)("a %s request with a customer's own provider key", (wire) => {
+  const connection = { connectionId: "conn_1", orgId: "org_1" as OrgId, sealedKey: Buffer.of(1) };
+  const own = ownKeyDeployment(deploymentOf(wire), connection);
+
+  test.each<[string, Members]>([
+    ["service_tier", { service_tier: "priority" }],
+    ["web_search_options", { web_search_options: {} }],
+    ["modalities", { modalities: ["text", "audio"] }],
+    ["inference_geo", { inference_geo: "eu" }],
+    ["tools", { tools: [{ type: "web_search_20250305", name: "web_search" }] }],
+    ["cache_control", { cache_control: { type: "ephemeral", ttl: "1h" } }],
+  ])("keeps %s: the provider bills its own customer", (field, members) => {
+    expect(problemOf(wire, members, own)).toBeUndefined();
+    const sent = send(readGood(wire, members), own);
+    expect(sent.body).toHaveProperty(field, members[field]);
+    expect(sent.dropped).toEqual([]);
+    const strict = { ...members, provider: { require_parameters: true } };
+    expect(problemOf(wire, strict, own)).toBeUndefined();
+  });
+
+  test.each<[string, Members]>([
+    ["container", { container: "c" }],
+    ["fallbacks", { fallbacks: ["x"] }],
+    ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
+  ])("is refused by the name of %s, which more than the price depends on", (field, members) => {
+    const request = readGood(wire, members);
+    const problem = chatOf(request).servabilityProblem(request, own);
+    expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
+  });
+
+  test("continues without speed, which only a beta that is not passed on opens", () => {
+    expect(send(readGood(wire, { speed: "fast" }), own).dropped).toEqual(["speed"]);
+  });
+});
+
+test("wire_a keeps the default service tier", () => {
+  const sent = send(readGood("wire_a", { service_tier: "default" }), deploymentOf("wire_a"));
+  expect(sent.body).toHaveProperty("service_tier", "default");
+});
+
+test("tools that a provider runs itself are refused by their place, on the same wire too", () => {
+  for (const type of ["web_search", "builtin_function", "code_interpreter"]) {
+    const tools = [
+      { type: "function", function: { name: "f" } },
+      { type, [type]: {} },
+    ];
+    expect(problemOf("wire_a", { tools }, deploymentOf("wire_a"))).toBe("tools[1].type");
+    expect(
+      problemOf("wire_a", { tools }, declaring("wire_a", { [type]: unknown })),
+    ).toBeUndefined();
+  }
+  for (const type of ["web_search_20250305", "code_execution_20250825", "web_fetch_20250910"]) {
+    const tools = [
+      { name: "f", input_schema: {} },
+      { type, name: "web_search" },
+    ];
+    expect(problemOf("wire_b", { tools }, deploymentOf("wire_b"))).toBe("tools.1.type");
+    const family = type.replace(/_\d+$/, "");
+    for (const name of [type, family]) {
+      const listing = declaring("wire_b", { [name]: unknown });
+      expect(problemOf("wire_b", { tools }, listing)).toBeUndefined();
+    }
+  }
+});
+
+test("tools that the client runs itself go on", () => {
+  const custom = { type: "custom", custom: { name: "x" } };
+  expect(problemOf("wire_a", { tools: [custom] }, deploymentOf("wire_a"))).toBeUndefined();
+  const tools = [
+    { type: "bash_20250124", name: "bash" },
+    { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
+    { type: "computer_20250124", name: "computer" },
+    { type: "memory_20250818", name: "memory" },
+    { type: "custom", name: "c", input_schema: {} },
+    { type: null, name: "d", input_schema: {} },
+  ];
+  expect(problemOf("wire_b", { tools }, deploymentOf("wire_b"))).toBeUndefined();
+});
+
+test("marks inside a tool result and beside a tool are found, those in the caller's data are not", () => {
+  const hour = { type: "ephemeral", ttl: "1h" };
+  const result = [{ type: "text", text: "x", cache_control: hour }];
+  const members = {
+    system: [{ type: "text", text: "s", cache_control: hour }],
+    tools: [{ name: "f", input_schema: { type: "object" }, cache_control: hour }],
+    messages: [
+      { role: "user", content: "x" },
+      {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "t", name: "f", input: { cache_control: hour } }],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: result }] },
+    ],
+  };
+  const sent = send(readGood("wire_b", members), deploymentOf("wire_b"));
+  expect(sent.text.match(/"ttl":"1h"/g)).toHaveLength(1);
+  expect(sent.text).toContain('"input":{"cache_control":{"type":"ephemeral","ttl":"1h"}}');
+});

@@ -1,0 +1,180 @@
+import { type Deployment, pricesHourWrites } from "../../catalog/index.ts";
+import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../kernel/index.ts";
+import type { RequestCodec } from "./contract.ts";
+import { whatIsTaken } from "./fields/accepted-values.ts";
+import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
+
+/* A closed list: whichever wire they were made for, servers of either wire take them. */
+const REFUSED_FIELDS = [
+  "audio",
+  "container",
+  "fallbacks",
+  "inference_geo",
+  "mcp_servers",
+  "modalities",
+  "plugins",
+  "search_parameters",
+  "web_search_options",
+] as const satisfies readonly ChatWord[];
+
+const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly ChatWord[];
+
+/** Top-level fields that no other rule of a wire needs to know. */
+export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
+
+/** Across the wires none of them can be declared: the same fields are refused or dropped. */
+export function notePricedFields(doc: JsonDocument, notes: TranslationIssues): void {
+  for (const { field } of refusedTopLevel(doc)) notes.refuse(field, CANNOT_CROSS);
+  if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
+  for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
+}
+
+/** A field of a request that changes what its provider charges. */
+export interface PricedField {
+  /** Where it is, in the wire's own notation. */
+  readonly field: string;
+  /** Names under which a listing can declare it. */
+  readonly names: readonly string[];
+  readonly node: JsonNode;
+}
+
+export interface PricedFields {
+  /** Without these the answer would be another one: only a listing that declares them serves. */
+  readonly refused: readonly PricedField[];
+  /** Without these the answer is the same one at the usual price. */
+  readonly dropped: readonly (PricedField & { readonly wordId: number })[];
+  /** Cache marks that outlive the usual time. */
+  readonly longMarks: readonly LongMark[];
+}
+
+/** A mark for the provider's cache that is not for the usual time. */
+export interface LongMark {
+  /** What holds the `ttl`. */
+  readonly object: JsonNode;
+  /** Is it for an hour, on a wire whose providers report what they have written for an hour? */
+  readonly isHour: boolean;
+}
+
+/** May the mark go to this deployment, because its listing prices an hour of the cache? */
+export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): boolean {
+  return isHour && pricesHourWrites(prices);
+}
+
+/** Finds what a body of this wire would have its provider charge beside tokens. */
+export function findPricedFields(doc: JsonDocument, codec: RequestCodec): PricedFields {
+  const refused = refusedTopLevel(doc);
+  addHostedTools(doc, codec, refused);
+  const dropped = DROPPED_FIELDS.flatMap((name) => {
+    const node = doc.present(0, word[name]);
+    if (node === ABSENT || codec.isUsualPrice(name, doc.text(node))) return [];
+    return { field: name, names: [name], node, wordId: word[name] };
+  });
+  const longMarks: LongMark[] = [];
+  findLongMarks(doc, 0, { found: longMarks, codec });
+  return { refused, dropped, longMarks };
+}
+
+function refusedTopLevel(doc: JsonDocument): PricedField[] {
+  const found: PricedField[] = [];
+  for (const name of REFUSED_FIELDS) {
+    const node = doc.present(0, word[name]);
+    if (node === ABSENT || isEmptyArray(doc, node)) continue;
+    if (name === "modalities" && isTextOnly(doc, node)) continue;
+    found.push({ field: name, names: [name], node });
+  }
+  return found;
+}
+
+/* For these a price is not the only reason: a beta that is not passed on opens them, or another model answers. */
+const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
+
+/** May the field go to this deployment, because no price of ours depends on it or the listing takes it? */
+export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
+  const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
+  return isFree || isDeclared(doc, priced, deployment);
+}
+
+/** Is this value one that the listing says it takes, at its own prices? */
+function isDeclared(
+  doc: JsonDocument,
+  { names, node }: PricedField,
+  deployment: Deployment,
+): boolean {
+  const name = names.find((each) => deployment.supportedParameters.has(each));
+  const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
+  if (descriptor === undefined) return false;
+  const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
+  return isWhole || whatIsTaken(doc, node, descriptor) === undefined;
+}
+
+/** Tools that the provider runs itself, at a price for each use. */
+function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedField[]): void {
+  const list = doc.present(0, word.tools);
+  if (list === ABSENT) return;
+  let index = 0;
+  const end = doc.next(list);
+  for (let tool = list + NODE_SIZE; tool < end; tool = doc.next(tool)) {
+    const type = doc.present(tool, word.type);
+    if (type !== ABSENT && !codec.isClientTool(doc, type)) {
+      const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
+      // The type is a name to declare, not a value of a parameter.
+      const names = ["tools", text, text.replace(/_\d+$/, "")];
+      found.push({ field: codec.renderPath(["tools", index, "type"]), names, node: type });
+    }
+    index += 1;
+  }
+}
+
+const TYPE_CHARS_MAX = 64;
+const USUAL_TTL = "5m";
+const HOUR_TTL = "1h";
+
+interface MarkSearch {
+  readonly found: LongMark[];
+  readonly codec: RequestCodec;
+}
+
+/** Members below which a provider reads cache marks; the caller's own data is not among them. */
+export const markedMembers: ReadonlySet<number> = new Set([
+  word.content,
+  word.function,
+  word.messages,
+  word.source,
+  word.system,
+  word.tools,
+]);
+
+/** The readable depth of a document bounds the recursion. */
+function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
+  const end = doc.next(node);
+  if (doc.isArray(node)) {
+    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
+      findLongMarks(doc, item, search);
+    }
+  } else if (doc.isObject(node)) {
+    for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
+      const wordId = doc.keyWord(key);
+      const value = doc.valueOf(key);
+      if (wordId === word.cache_control) addLongMark(doc, value, search);
+      else if (markedMembers.has(wordId)) findLongMarks(doc, value, search);
+    }
+  }
+}
+
+function addLongMark(doc: JsonDocument, mark: JsonNode, { found, codec }: MarkSearch): void {
+  const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : ABSENT;
+  if (ttl === ABSENT) return;
+  const text = doc.isString(ttl) ? doc.text(ttl) : "";
+  if (text === USUAL_TTL) return;
+  found.push({ object: mark, isHour: text === HOUR_TTL && codec.countsHourWrites });
+}
+
+function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
+  return doc.isArray(node) && doc.next(node) === node + NODE_SIZE;
+}
+
+function isTextOnly(doc: JsonDocument, node: JsonNode): boolean {
+  if (node === ABSENT || !doc.isArray(node)) return false;
+  return doc.items(node).every((item) => doc.word(item) === word.text);
+}

@@ -1,0 +1,266 @@
+import type { Deployment, FixedMember } from "../../catalog/index.ts";
+import {
+  ABSENT,
+  foldName,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  NODE_SIZE,
+  NUMBER_KIND,
+  type Splice,
+  textToken,
+  tokenText,
+} from "../../kernel/index.ts";
+import { chatVocabulary, word } from "./fields/chat-vocabulary.ts";
+import { upstreamControls } from "./fields/deployment-fields.ts";
+import type { ChatCall } from "./neutral/chat-call.ts";
+import { isNoOp } from "./neutral/no-op-values.ts";
+import { headerName } from "./neutral/translation-issues.ts";
+import { pricedNames } from "./price-guard.ts";
+
+type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameters" | "priority">;
+
+/** Top-level members that no listing declares. */
+const OWNED: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "system",
+  "stream",
+  "stream_options",
+  "max_tokens",
+  "max_completion_tokens",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+]);
+
+/** Under which other names a listing declares a parameter: those of the other wire, and older ones. */
+const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
+  stop: ["stop_sequences"],
+  stop_sequences: ["stop"],
+  output_config: ["reasoning_effort", "effort", "response_format"],
+  reasoning_effort: ["effort"],
+  functions: ["tools"],
+  function_call: ["tool_choice"],
+  top_logprobs: ["logprobs"],
+};
+
+/** Values that ask for what happens without them, as their token is written. */
+const USUAL: Readonly<Record<string, string>> = {
+  n: "1",
+  store: "false",
+  logprobs: "false",
+  top_logprobs: "0",
+  frequency_penalty: "0",
+  presence_penalty: "0",
+  top_p: "1",
+  parallel_tool_calls: "true",
+  tool_choice: '"auto"',
+  function_call: '"auto"',
+};
+
+/** What a profile keeps back of a body of its own wire. */
+export interface UndeclaredFields {
+  /** Top-level keys. */
+  readonly keys: readonly JsonNode[];
+  /** Of those whose loss is one, for `x-tm-dropped-params`. */
+  readonly names: readonly string[];
+}
+
+const NOTHING: UndeclaredFields = { keys: [], names: [] };
+
+/** The parameters of a body that do not go to this deployment, because its listing has none of them. */
+export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredFields {
+  const fixed = new Set(target.fixedBody?.map(({ name }) => foldName(name)));
+  const drops = target.wireProfile?.dropsUndeclared === true;
+  if (!drops && fixed.size === 0 && !renames(target)) return NOTHING;
+  const keys: JsonNode[] = [];
+  const names: string[] = [];
+  const taken = takenNames(doc, target);
+  for (const key of doc.keys(0)) {
+    const name = nameOf(doc, key);
+    if (OWNED.has(name)) continue;
+    const isReplaced = fixed.has(foldName(name)) || taken.has(name);
+    if (!isReplaced && (!drops || declares(target, name))) continue;
+    keys.push(key);
+    // The price guard names its own fields.
+    if (!isUsual(doc, name, doc.valueOf(key)) && !pricedNames.has(name)) names.push(name);
+  }
+  return { keys, names: names.slice(0, NAMES_MAX).map(headerName) };
+}
+
+const NAMES_MAX = 64;
+
+function nameOf(doc: JsonDocument, key: JsonNode): string {
+  return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
+}
+
+/** Does the listing take this parameter, under whichever of its names? */
+function declares({ supportedParameters, wireProfile }: Target, name: string): boolean {
+  if (supportedParameters.has(name)) return true;
+  if (Object.hasOwn(ALSO_DECLARED, name)) {
+    if (ALSO_DECLARED[name]?.some((each) => supportedParameters.has(each)) === true) return true;
+  }
+  for (const [from, to] of wireProfile?.rename ?? []) {
+    if (to === name && supportedParameters.has(from)) return true;
+  }
+  return false;
+}
+
+function renames({ wireProfile }: Target): boolean {
+  return wireProfile !== undefined && wireProfile.rename.size > 0;
+}
+
+/** New names of renamed parameters: what the client itself sent under them is not sent on. */
+function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
+  const taken = new Set<string>();
+  if (!renames(target)) return taken;
+  for (const key of doc.keys(0)) {
+    const renamed = newName(target, nameOf(doc, key));
+    if (renamed !== undefined) taken.add(renamed);
+  }
+  return taken;
+}
+
+function newName(target: Target, name: string): string | undefined {
+  const renamed = target.wireProfile?.rename.get(name);
+  return renamed !== undefined && declares(target, name) ? renamed : undefined;
+}
+
+function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
+  if (doc.isNull(value) || isNoOp(doc, name)) return true;
+  const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
+  if (usual === undefined) return isEmptyList(doc, value);
+  if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);
+  if (doc.isObject(value)) return isPlainAuto(doc, value);
+  return doc.end(value) - doc.start(value) <= USUAL_CHARS_MAX && doc.raw(value) === usual;
+}
+
+const USUAL_CHARS_MAX = 8;
+
+function isEmptyList(doc: JsonDocument, value: JsonNode): boolean {
+  return doc.isArray(value) && doc.next(value) === value + NODE_SIZE;
+}
+
+/** `{"type":"auto"}`: the one choice that is an object and asks for nothing. */
+function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
+  const type = doc.present(value, word.type);
+  return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
+}
+
+/** Parameters without which the answer would be another one. */
+const DEPENDED_ON: ReadonlySet<string> = new Set([
+  "tools",
+  "tool_choice",
+  "functions",
+  "function_call",
+  "response_format",
+  "thinking",
+]);
+
+/** The field that keeps this body from a listing that would not get it; undefined: none does. */
+export function neededField(doc: JsonDocument, target: Target): string | undefined {
+  if (target.wireProfile?.dropsUndeclared !== true) return undefined;
+  for (const key of doc.keys(0)) {
+    const name = nameOf(doc, key);
+    const isNeeded =
+      DEPENDED_ON.has(name) || (name === "output_config" && hasFormat(doc, doc.valueOf(key)));
+    if (!isNeeded || declares(target, name)) continue;
+    if (!isUsual(doc, name, doc.valueOf(key))) return name;
+  }
+  return undefined;
+}
+
+function hasFormat(doc: JsonDocument, config: JsonNode): boolean {
+  return doc.isObject(config) && doc.present(config, word.format) !== ABSENT;
+}
+
+/** Edits the top level of a body for a deployment of its own wire. */
+export function applyProfile(doc: JsonDocument, splice: Splice, target: Target): void {
+  const { wireProfile: profile, fixedBody = [] } = target;
+  const kept = new Set(undeclaredFields(doc, target).keys);
+  for (const key of kept) splice.removeKey(0, key);
+  if (profile?.usageUnasked === true) splice.remove([word.stream_options]);
+  if (profile !== undefined && (profile.rename.size > 0 || profile.values.size > 0)) {
+    for (const key of doc.keys(0)) {
+      const name = nameOf(doc, key);
+      if (kept.has(key) || OWNED.has(name)) continue;
+      const renamed = newName(target, name);
+      if (renamed !== undefined) splice.replace(key, textToken(renamed));
+      const value = doc.valueOf(key);
+      const words = profile.values.get(name);
+      const changed =
+        words !== undefined && doc.isString(value) ? words.get(doc.text(value)) : undefined;
+      if (changed !== undefined) splice.replace(value, textToken(changed));
+    }
+  }
+  for (const { name, json } of fixedBody) {
+    // The provider's own controls are written with those of the client.
+    if (name !== "provider") splice.insert(name, json as JsonText);
+  }
+}
+
+/** The members of a translated body as its deployment takes them. */
+export function profiledMembers(
+  members: Readonly<Record<string, string | undefined>>,
+  target: Target,
+): Readonly<Record<string, string | undefined>> {
+  const { wireProfile: profile, fixedBody = [] } = target;
+  if (profile === undefined && fixedBody.length === 0) return members;
+  const taken: Record<string, string | undefined> = {};
+  for (const [name, token] of Object.entries(members)) {
+    if (token === undefined) continue;
+    const isOwned = OWNED.has(name);
+    if (name === "stream_options" && profile?.usageUnasked === true) continue;
+    if (!isOwned && profile?.dropsUndeclared === true && !declares(target, name)) continue;
+    const words = isOwned || !token.startsWith('"') ? undefined : profile?.values.get(name);
+    const changed = words?.get(tokenText(token as JsonText));
+    taken[newName(target, name) ?? name] = changed === undefined ? token : textToken(changed);
+  }
+  for (const { name, json } of fixedBody) if (name !== "provider") taken[name] = json;
+  return taken;
+}
+
+/** Parameters of a translated call that do not go to this deployment, as the client named them. */
+export function lostParameters(
+  call: ChatCall,
+  doc: JsonDocument,
+  { target, userField }: { readonly target: Target; readonly userField: string },
+): readonly string[] {
+  const fixed = new Set(target.fixedBody?.map(({ name }) => name));
+  const drops = target.wireProfile?.dropsUndeclared === true;
+  const sent: readonly (readonly [string, boolean, readonly string[]])[] = [
+    ["temperature", call.temperature !== undefined, ["temperature"]],
+    ["top_p", call.topP !== undefined, ["top_p"]],
+    ["stop", call.stops.length > 0, ["stop", "stop_sequences"]],
+    [userField, call.userId !== undefined, ["user", "safety_identifier", "metadata"]],
+    ["parallel_tool_calls", !call.parallelTools && call.tools.length > 0, ["parallel_tool_calls"]],
+  ];
+  return sent.flatMap(([name, isSent, names]) => {
+    if (!isSent || (!fixed.has(name) && !(drops && !declares(target, name)))) return [];
+    return [names.find((each) => isPresent(doc, each)) ?? name];
+  });
+}
+
+function isPresent(doc: JsonDocument, name: string): boolean {
+  return doc.present(0, chatVocabulary.idOf(name)) !== ABSENT;
+}
+
+/** The `provider` object of an aggregator: what the client hands on, under what is fixed. */
+export function aggregatorControls(
+  doc: JsonDocument,
+  target: Pick<Deployment, "priority" | "fixedBody">,
+): JsonText | undefined {
+  const sent = upstreamControls(doc, target);
+  const fixed = target.fixedBody?.find(({ name }) => name === "provider");
+  if (fixed === undefined) return sent;
+  return sent === undefined ? (fixed.json as JsonText) : joined(sent, fixed);
+}
+
+/** Member by member; a client's controls are a closed and flat set, and what is fixed wins. */
+function joined(sent: JsonText, { json }: FixedMember): JsonText {
+  const own = JSON.parse(Buffer.from(sent, "latin1").toString()) as object;
+  const merged = { ...own, ...(JSON.parse(json) as object) };
+  return Buffer.from(JSON.stringify(merged)).toString("latin1") as JsonText;
+}

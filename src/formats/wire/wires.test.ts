@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+
+import { publishedSchema } from "../../catalog/manifest/manifest-schema.ts";
+import {
+  invalidRequest,
+  REFUSALS,
+  refusal,
+  type RefusalClass,
+} from "../../kernel/core/refusals.ts";
+import { chunks, costUsd, delta, events, openStream } from "../modality/fixtures/answer-kit.ts";
+import { openaiChat } from "./openai-chat/index.ts";
+import { wires, WireTable } from "./wires.ts";
+
+const classes = Object.keys(REFUSALS) as RefusalClass[];
+
+test("a listing may speak exactly the wires of the program", () => {
+  const dialect = { enum: wires.all.map(({ id }) => id) };
+  const endpoint = { properties: { dialect: expect.objectContaining(dialect) as unknown } };
+  expect(publishedSchema()).toMatchObject({ properties: { endpoint } });
+});
+
+test("a table has each wire once, and none that it was not given", () => {
+  expect(() => new WireTable(openaiChat, openaiChat)).toThrow("each wire has an id of its own");
+  expect(() => wires.get("wire_none")).toThrow("a listing speaks a wire that the program has");
+});
+
+test("each wire is asked for its models in its own way, which shows whether it takes a key", () => {
+  expect(wires.get("wire_a").keyCheck).toEqual({ path: "/models", headers: {} });
+  expect(wires.get("wire_b").keyCheck).toEqual({
+    path: "/models",
+    headers: { "anthropic-version": "2023-06-01" },
+  });
+});
+
+test.each([
+  ["/v1/chat/completions", "wire_a"],
+  ["/v1/messages", "wire_b"],
+  ["/v1/messages/count_tokens", "wire_b"],
+  ["/v1/messages/", "wire_b"],
+  ["/v1/messagesx", "wire_a"],
+  ["/v1/models", "wire_a"],
+  ["", "wire_a"],
+])("errors of %s have the shape of %s", (path, id) => {
+  expect(wires.ofPath(path).id).toBe(id);
+});
+
+describe("wire_a", () => {
+  test.each(classes)("%s names its class twice and its generic type", (cls) => {
+    expect(parse(wires.get("wire_a").errorBody(refusal(cls, "why"), "r1"))).toEqual({
+      error: {
+        code: cls,
+        message: expect.stringContaining("why"),
+        type: REFUSALS[cls].wireAType,
+        metadata: { error_type: cls, retryable: REFUSALS[cls].retryable },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("an empty balance has one word for code and type", () => {
+    const body = parse(
+      wires.get("wire_a").errorBody(refusal("insufficient_quota", "no credit"), "r1"),
+    );
+    expect(body).toMatchObject({
+      error: { code: "insufficient_quota", type: "insufficient_quota" },
+    });
+  });
+
+  test("a bad key is answered exactly as the specification has it", () => {
+    const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
+    expect(parse(wires.get("wire_a").errorBody(bad, "r1"))).toEqual({
+      error: {
+        code: "auth",
+        message: "the key is not valid",
+        type: "invalid_request_error",
+        metadata: { error_type: "auth", origin: "authorization", retryable: false },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("a limit names its scope, kind, id and instants", () => {
+    const limited = refusal("rate_limit", "slow down", {
+      origin: "gateway_admission",
+      limit: { scope: "key", kind: "rpm", id: "key:k1" },
+      retryAtMs: Date.parse("2026-11-20T12:00:05Z"),
+      capResetAtMs: Date.parse("2026-12-01T00:00:00Z"),
+    });
+    expect(parse(wires.get("wire_a").errorBody(limited, "r1"))).toMatchObject({
+      error: {
+        metadata: {
+          error_type: "rate_limit",
+          origin: "gateway_admission",
+          limit_scope: "key",
+          limit_kind: "rpm",
+          limit_id: "key:k1",
+          retryable: true,
+          retry_at: "2026-11-20T12:00:05.000Z",
+          reset_at: "2026-12-01T00:00:00.000Z",
+        },
+      },
+    });
+  });
+});
+
+describe("wire_b", () => {
+  test.each(classes)("%s has the native type of the table", (cls) => {
+    expect(parse(wires.get("wire_b").errorBody(refusal(cls, "why"), "r1"))).toEqual({
+      type: "error",
+      error: {
+        type: REFUSALS[cls].wireBType,
+        message: expect.stringContaining("why"),
+        error_type: cls,
+        metadata: { retryable: REFUSALS[cls].retryable },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("a request refused for its own shape has no origin", () => {
+    const body = wires.get("wire_b").errorBody(invalidRequest("messages must be an array"), "r1");
+    expect(body.toString()).not.toContain("origin");
+  });
+});
+
+function parse(body: Buffer): unknown {
+  return JSON.parse(body.toString("utf8"));
+}
+
+test.each([
+  ["wire_a", "prompt is too long: 9 > 8", /: 9 > 8 \(context_length_exceeded: .*maximum context/],
+  ["wire_a", "context_length_exceeded: 9", /^context_length_exceeded: 9$/],
+  ["wire_b", "maximum context length is 8", /^maximum context length is 8 \(prompt is too long\)$/],
+  ["wire_b", "prompt is too long: 9 > 8", /^prompt is too long: 9 > 8$/],
+] as const)("an overflow has the words that clients of %s look for: %s", (wire, said, expected) => {
+  const refused = refusal("context_overflow", said);
+  const body = JSON.parse(wires.get(wire).errorBody(refused, "r").toString()) as {
+    readonly error: { readonly message: string };
+  };
+  expect(body.error.message).toMatch(expected);
+});
+
+const WIRES = ["wire_a", "wire_b"] as const;
+const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
+const OUTPUT = {
+  wire_a: chunks(delta({ role: "assistant", content: "hi" })),
+  wire_b: events({ type: "message_start" }, word),
+};
+const tooLong = {
+  type: "invalid_request_error",
+  message: "prompt is too long: 9 tokens > 8 maximum",
+};
+const overflow = { type: "error", error: tooLong };
+/** How a provider of each wire says it within a stream that it has begun. */
+const OVERFLOW = {
+  wire_a: chunks({ error: { message: "This model's maximum context length is 8 tokens." } }),
+  wire_b: events(overflow),
+};
+
+describe.each(WIRES)("an overflow that a provider of %s reports after output", (upstream) => {
+  test.each([
+    ["wire_a", /context_length_exceeded.*maximum context length/],
+    ["wire_b", /prompt is too long/],
+  ] as const)(
+    "has the wording that clients of %s check for in the last event",
+    (client, expected) => {
+      const bridge = openStream({ client, upstream });
+      bridge.push(Buffer.from(OUTPUT[upstream]));
+      expect(bridge.takeOutput()).toContain("hi");
+      bridge.push(Buffer.from(OVERFLOW[upstream]));
+      const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
+      expect(reported.class).toBe("context_overflow");
+      const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
+      const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
+        readonly error: { readonly message: string };
+      };
+      expect(error.message).toMatch(expected);
+    },
+  );
+});

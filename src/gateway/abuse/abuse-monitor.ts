@@ -1,0 +1,31 @@
+import type { CallFamily } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { MicroUsd, OrgId, Refusal } from "../../kernel/index.ts";
+
+/** One request that has ended, as far as unusual use is concerned. */
+export interface UsageEvent {
+  readonly principal: Principal;
+  readonly family: CallFamily;
+  /** Address of the client's connection; undefined when it is not known. */
+  readonly clientAddress: string | undefined;
+  /** `refused`: before any dispatch. `failed`: refused by the provider for what was sent. */
+  readonly outcome: "served" | "refused" | "failed";
+  readonly debitMicroUsd: MicroUsd;
+}
+
+/** Detects unusual use of organizations that have only trial credit, and acts on it. */
+export interface AbuseMonitor {
+  /** Why this kind of request is refused for this account at the moment; undefined: it is not. */
+  refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
+  /** Counts a request that ended; wall-clock time. Never throws and is never waited for. */
+  note(event: UsageEvent, nowMs: number): void;
+  /** Something of this organization changed, or of any: its principals are read again. */
+  forget(orgId: OrgId | undefined): void;
+}
+
+/** When detection is off: no request is refused, whatever the store still holds. */
+export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
+  refuse: () => undefined,
+  note: () => undefined,
+  forget: () => undefined,
+});

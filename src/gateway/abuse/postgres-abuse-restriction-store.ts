@@ -1,0 +1,192 @@
+import type { Pool, PoolClient } from "pg";
+
+import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
+import {
+  byGateway,
+  type ChangedBy,
+  type ChangeLog,
+  type Note,
+  type OrgId,
+  type Public,
+  STORE_ANSWER_TIMEOUT_MS,
+  bool,
+  columns,
+  type Columns,
+  type ColumnsOf,
+  computed,
+  instantMs,
+  orAbsent,
+  orNull,
+  queryInTime,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import type { UsageFinding, AbuseRestrictionRecord } from "./abuse-restriction-store.ts";
+
+const LISTED_MAX = 1_000;
+
+/**
+ * What unusual use has led to; shared by every process, and the truth for all of them. What each
+ * finds is decided here, one at a time.
+ */
+export class PostgresAbuseRestrictionStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /**
+   * Answers with the hold that is in effect then, which of two processes with the same finding only
+   * the first has made: limited, or restricted when a limited one has ended lately. Undefined: no
+   * hold came of it, because credit was bought, or because the finding reaches back before the last
+   * hold, or before its lifting, and is not new behaviour.
+   */
+  async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
+    const record = async (
+      client: PoolClient,
+      note: Note,
+    ): Promise<AbuseRestriction | undefined> => {
+      await queryInTime(client, { text: LIMITS_SQL });
+      // Of two findings at once the second reads what the first has made: the row is the lock.
+      const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
+      const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
+      if (org?.trial !== true) return undefined;
+      const recording = { text: RECORD_SQL, values: valuesOf(finding) };
+      const [row] = (await queryInTime<Row>(client, recording)).rows;
+      if (row === undefined) return undefined;
+      const hold = holdColumns.read(row);
+      const { orgId, reason } = finding;
+      const after = { ...holdFacts(hold), reason };
+      if (row["is_made"] === true) {
+        note({ action: "hold.place", orgId, target: orgId, before: null, after });
+      }
+      return hold;
+    };
+    return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
+  }
+
+  /** Newest first, a thousand at most; without `isWithPast` only those in effect. */
+  async list(filter: {
+    readonly orgId?: OrgId;
+    readonly isWithPast: boolean;
+  }): Promise<readonly AbuseRestrictionRecord[]> {
+    const { rows } = await this.#pool.query<Row>(LIST_SQL, [
+      filter.orgId ?? null,
+      filter.isWithPast,
+      LISTED_MAX,
+    ]);
+    return rows.map(shownColumns.read);
+  }
+
+  /**
+   * Ends the holds of one kind of request, or of all, for good: those that have ended by themselves
+   * do not count as a first time any more. Answers with what it lifted, newest first. `why` is for
+   * the change log, and only operators see it there.
+   */
+  async lift(
+    orgId: OrgId,
+    family: CallFamily | undefined,
+    by: ChangedBy,
+    why?: string,
+  ): Promise<readonly AbuseRestrictionRecord[]> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(LIFT_SQL, [orgId, family ?? null]);
+      const lifted = rows.map(shownColumns.read);
+      for (const hold of lifted) {
+        const before = { ...holdFacts(hold), reason: hold.reason };
+        const after = why === undefined ? null : { lifted_because: why };
+        note({ action: "hold.lift", orgId, target: orgId, before, after });
+      }
+      return lifted;
+    });
+  }
+}
+
+export type AbuseRestrictionStore = Public<PostgresAbuseRestrictionStore>;
+
+const UNUSUAL_USE = byGateway("unusual use");
+
+function holdFacts({ family, state, untilMs }: AbuseRestriction): {
+  readonly kind: CallFamily;
+  readonly state: string;
+  readonly until: string | null;
+} {
+  const until = untilMs === undefined ? null : new Date(untilMs).toISOString();
+  return { kind: family, state, until };
+}
+
+/* No caller waits long for its lock. */
+const LIMITS_SQL = `
+  set local statement_timeout = ${STORE_ANSWER_TIMEOUT_MS};
+  set local idle_in_transaction_session_timeout = ${STORE_ANSWER_TIMEOUT_MS}`;
+
+const LOCK_ORG_SQL = `
+  select bought_at is null as trial from org where org_id = $1 for no key update`;
+
+function valuesOf(finding: UsageFinding): unknown[] {
+  const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
+  return [orgId, family, reason, ageMs, limitedMs, repeatMs];
+}
+
+const holdProperties: ColumnsOf<AbuseRestriction> = {
+  family: text("family"),
+  state: text("state"),
+  untilMs: orAbsent(instantMs("until_at")),
+};
+
+const holdColumns: Columns<AbuseRestriction> = columns(holdProperties);
+
+const RECORD_SQL = `
+  with hold as (
+    select * from usage_hold where org_id = $1 and family = $2
+  ), in_force as (
+    select ${holdColumns.sql} from hold
+    where lifted_at is null and (until_at is null or until_at > now())
+    order by until_at desc nulls first limit 1
+  ), repeated as (
+    select from hold
+    where lifted_at is null and until_at > now() - $6::double precision * interval '1 ms'
+  ), known as (
+    -- The finding began before this hold did, or before an operator reviewed it.
+    select from hold
+    where greatest(created_at, lifted_at) > now() - $4::double precision * interval '1 ms'
+  ), made as (
+    insert into usage_hold (org_id, family, reason, state, until_at)
+    select $1, $2, $3,
+      case when exists (select from repeated) then 'restricted' else 'limited' end,
+      case when exists (select from repeated) then null
+        else now() + $5::double precision * interval '1 ms' end
+    where not exists (select from in_force) and not exists (select from known)
+    returning ${holdColumns.sql}
+  )
+  select ${holdColumns.sql}, false as is_made from in_force
+  union all select ${holdColumns.sql}, true from made`;
+
+/** Of a hold `h` and its organization `o`. */
+const shownColumns: Columns<AbuseRestrictionRecord> = columns<AbuseRestrictionRecord>({
+  ...holdProperties,
+  orgId: text("org_id"),
+  reason: text("reason"),
+  createdAtMs: instantMs("created_at"),
+  liftedAtMs: orNull(instantMs("lifted_at")),
+  isInEffect: computed(
+    "h.lifted_at is null and (h.until_at is null or h.until_at > now()) and o.bought_at is null",
+    bool("in_effect"),
+  ),
+});
+
+const LIST_SQL = `
+  select * from (select h.hold_id, ${shownColumns.sqlOf("h")} from usage_hold h join org o using (org_id)) h
+  where ($1::text is null or h.org_id = $1) and ($2 or h.in_effect)
+  order by h.hold_id desc limit $3`;
+
+const LIFT_SQL = `
+  with lifted as (
+    update usage_hold set lifted_at = now()
+    where org_id = $1 and lifted_at is null and ($2::text is null or family = $2)
+    returning *
+  )
+  select ${shownColumns.sqlOf("h")} from lifted h join org o using (org_id) order by h.hold_id desc`;

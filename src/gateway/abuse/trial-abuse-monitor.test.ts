@@ -1,0 +1,400 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { PLAIN_RULES, type CallFamily, type AbuseRestriction } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
+import { microUsd } from "../../kernel/core/money.ts";
+import { NO_ABUSE_MONITOR, type UsageEvent } from "./abuse-monitor.ts";
+import type { UsageFinding } from "./abuse-restriction-store.ts";
+import { REQUESTS_ON_THEIR_WAY_MS } from "./fresh-restrictions.ts";
+import { TrialAbuseMonitor } from "./trial-abuse-monitor.ts";
+
+const START_MS = 1_800_000_000_000;
+const LIMITED_MS = 600_000;
+const KEY_CACHE_MS = 5_000;
+const REFUSED_LINE = 5;
+
+type Answer = AbuseRestriction | undefined | Error | "silence";
+
+/** A watch with a clock that the test moves, over a store that answers what the test says. */
+function monitorFixture() {
+  const recorded: UsageFinding[] = [];
+  const logged: object[] = [];
+  const world = { nowMs: START_MS, answer: "silence" as Answer };
+  const watch = new TrialAbuseMonitor({
+    policy: {
+      windowMs: 300_000,
+      refusedRequests: REFUSED_LINE,
+      clientAddresses: 3,
+      errorPercent: 80,
+      requestsMin: 4,
+      spendMicroUsd: microUsd(1_000_000n),
+    },
+    limitedMs: LIMITED_MS,
+    repeatMs: 86_400_000,
+    principalMs: KEY_CACHE_MS,
+    store: {
+      record: (finding) => {
+        recorded.push(finding);
+        const { answer } = world;
+        if (answer === "silence") return new Promise(() => undefined);
+        return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+      },
+    },
+    clock: { nowMs: () => world.nowMs },
+    log: { warn: (detail) => void logged.push(detail) },
+    salt: Buffer.alloc(32, 7),
+  });
+  const note = (more: Partial<UsageEvent> = {}): void =>
+    watch.note({ ...REFUSED_EVENT, ...more }, world.nowMs);
+  return {
+    world,
+    watch,
+    recorded,
+    logged,
+    note,
+    refuse: (principal = TRIAL, family: CallFamily = "chat") =>
+      watch.refuse(principal, family, world.nowMs),
+    /** As many refused requests as are unusual, one per second. */
+    misbehave: (more: Partial<UsageEvent> = {}): void => {
+      for (let n = 0; n < REFUSED_LINE; n += 1) note(more);
+    },
+    /** Lets the store's answer come in. */
+    answered: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
+  };
+}
+
+function principalOf(org: string, rules: Partial<Principal["rules"]> = {}): Principal {
+  return {
+    orgId: org as OrgId,
+    keyId: `key of ${org}` as KeyId,
+    keyOrigin: "trial",
+    requestsPerMinuteCeiling: 20,
+    funded: true,
+    managed: false,
+    rules: { ...PLAIN_RULES, isTrial: true, ...rules },
+  };
+}
+
+const TRIAL = principalOf("org_trial");
+const REFUSED_EVENT: UsageEvent = {
+  principal: TRIAL,
+  family: "chat",
+  clientAddress: "203.0.113.1",
+  outcome: "refused",
+  debitMicroUsd: microUsd(0n),
+};
+const LIMITED: AbuseRestriction = {
+  family: "chat",
+  state: "limited",
+  untilMs: START_MS + LIMITED_MS,
+};
+const RESTRICTED: AbuseRestriction = { family: "chat", state: "restricted" };
+
+describe("a finding", () => {
+  test("limits at once, without waiting for the store", () => {
+    const { refuse, note, misbehave, recorded } = monitorFixture();
+    for (let n = 1; n < REFUSED_LINE; n += 1) note();
+    expect(refuse()).toBeUndefined();
+    expect(recorded).toEqual([]);
+    misbehave();
+    expect(refuse()).toMatchObject({ class: "usage_limited", status: 429 });
+  });
+
+  test("shows the caller when and how to continue, and nothing of what was seen", () => {
+    const { refuse, misbehave, world } = monitorFixture();
+    misbehave();
+    expect(refuse()).toMatchObject({
+      origin: "gateway_admission",
+      retryable: true,
+      retryAfterSeconds: 60,
+      retryAtMs: START_MS + LIMITED_MS,
+      message: expect.stringMatching(/its chat requests are limited.*retry-after.*support/),
+    });
+    expect(refuse()?.message).not.toMatch(/\d/);
+    world.nowMs += LIMITED_MS - 1_500;
+    expect(refuse()?.retryAfterSeconds).toBe(2);
+  });
+
+  test("is recorded with what was seen and since when, for support", async () => {
+    const { note, misbehave, recorded, world, logged, answered } = monitorFixture();
+    world.answer = LIMITED;
+    note();
+    world.nowMs += 7_000;
+    misbehave();
+    expect(recorded).toEqual([
+      {
+        orgId: "org_trial",
+        family: "chat",
+        reason: "refused_requests 5 in 300 s",
+        ageMs: 7_000,
+        limitedMs: LIMITED_MS,
+        repeatMs: 86_400_000,
+      },
+    ]);
+    await answered();
+    expect(logged).toEqual([
+      expect.objectContaining({ org_id: "org_trial", kind: "chat", state: "limited" }),
+    ]);
+    expect(JSON.stringify([recorded, logged])).not.toContain("203.0.113");
+  });
+
+  test.each([
+    ["client addresses", [{ clientAddress: "a" }, { clientAddress: "b" }, { clientAddress: "c" }]],
+    ["failed requests", Array.from({ length: 4 }, () => ({ outcome: "failed" as const }))],
+    ["dollars", [{ debitMicroUsd: microUsd(400_000n) }, { debitMicroUsd: microUsd(600_000n) }]],
+  ])("comes of too many %s too", (_what, events) => {
+    const { note, refuse, recorded } = monitorFixture();
+    for (const event of events) {
+      expect(refuse()).toBeUndefined();
+      note({ outcome: "served", ...event });
+    }
+    expect(refuse()?.class).toBe("usage_limited");
+    expect(recorded).toHaveLength(1);
+  });
+
+  test("limits this kind of request of this organization, and nothing else", () => {
+    const { misbehave, refuse } = monitorFixture();
+    misbehave();
+    expect(refuse(TRIAL, "images")).toBeUndefined();
+    expect(refuse(principalOf("org_other"))).toBeUndefined();
+    expect(refuse(TRIAL, "chat")).toBeDefined();
+  });
+
+  test("ends by itself, and only new behaviour makes the next one", () => {
+    const { misbehave, refuse, note, recorded, world } = monitorFixture();
+    misbehave();
+    // Further requests are refused meanwhile, and these refusals do not count.
+    for (let n = 0; n < 100; n += 1) {
+      world.nowMs += 5_990;
+      expect(refuse()).toBeDefined();
+      note();
+    }
+    world.nowMs = START_MS + LIMITED_MS;
+    expect(refuse()).toBeUndefined();
+    for (let n = 1; n < REFUSED_LINE; n += 1) note();
+    expect(recorded).toHaveLength(1);
+    note();
+    expect(recorded).toHaveLength(2);
+    expect(recorded[1]?.ageMs).toBe(0);
+  });
+});
+
+describe("what the store answers", () => {
+  test("a repetition restricts at once: 403, not to be tried again", async () => {
+    const { misbehave, refuse, world, answered } = monitorFixture();
+    world.answer = RESTRICTED;
+    misbehave();
+    await answered();
+    const refused = refuse();
+    expect(refused).toMatchObject({
+      class: "usage_restricted",
+      status: 403,
+      origin: "gateway_admission",
+      retryable: false,
+      message: expect.stringMatching(/refused until support has reviewed.*contact support/),
+    });
+    expect(refused).not.toHaveProperty("retryAfterSeconds");
+  });
+
+  test("no hold: the organization bought credit meanwhile and continues", async () => {
+    const { misbehave, refuse, note, recorded, world, answered } = monitorFixture();
+    world.answer = undefined;
+    misbehave();
+    await answered();
+    // What the finding was made of is spent.
+    for (let n = 1; n < REFUSED_LINE; n += 1) note();
+    expect(refuse()).toBeUndefined();
+    expect(recorded).toHaveLength(1);
+  });
+
+  test("applies until every principal carries it: then a lifted hold is lifted here too", async () => {
+    const { misbehave, refuse, world, answered } = monitorFixture();
+    world.answer = LIMITED;
+    misbehave();
+    await answered();
+    const carrying = principalOf("org_trial", { abuseRestrictions: [LIMITED] });
+    world.nowMs += KEY_CACHE_MS - 1;
+    expect(refuse()).toBeDefined();
+    world.nowMs += 1;
+    expect(refuse(carrying)).toBeDefined();
+    expect(refuse()).toBeUndefined();
+  });
+
+  test("silence or a fault: the limited hold of this process still applies", async () => {
+    for (const answer of ["silence", new Error("down")] as const) {
+      const { misbehave, refuse, world, answered } = monitorFixture();
+      world.answer = answer;
+      misbehave();
+      await answered();
+      world.nowMs += LIMITED_MS - 1;
+      expect(refuse()?.class).toBe("usage_limited");
+      world.nowMs += 1;
+      expect(refuse()).toBeUndefined();
+    }
+  });
+
+  test("a fault: it is reported again with requests that come, less and less often", async () => {
+    const { misbehave, refuse, recorded, logged, world, answered } = monitorFixture();
+    world.answer = new Error("down");
+    misbehave();
+    const triedAfterS: number[] = [];
+    for (let second = 0; second < LIMITED_MS / 1000; second += 1) {
+      world.nowMs = START_MS + second * 1000;
+      const before = recorded.length;
+      refuse();
+      refuse();
+      if (recorded.length > before) triedAfterS.push(second);
+      await answered();
+    }
+    expect(triedAfterS).toEqual([1, 3, 7, 15, 31, 63, 127]);
+    expect(logged).toHaveLength(recorded.length);
+  });
+
+  test("a store that is back gets how old the finding is and how long it still limits", async () => {
+    const { misbehave, refuse, recorded, world, answered } = monitorFixture();
+    world.answer = new Error("down");
+    misbehave();
+    await answered();
+    world.answer = LIMITED;
+    world.nowMs += 90_000;
+    refuse();
+    await answered();
+    expect(recorded[1]).toMatchObject({ ageMs: 90_000, limitedMs: LIMITED_MS - 90_000 });
+    world.nowMs += 60_000;
+    expect(refuse()).toBeUndefined();
+    expect(recorded).toHaveLength(2);
+  });
+});
+
+describe("holds that the principal carries", () => {
+  test("refuse whatever this process has seen, the strongest first", () => {
+    const { refuse, world } = monitorFixture();
+    const limited = principalOf("org_trial", { abuseRestrictions: [LIMITED] });
+    const both = principalOf("org_trial", { abuseRestrictions: [LIMITED, RESTRICTED] });
+    expect(refuse(limited)?.class).toBe("usage_limited");
+    expect(refuse(both)?.class).toBe("usage_restricted");
+    expect(refuse(both, "images")).toBeUndefined();
+    world.nowMs += LIMITED_MS;
+    expect(refuse(limited)).toBeUndefined();
+    expect(refuse(both)?.class).toBe("usage_restricted");
+  });
+
+  test("stand for what this process has counted until then as well", () => {
+    const { refuse, note, recorded, world } = monitorFixture();
+    for (let n = 1; n < REFUSED_LINE; n += 1) note();
+    const short = { ...LIMITED, untilMs: START_MS + 1_000 };
+    expect(refuse(principalOf("org_trial", { abuseRestrictions: [short] }))).toBeDefined();
+    world.nowMs += 1_000;
+    note();
+    expect(recorded).toEqual([]);
+  });
+});
+
+describe("a notice that something of an organization changed", () => {
+  test("ends what is remembered of a hold that the store knows: principals are read again", async () => {
+    const { watch, world, misbehave, refuse, answered } = monitorFixture();
+    world.answer = LIMITED;
+    misbehave();
+    await answered();
+    watch.forget("org_other" as OrgId);
+    expect(refuse()).toMatchObject({ class: "usage_limited" });
+    // An operator lifted it.
+    watch.forget(TRIAL.orgId);
+    world.nowMs += REQUESTS_ON_THEIR_WAY_MS;
+    expect(refuse()).toBeUndefined();
+  });
+
+  test("lets no request pass that began before it and is decided after it", async () => {
+    const { watch, world, misbehave, refuse, answered } = monitorFixture();
+    world.answer = LIMITED;
+    misbehave();
+    await answered();
+    watch.forget(TRIAL.orgId);
+    world.nowMs += REQUESTS_ON_THEIR_WAY_MS - 1;
+    // Further notices prolong nothing.
+    watch.forget(undefined);
+    expect(refuse()).toMatchObject({ class: "usage_limited" });
+    world.nowMs += 1;
+    expect(refuse()).toBeUndefined();
+  });
+
+  test("keeps a finding that the store has not answered yet, or could not take", async () => {
+    for (const answer of ["silence", new Error("away")] as const) {
+      const { watch, world, misbehave, refuse, answered } = monitorFixture();
+      world.answer = answer;
+      misbehave();
+      watch.forget(undefined);
+      await answered();
+      watch.forget(undefined);
+      expect(refuse()).toMatchObject({ class: "usage_limited" });
+    }
+  });
+});
+
+describe("an organization that bought credit", () => {
+  const paying = principalOf("org_paying", { isTrial: false, abuseRestrictions: [RESTRICTED] });
+
+  test("is not held by anything that was found before", () => {
+    const { misbehave, refuse } = monitorFixture();
+    misbehave();
+    expect(refuse(principalOf("org_trial", { isTrial: false }))).toBeUndefined();
+    expect(refuse(paying)).toBeUndefined();
+  });
+
+  test("is never monitored, whatever it does", () => {
+    const event = fc.record({
+      clientAddress: fc.option(fc.ipV4(), { nil: undefined }),
+      outcome: fc.constantFrom("served", "failed", "refused" as const),
+      debitMicroUsd: fc.bigInt(0n, 100_000_000n).map(microUsd),
+      family: fc.constantFrom<CallFamily>("chat", "images", "videos", "decisions"),
+    });
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60, size: "max" }), (events) => {
+        const { watch, note, refuse, recorded } = monitorFixture();
+        for (const each of events) note({ ...each, principal: paying });
+        expect(watch.watchedNow).toBe(0);
+        expect(recorded).toEqual([]);
+        for (const each of events) expect(refuse(paying, each.family)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+test("for any history: a hold is never made below every line, and always when one is reached", () => {
+  const event = fc.record({
+    waitMs: fc.oneof(
+      { weight: 9, arbitrary: fc.integer({ min: 0, max: 20_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 0, max: 400_000 }) },
+    ),
+    org: fc.constantFrom("org_1", "org_2", "org_3"),
+    outcome: fc.constantFrom("served", "refused" as const),
+  });
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 100, size: "max" }), (events) => {
+      const { world, note, recorded, refuse } = monitorFixture();
+      const refusedAt = new Map<string, number[]>();
+      for (const { waitMs, org, outcome } of events) {
+        world.nowMs += waitMs;
+        const principal = principalOf(org);
+        if (refuse(principal) !== undefined) continue;
+        const before = recorded.length;
+        note({ principal, outcome, clientAddress: undefined });
+        const times = refusedAt.get(org) ?? [];
+        if (outcome === "refused") times.push(world.nowMs);
+        const since = (ageMs: number): number =>
+          times.filter((atMs) => world.nowMs - atMs < ageMs).length;
+        const isFound = recorded.length > before;
+        expect(since(isFound ? 300_000 : 295_000) >= REFUSED_LINE).toBe(isFound);
+        refusedAt.set(org, isFound ? [] : times);
+      }
+    }),
+  );
+});
+
+test("without monitoring no request is refused, not even of the restricted", () => {
+  const restricted = principalOf("org_trial", { abuseRestrictions: [RESTRICTED] });
+  NO_ABUSE_MONITOR.note({ ...REFUSED_EVENT, principal: restricted }, START_MS);
+  expect(NO_ABUSE_MONITOR.refuse(restricted, "chat", START_MS)).toBeUndefined();
+});

@@ -1,0 +1,227 @@
+import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
+import { digestHex } from "../accounts/virtual-key.ts";
+import type { Principal } from "../accounts/principal.ts";
+import {
+  assert,
+  type Clock,
+  type Logger,
+  type OrgId,
+  refusal,
+  type Refusal,
+  RETRY_AFTER_SECONDS_MAX,
+} from "../../kernel/index.ts";
+import type { UsageEvent, AbuseMonitor } from "./abuse-monitor.ts";
+import type { AbuseRestrictionStore } from "./postgres-abuse-restriction-store.ts";
+import { clientNetwork } from "./client-network.ts";
+import { FreshHolds, type UntoldFinding } from "./fresh-restrictions.ts";
+import { findUnusualUse, type ReachedLine, type UnusualUsePolicy } from "./unusual-use.ts";
+import { WatchedUse } from "./watched-use.ts";
+
+/** Organizations times kinds of requests that are counted at once. */
+const WATCHED_MAX = 10_000;
+/**
+ * A finding that the store does not accept is retried so often, at waits that double from a second.
+ */
+const REPORT_TRIES_MAX = 8;
+const RETRY_REPORT_AT_MS = 1_000;
+
+/** What is unusual, and what comes of it. */
+export interface UsageRule {
+  readonly policy: UnusualUsePolicy;
+  /** How long the first finding limits, in milliseconds. */
+  readonly limitedMs: number;
+  /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
+  readonly repeatMs: number;
+}
+
+export interface UsageWatchOptions extends UsageRule {
+  /** How long a principal is remembered after it was read, in milliseconds. */
+  readonly principalMs: number;
+  readonly store: Pick<AbuseRestrictionStore, "record">;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly log: Pick<Logger, "warn">;
+  /** Random: client addresses are kept only as digests that cannot be reversed. */
+  readonly salt: Buffer;
+}
+
+/**
+ * Watches organizations with only trial credit, in this process; what it finds is recorded for all
+ * processes. It acts on its own findings at once, and no request ever waits for the store.
+ */
+export class TrialAbuseMonitor implements AbuseMonitor {
+  readonly #options: UsageWatchOptions;
+  readonly #watched: WatchedUse;
+  readonly #fresh = new FreshHolds();
+  readonly #salt: string;
+
+  constructor(options: UsageWatchOptions) {
+    this.#salt = options.salt.toString("base64");
+    this.#options = options;
+    this.#watched = watchedBy(options);
+  }
+
+  /** Organizations times kinds of requests that are remembered now. */
+  get watchedNow(): number {
+    return this.#watched.size;
+  }
+
+  refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined {
+    if (!principal.rules.isTrial) return undefined;
+    const hold = this.#holdOf(principal, family, nowMs);
+    if (hold === undefined) return undefined;
+    const key = watchKey(principal, family);
+    // Another process may have found it: what was counted here is the same behaviour.
+    this.#watched.forget(key);
+    this.#retryReport(key, nowMs);
+    return restrictionRefusal(hold, nowMs);
+  }
+
+  note(event: UsageEvent, nowMs: number): void {
+    const { principal, family } = event;
+    if (!principal.rules.isTrial) return;
+    // Neither what the hold itself refuses counts, nor what was on its way when it began.
+    if (this.#holdOf(principal, family, nowMs) !== undefined) return;
+    const key = watchKey(principal, family);
+    const { outcome, debitMicroUsd } = event;
+    const clientMark = this.#markOf(event.clientAddress);
+    const use = this.#watched.note(key, { outcome, debitMicroUsd, clientMark }, nowMs);
+    const lines = findUnusualUse(this.#options.policy, use.inWindow(nowMs));
+    if (lines === undefined) return;
+    this.#watched.forget(key);
+    this.#limit(event, lines, { sinceMs: use.sinceMs ?? nowMs, nowMs });
+  }
+
+  forget(orgId: OrgId | undefined): void {
+    this.#fresh.forgetStored(orgId, this.#options.clock.nowMs());
+  }
+
+  /** The strongest hold in effect: of the store, or one that this process has just made. */
+  #holdOf(principal: Principal, family: CallFamily, nowMs: number): AbuseRestriction | undefined {
+    const fresh = this.#fresh.find(watchKey(principal, family), nowMs)?.hold;
+    const { abuseRestrictions } = principal.rules;
+    if (fresh === undefined && abuseRestrictions.length === 0) return undefined;
+    const stored = abuseRestrictions.filter((each) => each.family === family);
+    const active = [...stored, ...(fresh === undefined ? [] : [fresh])].filter(
+      ({ untilMs }) => untilMs === undefined || nowMs < untilMs,
+    );
+    return active.find(({ state }) => state === "restricted") ?? latest(active);
+  }
+
+  #markOf(clientAddress: string | undefined): string | undefined {
+    const { policy } = this.#options;
+    if (clientAddress === undefined || policy.clientAddresses === undefined) return undefined;
+    // Marks leave no process, so a secret of fixed length in front does what an HMAC would, which
+    // was a seventh of a refused request.
+    return digestHex(`${this.#salt}${clientNetwork(clientAddress)}`);
+  }
+
+  #limit(
+    { principal, family }: UsageEvent,
+    lines: readonly ReachedLine[],
+    at: { readonly sinceMs: number; readonly nowMs: number },
+  ): void {
+    const { limitedMs, repeatMs, policy } = this.#options;
+    const untilMs = at.nowMs + limitedMs;
+    const seen = lines.map((each) => `${each.line} ${each.seen}`).join(", ");
+    const reason = `${seen} in ${policy.windowMs / 1000} s`;
+    const finding = { orgId: principal.orgId, family, reason, repeatMs };
+    const untold: UntoldFinding = {
+      finding,
+      sinceMs: at.sinceMs,
+      untilMs,
+      tries: 0,
+      nextTryMs: at.nowMs,
+    };
+    const key = watchKey(principal, family);
+    const hold: AbuseRestriction = { family, state: "limited", untilMs };
+    const { orgId } = principal;
+    const fresh = { orgId, hold, goodUntilMs: untilMs, untold, isStored: false };
+    this.#fresh.set(key, fresh, at.nowMs);
+    this.#retryReport(key, at.nowMs);
+  }
+
+  /** Writes a finding to the store that it does not have yet, when it is time for another try. */
+  #retryReport(key: string, nowMs: number): void {
+    const fresh = this.#fresh.find(key, nowMs);
+    const untold = fresh?.untold;
+    if (fresh === undefined || untold === undefined || nowMs < untold.nextTryMs) return;
+    this.#fresh.set(key, { ...fresh, untold: undefined }, nowMs);
+    void this.#report(key, untold, nowMs);
+  }
+
+  async #report(key: string, untold: UntoldFinding, askedAtMs: number): Promise<void> {
+    const { store, clock, log } = this.#options;
+    const { finding, sinceMs, untilMs } = untold;
+    const detail = { org_id: finding.orgId, kind: finding.family, reason: finding.reason };
+    try {
+      const hold = await store.record({
+        ...finding,
+        ageMs: Math.max(0, askedAtMs - sinceMs),
+        limitedMs: untilMs - askedAtMs,
+      });
+      this.#keep(key, { orgId: finding.orgId, hold }, clock.nowMs());
+      log.warn({ ...detail, state: hold?.state ?? "none" }, "unusual use on trial credit");
+    } catch (fault) {
+      log.warn({ ...detail, err: fault }, "unusual use could not be recorded");
+      const tries = untold.tries + 1;
+      const nowMs = clock.nowMs();
+      const fresh = this.#fresh.find(key, nowMs);
+      if (fresh === undefined || tries === REPORT_TRIES_MAX) return;
+      const nextTryMs = nowMs + RETRY_REPORT_AT_MS * 2 ** untold.tries;
+      this.#fresh.set(key, { ...fresh, untold: { ...untold, tries, nextTryMs } }, nowMs);
+    }
+  }
+
+  /** The store has answered: after the life of a remembered principal all of them carry it. */
+  #keep(
+    key: string,
+    { orgId, hold }: { readonly orgId: OrgId; readonly hold: AbuseRestriction | undefined },
+    nowMs: number,
+  ): void {
+    const goodUntilMs = nowMs + this.#options.principalMs;
+    if (hold === undefined) this.#fresh.delete(key);
+    else {
+      const kept = { orgId, hold, goodUntilMs, untold: undefined, isStored: true };
+      this.#fresh.set(key, kept, nowMs);
+    }
+  }
+}
+
+function watchedBy({ policy, limitedMs, repeatMs }: UsageRule): WatchedUse {
+  assert(limitedMs > 0 && repeatMs > 0, "a hold lasts, and is remembered");
+  const { windowMs, clientAddresses = 0 } = policy;
+  return new WatchedUse({ windowMs, clientsMax: clientAddresses, entriesMax: WATCHED_MAX });
+}
+
+function watchKey(principal: Principal, family: CallFamily): string {
+  return `${family} ${principal.orgId}`;
+}
+
+function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefined {
+  return holds.reduce<AbuseRestriction | undefined>(
+    (last, each) => ((each.untilMs ?? 0) > (last?.untilMs ?? 0) ? each : last),
+    undefined,
+  );
+}
+
+/** What the caller is shown: never what was detected, nor the thresholds. */
+function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
+  const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
+  if (hold.untilMs === undefined) {
+    return refusal(
+      "usage_restricted",
+      `${what} refused until support has reviewed them; contact support with this request id`,
+      { origin: "gateway_admission" },
+    );
+  }
+  const remainingSeconds = Math.ceil((hold.untilMs - nowMs) / 1000);
+  return refusal(
+    "usage_limited",
+    `${what} limited temporarily; wait \`retry-after\`, and contact support with this request id if it persists`,
+    {
+      origin: "gateway_admission",
+      retryAfterSeconds: Math.min(RETRY_AFTER_SECONDS_MAX, remainingSeconds),
+      retryAtMs: hold.untilMs,
+    },
+  );
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+
+import type { Client, Pool } from "pg";
+
+import { type Logger, type OrgId, type DatabaseAddress, openClient } from "../../kernel/index.ts";
+
+/** The triggers of `functions.sql` notify on it. */
+export const ACCOUNT_CHANNEL = "tokenmarket_account";
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_MS = 500;
+/** A change waits no longer for its own notice than other processes do for it. */
+const APPLIED_WITHIN_MS = 250;
+const FENCE = "fence:";
+
+/** Notified which organization changed; undefined: any may have. */
+export type AccountListener = (orgId: OrgId | undefined) => void;
+
+/**
+ * Listens for which organizations changed, in this process and in any other, on a connection of its
+ * own. The database sends a notice with the commit of each change. While the connection is away
+ * nothing is received: then what is remembered ages out by itself, and is forgotten when it is
+ * back.
+ */
+export class AccountNotices {
+  readonly #pool: Pool;
+  readonly #address: DatabaseAddress;
+  readonly #log: Logger;
+  readonly #fences: Map<string, () => void> = new Map();
+  #listener: AccountListener | undefined;
+  #client: Client | undefined;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(pool: Pool, address: DatabaseAddress, log: Logger) {
+    this.#pool = pool;
+    this.#address = address;
+    this.#log = log;
+  }
+
+  /** Begins to listen; resolves when the first attempt to connect has ended. */
+  async start(listener: AccountListener): Promise<void> {
+    this.#listener = listener;
+    await this.#connect();
+  }
+
+  /**
+   * Resolves when every change that was committed before was received here. Notices come in the
+   * order of the commits, so one more notice is behind all of them.
+   */
+  async applied(): Promise<void> {
+    if (this.#listener === undefined) return;
+    if (this.#client !== undefined && (await this.#receivedFence())) return;
+    this.#listener(undefined);
+  }
+
+  /**
+   * Listens on a new connection, unless one is being made already: after a switch of the database
+   * the old one may lead to a server that is no longer the primary.
+   */
+  renew(): void {
+    if (this.#client === undefined) return;
+    this.#drop(this.#client);
+    void this.#connect();
+  }
+
+  close(): void {
+    this.#listener = undefined;
+    clearTimeout(this.#retry);
+    this.#drop(this.#client);
+  }
+
+  async #receivedFence(): Promise<boolean> {
+    const fence = FENCE + randomUUID();
+    let timer: NodeJS.Timeout | undefined;
+    const received = new Promise<boolean>((resolve) => {
+      this.#fences.set(fence, () => resolve(true));
+      timer = setTimeout(() => resolve(false), APPLIED_WITHIN_MS);
+    });
+    const sent = this.#pool.query("select pg_notify($1, $2)", [ACCOUNT_CHANNEL, fence]);
+    const failed = sent.then(
+      () => received,
+      () => false,
+    );
+    const isReceived = await Promise.race([received, failed]);
+    clearTimeout(timer);
+    this.#fences.delete(fence);
+    return isReceived;
+  }
+
+  async #connect(): Promise<void> {
+    const client = openClient(this.#address, {
+      application_name: "tokenmarket notices",
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    });
+    client.on("error", () => this.#lost(client));
+    client.on("end", () => this.#lost(client));
+    client.on("notification", ({ payload = "" }) => this.#receive(payload));
+    try {
+      await client.connect();
+      await client.query(`listen ${ACCOUNT_CHANNEL}`);
+    } catch (fault) {
+      this.#log.warn(
+        { err: fault },
+        "notifications of other processes are not received at the moment",
+      );
+      this.#drop(client);
+      this.#retryLater();
+      return;
+    }
+    if (this.#listener === undefined) return this.#drop(client);
+    this.#client = client;
+    // Earlier changes were not received.
+    this.#listener(undefined);
+  }
+
+  #receive(payload: string): void {
+    if (payload.startsWith(FENCE)) this.#fences.get(payload)?.();
+    else this.#listener?.(payload as OrgId);
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client) return;
+    this.#log.warn({}, "the connection for notifications was lost; reconnecting");
+    this.#client = undefined;
+    this.#drop(client);
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    if (this.#listener === undefined) return;
+    this.#retry = setTimeout(() => void this.#connect(), RECONNECT_MS).unref();
+  }
+
+  #drop(client: Client | undefined): void {
+    if (this.#client === client) this.#client = undefined;
+    // Not `end`: it waits for the answer of a server that may be silent.
+    client?.connection.stream.destroy();
+  }
+}
+
+/**
+ * Makes these verbs of a store resolve only when this process was notified of what they changed.
+ */
+export function noticed<T extends object>(
+  store: T,
+  notices: Pick<AccountNotices, "applied">,
+  verbs: readonly (keyof T)[],
+): T {
+  for (const verb of verbs) {
+    const run = (store[verb] as (...args: unknown[]) => Promise<unknown>).bind(store);
+    const whenReceived = async (...args: unknown[]): Promise<unknown> => {
+      const answer = await run(...args);
+      await notices.applied();
+      return answer;
+    };
+    store[verb] = whenReceived as T[keyof T];
+  }
+  return store;
+}

@@ -1,0 +1,66 @@
+import type { KeyId, ProviderId } from "../../kernel/index.ts";
+import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
+
+/** Kinds of requests that an account can be limited in. */
+export type CallFamily = "chat" | "images" | "videos" | "decisions";
+
+/** Capacity of a private manifest that one organization has for itself. */
+export interface DedicatedEndpoint {
+  readonly endpointId: string;
+  /** Provider id of the private manifest: its models go there and nowhere else. */
+  readonly providerId: ProviderId;
+  readonly limits: EndpointLimits;
+}
+
+/** What an organization wants of every route, unless a request says otherwise. */
+export interface RoutingPolicy {
+  /** Routing deadline in milliseconds, shorter than the installation's. */
+  readonly timeoutMs?: number;
+  /** Defaults of `provider.only` and `provider.ignore`: a request that sends its own replaces them. */
+  readonly only?: readonly string[];
+  readonly ignore?: readonly string[];
+  /** Set: providers that retain prompts are never used. */
+  readonly promptLogging?: "none";
+}
+
+/** A provider key of the customer's own, as it is stored. */
+export interface Connection {
+  readonly connectionId: string;
+  readonly providerId: ProviderId;
+  /** Absent: every key of the organization may use it. */
+  readonly keyId?: KeyId;
+  /** Encrypted; only `dispatch` opens it, to send it to the provider. */
+  readonly sealedKey: Buffer;
+}
+
+/** What unusual use has led to, for one kind of request. */
+export interface AbuseRestriction {
+  readonly family: CallFamily;
+  readonly state: "limited" | "restricted";
+  /** Wall-clock end of `limited`; a restriction stays until an operator lifts it. */
+  readonly untilMs?: number;
+}
+
+/** Everything about an account that is not the key itself; read together with the key. */
+export interface AccountRules {
+  readonly limits: readonly StoredLimit[];
+  readonly endpoints: readonly DedicatedEndpoint[];
+  /** Those that this key may use; one of the key itself precedes one of the organization. */
+  readonly connections: readonly Connection[];
+  readonly policy?: RoutingPolicy;
+  readonly abuseRestrictions: readonly AbuseRestriction[];
+  /** Has the organization never bought credit? Unusual use is detected for such only. */
+  readonly isTrial: boolean;
+  /** May a virtual key set limits of its organization? */
+  readonly keysMaySetOrgLimits: boolean;
+}
+
+/** An organization with credit and nothing else said about it: nearly every one. */
+export const PLAIN_RULES: AccountRules = Object.freeze({
+  limits: [],
+  endpoints: [],
+  connections: [],
+  abuseRestrictions: [],
+  isTrial: false,
+  keysMaySetOrgLimits: false,
+});

@@ -1,0 +1,42 @@
+import type { Caps, MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { LimitChange, LimitTarget } from "./rules-store.ts";
+
+export interface OrgSummary {
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly email: string;
+  readonly balanceMicroUsd: MicroUsd;
+  readonly heldMicroUsd: MicroUsd;
+  readonly createdAtMs: number;
+  readonly capMicroUsd: MicroUsd | null;
+  readonly isFunded: boolean;
+  readonly keysMaySetOrgLimits: boolean;
+}
+
+/** What of a key is to be changed; absent: nothing of it. */
+export interface KeyEdit {
+  readonly name?: string;
+  /** Those that are named; null removes one. */
+  readonly caps?: Partial<Caps>;
+  /** Null: never. */
+  readonly expiresAtMs?: number | null;
+  /** Null: every model. */
+  readonly models?: readonly string[] | null;
+  readonly tags?: readonly string[];
+  /** Another secret of one key; the one it has works until then too, null: no longer. */
+  readonly rotate?: {
+    readonly digest: Buffer;
+    readonly label: string;
+    readonly oldUntilMs: number | null;
+  };
+  /** Permanent; a key that is disabled keeps its instant. */
+  readonly disable?: true;
+  /** A limit of the key, beside it. */
+  readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
+}
+
+/**
+ * Whose keys a verb means: those of an organization as its people see them, to whom another's key
+ * does not exist, and neither does a managed one; or every key, for operators.
+ */
+export type Whose = OrgId | "anyone";

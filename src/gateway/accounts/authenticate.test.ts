@@ -1,0 +1,349 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import {
+  KEY_LOOKUP_KEYS_MAX,
+  KEY_LOOKUP_PAUSE_MS,
+  UNKNOWN_KEYS_MAX,
+} from "../../kernel/core/constants.ts";
+import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
+import { PLAIN_RULES } from "./account-rules.ts";
+import { openAuthenticator, type AuthenticatorOptions } from "./authenticate.ts";
+import type { KeyRecord } from "./key-store.ts";
+import { newVirtualKey } from "./virtual-key.ts";
+
+const good = newVirtualKey();
+const record: KeyRecord = {
+  keyId: "key_1" as KeyId,
+  orgId: "org_1" as OrgId,
+  origin: "console",
+  name: "laptop",
+  requestsPerMinuteCeiling: 300,
+  disabled: false,
+  emailVerified: true,
+  funded: true,
+  rules: PLAIN_RULES,
+};
+
+const UNAUTHENTICATED = {
+  ok: false,
+  refusal: { class: "auth", status: 401, origin: "authorization", retryable: false },
+};
+
+interface Fixture {
+  readonly records?: Map<string, KeyRecord>;
+  readonly find?: () => Promise<KeyRecord | undefined>;
+  readonly options?: Partial<AuthenticatorOptions>;
+}
+
+function open({ records, find, options }: Fixture = {}) {
+  const keys = records ?? new Map([[good.digest.toString("hex"), record]]);
+  const asked: string[] = [];
+  const statements: number[] = [];
+  let nowMs = 0;
+  const authenticator = openAuthenticator({
+    keyStore: {
+      findByDigests: async (digests) => {
+        const names = digests.map((digest) => digest.toString("hex"));
+        asked.push(...names);
+        statements.push(names.length);
+        const found = new Map<string, KeyRecord>();
+        for (const name of names) {
+          const known = find === undefined ? keys.get(name) : await find();
+          if (known !== undefined) found.set(name, known);
+        }
+        return found;
+      },
+    },
+    clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
+    ...options,
+  });
+  return {
+    keys,
+    asked,
+    statements,
+    forget: (orgId?: string) => authenticator.forget(orgId as OrgId | undefined),
+    authenticate: (authorization?: string, xApiKey?: string) =>
+      authenticator.authenticate(authorization, xApiKey),
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe("which header", () => {
+  test.each([
+    ["Bearer", [`Bearer ${good.raw}`, undefined]],
+    ["the scheme in any case", [`bEARER   ${good.raw}`, undefined]],
+    ["x-api-key", [undefined, good.raw]],
+    ["Bearer before x-api-key", [`Bearer ${good.raw}`, "tm_vk_wrong"]],
+    ["x-api-key when Authorization is another scheme", ["Basic abc", good.raw]],
+  ] as const)("%s is accepted", async (_name, [authorization, xApiKey]) => {
+    const outcome = await open().authenticate(authorization, xApiKey);
+    expect(outcome).toEqual({
+      ok: true,
+      principal: {
+        orgId: "org_1",
+        keyId: "key_1",
+        keyOrigin: "console",
+        requestsPerMinuteCeiling: 300,
+        funded: true,
+        managed: false,
+        rules: PLAIN_RULES,
+      },
+    });
+  });
+
+  test("a wrong Bearer key is not rescued by a good x-api-key", async () => {
+    const outcome = await open().authenticate(`Bearer ${newVirtualKey().raw}`, good.raw);
+    expect(outcome).toMatchObject(UNAUTHENTICATED);
+  });
+});
+
+describe("refusals", () => {
+  test("missing, malformed, unknown and disabled keys get the identical answer", async () => {
+    const disabled = newVirtualKey();
+    const records = new Map([[disabled.digest.toString("hex"), { ...record, disabled: true }]]);
+    const { authenticate } = open({ records });
+    const answers = [
+      await authenticate(),
+      await authenticate("Bearer "),
+      await authenticate("Bearer not-a-key"),
+      await authenticate(undefined, good.raw),
+      await authenticate(`Bearer ${disabled.raw}`),
+    ];
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(answers[0]).toMatchObject(UNAUTHENTICATED);
+  });
+
+  test("a key is refused from its expiry on, also while it is remembered, with the same answer", async () => {
+    const records = new Map([[good.digest.toString("hex"), { ...record, expiresAtMs: 1_000 }]]);
+    const { authenticate, pass, asked } = open({ records });
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+    pass(999);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+    pass(1);
+    expect(await authenticate(undefined, good.raw)).toEqual(await authenticate());
+    expect(asked).toHaveLength(1);
+    pass(60_000);
+    expect(await authenticate(undefined, good.raw)).toEqual(await authenticate());
+  });
+
+  test("a text that cannot be a key never reaches the key store", async () => {
+    const { authenticate, asked } = open();
+    await authenticate("Bearer " + "x".repeat(10_000));
+    expect(asked).toEqual([]);
+  });
+
+  test("an account that is not verified gets 403", async () => {
+    const records = new Map([[good.digest.toString("hex"), { ...record, emailVerified: false }]]);
+    expect(await open({ records }).authenticate(undefined, good.raw)).toMatchObject({
+      ok: false,
+      refusal: {
+        class: "email_not_verified",
+        status: 403,
+        origin: "authorization",
+        retryable: false,
+      },
+    });
+  });
+
+  test("no message contains the key", async () => {
+    const outcome = await open({ records: new Map() }).authenticate(undefined, good.raw);
+    expect(JSON.stringify(outcome)).not.toContain(good.raw.slice(6, 20));
+  });
+});
+
+describe("the cache", () => {
+  test("a remembered key is answered at once, as a value and not as a promise", async () => {
+    const { authenticate, asked } = open();
+    const first = await authenticate(undefined, good.raw);
+    const second = authenticate(undefined, good.raw);
+    expect(second).toBe(first);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("a disabled key is refused five seconds later at the latest", async () => {
+    const { authenticate, keys, pass } = open();
+    await authenticate(undefined, good.raw);
+    keys.set(good.digest.toString("hex"), { ...record, disabled: true });
+    pass(4_999);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+    pass(1);
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+  });
+
+  test("an unknown key is refused without a lookup, and works 250 ms after it was made", async () => {
+    const { authenticate, keys, asked, pass } = open({ records: new Map() });
+    await authenticate(undefined, good.raw);
+    pass(249);
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(1);
+    keys.set(good.digest.toString("hex"), record);
+    pass(1);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("a notice that a key was made makes it work at once", async () => {
+    const { authenticate, keys, forget } = open({ records: new Map() });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+    keys.set(good.digest.toString("hex"), record);
+    forget(record.orgId);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("a disabled key is remembered until its organization changes, and of no other's change", async () => {
+    const records = new Map([[good.digest.toString("hex"), { ...record, disabled: true }]]);
+    const { authenticate, asked, pass, forget } = open({ records });
+    await authenticate(undefined, good.raw);
+    pass(4_999);
+    forget("org_2");
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(1);
+    forget(record.orgId);
+    await authenticate(undefined, good.raw);
+    expect(asked).toHaveLength(2);
+  });
+
+  test("many who ask for the same key share one lookup", async () => {
+    const { authenticate, asked } = open();
+    const all = Array.from({ length: 50 }, async () => authenticate(undefined, good.raw));
+    await Promise.all(all);
+    expect(asked).toEqual([good.digest.toString("hex")]);
+  });
+});
+
+describe("a flood of random keys", () => {
+  const flood = (count: number): string[] =>
+    Array.from({ length: count }, () => newVirtualKey().raw);
+
+  async function turns(): Promise<void> {
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  }
+
+  test("that arrives together costs one statement, and a good key in it is accepted", async () => {
+    const { authenticate, statements } = open();
+    const answers = await Promise.all(
+      [...flood(50), good.raw].map(async (raw) => authenticate(undefined, raw)),
+    );
+    expect(statements).toEqual([51]);
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+  });
+
+  test("is asked in bounded statements with a pause between them, not one for each key", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { authenticate, statements } = open({ options: { storeTimeoutMs: 60_000 } });
+      await authenticate(undefined, newVirtualKey().raw);
+      const answers = flood(KEY_LOOKUP_KEYS_MAX + 1).map(async (raw) =>
+        authenticate(undefined, raw),
+      );
+      await turns();
+      expect(statements).toEqual([1]);
+      await vi.advanceTimersByTimeAsync(KEY_LOOKUP_PAUSE_MS);
+      await turns();
+      expect(statements).toEqual([1, KEY_LOOKUP_KEYS_MAX]);
+      await vi.advanceTimersByTimeAsync(KEY_LOOKUP_PAUSE_MS);
+      await Promise.all(answers);
+      expect(statements).toEqual([1, KEY_LOOKUP_KEYS_MAX, 1]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("does not make keys that exist wait", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const others = Array.from({ length: 3 }, newVirtualKey);
+      const records = new Map(others.map(({ digest }) => [digest.toString("hex"), record]));
+      const { authenticate, statements } = open({ records });
+      for (const [at, { raw }] of others.entries()) {
+        void authenticate(undefined, raw);
+        await turns();
+        expect(statements).toHaveLength(at + 1);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("pushes no good key out of the memory", async () => {
+    const { authenticate, asked } = open();
+    await authenticate(undefined, good.raw);
+    const before = asked.length;
+    await Promise.all(flood(UNKNOWN_KEYS_MAX + 1).map(async (raw) => authenticate(undefined, raw)));
+    expect(asked).toHaveLength(before + UNKNOWN_KEYS_MAX + 1);
+    expect(authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("fills no memory: the oldest is forgotten, the newest is known", async () => {
+    const { authenticate, asked } = open({ records: new Map() });
+    const [oldest = "", ...others] = flood(UNKNOWN_KEYS_MAX + 1);
+    await authenticate(undefined, oldest);
+    await Promise.all(others.map(async (raw) => authenticate(undefined, raw)));
+    const before = asked.length;
+    expect(authenticate(undefined, others.at(-1))).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(before);
+    expect(await authenticate(undefined, oldest)).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(before + 1);
+  });
+});
+
+describe("a key store that fails", () => {
+  const unavailable = {
+    ok: false,
+    refusal: {
+      class: "gateway_error",
+      status: 503,
+      origin: "gateway_infrastructure",
+      retryAfterSeconds: 2,
+      retryable: true,
+    },
+  };
+
+  test("gives 503 and never 401, and the next request asks again", async () => {
+    let down = true;
+    const faults: unknown[] = [];
+    const { authenticate } = open({
+      find: () => (down ? Promise.reject(new Error("down")) : Promise.resolve(record)),
+      options: { onStoreFault: (fault) => faults.push(fault) },
+    });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+    expect(faults).toHaveLength(1);
+    down = false;
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("a cached key continues working while the store is down", async () => {
+    let down = false;
+    const { authenticate, pass } = open({
+      find: () => (down ? Promise.reject(new Error("down")) : Promise.resolve(record)),
+    });
+    await authenticate(undefined, good.raw);
+    down = true;
+    pass(4_999);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+    pass(1);
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+  });
+
+  test("a store that throws at once is a failure like any other, and is asked again", async () => {
+    let broken = true;
+    const { authenticate } = open({
+      find: () => {
+        if (broken) throw new Error("no connection");
+        return Promise.resolve(record);
+      },
+    });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+    broken = false;
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("silence is a failure after the time limit", async () => {
+    const { authenticate } = open({
+      find: () => new Promise(() => undefined),
+      options: { storeTimeoutMs: 5 },
+    });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+  });
+});

@@ -1,0 +1,175 @@
+import {
+  type Clock,
+  ExpiringCache,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  KEY_CACHE_ENTRIES_MAX,
+  KEY_CACHE_MS,
+  type OrgId,
+  refusal,
+  refused,
+  type Result,
+  STORE_ANSWER_TIMEOUT_MS,
+  UNKNOWN_KEY_MS,
+  UNKNOWN_KEYS_MAX,
+} from "../../kernel/index.ts";
+import { KeyLookups } from "./key-lookups.ts";
+import type { KeyRecord, KeyStore } from "./key-store.ts";
+import { principalOf, type Principal } from "./principal.ts";
+import { digestHex, isVirtualKey } from "./virtual-key.ts";
+
+export interface AuthenticatorOptions {
+  readonly keyStore: KeyStore;
+  readonly clock: Clock;
+  /** How long a key that was found is remembered, disabled or not. Milliseconds, default 5,000. */
+  readonly cacheMs?: number;
+  /** How long the key store may take. Milliseconds, default 2,000. */
+  readonly storeTimeoutMs?: number;
+  /** Notified of each fault of the key store; the caller only sees a 503. */
+  readonly onStoreFault?: (fault: unknown) => void;
+}
+
+export type AuthOutcome = Result<{ readonly principal: Principal }>;
+
+export interface Authenticator {
+  /**
+   * Who calls, from the two headers that may carry a key. A remembered key is answered at once, as
+   * a value, and so is a text that cannot be one; any other takes one lookup, shared by all who ask
+   * for the same key meanwhile.
+   */
+  authenticate(
+    authorization: string | undefined,
+    xApiKey: string | undefined,
+  ): AuthOutcome | Promise<AuthOutcome>;
+  /** Something of this organization changed, or of any: its keys are read again. */
+  forget(orgId: OrgId | undefined): void;
+}
+
+/* One message for every cause: an answer must not distinguish a wrong key from a disabled one. */
+const NOT_AUTHENTICATED = refused(
+  refusal(
+    "auth",
+    "no valid API key: send your virtual key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`",
+    { origin: "authorization" },
+  ),
+);
+
+const EMAIL_NOT_VERIFIED = refused(
+  refusal(
+    "email_not_verified",
+    "the e-mail address of this account is not verified: open the link in the verification e-mail, then resend",
+    { origin: "authorization" },
+  ),
+);
+
+const KEY_STORE_UNAVAILABLE = refused(
+  refusal(
+    "gateway_error",
+    "the key could not be checked right now: nothing was sent and nothing was charged, resend after `retry-after`",
+    {
+      status: 503,
+      origin: "gateway_infrastructure",
+      retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+    },
+  ),
+);
+
+/** Opens the check of virtual keys over a key store. */
+export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { keyStore, clock, onStoreFault } = options;
+  const timeoutMs = options.storeTimeoutMs ?? STORE_ANSWER_TIMEOUT_MS;
+  const lookups = new KeyLookups(keyStore);
+  const cacheMs = options.cacheMs ?? KEY_CACHE_MS;
+  const keys = new ExpiringCache<KnownKey>(cacheMs, KEY_CACHE_ENTRIES_MAX);
+  // Separate from the keys that exist: a flood of random ones must not push those out.
+  const unknown = new ExpiringCache<true>(Math.min(cacheMs, UNKNOWN_KEY_MS), UNKNOWN_KEYS_MAX);
+  const lookingUp = new Map<string, Promise<AuthOutcome>>();
+  let changes = 0;
+
+  /* The answer is as old as the question: a key disabled meanwhile is refused within cacheMs. */
+  async function lookUp(digest: string): Promise<AuthOutcome> {
+    const askedAtMs = clock.monotonicMs();
+    const changesBefore = changes;
+    try {
+      const record = await withinTime(lookups.find(digest), timeoutMs);
+      const outcome = judge(record, clock);
+      // What was read before a change answers the one who asked then, and no later request.
+      if (changes !== changesBefore) return outcome;
+      if (record === undefined) unknown.set(digest, true, askedAtMs);
+      else keys.set(digest, { outcome, orgId: record.orgId, ...expiryOf(record) }, askedAtMs);
+      return outcome;
+    } catch (fault) {
+      onStoreFault?.(fault);
+      return KEY_STORE_UNAVAILABLE;
+    }
+  }
+
+  return {
+    authenticate(authorization, xApiKey) {
+      const raw = bearerToken(authorization) ?? xApiKey;
+      if (raw === undefined || !isVirtualKey(raw)) return NOT_AUTHENTICATED;
+      const digest = digestHex(raw);
+      const nowMs = clock.monotonicMs();
+      const known = keys.get(digest, nowMs);
+      if (known !== undefined) return isExpired(known, clock) ? NOT_AUTHENTICATED : known.outcome;
+      if (unknown.get(digest, nowMs) !== undefined) return NOT_AUTHENTICATED;
+      const shared = lookingUp.get(digest);
+      if (shared !== undefined) return shared;
+      const search = lookUp(digest).finally(() => {
+        if (lookingUp.get(digest) === search) lookingUp.delete(digest);
+      });
+      lookingUp.set(digest, search);
+      return search;
+    },
+
+    forget(orgId) {
+      changes += 1;
+      // A lookup in progress may be older than the change: later requests begin their own.
+      lookingUp.clear();
+      keys.drop((known) => orgId === undefined || known.orgId === orgId);
+      // The change may be the making of such a key.
+      unknown.drop(() => true);
+    },
+  };
+}
+
+/** What a key that exists may do, and whose it is. */
+interface KnownKey {
+  readonly outcome: AuthOutcome;
+  readonly orgId: OrgId;
+  readonly expiresAtMs?: number;
+}
+
+function expiryOf({ expiresAtMs }: KeyRecord): Pick<KnownKey, "expiresAtMs"> {
+  return expiresAtMs === undefined ? {} : { expiresAtMs };
+}
+
+/* Checked at every use: a key may expire while it is remembered. */
+function isExpired({ expiresAtMs }: Pick<KnownKey, "expiresAtMs">, clock: Clock): boolean {
+  return expiresAtMs !== undefined && clock.nowMs() >= expiresAtMs;
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined;
+  const match = /^bearer +(\S.*)$/i.exec(authorization);
+  return match?.[1]?.trimEnd();
+}
+
+function judge(record: KeyRecord | undefined, clock: Clock): AuthOutcome {
+  if (record === undefined || record.disabled || isExpired(record, clock)) return NOT_AUTHENTICATED;
+  return record.emailVerified ? { ok: true, principal: principalOf(record) } : EMAIL_NOT_VERIFIED;
+}
+
+async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timedOut = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`the key store did not answer in ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+  });
+  try {
+    return await Promise.race([answer, timedOut]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

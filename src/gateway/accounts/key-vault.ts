@@ -1,0 +1,204 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from "node:crypto";
+
+import { assert, madeOf, type OrgId, type ProviderId } from "../../kernel/index.ts";
+
+/** Whose key was sealed: it opens with the same three again and with nothing else. */
+export interface KeyContext {
+  readonly connectionId: string;
+  readonly orgId: OrgId;
+  /** `webhook`: it is the secret of one of the organization's webhooks. */
+  readonly providerId: ProviderId | "webhook";
+}
+
+/** Keeps customers' own provider keys: what leaves it sealed can be stored anywhere. */
+export interface KeyVault {
+  /** Encrypts a provider's key for one connection; the same key twice gives different bytes. */
+  seal(providerKey: string, context: KeyContext): Buffer;
+  /** The key again. Throws a `SealedKeyFault` when these bytes were not sealed here for this context. */
+  open(sealed: Buffer, context: KeyContext): string;
+  /** Names of the encryption keys. The first one seals. They say nothing about the keys. */
+  readonly keyNames: readonly string[];
+  /** The name of the encryption key that opens these bytes; undefined: none of them does. */
+  sealedBy(sealed: Buffer, context: KeyContext): string | undefined;
+}
+
+/** `encryption_key` is set and is not a valid key. */
+export class EncryptionKeyFault extends Error {
+  override readonly name = "EncryptionKeyFault";
+}
+
+/** A sealed key that does not open: changed, moved, or sealed under another encryption key. */
+export class SealedKeyFault extends Error {
+  override readonly name = "SealedKeyFault";
+}
+
+/**
+ * The vault of one encryption key of 32 bytes in base64, or of several with commas: the first seals
+ * and all of them open. Undefined when the text is empty. `inForce` gives the keys that are valid
+ * at each use; by default they stay.
+ */
+export function openKeyVault(
+  keysBase64: string,
+  inForce: () => string = () => keysBase64,
+): KeyVault | undefined {
+  if (keysBase64 === "") return undefined;
+  return new AesVault(madeOf(inForce, (text) => readEncryptionKeys(text).map(ringKey)));
+}
+
+/** The bytes of the encryption keys, in their order. Throws an `EncryptionKeyFault`. */
+export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
+  const texts = keysBase64.split(",");
+  const keys = texts.map((text) => Buffer.from(text, "base64"));
+  // Node reads over what is not base64: only a text that comes back as it was has been read whole.
+  const isValid = keys.every(
+    (key, at) => key.length === KEY_BYTES && key.toString("base64") === texts[at],
+  );
+  if (!isValid) {
+    throw new EncryptionKeyFault(
+      "encryption_key (TM_ENCRYPTION_KEY) must be 32 bytes in base64, or several such keys with commas " +
+        "between them; make one with `openssl rand -base64 32`",
+    );
+  }
+  if (new Set(texts).size < texts.length || texts.length > KEYS_MAX) {
+    throw new EncryptionKeyFault(
+      `encryption_key (TM_ENCRYPTION_KEY) must have different keys, ${KEYS_MAX} at most`,
+    );
+  }
+  return keys;
+}
+
+/** Between two rotations there are two; whatever does not open is tried with every key. */
+const KEYS_MAX = 8;
+
+/**
+ * What is wrong with a provider's key, in a text that does not repeat it; undefined: nothing. It
+ * will stand in a header, so nothing may be in it that could end the header.
+ */
+export function providerKeyProblem(text: string): string | undefined {
+  if (text === "") return "it is empty";
+  if (!/^[\x21-\x7e]+$/.test(text)) {
+    return "it has a space, a line break or a character that is not ASCII";
+  }
+  if (text.length < PROVIDER_KEY_CHARS_MIN || text.length > PROVIDER_KEY_CHARS_MAX) {
+    return `it must have ${PROVIDER_KEY_CHARS_MIN} to ${PROVIDER_KEY_CHARS_MAX} characters`;
+  }
+  if (text.startsWith("tm_vk_"))
+    return "it is a key of this marketplace, which must not be sent to a provider";
+  return undefined;
+}
+
+const PROVIDER_KEY_CHARS_MIN = 8;
+const PROVIDER_KEY_CHARS_MAX = 4_096;
+
+const ALGORITHM = "aes-256-gcm";
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const NAME_BYTES = 8;
+/** First byte of what is sealed. Version 1 is what every released program opens. */
+const UNNAMED = 1;
+/** Names its key, behind the version. */
+const NAMED = 2;
+
+interface RingKey {
+  readonly key: KeyObject;
+  readonly name: Buffer;
+}
+
+function ringKey(bytes: Buffer): RingKey {
+  const name = hkdfSync("sha256", bytes, "", "tokenmarket encryption key name", NAME_BYTES);
+  return { key: createSecretKey(bytes), name: Buffer.from(name) };
+}
+
+/**
+ * Sealed: version, name of the key (version 2), nonce, tag, encrypted key. What is before the nonce
+ * and the context are authenticated too. One key alone seals version 1, so that a program of the
+ * last release beside this one opens it.
+ */
+class AesVault implements KeyVault {
+  readonly #ring: () => readonly RingKey[];
+
+  constructor(ring: () => readonly RingKey[]) {
+    this.#ring = ring;
+  }
+
+  get keyNames(): readonly string[] {
+    return this.#ring().map(({ name }) => name.toString("hex"));
+  }
+
+  seal(providerKey: string, context: KeyContext): Buffer {
+    assert(providerKeyProblem(providerKey) === undefined, "a key was checked before it is sealed");
+    const ring = this.#ring();
+    const [first] = ring;
+    assert(first !== undefined, "a vault has a key");
+    const head =
+      ring.length === 1 ? Buffer.of(UNNAMED) : Buffer.concat([Buffer.of(NAMED), first.name]);
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, first.key, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(authenticated(head, context));
+    const encrypted = Buffer.concat([cipher.update(providerKey, "latin1"), cipher.final()]);
+    return Buffer.concat([head, nonce, cipher.getAuthTag(), encrypted]);
+  }
+
+  open(sealed: Buffer, context: KeyContext): string {
+    const opened = this.#open(sealed, context);
+    if (opened === undefined) throw notOpened();
+    return opened.text;
+  }
+
+  sealedBy(sealed: Buffer, context: KeyContext): string | undefined {
+    return this.#open(sealed, context)?.by.name.toString("hex");
+  }
+
+  #open(sealed: Buffer, context: KeyContext): Opened | undefined {
+    for (const by of this.#ring()) {
+      const text = openWith(by, sealed, context);
+      if (text !== undefined) return { text, by };
+    }
+    return undefined;
+  }
+}
+
+interface Opened {
+  readonly text: string;
+  readonly by: RingKey;
+}
+
+function openWith({ key, name }: RingKey, sealed: Buffer, context: KeyContext): string | undefined {
+  const head = sealed.subarray(0, sealed[0] === NAMED ? 1 + NAME_BYTES : 1);
+  const body = sealed.subarray(head.length);
+  if (body.length <= NONCE_BYTES + TAG_BYTES) return undefined;
+  const isNamed = sealed[0] === NAMED && head.subarray(1).equals(name);
+  if (!isNamed && sealed[0] !== UNNAMED) return undefined;
+  const decipher = createDecipheriv(ALGORITHM, key, body.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(authenticated(head, context));
+  decipher.setAuthTag(body.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  try {
+    const encrypted = body.subarray(NONCE_BYTES + TAG_BYTES);
+    return decipher.update(encrypted, undefined, "latin1") + decipher.final("latin1");
+  } catch {
+    return undefined;
+  }
+}
+
+function authenticated(head: Buffer, context: KeyContext): Buffer {
+  const { connectionId, orgId, providerId } = context;
+  // Version 1 as it always was.
+  const sealedAs = head.length === 1 ? [UNNAMED] : [NAMED, head.toString("hex")];
+  return Buffer.from(JSON.stringify([...sealedAs, connectionId, orgId, providerId]));
+}
+
+function notOpened(): SealedKeyFault {
+  return new SealedKeyFault(
+    "the stored key of this connection cannot be decrypted; was it stored with another encryption_key?",
+  );
+}

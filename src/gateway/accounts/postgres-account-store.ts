@@ -1,0 +1,234 @@
+import { randomBytes } from "node:crypto";
+
+import type { Pool, PoolClient } from "pg";
+
+import {
+  byGateway,
+  type ChangedBy,
+  type ChangeLog,
+  type Note,
+  assert,
+  type KeyId,
+  KEYS_PER_ORG_MAX,
+  MANAGED_KEY_REQUESTS_PER_MINUTE,
+  type MicroUsd,
+  newKeyId,
+  newOrgId,
+  type OrgId,
+  type Public,
+  columns,
+  type Columns,
+  queryInTime,
+  type Row,
+} from "../../kernel/index.ts";
+import type { KeyEdit, OrgSummary, Whose } from "./account-store.ts";
+import { changeLimit } from "./change-limit.ts";
+import { editKeys } from "./edit-keys.ts";
+import { changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
+import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
+import type { KeyRecord, KeyStore, KeySummary, NewKey } from "./key-store.ts";
+import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
+import { CREATE_ORG_SQL, createdOrg, ORG_AND_WALLET_SQL, orgSummary } from "./org-rows.ts";
+
+const DIGEST_BYTES = 32;
+
+/**
+ * Organizations and their keys, and the gateway's key lookup. Who changes something is recorded,
+ * and what it does is the same.
+ */
+export class PostgresAccountStore implements KeyStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>> {
+    const { rows } = await queryInTime<KeyRecordRow>(this.#pool, {
+      name: "find_keys",
+      text: findByDigestsSql,
+      values: [digests],
+    });
+    return new Map(rows.map((row) => [row.digest, keyRecord(row)]));
+  }
+
+  /** `orgId`: default a new one. */
+  async createOrg(
+    org: { readonly orgId?: OrgId; readonly name: string; readonly email: string },
+    by: ChangedBy,
+  ): Promise<OrgSummary> {
+    const { orgId = newOrgId(), name, email } = org;
+    await this.#changes.write(by, async (client, note) => {
+      // The operator vouches for the address of an organization made by hand.
+      await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
+      note(createdOrg(orgId, name, email));
+    });
+    const created = await this.findOrg(orgId);
+    assert(created !== undefined, "a created organization is found");
+    return created;
+  }
+
+  async listOrgs(): Promise<readonly OrgSummary[]> {
+    const result = await this.#pool.query<Row>(`${SELECT_ORG_SQL} order by o.created_at, o.org_id`);
+    return result.rows.map(orgColumns.read);
+  }
+
+  async findOrg(orgId: string): Promise<OrgSummary | undefined> {
+    const result = await this.#pool.query<Row>(`${SELECT_ORG_SQL} where o.org_id = $1`, [orgId]);
+    const row = result.rows[0];
+    return row === undefined ? undefined : orgColumns.read(row);
+  }
+
+  async renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ was_name: string }>(RENAME_ORG_SQL, [orgId, name]);
+      const [was] = rows;
+      if (was === undefined) return false;
+      const before = { name: was.was_name };
+      note({ action: "org.rename", orgId, target: orgId, before, after: { name } });
+      return true;
+    });
+  }
+
+  /** Monthly spend cap from the next request on; `null` removes it. False: no such organization. */
+  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, (client, note) =>
+      changeOrgCap(client, note, { orgId, capMicroUsd }),
+    );
+  }
+
+  /** Also managed and disabled ones, oldest first. */
+  async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
+    const result = await this.#pool.query<Row>(
+      `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
+      order by created_at, key_id`,
+      [orgId ?? null],
+    );
+    return result.rows.map(keyColumns.read);
+  }
+
+  /** Those that people see, newest first, disabled ones too. */
+  async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
+    const { rows } = await this.#pool.query<Row>(
+      `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
+      order by created_at desc, key_id`,
+      [orgId],
+    );
+    return rows.map(keyColumns.read);
+  }
+
+  async findKey(whose: Whose, keyId: string): Promise<KeySummary | undefined> {
+    const { where, values } = among(whose);
+    const { rows } = await this.#pool.query<Row>(
+      `select ${keyColumns.sql} from api_key where key_id = $1 and ${where}`,
+      [keyId, ...values],
+    );
+    return rows[0] === undefined ? undefined : keyColumns.read(rows[0]);
+  }
+
+  async createKey(key: NewKey, by: ChangedBy): Promise<KeySummary> {
+    return await this.#changes.write(by, (client, note) => createNotedKey(client, note, key));
+  }
+
+  /** `too_many`: the organization has as many keys as its people may make. */
+  async createOwnKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many"> {
+    return await this.#changes.write(by, (client, note) => createOwnKey(client, note, key));
+  }
+
+  /**
+   * All of the change of all of these keys or none, from the next request on, each noted in the
+   * change log. Undefined: one of them is not among those that are meant.
+   */
+  async editKeys(
+    whose: Whose,
+    keyIds: readonly string[],
+    { limit, ...edit }: KeyEdit,
+    by: ChangedBy,
+  ): Promise<readonly KeySummary[] | undefined> {
+    return await this.#changes.write(by, async (client, note) => {
+      const edited = await editKeys(client, note, { keyIds, edit, ...among(whose) });
+      // Nothing was changed: there is nothing to take back.
+      const orgId = edited?.[0]?.orgId;
+      if (orgId === undefined || limit === undefined) return edited;
+      const stored = await changeLimit(client, note, { orgId, ...limit });
+      assert(stored !== undefined, "a limit of a key that is there can be stored");
+      return edited;
+    });
+  }
+
+  /** The one Playground key of the organization, made on first use; its raw form is never kept. */
+  async playgroundKey(orgId: OrgId): Promise<KeyId> {
+    const known = await this.#findPlaygroundKey(orgId);
+    if (known !== undefined) return known;
+    await this.#changes.write(byGateway("playground"), async (client, note) => {
+      const keyId = newKeyId();
+      const rpm = MANAGED_KEY_REQUESTS_PER_MINUTE;
+      // Of no text that anybody knows: this key is never presented.
+      const digest = randomBytes(DIGEST_BYTES);
+      const values = [keyId, orgId, digest, rpm];
+      const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
+      if (rowCount === 0) return;
+      const named = { keyId, orgId, name: "Playground", origin: "playground" };
+      note(createdKey({ ...named, requestsPerMinuteCeiling: rpm }));
+    });
+    const made = await this.#findPlaygroundKey(orgId);
+    assert(made !== undefined, "an organization has one Playground key after it was made");
+    return made;
+  }
+
+  async #findPlaygroundKey(orgId: OrgId): Promise<KeyId | undefined> {
+    const { rows } = await this.#pool.query<{ key_id: KeyId }>(FIND_PLAYGROUND_KEY_SQL, [orgId]);
+    return rows[0]?.key_id;
+  }
+}
+
+export type AccountStore = Public<PostgresAccountStore>;
+
+/** Of which keys these are, with values from $2 on. */
+function among(whose: Whose): { readonly where: string; readonly values: readonly OrgId[] } {
+  return whose === "anyone"
+    ? { where: "true", values: [] }
+    : { where: `org_id = $2 and not ${MANAGED_SQL}`, values: [whose] };
+}
+
+const findByDigestsSql = keyRecordSql(
+  "(k.digest = any ($1::bytea[]) or k.old_digest = any ($1::bytea[])) and s.digest = any ($1::bytea[])",
+);
+
+const orgColumns: Columns<OrgSummary> = columns(orgSummary);
+
+const SELECT_ORG_SQL = `select ${orgColumns.sqlOf("o")} ${ORG_AND_WALLET_SQL}`;
+
+const RENAME_ORG_SQL = `
+  update org o set name = $2
+  from (select org_id, name as was_name from org where org_id = $1 for no key update) was
+  where o.org_id = was.org_id returning was_name`;
+
+const CREATE_PLAYGROUND_KEY_SQL = `
+  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+  values ($1, $2, $3, 'playground', 'Playground', 'playground', $4)
+  on conflict (org_id) where origin = 'playground' and disabled_at is null do nothing`;
+
+const FIND_PLAYGROUND_KEY_SQL = `
+  select key_id from api_key
+  where org_id = $1 and origin = 'playground' and disabled_at is null`;
+
+/** Counted behind a lock, in a statement of its own: two at once do not both take the last place. */
+async function createOwnKey(
+  client: PoolClient,
+  note: Note,
+  key: NewKey,
+): Promise<KeySummary | "too_many"> {
+  const org = await client.query("select from org where org_id = $1 for no key update", [
+    key.orgId,
+  ]);
+  assert(org.rowCount === 1, "a key is made for an organization that is there");
+  const { rows: counted } = await client.query<{ keys: bigint }>(
+    `select count(*) as keys from api_key where org_id = $1 and not ${MANAGED_SQL}`,
+    [key.orgId],
+  );
+  if (Number(counted[0]?.keys) >= KEYS_PER_ORG_MAX) return "too_many";
+  return await createNotedKey(client, note, key);
+}

@@ -1,0 +1,234 @@
+import type { Pool, QueryResult, QueryResultRow } from "pg";
+
+import {
+  type ChangedBy,
+  type ChangeLog,
+  type Facts,
+  newRecordId,
+  type OrgId,
+  type Public,
+  STORE_ANSWER_TIMEOUT_MS,
+  columns,
+  type Columns,
+  instantMs,
+  queryInTime,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import type { StoredLimit } from "../limits/stored-limit.ts";
+import {
+  endpointProperties,
+  limitColumns,
+  policyColumns,
+  type AccountRulesRow,
+} from "./account-rules-rows.ts";
+import type { RoutingPolicy } from "./account-rules.ts";
+import { changeLimit, lockOrg, valueFacts } from "./change-limit.ts";
+import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
+import type { KeyRecord } from "./key-store.ts";
+import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./rules-store.ts";
+
+/** What operators and customers set for an organization, in PostgreSQL. */
+export class PostgresRulesStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** The key as `KeyStore.findByDigests` would read it now, past every cache. */
+  async findKey(keyId: string): Promise<KeyRecord | undefined> {
+    const { rows } = await this.#read<AccountRulesRow>(
+      keyRecordSql("k.key_id = $1 and s.digest = k.digest"),
+      [keyId],
+    );
+    return rows[0] === undefined ? undefined : keyRecord(rows[0]);
+  }
+
+  async listLimits(orgId: OrgId): Promise<readonly StoredLimit[]> {
+    const { rows } = await this.#read<Row>(LIST_LIMITS_SQL, [orgId]);
+    return rows.map(limitColumns.read);
+  }
+
+  /**
+   * Changes one stored limit; a limit without any value left is gone. Answers what is stored then.
+   * The caller has checked the values against the ceilings. Undefined: no such organization, or the
+   * key is none of its keys.
+   */
+  async changeLimit(
+    orgId: OrgId,
+    target: LimitTarget,
+    change: LimitChange,
+    by: ChangedBy,
+  ): Promise<StoredLimit | undefined> {
+    return await this.#changes.write(
+      by,
+      (client, note) => changeLimit(client, note, { orgId, target, change }),
+      STORE_ANSWER_TIMEOUT_MS,
+    );
+  }
+
+  async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ was: boolean }>(KEYS_MAY_SET_SQL, [orgId, may]);
+      if (rows[0] === undefined) return false;
+      const action = "org.keys-may-set-limits";
+      const before = { allowed: rows[0].was };
+      note({ action, orgId, target: orgId, before, after: { allowed: may } });
+      return true;
+    });
+  }
+
+  /**
+   * Gives the private manifest to the organization. `taken`: it belongs to an endpoint already.
+   * Undefined: there is no such organization.
+   */
+  async createEndpoint(
+    endpoint: NewEndpoint,
+    by: ChangedBy,
+  ): Promise<EndpointRecord | "taken" | undefined> {
+    const { orgId } = endpoint;
+    const made = await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(CREATE_ENDPOINT_SQL, newEndpointValues(endpoint));
+      if (rows[0] === undefined) return undefined;
+      const added = endpointColumns.read(rows[0]);
+      const target = added.endpointId;
+      note({ action: "endpoint.add", orgId, target, before: null, after: endpointFacts(added) });
+      return added;
+    });
+    if (made !== undefined) return made;
+    const known = await this.#pool.query("select from org where org_id = $1", [orgId]);
+    return known.rowCount === 1 ? "taken" : undefined;
+  }
+
+  async listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]> {
+    const { rows } = await this.#read<Row>(LIST_ENDPOINTS_SQL, [orgId ?? null]);
+    return rows.map(endpointColumns.read);
+  }
+
+  /** False: no such endpoint, or it was removed before. */
+  async removeEndpoint(endpointId: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(REMOVE_ENDPOINT_SQL, [endpointId]);
+      if (rows[0] === undefined) return false;
+      const removed = endpointColumns.read(rows[0]);
+      const { orgId } = removed;
+      const before = endpointFacts(removed);
+      note({ action: "endpoint.remove", orgId, target: endpointId, before, after: null });
+      return true;
+    });
+  }
+
+  /** Replaces the policy whole; an empty one removes it. False: no such organization. */
+  async setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean> {
+    const values = policyValues(policy);
+    const isEmpty = values.every((value) => value === null);
+    return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockOrg(client, orgId))) return false;
+      const { rows } = await client.query<Row>(POLICY_SQL, [orgId]);
+      if (isEmpty) await client.query("delete from routing_policy where org_id = $1", [orgId]);
+      else await client.query(SET_POLICY_SQL, [orgId, ...values]);
+      const before = rows[0] === undefined ? null : policyFacts(policyColumns.read(rows[0]));
+      const after = isEmpty ? null : policyFacts(policy);
+      note({ action: "org.policy", orgId, target: orgId, before, after });
+      return true;
+    });
+  }
+
+  async findPolicy(orgId: OrgId): Promise<RoutingPolicy | undefined> {
+    const { rows } = await this.#read<Row>(POLICY_SQL, [orgId]);
+    return rows[0] === undefined ? undefined : policyColumns.read(rows[0]);
+  }
+
+  #read<R extends QueryResultRow>(sql: string, values: unknown[]): Promise<QueryResult<R>> {
+    return queryInTime<R>(this.#pool, { text: sql, values });
+  }
+}
+
+export type RulesStore = Public<PostgresRulesStore>;
+
+const KEYS_MAY_SET_SQL = `
+  update org o set keys_may_set_org_limits = $2
+  from (
+    select org_id, keys_may_set_org_limits as was from org where org_id = $1 for no key update
+  ) w
+  where o.org_id = w.org_id returning was`;
+
+const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
+
+/** Whose limit it is, the change says as its target. */
+function endpointFacts({ providerId, limits }: EndpointRecord): Facts {
+  return {
+    provider: providerId,
+    rps: limits.requestsPerSecond ?? null,
+    paced_per_second: limits.paced?.perSecond ?? null,
+    queue_ms: limits.paced?.waitMsMax ?? null,
+    ...valueFacts(limits),
+  };
+}
+
+function policyFacts({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): Facts {
+  return {
+    timeout_ms: timeoutMs ?? null,
+    only: only ?? null,
+    ignore: ignore ?? null,
+    prompt_logging: promptLogging ?? null,
+  };
+}
+
+const LIST_LIMITS_SQL = `
+  select ${limitColumns.sql} from limit_override where org_id = $1
+  order by source, scope, key_id nulls first, model_id`;
+
+const endpointColumns: Columns<EndpointRecord> = columns<EndpointRecord>({
+  ...endpointProperties,
+  orgId: text("org_id"),
+  createdAtMs: instantMs("created_at"),
+});
+
+const CREATE_ENDPOINT_SQL = `
+  insert into dedicated_endpoint (endpoint_id, org_id, provider_id, rps, paced_per_second,
+    queue_ms_max, rpm, tpm, concurrency)
+  select $1, o.org_id, $3, $4, $5, $6, $7, $8, $9 from org o where o.org_id = $2
+  on conflict (provider_id) where removed_at is null do nothing
+  returning ${endpointColumns.sql}`;
+
+function newEndpointValues({ orgId, providerId, limits }: NewEndpoint): unknown[] {
+  return [
+    newRecordId("endpoint"),
+    orgId,
+    providerId,
+    limits.requestsPerSecond ?? null,
+    limits.paced?.perSecond ?? null,
+    limits.paced?.waitMsMax ?? null,
+    limits.requestsPerMinute ?? null,
+    limits.tokensPerMinute ?? null,
+    limits.concurrent ?? null,
+  ];
+}
+
+const REMOVE_ENDPOINT_SQL = `
+  update dedicated_endpoint set removed_at = now()
+  where endpoint_id = $1 and removed_at is null returning ${endpointColumns.sql}`;
+
+const LIST_ENDPOINTS_SQL = `
+  select ${endpointColumns.sql} from dedicated_endpoint
+  where removed_at is null and ($1::text is null or org_id = $1)
+  order by created_at, endpoint_id`;
+
+const SET_POLICY_SQL = `
+  insert into routing_policy as p
+    (org_id, timeout_ms, only_providers, ignore_providers, prompt_logging)
+  select o.org_id, $2, $3, $4, $5 from org o where o.org_id = $1
+  on conflict (org_id) do update set timeout_ms = excluded.timeout_ms,
+    only_providers = excluded.only_providers, ignore_providers = excluded.ignore_providers,
+    prompt_logging = excluded.prompt_logging, updated_at = now()`;
+
+/** A list of nothing says nothing: as a default of `provider.only` it would close every route. */
+function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
+  const filled = (list: readonly string[] = []): readonly string[] | null =>
+    list.length === 0 ? null : list;
+  return [timeoutMs ?? null, filled(only), filled(ignore), promptLogging ?? null];
+}

@@ -1,0 +1,54 @@
+import { isManagedOrigin, type KeyId, type OrgId } from "../../kernel/index.ts";
+import type { AccountRules } from "./account-rules.ts";
+import type { OrgSummary } from "./account-store.ts";
+import type { KeyOrigin, KeyRecord } from "./key-store.ts";
+
+/** Who calls: what the rest of the gateway may know of a key that was accepted. */
+export interface Principal {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly keyOrigin: KeyOrigin;
+  readonly requestsPerMinuteCeiling: number;
+  /** Set by the customer, lower than the ceiling. */
+  readonly requestsPerMinute?: number;
+  /** Has the organization ever held bought or granted credit? */
+  readonly funded: boolean;
+  /** Made by the marketplace for its own use: never displayed, billed like any key. */
+  readonly managed: boolean;
+  /** Ids of the models that the key may call; undefined: all. */
+  readonly models?: ReadonlySet<string>;
+  readonly rules: AccountRules;
+}
+
+/**
+ * An organization as a whole, as a person of it asks about it in the console. It has limits and
+ * endpoints and no key: it makes no call, and is never taken for a caller.
+ */
+export interface Organization {
+  readonly orgId: OrgId;
+  readonly funded: boolean;
+  readonly rules: Pick<AccountRules, "limits" | "endpoints">;
+}
+
+export function organizationOf(
+  { orgId, isFunded }: Pick<OrgSummary, "orgId" | "isFunded">,
+  rules: Organization["rules"],
+): Organization {
+  return { orgId, funded: isFunded, rules };
+}
+
+export function principalOf(record: KeyRecord): Principal {
+  const { orgId, keyId, origin, requestsPerMinuteCeiling, requestsPerMinute } = record;
+  const { funded, models, rules } = record;
+  return {
+    orgId,
+    keyId,
+    keyOrigin: origin,
+    requestsPerMinuteCeiling,
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    funded,
+    managed: isManagedOrigin(origin),
+    ...(models === undefined ? {} : { models: new Set(models) }),
+    rules,
+  };
+}

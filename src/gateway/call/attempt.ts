@@ -1,0 +1,256 @@
+import { createHash } from "node:crypto";
+
+import { type Deployment, debitOf } from "../../catalog/index.ts";
+import {
+  type AttemptClassifier,
+  type AttemptResult,
+  type AttemptTimeouts,
+  ownKeyClassifier,
+  runAttempt,
+  type RunningAttempt,
+  streamBytesMax,
+} from "../../upstream/index.ts";
+import type { HealthOutcome } from "../routing/circuit.ts";
+import type { CallRequest, Output } from "../../formats/index.ts";
+import type { CallHold } from "./call-hold.ts";
+import type { AcceptedJob, CallKind } from "./call-kind.ts";
+import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
+import { leaveCircuit } from "./candidates.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import type { Delivery } from "./deliver.ts";
+import type { CallPorts, CallTimeouts } from "./ports.ts";
+import { clientLeft } from "./refuse-call.ts";
+import { noteConduct } from "./note-conduct.ts";
+import { observedTokens, settlementOf } from "./settlement.ts";
+
+export type AttemptEnd =
+  | EndedAttempt
+  /** A provider has accepted a job that continues: what the client is answered. */
+  | { readonly kind: "job"; readonly body: Output };
+
+export interface CandidateAttempt<R extends CallRequest> {
+  readonly call: AcceptedCall<R>;
+  readonly held: HeldAttempt;
+  readonly delivery: Delivery;
+  readonly hold: CallHold;
+}
+
+/** Sends a held attempt to its candidate and waits for its end; settles it in figures. */
+export async function attemptCandidate<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  input: CandidateAttempt<R>,
+): Promise<AttemptEnd> {
+  const { call, held, hold } = input;
+  const { reserve } = held;
+  const { deployment } = held.candidate.step;
+  const startedAtMs = ports.clock.nowMs();
+  const ran = await dispatch(ports, client, input);
+  const noted = { deployment, orgId: client.principal.orgId, request: call.request };
+  const job = await acceptJob(call.kind, ran, { reserve, deployment, startedAtMs });
+  if (job.ok) {
+    // The job continues, and so does its hold; the request itself has ended.
+    hold.keepOpen();
+    hold.release(call.tokens);
+    noteConduct(ports, { ...noted, result: ran, isImpossible: false });
+    return { kind: "job", body: job.body };
+  }
+  const { result } = job;
+  const { asksHourWrites } = held.candidate.step.upstream;
+  const { reserveMicroUsd } = reserve;
+  const settlement = settlementOf(result, deployment, {
+    reserveMicroUsd,
+    ...(asksHourWrites === true && { asksHourWrites }),
+  });
+  ports.metrics.attemptSettled(deployment, { result, settlement, reserveMicroUsd });
+  noteConduct(ports, { ...noted, result, isImpossible: settlement.flag !== undefined });
+  const end: EndedAttempt = {
+    kind: "ended",
+    attemptId: reserve.attemptId,
+    startedAtMs,
+    result,
+    settlement,
+    debitMicroUsd: debitOf(settlement.costPicoUsd, reserve.reserveMicroUsd),
+    tokens: observedTokens(settlement, result.failure === undefined, call.tokens),
+  };
+  held.trace?.observed(end);
+  return end;
+}
+
+/** Dispatches to the end; only what was sent counts in health, pools and metrics. */
+async function dispatch<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  input: CandidateAttempt<R>,
+): Promise<AttemptResult> {
+  const { candidate, reserve } = input.held;
+  const { deployment } = candidate.step;
+  if (client.gone) {
+    leaveCircuit(ports, candidate);
+    return neverSent();
+  }
+  if (reserve.ordinal === 1) {
+    const ownMs = ports.clock.monotonicMs() - client.ownTimeFromMs - input.hold.limits.queueMs;
+    ports.metrics.dispatched(client.route, ownMs);
+  }
+  const result = await startAttempt(ports, client, input).ended;
+  const { failure } = result;
+  if (failure?.reason !== undefined) client.unreached?.(deployment.providerId, failure.reason);
+  const nowMs = ports.clock.monotonicMs();
+  input.held.trace?.ended(nowMs);
+  const outcome = healthOutcome(ports, client, { deployment, failure });
+  ports.health.report(deployment.id, outcome, nowMs, candidate.probedMs);
+  if (failure?.coolSeconds !== undefined) {
+    ports.pools.throttled(deployment.pool, failure.coolSeconds, nowMs);
+  }
+  const { conversation } = input.call;
+  if (failure === undefined && conversation !== undefined) {
+    ports.affinity.note(conversation, deployment.id, nowMs);
+  }
+  ports.metrics.attempt(deployment, result);
+  return result;
+}
+
+/**
+ * Repeats of one failed request are one strike: a client that resends what a provider cannot
+ * process does not open the circuit for other callers. A probe of an open circuit always counts.
+ */
+function healthOutcome(
+  { health, repeats, clock }: CallPorts,
+  { principal, body }: ClientExchange,
+  attempt: Pick<AttemptResult, "failure"> & { readonly deployment: Deployment },
+): HealthOutcome {
+  const { deployment, failure } = attempt;
+  if (failure === undefined) return "success";
+  const { strike } = failure;
+  const nowMs = clock.monotonicMs();
+  const isProbe = health.mayTry(deployment.id, nowMs) !== "yes";
+  if ((strike !== "strike" && strike !== "timeout") || isProbe) return strike;
+  const digest = createHash("sha256").update(body).digest("base64");
+  const request = { deploymentId: deployment.id, orgId: principal.orgId, digest };
+  return repeats.isRepeat(request, nowMs) ? "neutral" : strike;
+}
+
+type JobOutcome =
+  | { readonly ok: true; readonly body: Output }
+  | { readonly ok: false; readonly result: AttemptResult };
+
+/** Makes an accepted job durable, for the kinds of calls that have jobs. */
+function acceptJob<R extends CallRequest>(
+  kind: CallKind<R>,
+  result: AttemptResult,
+  ran: Omit<AcceptedJob, "bridge">,
+): JobOutcome | Promise<JobOutcome> {
+  const { bridge, failure } = result;
+  const isAccepted = failure === undefined && bridge !== undefined;
+  if (kind.accept === undefined || !isAccepted) return { ok: false, result };
+  return jobOutcome(kind.accept({ ...ran, bridge }), result);
+}
+
+async function jobOutcome(
+  accepting: ReturnType<NonNullable<CallKind<CallRequest>["accept"]>>,
+  result: AttemptResult,
+): Promise<JobOutcome> {
+  const accepted = await accepting;
+  if (accepted.ok) return accepted;
+  const unwritten = { refusal: accepted.refusal, failover: false, strike: "neutral" } as const;
+  return { ok: false, result: { ...result, failure: unwritten } };
+}
+
+/** Starts one step and ties it to its client: output, slowness, departure. */
+function startAttempt<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  { call, held, delivery, hold }: CandidateAttempt<R>,
+): RunningAttempt {
+  const { kind, request } = call;
+  const { attemptId, reserveMicroUsd } = held.reserve;
+  const { deployment, upstream } = held.candidate.step;
+  const timeouts = timeoutsOf(kind, request, ports.timeouts);
+  const sent = { attemptId, traceparent: held.trace?.sent() };
+  const running = runAttempt({
+    clock: ports.clock,
+    deadlines: ports.deadlines,
+    timeouts,
+    stream: request.stream,
+    streamBytesMax: streamBytesMax(request.outputTokens),
+    sink: delivery,
+    commitDueMs: delivery.commitDueMs,
+    openBridge: () =>
+      delivery.carry(
+        kind.openAnswer(request, deployment, {
+          requestId: client.requestId,
+          createdSeconds: Math.floor(ports.clock.nowMs() / 1000),
+          reserveMicroUsd,
+        }),
+      ),
+    classify: classifierOf(ports, kind, deployment),
+    send: (handler) => ports.upstream.send(deployment, upstream, handler, sent),
+  });
+  followClient(ports, client, { running, delivery, hold, drainMs: timeouts.drainMs });
+  return running;
+}
+
+function timeoutsOf<R extends CallRequest>(
+  kind: CallKind<R>,
+  request: R,
+  timeouts: CallTimeouts,
+): AttemptTimeouts {
+  if (kind.timeouts !== undefined) return timeouts[kind.timeouts];
+  return request.stream ? timeouts.stream : timeouts.whole;
+}
+
+function classifierOf<R extends CallRequest>(
+  { classify: base, clock }: Pick<CallPorts, "classify" | "clock">,
+  { classify }: CallKind<R>,
+  deployment: Deployment,
+): AttemptClassifier {
+  const own: AttemptClassifier =
+    classify === undefined
+      ? base
+      : { ...base, answer: (failed) => classify(failed, deployment, clock.nowMs()) };
+  return ownKeyClassifier(own, deployment);
+}
+
+function followClient(
+  ports: CallPorts,
+  client: ClientExchange,
+  tied: {
+    readonly running: RunningAttempt;
+    readonly delivery: Delivery;
+    readonly hold: CallHold;
+    readonly drainMs: number;
+  },
+): void {
+  const { running, delivery, hold, drainMs } = tied;
+  client.onWritable(() => {
+    delivery.becameWritable();
+    running.resume();
+  });
+  client.onGone(() => {
+    const { orgId } = client.principal;
+    if (!ports.drains.hasRoom) {
+      running.abandon();
+      return;
+    }
+    const endsAtMs = ports.clock.monotonicMs() + drainMs;
+    const departed = { orgId, scopes: hold.depart(), endsAtMs };
+    ports.drains.enter(departed);
+    running.detach();
+    void running.ended.then(() => ports.drains.leave(departed));
+  });
+}
+
+/** The client left while its request waited for admission: the hold is void, nothing was sent. */
+function neverSent(): AttemptResult {
+  return {
+    bridge: undefined,
+    failure: { refusal: clientLeft(), failover: false, strike: "neutral" },
+    timedOut: false,
+    hasOutput: false,
+    upstreamStatus: null,
+    firstByteMs: null,
+    firstOutputMs: null,
+    durationMs: 0,
+  };
+}

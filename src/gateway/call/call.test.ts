@@ -1,0 +1,309 @@
+import { expect, describe, test } from "vitest";
+
+import { simulatorManifest, textModel } from "../../../test/support/gateway.ts";
+import {
+  openRecipe,
+  promisesOnly,
+  RECIPE_PRINCIPAL,
+  RecordedExchange,
+  type Dispatched,
+  type TestRecipe,
+} from "../../../test/support/recipe.ts";
+import type { Principal } from "../accounts/principal.ts";
+import { SETTINGS } from "../../kernel/config/settings.ts";
+import { refusal } from "../../kernel/core/refusals.ts";
+import { refused } from "../../kernel/core/result.ts";
+import type { CloseRow } from "../../ledger/ledger-store.ts";
+import { PoolBoard } from "../limits/pool-board.ts";
+import { chatOn } from "../../formats/modality/chat/index.ts";
+import { wires } from "../../formats/wire/wires.ts";
+import { serveCall } from "./call.ts";
+import { DetachedReadLimit } from "./detached-read-limit.ts";
+
+const PROVIDERS = ["first", "second", "third", "fourth", "fifth"];
+const MANIFESTS = PROVIDERS.map((provider, priority) =>
+  simulatorManifest({
+    provider,
+    dialect: "wire_a",
+    priority,
+    baseUrl: `https://${provider}.example/v1`,
+    models: [textModel("m/five")],
+  }),
+);
+const BODY = { model: "m/five", max_tokens: 8, messages: [{ role: "user", content: "hi" }] };
+const ANSWER = JSON.stringify({
+  id: "c1",
+  object: "chat.completion",
+  created: 1,
+  model: "m/five",
+  choices: [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+});
+
+interface Running extends TestRecipe {
+  readonly clock: { ms: number };
+  readonly client: RecordedExchange;
+}
+
+/** A call on a clock that only the test moves. */
+function start(
+  change: (recipe: TestRecipe, clock: { ms: number }) => Partial<TestRecipe["deps"]> = () => ({}),
+  principal: Principal = RECIPE_PRINCIPAL,
+  body: object = BODY,
+): Running {
+  const clock = { ms: 0 };
+  const recipe = openRecipe(
+    { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
+    MANIFESTS,
+  );
+  const deps = { ...recipe.deps, ...change(recipe, clock) };
+  const client = new RecordedExchange(body, principal);
+  void serveCall(deps, client, chatOn(wires.get("wire_a"), wires));
+  return { deps, sent: recipe.sent, clock, client };
+}
+
+function last({ sent }: TestRecipe): Dispatched {
+  const call = sent.at(-1);
+  if (call === undefined) throw new Error("nothing was dispatched");
+  return call;
+}
+
+function triedBy({ sent }: TestRecipe): string[] {
+  return sent.map(({ deployment }) => deployment.providerId);
+}
+
+test("the next candidate is tried at once: no timer runs between an attempt's end and it", async () => {
+  const running = start();
+  await promisesOnly();
+  const failures: ((call: Dispatched) => void)[] = [
+    (call) => call.breaks("ECONNREFUSED"),
+    (call) => call.answer(500, "{}"),
+    // Asked to wait, it is left alone; the request does not wait for it.
+    (call) => call.answer(429, "{}", { "retry-after": "30" }),
+    (call) => call.answer(401, "{}"),
+  ];
+  for (const [at, fail] of failures.entries()) {
+    expect(triedBy(running)).toEqual(PROVIDERS.slice(0, at + 1));
+    fail(last(running));
+    await promisesOnly();
+  }
+  expect(triedBy(running)).toEqual(PROVIDERS);
+  last(running).answer(200, ANSWER);
+  await promisesOnly();
+  expect(running.client).toMatchObject({ refusal: undefined, attempts: 5 });
+  expect(running.client.text).toContain("hello");
+});
+
+test("for a client that left nothing is held or sent at another provider", async () => {
+  const rolled: unknown[] = [];
+  const running = start(({ deps }) => ({
+    ledger: {
+      ...deps.ledger,
+      roll: (...input) => {
+        rolled.push(input);
+        return deps.ledger.roll(...input);
+      },
+    },
+  }));
+  await promisesOnly();
+  running.client.gone = true;
+  last(running).answer(500, "{}");
+  await promisesOnly();
+  expect(triedBy(running)).toEqual(["first"]);
+  expect(rolled).toEqual([]);
+});
+
+test("a job that its provider accepted is made at no other, though it could not be written down", async () => {
+  const recipe = openRecipe({ nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 }, MANIFESTS);
+  const client = new RecordedExchange(BODY);
+  const unwritten = refusal("gateway_error", "the job could not be written down");
+  const kind = {
+    ...chatOn(wires.get("wire_a"), wires),
+    accept: () => Promise.resolve(refused(unwritten)),
+  };
+  void serveCall(recipe.deps, client, kind);
+  await promisesOnly();
+  last(recipe).answer(200, ANSWER);
+  await promisesOnly();
+  expect(triedBy(recipe)).toEqual(["first"]);
+  expect(client.refusal).toBe(unwritten);
+});
+
+test("a candidate that is skipped because its pool is full gives the probe of its circuit back", async () => {
+  const clock = { ms: 0 };
+  const recipe = openRecipe(
+    { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
+    MANIFESTS,
+  );
+  const { health, limits } = recipe.deps;
+  const full = new Set<string>();
+  class FullBoard extends PoolBoard {
+    override cooldownMs(poolId: string): number {
+      return full.has(poolId) ? 1_000 : 0;
+    }
+  }
+  const deps = { ...recipe.deps, pools: new FullBoard({ limits }) };
+  const call = async (): Promise<void> => {
+    void serveCall(deps, new RecordedExchange(BODY), chatOn(wires.get("wire_a"), wires));
+    await promisesOnly();
+  };
+  await call();
+  const { id, pool } = last(recipe).deployment;
+  for (let strikes = 0; strikes < 10; strikes += 1) health.report(id, "strike", clock.ms, clock.ms);
+  await call();
+  // Half open: one request at a time may try it.
+  clock.ms += 600_000;
+  full.add(pool.id);
+  await call();
+  full.clear();
+  await call();
+  expect(triedBy(recipe)).toEqual(["first", "second", "second", "first"]);
+});
+
+describe("the routing deadline", () => {
+  /** Finding a place in a pool takes this long. */
+  const slowPools = (tookMs: number) => (recipe: TestRecipe, clock: { ms: number }) => {
+    class SlowBoard extends PoolBoard {
+      override cooldownMs(poolId: string, nowMs: number): number {
+        clock.ms += tookMs;
+        return super.cooldownMs(poolId, nowMs);
+      }
+    }
+    return { pools: new SlowBoard({ limits: recipe.deps.limits }) };
+  };
+
+  test("of 450 s, passed before anything was sent, is a 504 gateway_error", async () => {
+    const running = start(slowPools(450_001));
+    await promisesOnly();
+    expect(running.sent).toEqual([]);
+    expect(running.client.attempts).toBeUndefined();
+    expect(running.client.refusal).toMatchObject({
+      class: "gateway_error",
+      status: 504,
+      origin: "gateway_infrastructure",
+      message: expect.stringContaining("450000 ms"),
+    });
+  });
+
+  test("of an organization's policy does the same, sooner", async () => {
+    const policy = { timeoutMs: 2_000 };
+    const hasty = { ...RECIPE_PRINCIPAL, rules: { ...RECIPE_PRINCIPAL.rules, policy } };
+    const late = start(slowPools(2_001), hasty);
+    const inTime = start(slowPools(2_000), hasty);
+    await promisesOnly();
+    expect(late.client.refusal).toMatchObject({ class: "gateway_error", status: 504 });
+    expect(late.sent).toEqual([]);
+    expect(triedBy(inTime)).toEqual(["first"]);
+  });
+
+  test("passed while a provider failed, ends with that provider's error", async () => {
+    const running = start();
+    await promisesOnly();
+    running.clock.ms = 450_000;
+    last(running).answer(503, "{}");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first"]);
+    expect(running.client).toMatchObject({
+      attempts: 1,
+      refusal: { class: "upstream_error", status: 503, origin: "upstream" },
+    });
+  });
+
+  test("not yet passed, lets the next candidate be tried", async () => {
+    const running = start();
+    await promisesOnly();
+    running.clock.ms = 449_999;
+    last(running).answer(503, "{}");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first", "second"]);
+  });
+});
+
+describe("the commit point", () => {
+  const chunk = (delta: object, finish: string | null): string => {
+    const head = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m/five" };
+    const choices = [{ index: 0, delta, finish_reason: finish }];
+    return `data: ${JSON.stringify({ ...head, choices })}\n\n`;
+  };
+  const startStream = async (): Promise<Running> => {
+    const running = start(undefined, RECIPE_PRINCIPAL, { ...BODY, stream: true });
+    await promisesOnly();
+    last(running).headers(200, { "content-type": "text/event-stream" });
+    return running;
+  };
+
+  test("is the first output: a provider that fails after it is not replaced", async () => {
+    const running = await startStream();
+    last(running).data(chunk({ role: "assistant", content: "hello" }, null));
+    expect(running.client.committed).toBe(true);
+    last(running).breaks("ECONNRESET");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first"]);
+    expect(running.client.text).toMatch(/hello[\s\S]*error/);
+    expect(running.client.refusal).toBeUndefined();
+    expect(running.deps.deadlines.size).toBe(0);
+  });
+
+  test("is not the provider's head: one that fails before any output is replaced", async () => {
+    const running = await startStream();
+    last(running).breaks("ECONNRESET");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first", "second"]);
+    expect(running.client.committed).toBe(false);
+  });
+
+  test("may be the last byte: a stream without content is answered, and nothing is kept", async () => {
+    const running = await startStream();
+    last(running).data(chunk({}, "stop"));
+    last(running).data("data: [DONE]\n\n");
+    last(running).end();
+    await promisesOnly();
+    expect(running.client.committed).toBe(true);
+    expect(running.client.text).toContain("[DONE]");
+    expect(running.deps.deadlines.size).toBe(0);
+  });
+});
+
+describe("a client that leaves a stream after its usage was reported", () => {
+  const USED = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
+  const chunk = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m/five" };
+  const delta = { index: 0, delta: { role: "assistant", content: "hello" }, finish_reason: null };
+  const reported = `data: ${JSON.stringify({ ...chunk, choices: [delta], usage: USED })}\n\n`;
+
+  test.each([
+    ["every slot of detached reading is taken", 0, "partial"],
+    ["its answer is read to its end", 256, "reported"],
+  ])("pays it when %s", async (_, drainsMax, basis) => {
+    const closed: CloseRow[] = [];
+    const drains = new DetachedReadLimit(drainsMax);
+    const call = start(
+      ({ deps }) => ({
+        drains,
+        ledger: {
+          ...deps.ledger,
+          close: (row) => {
+            closed.push(row);
+            return deps.ledger.close(row);
+          },
+        },
+      }),
+      RECIPE_PRINCIPAL,
+      { ...BODY, stream: true },
+    );
+    await promisesOnly();
+    last(call).headers(200, { "content-type": "text/event-stream" });
+    last(call).data(reported);
+    call.client.leave();
+    expect(drains.active).toBe(Math.min(drainsMax, 1));
+    last(call).data("data: [DONE]\n\n");
+    last(call).end();
+    await promisesOnly();
+    expect(closed).toMatchObject([{ basis, usage: { prompt: 3, completion: 1 } }]);
+    expect(drains.active).toBe(0);
+  });
+
+  test("at least 256 of them can be read at once, by default 4,096", () => {
+    const { fallback, min } = SETTINGS.concurrentDrains;
+    expect({ fallback, min }).toEqual({ fallback: 4_096, min: 256 });
+  });
+});

@@ -1,0 +1,178 @@
+import {
+  assert,
+  type Deadline,
+  type MicroUsd,
+  type Refusal,
+  usdJsonNumber,
+} from "../../kernel/index.ts";
+import type { OutputSink } from "../../upstream/index.ts";
+import {
+  type AnswerBridge,
+  type CallRequest,
+  isPieces,
+  type Output,
+  type WholeBody,
+} from "../../formats/index.ts";
+import type { EndedAttempt, HeldAttempt } from "./call-values.ts";
+import type { ClaimedScopes } from "./claimed-scopes.ts";
+import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+import type { CallPorts } from "./ports.ts";
+
+type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
+
+/**
+ * The way of one answer to its client. The first output writes the 200 with its headers; a silent
+ * stream is kept open; nothing follows the last bytes.
+ */
+export class Delivery implements OutputSink, Deadline {
+  dueMs: number = Number.POSITIVE_INFINITY;
+  watchedAt = -1;
+  /** Monotonic time from which a stream that its provider has answered is begun without content. */
+  readonly commitDueMs: number;
+  readonly #ports: DeliveryPorts;
+  readonly #client: ClientExchange;
+  readonly #headers: () => ServedHeaders;
+  #bridge: AnswerBridge | undefined;
+  #silent = false;
+  #writable = true;
+
+  /** `headers` are read when the 200 is written: by then it is known who serves. */
+  constructor(ports: DeliveryPorts, client: ClientExchange, headers: () => ServedHeaders) {
+    this.#ports = ports;
+    this.#client = client;
+    this.#headers = headers;
+    const { commitSilenceMs } = ports.timeouts;
+    this.commitDueMs =
+      commitSilenceMs === 0
+        ? Number.POSITIVE_INFINITY
+        : ports.clock.monotonicMs() + commitSilenceMs;
+  }
+
+  /** The bridge whose answer is being delivered from now on. */
+  carry(bridge: AnswerBridge): AnswerBridge {
+    this.#bridge = bridge;
+    return bridge;
+  }
+
+  get committed(): boolean {
+    return this.#client.committed;
+  }
+
+  write(output: Output): boolean {
+    this.#begin();
+    this.#silent = false;
+    this.#writable = this.#client.write(output);
+    return this.#writable;
+  }
+
+  commit(): void {
+    this.#begin();
+    // The head alone would wait for the first bytes.
+    const bytes = this.#bridge?.keepAlive();
+    if (bytes !== undefined) this.#writable = this.#client.write(bytes);
+  }
+
+  /** Called when the client can take bytes again. */
+  becameWritable(): void {
+    this.#writable = true;
+  }
+
+  /** Ends the answer: a stream with these last bytes, or the whole body of an unstreamed answer. */
+  finish(stream: boolean, last: WholeBody): void {
+    if (this.#client.gone) return this.stop();
+    if (stream) {
+      this.#begin();
+      assert(!isPieces(last), "a stream's last bytes are one piece");
+      this.#client.end(last);
+    } else {
+      const contentType = this.#bridge?.contentType ?? "application/json";
+      this.#client.answer(contentType, this.#headers(), last);
+    }
+    this.stop();
+  }
+
+  /** Stops keep-alives when the request ends in another way. */
+  stop(): void {
+    this.#ports.deadlines.unwatch(this);
+  }
+
+  onDue(nowMs: number): void {
+    if (this.#client.gone) return this.stop();
+    const bytes = this.#silent && this.#writable ? this.#bridge?.keepAlive() : undefined;
+    if (bytes !== undefined) this.#client.write(bytes);
+    this.#silent = true;
+    // Checked twice per interval, so that no silence lasts longer than the interval.
+    this.dueMs = nowMs + this.#ports.timeouts.keepaliveMs / 2;
+  }
+
+  #begin(): void {
+    if (this.committed || this.#client.gone) return;
+    const { clock, deadlines, timeouts } = this.#ports;
+    this.#client.begin(this.#bridge?.contentType ?? "text/event-stream", this.#headers());
+    this.dueMs = clock.monotonicMs() + timeouts.keepaliveMs / 2;
+    deadlines.watch(this);
+  }
+}
+
+export interface EndedCall {
+  readonly delivery: Delivery;
+  readonly ended: readonly EndedAttempt[];
+  readonly stream: boolean;
+  readonly debited: MicroUsd;
+  readonly served: () => ServedHeaders;
+}
+
+/** The last bytes: they leave after the settlement, so that no cost is reported that could change. */
+export function answerClient(client: ClientExchange, call: EndedCall): void {
+  const { delivery, ended, stream, debited } = call;
+  const last = ended.at(-1);
+  assert(last !== undefined, "an admitted call has at least one attempt");
+  const { bridge, failure } = last.result;
+  const cost = usdJsonNumber(debited);
+  if (client.gone) return delivery.stop();
+  if (failure === undefined) {
+    assert(bridge !== undefined, "a complete answer was carried by a bridge");
+    delivery.finish(stream, bridge.finish(cost));
+  } else if (client.committed) {
+    assert(bridge !== undefined, "what was written came from a bridge");
+    client.brokeOff?.();
+    delivery.finish(true, bridge.fail(failure.refusal, cost));
+  } else {
+    delivery.stop();
+    const { attempts = 1, droppedParams = [] } = call.served();
+    client.refuse(refusalOf(ended) ?? failure.refusal, { attempts, droppedParams });
+  }
+}
+
+/** A throttled candidate says less than a failed one: the last failure that is not a rate limit. */
+function refusalOf(ended: readonly EndedAttempt[]): Refusal | undefined {
+  const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
+  return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);
+}
+
+/** How the request was served, for the headers of the 200 or of a refusal. */
+export function servedHeaders(
+  request: CallRequest,
+  { limits, held }: { readonly limits: ClaimedScopes; readonly held: HeldAttempt },
+): ServedHeaders {
+  const { step, pool } = held.candidate;
+  const { queueMs } = limits;
+  return {
+    provider: step.deployment.providerId,
+    attempts: held.reserve.ordinal,
+    ...remaining(
+      Math.min(limits.remainingRequests, pool?.remainingRequests ?? Number.MAX_SAFE_INTEGER),
+      Math.min(limits.remainingTokens, pool?.remainingTokens ?? Number.MAX_SAFE_INTEGER),
+    ),
+    ...(queueMs > 0 ? { queueMs } : {}),
+    droppedParams: [...request.droppedParams, ...step.upstream.droppedParams],
+  };
+}
+
+/** What is left where something limits it. */
+function remaining(remainingRequests: number, remainingTokens: number): ServedHeaders {
+  return {
+    ...(remainingRequests === Number.MAX_SAFE_INTEGER ? {} : { remainingRequests }),
+    ...(remainingTokens === Number.MAX_SAFE_INTEGER ? {} : { remainingTokens }),
+  };
+}

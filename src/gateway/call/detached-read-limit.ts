@@ -1,0 +1,53 @@
+import type { OrgId } from "../../kernel/index.ts";
+import type { ScopeClaim } from "../limits/limit-store.ts";
+
+/** A request whose client left, and until when its answer is read at the longest. */
+export interface DepartedRequest {
+  readonly orgId: OrgId;
+  /** Where it takes a place until then. */
+  readonly scopes: readonly Pick<ScopeClaim, "id" | "shownId">[];
+  /** Monotonic milliseconds. */
+  readonly endsAtMs: number;
+}
+
+/** Bounds how many answers are read on after their client left, and knows whose they are. */
+export class DetachedReadLimit {
+  readonly #max: number;
+  readonly #reading: Set<DepartedRequest> = new Set();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get active(): number {
+    return this.#reading.size;
+  }
+
+  /** False: the bound is reached, the answer is to be cut instead of read on. */
+  get hasRoom(): boolean {
+    return this.#reading.size < this.#max;
+  }
+
+  enter(request: DepartedRequest): void {
+    this.#reading.add(request);
+  }
+
+  leave(request: DepartedRequest): void {
+    this.#reading.delete(request);
+  }
+
+  /**
+   * Monotonic time at which so many of what this process reads of an organization in one of its
+   * scopes must have ended; infinity where it reads fewer. It walks over all of them: only a
+   * refusal asks.
+   */
+  endsAtMs(orgId: OrgId, shownId: string, count: number): number {
+    const ends: number[] = [];
+    for (const request of this.#reading) {
+      if (request.orgId !== orgId) continue;
+      if (!request.scopes.some((scope) => (scope.shownId ?? scope.id) === shownId)) continue;
+      ends.push(request.endsAtMs);
+    }
+    return ends.sort((a, b) => a - b)[count - 1] ?? Number.POSITIVE_INFINITY;
+  }
+}

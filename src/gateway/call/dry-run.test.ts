@@ -1,0 +1,239 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { quickOrDeep } from "../../../test/support/depth.ts";
+import { simulatorManifest, textModel } from "../../../test/support/gateway.ts";
+import {
+  openRecipe,
+  promisesOnly,
+  RECIPE_PRINCIPAL,
+  RecordedExchange,
+} from "../../../test/support/recipe.ts";
+import type { Principal } from "../accounts/principal.ts";
+import { microUsd, type MicroUsd } from "../../kernel/core/money.ts";
+import type { Ledger, ReserveOutcome, ReserveRow } from "../../ledger/ledger-store.ts";
+import type { Balance, MonthSpend, PeriodSpend, SpendReads } from "../../ledger/spend-reads.ts";
+import { chatOn } from "../../formats/modality/chat/index.ts";
+import { wires } from "../../formats/wire/wires.ts";
+import { previewCall, serveCall } from "./call.ts";
+import { lookingPorts } from "./looking-ports.ts";
+
+const PROVIDERS = ["first", "second", "third"];
+const MANIFESTS = PROVIDERS.map((provider, priority) =>
+  simulatorManifest({
+    provider,
+    dialect: priority === 1 ? "wire_b" : "wire_a",
+    priority,
+    baseUrl: `https://${provider}.example/v1`,
+    models: [textModel("m/all"), ...(priority === 0 ? [textModel("m/one")] : [])],
+  }),
+);
+const RESET_MS = Date.UTC(2026, 1, 1);
+
+interface Caps<T> {
+  readonly org: T;
+  readonly key: T;
+  readonly week: T;
+  readonly day: T;
+}
+
+/** Money in its simplest form: what a hold takes is what a dry run must have seen. */
+class Books implements SpendReads {
+  readonly #credit: bigint;
+  readonly #caps: Caps<MicroUsd | null>;
+  #held = 0n;
+
+  constructor(credit: bigint, caps: Caps<bigint | null>) {
+    this.#credit = credit;
+    const capOf = (cap: bigint | null): MicroUsd | null => (cap === null ? null : microUsd(cap));
+    const { org, key, week, day } = caps;
+    this.#caps = { org: capOf(org), key: capOf(key), week: capOf(week), day: capOf(day) };
+  }
+
+  balance(): Promise<Balance> {
+    return Promise.resolve({
+      settledMicroUsd: microUsd(this.#credit),
+      heldMicroUsd: microUsd(this.#held),
+    });
+  }
+
+  monthSpend(_orgId: string, keyId?: string): Promise<MonthSpend> {
+    return Promise.resolve({
+      spentMicroUsd: microUsd(0n),
+      inFlightMicroUsd: microUsd(this.#held),
+      capMicroUsd: this.#caps[keyId === undefined ? "org" : "key"],
+      resetAtMs: RESET_MS,
+    });
+  }
+
+  async periodSpend(orgId: string, keyId = "key"): Promise<readonly PeriodSpend[]> {
+    const month = await this.monthSpend(orgId, keyId);
+    return (["week", "day"] as const).flatMap((period) => {
+      const capMicroUsd = this.#caps[period];
+      return capMicroUsd === null ? [] : [{ ...month, keyId, period, capMicroUsd }];
+    });
+  }
+
+  reserve({ reserveMicroUsd: needed }: ReserveRow): ReserveOutcome {
+    for (const name of ["key", "week", "day", "org"] as const) {
+      const capMicroUsd = this.#caps[name];
+      if (capMicroUsd === null || this.#held + needed <= capMicroUsd) continue;
+      const spent = { settledMicroUsd: microUsd(0n), inFlightMicroUsd: microUsd(this.#held) };
+      const scope = name === "org" ? "org" : "key";
+      const period = name === "week" || name === "day" ? name : "month";
+      return { kind: "cap", scope, period, capMicroUsd, ...spent, resetAtMs: RESET_MS };
+    }
+    if (needed > this.#credit - this.#held) {
+      const availableMicroUsd = microUsd(this.#credit - this.#held);
+      return { kind: "low_balance", availableMicroUsd, heldMicroUsd: microUsd(this.#held) };
+    }
+    this.#held += needed;
+    return { kind: "reserved" };
+  }
+}
+
+const amount = fc.bigInt(0n, 4_000n);
+const cap = fc.option(amount, { freq: 1 });
+const rareCap = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: amount },
+);
+const request = fc.record({
+  model: fc.constantFrom("m/all", "m/one", "m/none"),
+  maxTokens: fc.constantFrom(1, 50, 200),
+  provider: fc.option(
+    fc.constantFrom({ only: ["second"] }, { ignore: ["first"] }, { allow_fallbacks: false }),
+    { nil: undefined },
+  ),
+});
+const step = fc.oneof(
+  fc.record({ what: fc.constant("call" as const), request }),
+  fc.record({ what: fc.constant("fail" as const), at: fc.nat(3) }),
+  fc.record({ what: fc.constant("throttle" as const), at: fc.nat(3), seconds: fc.nat(30) }),
+  fc.record({ what: fc.constant("wait" as const), ms: fc.nat(40_000) }),
+);
+
+/** What a request without enough balance is told. */
+const FITTING_OUTPUT = /what fits is at most (\d+) output tokens with this balance/;
+
+test("what a dry run says would happen to a request is what happens to it, and a lower max_tokens that it names is admitted", async () => {
+  const steps = fc.array(step, { minLength: 1, maxLength: 20 });
+  const account = fc.record({
+    credit: amount,
+    caps: fc.record({ org: cap, key: cap, week: rareCap, day: rareCap }),
+    requestsPerMinute: fc.integer({ min: 1, max: 6 }),
+    funded: fc.boolean(),
+  });
+  let refused = 0;
+  let sent = 0;
+  let lowerings = 0;
+  await fc.assert(
+    fc.asyncProperty(account, steps, async ({ credit, caps, ...limited }, list) => {
+      const clock = { ms: 0 };
+      const recipe = openRecipe(
+        { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
+        MANIFESTS,
+      );
+      const books = new Books(credit, caps);
+      const ledger: Ledger = {
+        ...recipe.deps.ledger,
+        reserve: (row) => Promise.resolve(books.reserve(row)),
+      };
+      const ports = { ...recipe.deps, ledger };
+      const looking = lookingPorts(ports, books);
+      const principal: Principal = { ...RECIPE_PRINCIPAL, ...limited };
+      const { deployments } = ports.catalog.current;
+      const kind = chatOn(wires.get("wire_a"), wires);
+      for (const each of list) {
+        if (each.what === "wait") clock.ms += each.ms;
+        if (each.what === "fail") {
+          const { id } = deployments[each.at % deployments.length] ?? fail();
+          for (let n = 0; n < 10; n += 1) ports.health.report(id, "strike", clock.ms, clock.ms);
+        }
+        if (each.what === "throttle") {
+          const { pool } = deployments[each.at % deployments.length] ?? fail();
+          ports.pools.throttled(pool, each.seconds, clock.ms);
+        }
+        if (each.what !== "call") continue;
+        const { model, maxTokens, provider } = each.request;
+        const messages = [{ role: "user", content: "hi" }];
+        const body = { model, max_tokens: maxTokens, messages, ...(provider && { provider }) };
+        const foreseen = await previewCall(looking, new RecordedExchange(body, principal), kind);
+        // Nothing stays of a dry run, so that a second one says the same.
+        const again = await previewCall(looking, new RecordedExchange(body, principal), kind);
+        expect(again).toEqual(foreseen);
+        const client = new RecordedExchange(body, principal);
+        const before = recipe.sent.length;
+        void serveCall(ports, client, kind);
+        await promisesOnly();
+        expect(client.refusal).toEqual(foreseen);
+        const [, fitting] = FITTING_OUTPUT.exec(foreseen?.message ?? "") ?? [];
+        if (fitting !== undefined) {
+          const smaller = { ...body, max_tokens: Number(fitting) };
+          const lowered = new RecordedExchange(smaller, principal);
+          if ((await previewCall(looking, lowered, kind)) !== undefined) fail();
+          lowerings += 1;
+        }
+        expect(recipe.sent.length - before).toBe(foreseen === undefined ? 1 : 0);
+        if (foreseen === undefined) sent += 1;
+        else refused += 1;
+      }
+    }),
+    { numRuns: quickOrDeep(120, 1_000) },
+  );
+  expect(Math.min(sent, refused)).toBeGreaterThan(10);
+  expect(lowerings).toBeGreaterThan(5);
+});
+
+test("the bytes that a request is told to fit in are true beside images, which are no bytes", async () => {
+  const vision = { ...textModel("m/sees"), input_modalities: ["text", "image"] };
+  const { deps } = openRecipe({ nowMs: () => 0, monotonicMs: () => 1_000 }, [
+    simulatorManifest({
+      provider: "first",
+      dialect: "wire_a",
+      baseUrl: "https://first.example/v1",
+      models: [vision],
+    }),
+  ]);
+  const books = new Books(10n ** 12n, { org: null, key: null, week: null, day: null });
+  const looking = lookingPorts(deps, books);
+  const kind = chatOn(wires.get("wire_a"), wires);
+  const image = (url: string): object => ({ type: "image_url", image_url: { url } });
+  const asked = async (images: number, url: string, bytes: number): Promise<string> => {
+    const body = (text: string): object => ({
+      model: "m/sees",
+      max_tokens: 8,
+      messages: [
+        {
+          role: "user",
+          content: [{ type: "text", text }, ...Array.from({ length: images }, () => image(url))],
+        },
+      ],
+    });
+    const { length } = JSON.stringify(body(""));
+    const client = new RecordedExchange(
+      body("x".repeat(Math.max(1, bytes - length))),
+      RECIPE_PRINCIPAL,
+    );
+    expect(client.body.length).toBeGreaterThanOrEqual(bytes);
+    return (await previewCall(looking, client, kind))?.message ?? "admitted";
+  };
+  const inline = `data:image/png;base64,${"A".repeat(100_000)}`;
+  for (const [images, url] of [
+    [0, ""],
+    [15, "https://pictures.example/a.png"],
+    [9, inline],
+  ] as const) {
+    const message = await asked(images, url, 2_000_000);
+    const [, bytes = "0"] = /what fits is at most (\d+) bytes/.exec(message) ?? [];
+    expect(Number(bytes)).toBeGreaterThan(0);
+    expect(await asked(images, url, Number(bytes))).toBe("admitted");
+    expect(await asked(images, url, Number(bytes) + 1)).toContain("is never admitted");
+  }
+  // Of images alone no number of bytes would do.
+  expect(await asked(16, "https://pictures.example/a.png", 1)).toContain("tokens of input");
+});
+
+function fail(): never {
+  throw new Error("the catalog has no deployments, or a request that was named is refused");
+}

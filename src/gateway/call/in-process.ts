@@ -1,0 +1,234 @@
+import type { Authenticator } from "../accounts/authenticate.ts";
+import type { Principal } from "../accounts/principal.ts";
+import {
+  assert,
+  type MicroUsd,
+  newRequestId,
+  type Refusal,
+  type RequestId,
+  ZERO_MICRO_USD,
+} from "../../kernel/index.ts";
+import { type CallRequest, isPieces, type Output, type WholeBody } from "../../formats/index.ts";
+import type { CallKind } from "./call-kind.ts";
+import { serveCall } from "./call.ts";
+import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+import type { CallPorts } from "./ports.ts";
+import type { RequestTrace, Tracing } from "./request-trace.ts";
+import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse-call.ts";
+
+/** What calls from within this process work with: what the listener of the gateway works with. */
+export interface InProcessDeps {
+  readonly ports: CallPorts;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
+  readonly log: CallLog;
+  /** Undefined: no traces are exported. */
+  readonly tracing?: Tracing | undefined;
+}
+
+/** What of a request is logged. */
+export interface LoggedCall {
+  readonly requestId: RequestId;
+  readonly route: string;
+  readonly served: ServedHeaders;
+  readonly refusal: Refusal | undefined;
+  readonly gone: boolean;
+  /** Providers that could not be reached, each with the reason. */
+  readonly unreachedProviders: readonly string[];
+}
+
+/** Where requests are logged, whichever way they came in. */
+export interface CallLog extends FaultLog {
+  answered(
+    call: LoggedCall,
+    ended: {
+      readonly method: string;
+      readonly status: number;
+      readonly durationMs: number;
+      readonly traceId: string | undefined;
+    },
+  ): void;
+}
+
+/** A call that a part of this program makes with a virtual key. */
+export interface InProcessRequest {
+  /** The raw key: it is checked like that of any caller. */
+  readonly key: string;
+  /** The path that a client would call, for records. */
+  readonly route: string;
+  readonly body: Buffer;
+  /** Aborted: the caller has left. What is under way is settled at what was observed. */
+  readonly signal: AbortSignal;
+  /** Takes the answer's bytes as they become ready; must not throw. */
+  readonly onOutput: (output: Output) => void;
+}
+
+/** How such a call ended. A stream may still have ended with the error event of its wire. */
+export interface InProcessEnd {
+  /** Undefined: it was answered, or its caller left. */
+  readonly refusal: Refusal | undefined;
+  readonly debitMicroUsd: MicroUsd;
+}
+
+/**
+ * Makes a call without a socket, by the page that every call takes: the key is authenticated, and
+ * limits, hold, failover and settlement are those of any caller. Resolves when the call is settled,
+ * also for a caller who left before that; never rejects.
+ */
+export async function callInProcess<R extends CallRequest>(
+  { ports, authenticator, log, tracing }: InProcessDeps,
+  kind: CallKind<R>,
+  request: InProcessRequest,
+): Promise<InProcessEnd> {
+  const { clock, metrics } = ports;
+  const startedMs = clock.monotonicMs();
+  const requestId = newRequestId(clock.nowMs());
+  const { route } = request;
+  const trace = tracing?.begin({ requestId, method: "POST", route, startedMs });
+  const exchange = new InProcessExchange(requestId, request, { trace, startedMs });
+  metrics.inFlight += 1;
+  try {
+    const caller = await authenticator.authenticate(`Bearer ${request.key}`, undefined);
+    if (!caller.ok) exchange.refuse(caller.refusal);
+    else {
+      exchange.accept(caller.principal);
+      try {
+        if (!refuseBeforeBody(ports, exchange)) await serveCall(ports, exchange, kind);
+      } finally {
+        ports.refusals.leave(caller.principal, exchange);
+      }
+    }
+  } catch (fault) {
+    const value = reportFault(log, exchange.requestId, fault);
+    if (!exchange.committed) exchange.refuse(value);
+  }
+  exchange.close();
+  metrics.inFlight -= 1;
+  const { refusal, status, debitMicroUsd, isStream, hasBroken, gone } = exchange;
+  const nowMs = clock.monotonicMs();
+  const durationMs = Math.round(nowMs - startedMs);
+  const traceId = trace?.closed({ status, refusal, isGone: gone, nowMs });
+  const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
+  metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
+  log.answered(exchange, { method: "POST", status, durationMs, traceId });
+  return { refusal, debitMicroUsd };
+}
+
+/** The client's end of such a call: output is passed on at once, and an abort is its departure. */
+class InProcessExchange implements ClientExchange {
+  readonly requestId: RequestId;
+  readonly route: string;
+  readonly body: Buffer;
+  readonly clientAddress = undefined;
+  readonly wantsBody = true;
+  readonly ownTimeFromMs: number;
+  isStream = false;
+  hasBroken = false;
+  readonly trace: RequestTrace | undefined;
+  /** As a client would have got it; 0: nothing was answered. */
+  status = 0;
+  served: ServedHeaders = {};
+  readonly unreachedProviders: string[] = [];
+  refusal: Refusal | undefined;
+  debitMicroUsd: MicroUsd = ZERO_MICRO_USD;
+  readonly #request: InProcessRequest;
+  #principal: Principal | undefined;
+  #goneListener: (() => void) | undefined;
+  readonly #leave = (): void => this.#goneListener?.();
+
+  constructor(
+    requestId: RequestId,
+    request: InProcessRequest,
+    begun: { readonly trace: RequestTrace | undefined; readonly startedMs: number },
+  ) {
+    this.trace = begun.trace;
+    this.ownTimeFromMs = begun.startedMs;
+    this.requestId = requestId;
+    this.route = request.route;
+    this.body = request.body;
+    this.#request = request;
+    request.signal.addEventListener("abort", this.#leave, { once: true });
+  }
+
+  get principal(): Principal {
+    assert(this.#principal !== undefined, "the key was accepted before a call is served");
+    return this.#principal;
+  }
+
+  accept(principal: Principal): void {
+    this.#principal = principal;
+    this.trace?.accepted(principal, undefined);
+  }
+
+  get gone(): boolean {
+    return this.#request.signal.aborted;
+  }
+
+  /** A status was answered: what follows belongs to it. */
+  get committed(): boolean {
+    return this.status !== 0;
+  }
+
+  /** A request made here has no headers that change how it is read. */
+  header(): undefined {
+    return undefined;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  /** Never slow: every write is taken. */
+  onWritable(): void {}
+
+  begin(_contentType: string, served: ServedHeaders): void {
+    this.isStream = true;
+    this.status = 200;
+    this.served = served;
+  }
+
+  unreached(provider: string, reason: string): void {
+    this.unreachedProviders.push(`${provider}: ${reason}`);
+  }
+
+  relay(status: number, _headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
+    this.status = status;
+    this.served = served;
+  }
+
+  write(output: Output): boolean {
+    this.#request.onOutput(output);
+    return true;
+  }
+
+  end(last: Output): void {
+    this.write(last);
+  }
+
+  /** The answer is incomplete without its end mark. */
+  cut(): void {}
+
+  answer(contentType: string, served: ServedHeaders, body: WholeBody): void {
+    this.begin(contentType, served);
+    this.isStream = false;
+    for (const piece of isPieces(body) ? body : [body]) this.write(piece);
+  }
+
+  refuse(refusal: Refusal, served: ServedHeaders = {}): void {
+    this.refusal = refusal;
+    this.served = served;
+    if (!this.gone) this.status = refusal.status;
+  }
+
+  settled(debitMicroUsd: MicroUsd): void {
+    this.debitMicroUsd = debitMicroUsd;
+  }
+
+  brokeOff(): void {
+    this.hasBroken = true;
+  }
+
+  /** The call has ended: its caller may keep the signal for others. */
+  close(): void {
+    this.#request.signal.removeEventListener("abort", this.#leave);
+  }
+}

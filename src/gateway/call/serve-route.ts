@@ -1,0 +1,145 @@
+import type { Principal } from "../accounts/principal.ts";
+import { type Deployment, deploymentAt, type WireId } from "../../catalog/index.ts";
+import {
+  attemptInstantMs,
+  invalidRequest,
+  type MicroUsd,
+  printJson,
+  type Refusal,
+} from "../../kernel/index.ts";
+import type { SpendReads } from "../../ledger/index.ts";
+import type { TokenCount } from "../limits/limit-store.ts";
+import { explainRoute } from "../routing/explain-route.ts";
+import type { CallRequest } from "../../formats/index.ts";
+import { callTokens, type CallKind, type Step } from "./call-kind.ts";
+import { previewCall } from "./call.ts";
+import { enterPool } from "./candidates.ts";
+import type { LimitedCall } from "./claim-limits.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import { countRequest } from "./count-request.ts";
+import { lookingPorts } from "./looking-ports.ts";
+import { marketplaceClaim } from "./marketplace-claim.ts";
+import { callPlanInput, conversationOf, findModel } from "./plan-call.ts";
+import type { CallPorts } from "./ports.ts";
+import { refuseCall } from "./refuse-call.ts";
+import { type ExcludedStep, routeAnswer, type ShownStep } from "./route-contract.ts";
+
+export interface RoutePorts extends CallPorts {
+  readonly records: SpendReads;
+}
+
+/** One thing that `?for=` may name. */
+export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void>;
+
+/**
+ * `POST /v1/route?for=`: a dry run. The body is checked as the real route would check it, up to the
+ * claim; nothing is held, sent or charged, and what would refuse it is in the answer.
+ */
+export async function serveRoute(
+  ports: RoutePorts,
+  client: ClientExchange,
+  asked: { readonly runs: ReadonlyMap<string, DryRun>; readonly query: URLSearchParams },
+): Promise<void> {
+  const name = asked.query.get("for") ?? "";
+  const run = asked.runs.get(name);
+  if (run !== undefined) return await run(ports, client);
+  const known = [...asked.runs.keys()].join(", ").replace(/, ([^,]*)$/, " or $1");
+  const message = `the query parameter for must be ${known}, not ${JSON.stringify(name.slice(0, 64))}`;
+  refuseCall(ports, client, { refusal: invalidRequest(message) });
+}
+
+/** The dry run of one kind of call; `wire`: the one it comes on, where there are several. */
+export function dryRunOf<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
+  return (ports, client) => runDry(ports, client, { kind, wire });
+}
+
+interface DryCall<R extends CallRequest> {
+  readonly kind: CallKind<R>;
+  readonly wire: WireId | undefined;
+}
+
+async function runDry<R extends CallRequest>(
+  ports: RoutePorts,
+  client: ClientExchange,
+  call: DryCall<R>,
+): Promise<void> {
+  const { kind } = call;
+  const read = kind.read(client);
+  if (!read.ok) return refuseCall(ports, client, read);
+  const { request } = read;
+  const counted = await countRequest(ports, client);
+  if (!counted.ok) return refuseCall(ports, client, { ...counted, request });
+
+  const looking = lookingPorts(ports, ports.records);
+  const walk = await walkRoute(looking, client.principal, { ...call, request, body: client.body });
+  const reserve = reserveOf(ports, walk.steps[0], { request, kind });
+  // The body was read above: what refuses it now is not its text.
+  const refusal = await previewCall(looking, client, { ...kind, read: () => read });
+  const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
+  const { remainingRequests } = counted;
+  client.answer("application/json", { remainingRequests }, Buffer.from(body));
+}
+
+interface RouteWalk {
+  readonly steps: readonly ShownStep[];
+  readonly excluded: readonly ExcludedStep[];
+}
+
+/** Plans, encodes for every candidate (what cannot be encoded is none) and checks its pool. */
+async function walkRoute<R extends CallRequest>(
+  ports: CallPorts,
+  principal: Principal,
+  { wire, kind, request, body }: DryCall<R> & { readonly request: R; readonly body: Buffer },
+): Promise<RouteWalk> {
+  const nowMs = ports.clock.monotonicMs();
+  const { model, endpoint } = findModel(ports.catalog.current, principal, request.modelId);
+  const conversation = conversationOf(principal, request, model);
+  const input = callPlanInput(ports, principal, { kind, request, model, conversation });
+  const explained = explainRoute(input);
+  const tokens = callTokens(kind, request, { model, body });
+  const { ownKeys } = explained;
+  const limited = { modelId: request.modelId, endpoint, ownKeys };
+  const steps: ShownStep[] = [];
+  const excluded: ExcludedStep[] = [...explained.excluded];
+  for (const deployment of explained.candidates) {
+    const encoded = kind.encode(request, deployment);
+    if (!encoded.ok) {
+      excluded.push({ deployment, reason: encoded.refusal.message });
+    } else {
+      const { upstream } = encoded;
+      const health = ports.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
+      const translated = wire !== undefined && deployment.wire !== wire;
+      const poolFull = await poolProblem(ports, principal, { deployment, tokens, limited });
+      const servedLast = deployment.id === input.servedLast;
+      steps.push({ deployment, upstream, health, translated, servedLast, poolFull });
+    }
+  }
+  return { steps, excluded };
+}
+
+/** Why its pool would refuse the request now; undefined: it has capacity. */
+async function poolProblem(
+  ports: CallPorts,
+  principal: Principal,
+  asked: {
+    readonly deployment: Deployment;
+    readonly tokens: TokenCount;
+    readonly limited: LimitedCall;
+  },
+): Promise<Refusal | undefined> {
+  const { deployment, tokens } = asked;
+  const marketplace = marketplaceClaim(ports, principal, asked.limited);
+  const entered = await enterPool(ports, principal, { deployment, tokens, marketplace });
+  return entered.ok ? undefined : entered.refusal;
+}
+
+/** Null: there is no candidate, so there is nothing that could be held. */
+function reserveOf<R extends CallRequest>(
+  { ledger }: Pick<CallPorts, "ledger">,
+  step: Step | undefined,
+  { request, kind }: { readonly request: R; readonly kind: CallKind<R> },
+): MicroUsd | null {
+  if (step === undefined || step.deployment.prices === null) return null;
+  const nowMs = attemptInstantMs(ledger.newAttemptId());
+  return kind.quote(request, deploymentAt(step.deployment, nowMs));
+}

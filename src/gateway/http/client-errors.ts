@@ -1,0 +1,104 @@
+import { STATUS_CODES, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+
+import type { GatewayMetrics } from "../call/metrics.ts";
+import {
+  type Clock,
+  HEADER_BYTES_MAX,
+  invalidRequest,
+  newRequestId,
+  refusal,
+  type Refusal,
+} from "../../kernel/index.ts";
+import { closeConnection } from "./closing.ts";
+import type { RequestLog } from "./request-log.ts";
+import { addRefusalHeaders, baseHeaders } from "./response-headers.ts";
+import type { RouteTable } from "./route-table.ts";
+
+/** The request whose answer a connection waits for, if there is one. */
+export interface OpenRequest {
+  /** Has its whole answer been written? */
+  readonly isAnswered: boolean;
+  /** Refuses it while its body still arrives; false when it is being served. */
+  refuseUnread(value: Refusal): boolean;
+}
+
+export interface ClientErrorOptions {
+  readonly clock: Clock;
+  readonly metrics: GatewayMetrics;
+  readonly log: RequestLog;
+  readonly routes: Pick<RouteTable, "errorWireOf">;
+  readonly lingerMs: number;
+  readonly openRequestOf: (socket: Duplex) => OpenRequest | undefined;
+}
+
+/** Answers what the parser refuses, wherever an answer can still be written, and closes. */
+export function answerClientErrors(server: Server, options: ClientErrorOptions): void {
+  const answered = new WeakSet<Duplex>();
+  server.on("clientError", (fault: ClientFault, socket) => {
+    if (!socket.writable) {
+      // A connection that is being closed is read for a moment; nothing more is written to it.
+      if (!answered.has(socket)) socket.destroy();
+      return;
+    }
+    if (answered.has(socket)) return;
+    answered.add(socket);
+    const value = refusalOf(fault.code);
+    const open = options.openRequestOf(socket);
+    if (open === undefined) answerBytes(options, socket, { value, path: pathOf(fault) });
+    else if (open.isAnswered) closeConnection(socket, options.lingerMs);
+    // Its answer has begun, or may begin: a second one inside of it would be taken for a part.
+    else if (!open.refuseUnread(value)) socket.destroy();
+  });
+}
+
+interface ClientFault extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+}
+
+function refusalOf(code: string | undefined): Refusal {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return refusal(
+      "request_too_large",
+      `the request line and the headers together exceed the limit of ${HEADER_BYTES_MAX} bytes; send fewer or shorter headers`,
+      { status: 431 },
+    );
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return refusal(
+      "invalid_request",
+      "the request did not arrive within its time limit (15 s for the headers, 60 s in all); check the connection and resend",
+      { status: 408, retryable: true },
+    );
+  }
+  return invalidRequest(
+    "the bytes received are not a valid HTTP/1.1 request; check the request line, the headers and the framing of the body",
+  );
+}
+
+/** The path of the request line, where the faulty bytes begin with one. */
+function pathOf({ rawPacket }: ClientFault): string {
+  const line = rawPacket?.toString("latin1", 0, 256) ?? "";
+  return /^[A-Z]+ (\/[^ ?\r\n]*)/.exec(line)?.[1] ?? "";
+}
+
+function answerBytes(
+  options: ClientErrorOptions,
+  socket: Duplex,
+  { value, path }: { readonly value: Refusal; readonly path: string },
+): void {
+  const { clock, metrics, log, routes, lingerMs } = options;
+  const requestId = newRequestId(clock.nowMs());
+  const body = routes.errorWireOf(path).errorBody(value, requestId);
+  const list = baseHeaders(requestId);
+  list.push("content-type", "application/json", "content-length", String(body.length));
+  addRefusalHeaders(list, value);
+  list.push("connection", "close");
+  let head = `HTTP/1.1 ${value.status} ${STATUS_CODES[value.status] ?? ""}\r\n`;
+  for (let at = 0; at < list.length; at += 2) head += `${list[at]}: ${list[at + 1]}\r\n`;
+  socket.write(Buffer.concat([Buffer.from(`${head}\r\n`), body]));
+  closeConnection(socket, lingerMs);
+  metrics.request("unknown", value.status, value.class);
+  log.unreadable(requestId, value);
+}

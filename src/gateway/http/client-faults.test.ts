@@ -1,0 +1,175 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+import { connectionsOf, Listeners, NO_TIMEOUTS } from "../../../test/support/http-listener.ts";
+import { refusal } from "../../kernel/core/refusals.ts";
+import { get, post, type Route } from "./route-table.ts";
+
+/** A limit that holds is met a hundred times sooner. */
+const PATIENCE = { timeout: 5_000, interval: 10 };
+const SOON = { ...NO_TIMEOUTS, lingerMs: 50 };
+
+const listeners = new Listeners();
+afterEach(() => listeners.close());
+
+const idle: Route["serve"] = async () => undefined;
+
+describe("a connection that its client keeps open is destroyed", () => {
+  const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n";
+  test.each([
+    ["after bytes that are not HTTP", "\0\0\0\r\n\r\n", NO_TIMEOUTS.headersMs],
+    ["after headers over the bound", `GET / HTTP/1.1\r\nx: ${"a".repeat(20_000)}`, 600_000],
+    ["after headers that never end", "GET / HTTP/1.1\r\nhost: a\r\n", 100],
+    ["after a body that never ends", `${head}half`, 100],
+  ])("%s", async (_what, bytes, limitMs) => {
+    const clientTimeouts = { ...SOON, headersMs: limitMs, bodyMs: limitMs };
+    const { port, server } = await listeners.listen([post("/v1/messages", idle)], {
+      clientTimeouts,
+    });
+    const client = await listeners.client(port, bytes);
+    await vi.waitFor(() => expect(client.hasEnded()).toBe(true), PATIENCE);
+    // The client has not closed its half: the server does not wait for it.
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
+  });
+});
+
+describe("connections over the bound", () => {
+  test("are answered 503 and closed, and the others are served", async () => {
+    const served: Route["serve"] = async (exchange) => exchange.answer("text/plain", {}, "ok");
+    const { port, server } = await listeners.listen([get("/v1/models", served)], {
+      clientTimeouts: { ...SOON, lingerMs: 500 },
+      connectionsMax: 2,
+    });
+    const request = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
+    const first = await listeners.client(port, request);
+    const second = await listeners.client(port, "");
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(2), PATIENCE);
+    const third = await listeners.client(port, request);
+    const silent = await listeners.client(port, "");
+    await vi.waitFor(() => expect(third.hasEnded()).toBe(true), PATIENCE);
+    expect(third.text()).toMatch(/^HTTP\/1\.1 503 /);
+    expect(third.text()).toMatch(/\r\nconnection: close\r\n/i);
+    expect(third.text()).toMatch(/\r\nretry-after: 2\r\n/i);
+    expect(third.text()).toMatch(/\r\nx-tm-error-code: gateway_error\r\n/i);
+    await vi.waitFor(() => expect(silent.hasEnded()).toBe(true), PATIENCE);
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(2), PATIENCE);
+    first.socket.destroy();
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(1), PATIENCE);
+    second.socket.write(request);
+    const again = await listeners.client(port, request);
+    await vi.waitFor(() => expect(again.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
+    await vi.waitFor(() => expect(second.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
+  });
+});
+
+describe("an answer that its client does not read", () => {
+  // More than the system's buffers take.
+  const large = "x".repeat(32 * 1024 * 1024);
+  const answers: readonly (readonly [string, Route["serve"]])[] = [
+    ["whole", async (exchange) => exchange.answer("text/plain", {}, large)],
+    ["in pieces", async (exchange) => exchange.answer("text/plain", {}, [Buffer.from(large)])],
+    [
+      "refused",
+      async (exchange) => exchange.refuse(refusal("upstream_error", large, { status: 502 })),
+    ],
+    [
+      "with a last piece",
+      async (exchange) => {
+        exchange.begin("text/plain", {});
+        exchange.end(large);
+      },
+    ],
+  ];
+  test.each(answers)("is dropped after the write time limit: %s", async (_what, serve) => {
+    const { port, server } = await listeners.listen([get("/v1/models", serve)], {
+      clientTimeouts: { ...SOON, writeIdleMs: 200 },
+    });
+    const client = await listeners.client(
+      port,
+      "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n",
+      false,
+    );
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(1), PATIENCE);
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
+    client.socket.destroy();
+  });
+
+  test("is not dropped while its client reads slowly", async () => {
+    const serve: Route["serve"] = async (exchange) =>
+      exchange.answer("text/plain", {}, large.slice(0, 16 * 1024 * 1024));
+    const { port } = await listeners.listen([get("/v1/models", serve)], {
+      clientTimeouts: { ...SOON, writeIdleMs: 300 },
+    });
+    const request = "GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    const { socket, hasEnded, text } = await listeners.client(port, request);
+    const slowly = setInterval(() => (socket.isPaused() ? socket.resume() : socket.pause()), 20);
+    await vi.waitFor(() => expect(hasEnded()).toBe(true), PATIENCE);
+    clearInterval(slowly);
+    expect(text().length).toBeGreaterThan(16 * 1024 * 1024);
+  });
+});
+
+describe("bytes that are not a request get the documented error body", () => {
+  const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\n";
+  const long = `x: ${"a".repeat(20_000)}\r\n\r\n`;
+  test.each([
+    ["a malformed request line", "\0\0\0\r\n\r\n", 400, "invalid_request", "wire_a"],
+    ["two hosts", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 400, "invalid_request", "wire_a"],
+    ["headers over 16 KB", `GET / HTTP/1.1\r\n${long}`, 431, "request_too_large", "wire_a"],
+    ["the same on the messages route", head + long, 431, "request_too_large", "wire_b"],
+    ["headers that do not end", "GET / HTTP/1.1\r\nhost: a\r\n", 408, "invalid_request", "wire_a"],
+    [
+      "a body that does not end",
+      `${head}content-length: 10\r\n\r\nhalf`,
+      408,
+      "invalid_request",
+      "wire_b",
+    ],
+    [
+      "a chunk that is none",
+      `${head}transfer-encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+      "invalid_request",
+      "wire_b",
+    ],
+  ])("%s", async (_what, bytes, status, code, wire) => {
+    const limitMs = status === 408 ? 100 : NO_TIMEOUTS.headersMs;
+    const { port, logged } = await listeners.listen([post("/v1/messages", idle)], {
+      clientTimeouts: { ...SOON, headersMs: limitMs, bodyMs: limitMs },
+    });
+    const client = await listeners.client(port, bytes);
+    await vi.waitFor(() => expect(client.hasEnded()).toBe(true), PATIENCE);
+    const [lines = "", body = ""] = client.text().split("\r\n\r\n");
+    expect(lines).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    const headers = new Map(
+      lines.split("\r\n").map((line) => line.split(": ", 2) as [string, string]),
+    );
+    const id = headers.get("x-request-id") ?? "";
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(headers.get("x-tm-error-code")).toBe(code);
+    expect(headers.get("connection")).toBe("close");
+    const parsed = JSON.parse(body) as Record<string, unknown>;
+    expect(parsed).toMatchObject({ request_id: id, error: { message: expect.any(String) } });
+    expect(parsed["type"]).toBe(wire === "wire_b" ? "error" : undefined);
+    await vi.waitFor(() => expect(logged()).toContain(id), PATIENCE);
+  });
+
+  test("and none inside of another request's answer", async () => {
+    const { port } = await listeners.listen(
+      [
+        get("/v1/models", async (exchange) => {
+          exchange.begin("text/plain", {});
+          exchange.write("half");
+        }),
+      ],
+      { clientTimeouts: SOON },
+    );
+    const client = await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n");
+    await vi.waitFor(() => expect(client.text()).toContain("half"), PATIENCE);
+    client.socket.write("\0\0\0\r\n\r\n");
+    await vi.waitFor(
+      () => expect(client.socket.readableEnded || client.socket.destroyed).toBe(true),
+      PATIENCE,
+    );
+    expect(client.text()).not.toContain("HTTP/1.1 400");
+  });
+});

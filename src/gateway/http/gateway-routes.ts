@@ -1,0 +1,103 @@
+import type { CallPorts } from "../call/ports.ts";
+import { dryRunOf, serveRoute } from "../call/serve-route.ts";
+import { serveCall } from "../call/call.ts";
+import { serveCountTokens } from "../call/serve-count-tokens.ts";
+import {
+  chatOn,
+  decisions,
+  images,
+  tokenCounting,
+  type Wire,
+  wires,
+  type WireTable,
+} from "../../formats/index.ts";
+import type { LimitDeps } from "../records/limit-use.ts";
+import {
+  type RecordDeps,
+  serveGeneration,
+  serveModel,
+  serveModels,
+  serveUsage,
+} from "../records/serve-records.ts";
+import { serveAdmissionLimits } from "../records/serve-admission-limits.ts";
+import { serveLimits } from "../records/serve-limits.ts";
+import { UsageCsv } from "../records/usage-csv.ts";
+import { serveVideo, type VideoReadDeps } from "../videos/serve-video.ts";
+import { serveVideoContent } from "../videos/serve-video-content.ts";
+import { videoCall } from "../videos/video-call.ts";
+import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from "./route-table.ts";
+
+/** What the routes read from and write to besides serving calls. */
+export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules"> & { readonly videos: VideoReadDeps };
+
+/** Every route of the gateway, each with the recipe that serves it. */
+export function gatewayRoutes(
+  ports: CallPorts,
+  records: StoredDeps,
+  table: WireTable = wires,
+): RouteTable {
+  const chats = table.all.map((wire) => ({ wire, chat: chatOn(wire, table) }));
+  const video = videoCall(records.videos);
+  const dryRuns = new Map([
+    ...chats.map(({ wire, chat }) => [wire.dryRunName, dryRunOf(chat, wire.id)] as const),
+    ["images", dryRunOf(images)],
+    ["videos", dryRunOf(video)],
+    ["decisions", dryRunOf(decisions)],
+  ]);
+  const routeDeps = { ...ports, records: records.records };
+  const limitDeps: LimitDeps = { ...ports, ...records };
+  const usageDeps = { ...records, csv: new UsageCsv(records.records, ports.clock) };
+  const routes = [
+    ...chats.flatMap(({ wire, chat }) => [
+      post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
+      ...countRoutes(ports, wire, chat),
+    ]),
+    // The alias has no version segment.
+    ...["/v1/images/generations", "/images/generations"].map((path) =>
+      post(path, (exchange) => serveCall(ports, exchange, images)),
+    ),
+    postSmall("/v1/videos", (exchange) => serveCall(ports, exchange, video)),
+    get("/v1/videos/{id}", (exchange, target) =>
+      serveVideo(records.videos, exchange, target.id ?? ""),
+    ),
+    {
+      ...get("/v1/videos/{id}/content", (exchange, target) =>
+        serveVideoContent(records.videos, exchange, {
+          id: target.id ?? "",
+          query: queryOf(target),
+        }),
+      ),
+      answersHead: true,
+    },
+    postSmall("/v1/decisions", (exchange) => serveCall(ports, exchange, decisions)),
+    post("/v1/route", (exchange, target) =>
+      serveRoute(routeDeps, exchange, { runs: dryRuns, query: queryOf(target) }),
+    ),
+    get("/v1/models", (exchange, target) => serveModels(records, exchange, queryOf(target))),
+    get("/v1/models/{id}", async (exchange, target) =>
+      serveModel(records, exchange, target.id ?? ""),
+    ),
+    get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, queryOf(target))),
+    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, queryOf(target))),
+    post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
+    get("/v1/generation", (exchange, target) =>
+      serveGeneration(records, exchange, queryOf(target)),
+    ),
+  ];
+  return new RouteTable(routes, table);
+}
+
+function countRoutes(
+  ports: CallPorts,
+  wire: Wire,
+  chat: ReturnType<typeof chatOn>,
+): readonly Route[] {
+  const counting = tokenCounting(wire);
+  if (counting === undefined) return [];
+  const { clientPath } = counting.counter;
+  return [post(clientPath, (exchange) => serveCountTokens(ports, exchange, { counting, chat }))];
+}
+
+function queryOf(target: RequestTarget): URLSearchParams {
+  return new URLSearchParams(target.queryText);
+}

@@ -1,0 +1,320 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+import {
+  connectionsOf,
+  Listeners,
+  NO_TIMEOUTS,
+  type Listening,
+  type RawClient,
+} from "../../../test/support/http-listener.ts";
+import { Deadlines, type Deadline } from "../../kernel/core/deadlines.ts";
+import { systemClock, type Clock } from "../../kernel/core/time.ts";
+import { CLIENT_TIMEOUTS } from "./client-timeouts.ts";
+import type { GatewayServerOptions } from "./gateway-server.ts";
+import { type UnreadAnswer, UnreadAnswers } from "./unread-answers.ts";
+import { get, post, type Route } from "./route-table.ts";
+
+/** A limit that holds is met a hundred times sooner. */
+const PATIENCE = { timeout: 20_000, interval: 10 };
+
+const listeners = new Listeners();
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await listeners.close();
+});
+
+async function listen(
+  routes: readonly Route[],
+  change: Partial<GatewayServerOptions> = {},
+): Promise<Listening> {
+  return await listeners.listen(routes, change);
+}
+
+/** A client that sends these bytes and then nothing more. */
+async function stalledClient(port: number, bytes: string): Promise<{ isClosed: () => boolean }> {
+  const socket = connect({ host: "127.0.0.1", port });
+  sockets.push(socket);
+  let closed = false;
+  socket.on("close", () => (closed = true));
+  socket.on("error", () => undefined);
+  socket.resume();
+  await once(socket, "connect");
+  socket.write(bytes);
+  return { isClosed: () => closed };
+}
+
+/** Resolves when everything that is due now was noticed. */
+function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const mark: Deadline = {
+      dueMs: clock.monotonicMs(),
+      watchedAt: -1,
+      onDue: () => {
+        deadlines.unwatch(mark);
+        resolve();
+      },
+    };
+    deadlines.watch(mark);
+  });
+}
+
+describe("a connection is closed when its client is too slow", () => {
+  test("with its headers", async () => {
+    const { port } = await listen([], { clientTimeouts: { ...NO_TIMEOUTS, headersMs: 200 } });
+    const client = await stalledClient(port, "GET /healthz HTTP/1.1\r\nhost: a\r\nx-slow: ");
+    await vi.waitFor(() => expect(client.isClosed()).toBe(true), PATIENCE);
+  });
+
+  test("with its body", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, headersMs: 200, bodyMs: 200 };
+    const serve = vi.fn<Route["serve"]>(async () => undefined);
+    const { port } = await listen([post("/v1/messages", serve)], { clientTimeouts });
+    const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n";
+    const client = await stalledClient(port, `${head}half`);
+    await vi.waitFor(() => expect(client.isClosed()).toBe(true), PATIENCE);
+    expect(serve).not.toHaveBeenCalled();
+  });
+
+  test("with reading its answer, and the handler is notified", async () => {
+    const left = vi.fn<() => void>();
+    const flood = get("/v1/models", async (exchange) => {
+      exchange.onGone(left);
+      exchange.begin("text/plain", {});
+      const piece = "x".repeat(1024 * 1024);
+      // The system's buffers take some of it: only what they no longer take is unread.
+      let mibLeft = 256;
+      const pump = (): void => {
+        while (mibLeft > 0 && exchange.write(piece)) mibLeft -= 1;
+      };
+      exchange.onWritable(pump);
+      pump();
+    });
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 200 };
+    const { port } = await listen([flood], { clientTimeouts });
+    const client = connect({ host: "127.0.0.1", port });
+    sockets.push(client);
+    client.on("error", () => undefined);
+    client.pause();
+    client.write("GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n");
+    await vi.waitFor(() => expect(left).toHaveBeenCalledTimes(1), PATIENCE);
+  });
+
+  /** Clients that ask for a whole answer of so many MiB and take no byte of it; how many are connected. */
+  async function unread(count: number, change: Partial<GatewayServerOptions>, mib = 8) {
+    const body = "x".repeat(mib * 1024 * 1024);
+    let answered = 0;
+    const whole = get("/v1/models", async (exchange) => {
+      exchange.onGone(() => expect.unreachable("the call has ended: nothing of it is cut"));
+      exchange.answer("application/json", {}, body);
+      answered += 1;
+    });
+    const { port, server } = await listen([whole], change);
+    const ask = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
+    const clients: RawClient[] = [];
+    for (let n = 1; n <= count; n += 1) {
+      clients.push(await listeners.client(port, ask, false));
+      await vi.waitFor(() => expect(answered).toBe(n), PATIENCE);
+    }
+    return { clients, connected: () => connectionsOf(server), bodyBytes: body.length };
+  }
+
+  test("with reading a whole answer, after the time that is set and never twice that", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+    const deadlines = new Deadlines(clock);
+    const { connected } = await unread(1, { clientTimeouts, clock, deadlines });
+    passedMs = 59_000;
+    await nextSweep(deadlines, clock);
+    expect(await connected()).toBe(1);
+    passedMs = 61_000;
+    await vi.waitFor(async () => expect(await connected()).toBe(0), { timeout: 5_000 });
+  });
+
+  test("with reading a stream, whose end gives it no further time", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+    const deadlines = new Deadlines(clock);
+    let end: (() => void) | undefined;
+    const stream = get("/v1/models", async (exchange) => {
+      exchange.begin("text/event-stream", {});
+      exchange.write("x".repeat(48 * 2 ** 20));
+      end = () => exchange.end("x");
+    });
+    const { port, server } = await listen([stream], { clientTimeouts, clock, deadlines });
+    await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n", false);
+    await vi.waitFor(() => expect(end).toBeDefined(), PATIENCE);
+    passedMs = 59_000;
+    end?.();
+    await nextSweep(deadlines, clock);
+    expect(await connectionsOf(server)).toBe(1);
+    passedMs = 61_000;
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), { timeout: 5_000 });
+  });
+
+  test("but not one that reads now and then, and its answer arrives whole", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+    const deadlines = new Deadlines(clock);
+    const { clients, bodyBytes } = await unread(1, { clientTimeouts, clock, deadlines }, 48);
+    const socket = clients[0]?.socket;
+    let seen = 0;
+    for (const share of [0.25, 0.5, 0.75, 1]) {
+      const read = (chunk: Buffer): void => {
+        seen += chunk.length;
+        if (seen >= share * bodyBytes) socket?.pause();
+      };
+      socket?.on("data", read);
+      socket?.resume();
+      await vi.waitFor(() => expect(seen).toBeGreaterThanOrEqual(share * bodyBytes), PATIENCE);
+      socket?.off("data", read);
+      passedMs += 40_000;
+      await nextSweep(deadlines, clock);
+    }
+    expect(seen).toBeGreaterThan(bodyBytes);
+  });
+
+  test("first those that have waited longest, when unread answers are more than a key or the process may have", async () => {
+    const mib = 1024 * 1024;
+    const wide = 1024 * mib;
+    for (const bounds of [
+      { unreadBytesMax: wide, unreadBytesMaxPerKey: 64 * mib },
+      { unreadBytesMax: 64 * mib, unreadBytesMaxPerKey: wide },
+    ]) {
+      const { clients, connected } = await unread(12, { unread: new UnreadAnswers(bounds) });
+      await vi.waitFor(async () => expect(await connected()).toBe(8), PATIENCE);
+      for (const client of clients) client.socket.resume();
+      await vi.waitFor(() => {
+        const whole = clients.map((client) => client.text().length > 8 * mib);
+        expect(whole).toEqual(clients.map((_, n) => n >= 4));
+      }, PATIENCE);
+    }
+  });
+
+  test("with the first of several answers, and none of those behind it is kept", async () => {
+    const deadlines = new Deadlines(systemClock);
+    const waiting: UnreadAnswer[] = [];
+    class Watched extends UnreadAnswers {
+      override add(answer: UnreadAnswer): void {
+        waiting.push(answer);
+        super.add(answer);
+      }
+      override remove(answer: UnreadAnswer): void {
+        waiting.splice(waiting.indexOf(answer), 1);
+        super.remove(answer);
+      }
+    }
+    const watched = new Watched({ unreadBytesMax: 2 ** 30, unreadBytesMaxPerKey: 2 ** 30 });
+    const left = vi.fn<() => void>();
+    let asked = 0;
+    const route = get("/v1/models", async (exchange) => {
+      exchange.onGone(left);
+      // The last one is still being served when its client leaves.
+      if ((asked += 1) < 15) exchange.answer("application/json", {}, "x".repeat(2 ** 23));
+    });
+    const { port } = await listen([route], { deadlines, unread: watched });
+    const bytes = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n".repeat(15);
+    const { socket } = await listeners.client(port, bytes, false);
+    await vi.waitFor(() => expect(waiting.length).toBe(14), PATIENCE);
+    socket.destroy();
+    await vi.waitFor(() => expect([waiting.length, deadlines.size]).toEqual([0, 0]), PATIENCE);
+    expect(left).toHaveBeenCalledTimes(1);
+  });
+
+  test("after 15 s, 60 s and 60 s in the program", async () => {
+    expect(CLIENT_TIMEOUTS).toMatchObject({
+      headersMs: 15_000,
+      bodyMs: 60_000,
+      writeIdleMs: 60_000,
+    });
+    expect(CLIENT_TIMEOUTS.checkEveryMs).toBeLessThan(CLIENT_TIMEOUTS.headersMs);
+    const { server } = await listen([], { clientTimeouts: CLIENT_TIMEOUTS });
+    expect(server).toMatchObject({ headersTimeout: 15_000, requestTimeout: 60_000 });
+  });
+});
+
+describe("a handler that crashes", () => {
+  const crash = async (): Promise<void> => {
+    throw new Error("a bug in a recipe");
+  };
+
+  async function crashed(path: string, change: Partial<GatewayServerOptions> = {}) {
+    const { url, logged } = await listen([post(path, crash)], change);
+    const answer = await fetch(url + path, { method: "POST", body: "{}" });
+    expect(answer.status).toBe(500);
+    const requestId = answer.headers.get("x-request-id") ?? "";
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(answer.headers.get("x-tm-error-code")).toBe("gateway_error");
+    expect(answer.headers.get("x-tm-error-origin")).toBe("gateway_infrastructure");
+    expect(answer.headers.get("x-should-retry")).toBe("false");
+    expect(logged()).toContain(requestId);
+    expect(logged()).toContain("a bug in a recipe");
+    const text = await answer.text();
+    expect(text).not.toContain("a bug in a recipe");
+    return { body: JSON.parse(text) as unknown, requestId };
+  }
+
+  const metadata = { origin: "gateway_infrastructure", retryable: false };
+
+  test.each(["/v1/messages", "/v1/messages/count_tokens"])(
+    "on %s is a 500 gateway_error in the shape of wire_b",
+    async (path) => {
+      const { body, requestId } = await crashed(path);
+      expect(body).toEqual({
+        type: "error",
+        error: {
+          type: "api_error",
+          message: expect.stringContaining("report it with the x-request-id"),
+          error_type: "gateway_error",
+          metadata,
+        },
+        request_id: requestId,
+      });
+    },
+  );
+
+  test.each([
+    "/v1/chat/completions",
+    "/v1/images/generations",
+    "/v1/videos",
+    "/v1/decisions",
+    "/v1/messages-of-others",
+  ])("on %s is a 500 gateway_error in the shape of wire_a", async (path) => {
+    const { body, requestId } = await crashed(path);
+    expect(body).toEqual({
+      error: {
+        code: "gateway_error",
+        message: expect.stringContaining("report it with the x-request-id"),
+        type: expect.any(String),
+        metadata: { error_type: "gateway_error", ...metadata },
+      },
+      request_id: requestId,
+    });
+  });
+
+  test("before the key was checked answers in the shape of the path, too", async () => {
+    const authenticate = (): Promise<never> => Promise.reject(new Error("a bug in a recipe"));
+    const { body } = await crashed("/v1/messages", {
+      authenticator: { authenticate, forget: () => undefined },
+    });
+    expect(body).toMatchObject({ type: "error", error: { error_type: "gateway_error" } });
+  });
+
+  test("inside of a stream breaks the connection, so that nothing passes for complete", async () => {
+    const serve: Route["serve"] = async (exchange) => {
+      exchange.begin("text/event-stream", {});
+      exchange.write("data: 1\n\n");
+      await crash();
+    };
+    const { url } = await listen([post("/v1/messages", serve)]);
+    const answer = await fetch(`${url}/v1/messages`, { method: "POST", body: "{}" });
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow("terminated");
+  });
+});

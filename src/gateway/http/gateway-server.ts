@@ -1,0 +1,345 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+import type { Authenticator, AuthOutcome } from "../accounts/authenticate.ts";
+import type { Principal } from "../accounts/principal.ts";
+import { reportFault } from "../call/refuse-call.ts";
+import type { GatewayMetrics } from "../call/metrics.ts";
+import type { RequestTrace, Tracing } from "../call/request-trace.ts";
+import {
+  type BufferPool,
+  type ClientAddresses,
+  type Clock,
+  type Deadlines,
+  HEADER_BYTES_MAX,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  type LentBuffer,
+  newRequestId,
+  refusal,
+  type Refusal,
+  type RequestId,
+} from "../../kernel/index.ts";
+import { ambiguityOf } from "./ambiguity.ts";
+import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
+import type { ClientTimeouts } from "./client-timeouts.ts";
+import { ConnectionBound } from "./connection-bound.ts";
+import { drainingResponse } from "./draining.ts";
+import { HEADERS } from "./header-table.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { readBody } from "./read-body.ts";
+import type { Readiness } from "./readiness.ts";
+import type { RequestLog } from "./request-log.ts";
+import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
+import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
+
+export interface GatewayServerOptions {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly clientTimeouts: ClientTimeouts;
+  /** Connections of this process at once; further ones are answered 503 and closed. */
+  readonly connectionsMax: number;
+  readonly unread: UnreadAnswers;
+  readonly authenticator: Authenticator;
+  /** Whose word is believed about where a request comes from. */
+  readonly clientAddresses: ClientAddresses;
+  readonly routes: RouteTable;
+  readonly metrics: GatewayMetrics;
+  readonly log: RequestLog;
+  /** Undefined: no traces are exported. */
+  readonly tracing?: Tracing | undefined;
+  /** What bodies of several chunks are put together in. */
+  readonly bodyPool: BufferPool;
+  /** Refuses a caller whose body is not worth reading; false: nothing is to be refused. */
+  readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
+  /** An exchange has ended that `refuseBeforeBody` has let in. */
+  readonly onEnded: (exchange: HttpExchange) => void;
+  /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
+  readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
+  /** May this instance take traffic, and is it about to stop? The first is answered on `/readyz`. */
+  readonly readiness: Pick<Readiness, "isReady" | "isDraining">;
+}
+
+const KEEP_ALIVE_MS = 65_000;
+/** Fixed: `*` means every name but `authorization`, in what browsers send without cookies. */
+const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
+const PREFLIGHT_SECONDS = "86400";
+const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);
+
+/** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
+export function createGatewayServer(options: GatewayServerOptions): Server {
+  const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
+  const server = createServer(
+    {
+      ServerResponse: drainingResponse(() => options.readiness.isDraining),
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: headersMs,
+      requestTimeout: bodyMs,
+      connectionsCheckingInterval: checkEveryMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      insecureHTTPParser: false,
+      noDelay: true,
+    },
+    (request, response) => {
+      const walk = new RequestWalk(options, request, response);
+      lastWalks.set(request.socket, walk);
+      const refused = bound.refusalOf(request.socket) ?? ambiguityOf(request);
+      if (refused === undefined) walk.start();
+      else walk.refuseLast(refused);
+    },
+  );
+  const lastWalks = new WeakMap<Duplex, RequestWalk>();
+  const { clock, metrics, log, routes } = options;
+  const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
+  const openRequestOf = (socket: Duplex): OpenRequest | undefined => {
+    const walk = lastWalks.get(socket);
+    return walk?.isOver === true ? undefined : walk;
+  };
+  answerClientErrors(server, { clock, metrics, log, routes, lingerMs, openRequestOf });
+  return server;
+}
+
+/** Who calls was found out elsewhere, and which of the gateway's paths is meant. */
+export interface KnownCall {
+  readonly principal: Principal;
+  /** Path and query, as a client of the gateway would send them. */
+  readonly url: string;
+}
+
+/**
+ * Serves a request that came in by another listener for a caller who is known: the console's
+ * playground. Everything behind the key is the gateway's own: routes, bounds, recipes, records.
+ */
+export function serveKnownCaller(
+  options: GatewayServerOptions,
+  socket: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  call: KnownCall,
+): void {
+  new RequestWalk(options, socket.request, socket.response, call).start();
+}
+
+/** One request on its way down: path, key, route, body, recipe. */
+class RequestWalk implements OpenRequest {
+  readonly #options: GatewayServerOptions;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #path: string;
+  readonly #queryText: string;
+  readonly #exchange: HttpExchange;
+  readonly #startedMs: number;
+  readonly #known: { readonly route: Route; readonly id?: string } | undefined;
+  readonly #caller: Principal | undefined;
+  readonly #baseHeaders: (requestId: string) => HeaderList;
+  #isReading = false;
+  #isLetIn = false;
+
+  constructor(
+    options: GatewayServerOptions,
+    request: IncomingMessage,
+    response: ServerResponse,
+    call?: KnownCall,
+  ) {
+    this.#options = options;
+    this.#request = request;
+    this.#response = response;
+    this.#caller = call?.principal;
+    this.#baseHeaders = call === undefined ? baseHeaders : sameOriginHeaders;
+    const url = call?.url ?? request.url ?? "/";
+    const queryAt = url.indexOf("?");
+    this.#path = queryAt === -1 ? url : url.slice(0, queryAt);
+    this.#queryText = queryAt === -1 ? "" : url.slice(queryAt + 1);
+    this.#startedMs = options.clock.monotonicMs();
+    this.#known = options.routes.find(request.method ?? "GET", this.#path);
+    const requestId = newRequestId(options.clock.nowMs());
+    this.#exchange = new HttpExchange({
+      request,
+      response,
+      requestId,
+      route: this.#known?.route.path ?? "unknown",
+      trace: this.#known && this.#beginTrace(requestId, this.#known.route),
+      errorWire: options.routes.errorWireOf(this.#path),
+      clock: options.clock,
+      startedMs: this.#startedMs,
+      deadlines: options.deadlines,
+      clientAddresses: options.clientAddresses,
+      writeIdleMs: options.clientTimeouts.writeIdleMs,
+      unread: options.unread,
+      baseHeaders: this.#baseHeaders,
+      onClosed: () => this.#closed(),
+    });
+    options.metrics.inFlight += 1;
+  }
+
+  start(): void {
+    if (this.#caller !== undefined) return this.#accept(this.#caller);
+    const method = this.#request.method ?? "GET";
+    if (method === "OPTIONS") return this.#preflight();
+    if (this.#isProbe(method)) return;
+    if (REMOVED_PATHS.has(this.#path)) return this.#refuse(noSuchRoute(method, this.#path));
+    const { authorization } = this.#request.headers;
+    const outcome = this.#options.authenticator.authenticate(
+      authorization,
+      this.#exchange.header("x-api-key"),
+    );
+    if (outcome instanceof Promise) {
+      outcome.then(
+        (settled) => this.#authenticated(settled),
+        (fault: unknown) => this.#crashed(fault),
+      );
+    } else {
+      this.#authenticated(outcome);
+    }
+  }
+
+  #beginTrace(requestId: RequestId, route: Route): RequestTrace | undefined {
+    const { method = "GET" } = this.#request;
+    const startedMs = this.#startedMs;
+    return this.#options.tracing?.begin({ requestId, method, route: route.path, startedMs });
+  }
+
+  get isAnswered(): boolean {
+    return this.#exchange.isAnswered;
+  }
+
+  /** Has its answer left, or its connection ended? */
+  get isOver(): boolean {
+    return this.#response.closed;
+  }
+
+  refuseUnread(value: Refusal): boolean {
+    if (!this.#isReading) return false;
+    this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
+    this.#options.refuseUnread(this.#exchange, value);
+    return true;
+  }
+
+  /** Refuses, and closes the connection after it. */
+  refuseLast(value: Refusal): void {
+    this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
+    this.#refuse(value);
+  }
+
+  #authenticated(outcome: AuthOutcome): void {
+    if (outcome.ok) this.#accept(outcome.principal);
+    else this.#refuse(outcome.refusal);
+  }
+
+  #accept(principal: Principal): void {
+    const known = this.#known;
+    if (known === undefined) {
+      return this.#refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));
+    }
+    this.#exchange.accept(principal);
+    if (known.route.method === "GET") return this.#serve(known);
+    if (this.#options.refuseBeforeBody(this.#exchange)) return;
+    this.#isLetIn = true;
+    this.#isReading = true;
+    const { bodyPool: pool, clock } = this.#options;
+    const readFromMs = clock.monotonicMs();
+    readBody(this.#request, { bytesMax: known.route.bodyBytesMax, pool }, (read) => {
+      // The rest may arrive while a refused connection is being closed.
+      if (this.#exchange.isAnswered) {
+        if (read.ok) read.loan?.giveBack();
+        return;
+      }
+      this.#isReading = false;
+      this.#exchange.ownTimeFromMs += clock.monotonicMs() - readFromMs;
+      if (!read.ok) return this.#options.refuseUnread(this.#exchange, read.refusal);
+      this.#exchange.body = read.body;
+      this.#serve(known, read.loan);
+    });
+  }
+
+  /** A recipe that has ended reads its body no more; of one that failed nothing is known. */
+  #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
+    const { trace } = this.#exchange;
+    trace?.serving();
+    known.route.serve(this.#exchange, { queryText: this.#queryText, id: known.id }).then(
+      () => {
+        trace?.served();
+        this.#exchange.body = NO_BODY;
+        loan?.giveBack();
+      },
+      (fault: unknown) => {
+        loan?.leave();
+        this.#crashed(fault);
+        trace?.served();
+      },
+    );
+  }
+
+  #crashed(fault: unknown): void {
+    const value = reportFault(this.#options.log, this.#exchange.requestId, fault);
+    if (this.#exchange.committed) this.#response.destroy();
+    else this.#refuse(value);
+  }
+
+  #refuse(value: Refusal): void {
+    this.#exchange.refuse(value);
+  }
+
+  #preflight(): void {
+    const headers = [
+      ...this.#baseHeaders(this.#exchange.requestId),
+      "access-control-allow-methods",
+      "GET, POST, HEAD, OPTIONS",
+      "access-control-allow-headers",
+      PREFLIGHT_HEADERS,
+      "access-control-max-age",
+      PREFLIGHT_SECONDS,
+      "content-length",
+      "0",
+    ];
+    this.#response.writeHead(204, headers).end();
+  }
+
+  #isProbe(method: string): boolean {
+    if (method !== "GET" && method !== "HEAD") return false;
+    const isRoot = this.#path === "/" && method === "HEAD";
+    if (!isRoot && !PROBE_PATHS.has(this.#path)) return false;
+    const up = this.#path !== "/readyz" || this.#options.readiness.isReady;
+    const body = up ? "ok\n" : "not ready\n";
+    const headers = [
+      ...this.#baseHeaders(this.#exchange.requestId),
+      "content-type",
+      "text/plain",
+      "content-length",
+      String(body.length),
+    ];
+    if (!up) headers.push(HEADERS.retryAfter.name, String(JOURNAL_RETRY_AFTER_SECONDS));
+    this.#response.writeHead(up ? 200 : 503, headers).end(method === "HEAD" ? undefined : body);
+    return true;
+  }
+
+  #closed(): void {
+    const { metrics, log, clock } = this.#options;
+    metrics.inFlight -= 1;
+    if (this.#isLetIn) this.#options.onEnded(this.#exchange);
+    const { refusal: refused, route, committed, isStream, gone, hasBroken, trace } = this.#exchange;
+    const status = committed ? this.#response.statusCode : 0;
+    const nowMs = clock.monotonicMs();
+    const durationMs = nowMs - this.#startedMs;
+    const traceId = trace?.closed({ status, refusal: refused, isGone: gone, nowMs });
+    const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
+    const ended = { route, status, refusal: refused, isStream, gone, hasBroken, durationMs };
+    metrics.ended({ ...ended, ...kept });
+    log.answered(this.#exchange, {
+      method: this.#request.method ?? "GET",
+      status,
+      durationMs: Math.round(durationMs),
+      traceId,
+    });
+  }
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+function noSuchRoute(method: string, path: string): Refusal {
+  // The default route of some clients: a setting makes them use the one that is served.
+  const next =
+    path === "/v1/responses"
+      ? "use POST /v1/chat/completions (in your client, choose the chat completions API)"
+      : "the documentation lists the routes";
+  const name = JSON.stringify(path.slice(0, 256));
+  return refusal("not_found", `there is no route ${method} ${name}; ${next}`);
+}

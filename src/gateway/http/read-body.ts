@@ -1,0 +1,93 @@
+import type { IncomingMessage } from "node:http";
+
+import {
+  type BufferPool,
+  invalidRequest,
+  type LentBuffer,
+  refusal,
+  refused,
+  type Refused,
+  type Result,
+} from "../../kernel/index.ts";
+
+/** A request body. */
+export interface ReadBody {
+  readonly body: Buffer;
+  /** What it is in, when that is on loan. */
+  readonly loan: LentBuffer | undefined;
+}
+
+/**
+ * Reads a request body, counting while it reads: over `bytesMax` it is refused; the refusal reads
+ * the rest. `done` is called exactly once, and not at all when the client leaves first.
+ */
+export function readBody(
+  request: IncomingMessage,
+  { bytesMax, pool }: { readonly bytesMax: number; readonly pool: BufferPool },
+  done: (read: Result<ReadBody>) => void,
+): void {
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    const message = "content-encoding is not accepted on requests; send the JSON body uncompressed";
+    done(refused(invalidRequest(message)));
+    return;
+  }
+  const declared = Number(request.headers["content-length"] ?? Number.NaN);
+  if (declared > bytesMax) {
+    done(tooLarge(bytesMax));
+    return;
+  }
+  collect(request, bytesMax, (chunks, bytes) => {
+    done(chunks === undefined ? tooLarge(bytesMax) : { ok: true, ...joined(chunks, bytes, pool) });
+  });
+}
+
+/** Calls `done` with the chunks, or with none when there are more than `bytesMax` bytes. */
+function collect(
+  request: IncomingMessage,
+  bytesMax: number,
+  done: (chunks: readonly Buffer[] | undefined, bytes: number) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let finished = false;
+  request.on("data", (chunk: Buffer) => {
+    if (finished) return;
+    bytes += chunk.length;
+    if (bytes <= bytesMax) {
+      chunks.push(chunk);
+      return;
+    }
+    finished = true;
+    chunks.length = 0;
+    done(undefined, bytes);
+  });
+  request.on("end", () => {
+    if (finished) return;
+    finished = true;
+    done(chunks, bytes);
+  });
+  request.on("error", () => {
+    finished = true;
+  });
+}
+
+/**
+ * The chunks as one. The buffer is lent only now, so a slow upload keeps none of the pool from
+ * others.
+ */
+function joined(chunks: readonly Buffer[], bytes: number, pool: BufferPool): ReadBody {
+  const [only] = chunks;
+  // One chunk is the common case: no copy.
+  if (chunks.length === 1 && only !== undefined) return { body: only, loan: undefined };
+  const loan = pool.lend(bytes);
+  const body = loan?.bytes ?? Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const chunk of chunks) at += chunk.copy(body, at);
+  return { body, loan };
+}
+
+function tooLarge(bytesMax: number): Refused {
+  const message = `the request body exceeds the limit of ${bytesMax} bytes for this route; send a smaller body`;
+  return refused(refusal("request_too_large", message));
+}

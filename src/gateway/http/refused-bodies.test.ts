@@ -1,0 +1,69 @@
+import { connect } from "node:net";
+
+import { afterEach, describe, expect, test } from "vitest";
+
+import { Listeners } from "../../../test/support/http-listener.ts";
+import { BODY_BYTES_MAX } from "../../kernel/core/constants.ts";
+import { refusal } from "../../kernel/core/refusals.ts";
+import { refused } from "../../kernel/core/result.ts";
+import { post } from "./route-table.ts";
+
+const listeners = new Listeners();
+afterEach(() => listeners.close());
+
+interface Sent {
+  readonly text: string;
+  /** What the client saw of the connection: its orderly end, or a reset. */
+  readonly end: string;
+}
+
+/** A client that reads nothing until its whole body is sent, as many libraries do. */
+async function sendAll(port: number, head: string, body: readonly Buffer[]): Promise<Sent> {
+  return await new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    const chunks: Buffer[] = [];
+    const text = (): string => Buffer.concat(chunks).toString("latin1");
+    socket.on("error", (fault) => resolve({ text: text(), end: fault.message }));
+    socket.on("end", () => resolve({ text: text(), end: "orderly" }));
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    socket.pause();
+    socket.write(`POST /v1/messages HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${head}\r\n`);
+    for (const piece of body) socket.write(piece);
+    socket.write("", () => socket.resume());
+  });
+}
+
+const MB = Buffer.alloc(1_000_000, 0x20);
+const TOO_LARGE = Buffer.alloc(BODY_BYTES_MAX + 1, 0x20);
+const notAuthenticated = {
+  authenticator: {
+    authenticate: () => refused(refusal("auth", "no valid API key")),
+    forget: () => undefined,
+  },
+};
+
+describe("a client that has sent its whole body sees the refusal", () => {
+  test.each([
+    ["413 at one byte too many", 60, TOO_LARGE.length, [TOO_LARGE], {}, 413],
+    ["413 at 50 MB", 3, 50_000_000, Array.from({ length: 50 }, () => MB), {}, 413],
+    ["401 at 20 MB", 3, 20_000_000, Array.from({ length: 20 }, () => MB), notAuthenticated, 401],
+  ] as const)("%s", async (_what, times, length, body, change, status) => {
+    const { port } = await listeners.listen([post("/v1/messages", async () => undefined)], change);
+    for (let time = 0; time < times; time += 1) {
+      const { text, end } = await sendAll(port, `content-length: ${length}\r\n`, body);
+      expect({ time, end }).toEqual({ time, end: "orderly" });
+      expect(text.slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
+      expect(text).toContain("request_id");
+    }
+  });
+
+  test("413 in chunks without a length", async () => {
+    const { port } = await listeners.listen([post("/v1/messages", async () => undefined)]);
+    const chunk = [Buffer.from(`${MB.length.toString(16)}\r\n`), MB, Buffer.from("\r\n")];
+    const body = Array.from({ length: 20 }, () => chunk).flat();
+    const head = "transfer-encoding: chunked\r\n";
+    const { text, end } = await sendAll(port, head, [...body, Buffer.from("0\r\n\r\n")]);
+    expect(end).toBe("orderly");
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  });
+});

@@ -1,0 +1,108 @@
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../kernel/index.ts";
+import { type Wire, wires, type WireTable } from "../../formats/index.ts";
+import type { HttpExchange } from "./http-exchange.ts";
+
+/** One route of the gateway. `serve` runs after the key was accepted and the body was read. */
+export interface Route {
+  readonly method: "GET" | "POST";
+  /**
+   * As listed. `{id}` as the last segment takes the rest of the path (model ids have slashes), in the
+   * middle one segment.
+   */
+  readonly path: string;
+  readonly bodyBytesMax: number;
+  /** Answers HEAD as it answers GET, but for the body. */
+  readonly answersHead?: boolean;
+  serve(exchange: HttpExchange, target: RequestTarget): Promise<void>;
+}
+
+export interface RequestTarget {
+  /** Behind the `?`, as it came; parsed by the few routes that read it. */
+  readonly queryText: string;
+  /** The decoded `{id}` of the path; undefined where the route has none. */
+  readonly id: string | undefined;
+}
+
+/** Finds routes by method and path: fixed paths by one lookup, `{id}` paths by what is around. */
+export class RouteTable {
+  readonly routes: readonly Route[];
+  readonly #wires: WireTable;
+  readonly #fixed = new Map<string, Route>();
+  readonly #patterns: { readonly pattern: RegExp; readonly route: Route }[] = [];
+
+  constructor(routes: readonly Route[], table: WireTable = wires) {
+    this.routes = routes;
+    this.#wires = table;
+    for (const route of routes) {
+      for (const method of methodsOf(route)) {
+        if (!route.path.includes("{id}")) this.#fixed.set(`${method} ${route.path}`, route);
+        else this.#patterns.push({ pattern: patternOf(method, route.path), route });
+      }
+    }
+    // An id at the end takes everything: what has more behind its id is checked first.
+    this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
+  }
+
+  /** The wire in whose shape errors of this path are answered, whether it is a route or not. */
+  errorWireOf(path: string): Wire {
+    return this.#wires.ofPath(path);
+  }
+
+  find(method: string, path: string): { readonly route: Route; readonly id?: string } | undefined {
+    const name = `${method} ${path}`;
+    const fixed = this.#fixed.get(name);
+    if (fixed !== undefined) return { route: fixed };
+    for (const { pattern, route } of this.#patterns) {
+      const found = pattern.exec(name)?.[1];
+      const id = found === undefined ? undefined : decodeId(found);
+      if (id !== undefined) return { route, id };
+    }
+    return undefined;
+  }
+}
+
+function endsWithId({ path }: Route): boolean {
+  return path.endsWith("{id}");
+}
+
+function methodsOf({ method, answersHead }: Route): readonly string[] {
+  return answersHead === true ? [method, "HEAD"] : [method];
+}
+
+function patternOf(method: string, path: string): RegExp {
+  const [before = "", after = ""] = path.split("{id}");
+  const id = after === "" ? "(.+)" : "([^/]+)";
+  return new RegExp(`^${escaped(`${method} ${before}`)}${id}${escaped(after)}$`);
+}
+
+/** Paths that do not exist on purpose: 404 for anybody, with a key or without. */
+export const REMOVED_PATHS: ReadonlySet<string> = new Set([
+  "/v1/responses",
+  "/v1/signup",
+  "/login",
+]);
+
+export function post(path: string, serve: Route["serve"]): Route {
+  return { method: "POST", path, bodyBytesMax: BODY_BYTES_MAX, serve };
+}
+
+/** A route whose bodies are small: videos and decisions. */
+export function postSmall(path: string, serve: Route["serve"]): Route {
+  return { method: "POST", path, bodyBytesMax: SMALL_BODY_BYTES_MAX, serve };
+}
+
+export function get(path: string, serve: Route["serve"]): Route {
+  return { method: "GET", path, bodyBytesMax: 0, serve };
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+function decodeId(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,400 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
+import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
+import {
+  endpointScope,
+  endpointSelfScopes,
+  limitRows,
+  limitScopes,
+  orgScopes,
+  requestsPerMinuteCeilingOf,
+  SPECIFIED_LIMITS,
+  type AskedRequest,
+  type LimitedKey,
+} from "./effective-limits.ts";
+import { LIMIT_FIELDS } from "./limit-ceilings.ts";
+import type { ScopeClaim } from "./limit-store.ts";
+import type { LimitValues, StoredLimit } from "./stored-limit.ts";
+
+const keyId = "key_1" as KeyId;
+const otherKey = "key_2" as KeyId;
+
+const consoleKey: LimitedKey = {
+  orgId: "org_1" as OrgId,
+  keyId,
+  keyOrigin: "console",
+  requestsPerMinuteCeiling: 300,
+  funded: true,
+  rules: { limits: [] },
+};
+
+const scopesOf = limitScopes();
+const unfunded = { ...consoleKey, funded: false };
+const trialKey = { ...unfunded, keyOrigin: "trial", requestsPerMinuteCeiling: 20 } as const;
+const playgroundKey = {
+  ...unfunded,
+  keyOrigin: "playground",
+  requestsPerMinuteCeiling: 60,
+} as const;
+const defaultLimits = { requestsPerMinute: 300, tokensPerMinute: 1_000_000, concurrent: 8 };
+
+function withLimits(...limits: readonly StoredLimit[]): LimitedKey {
+  return { ...consoleKey, rules: { limits } };
+}
+
+/** The strictest of each limit over all scopes of this name. */
+function least(scopes: readonly ScopeClaim[], scope: ScopeClaim["scope"]): LimitValues {
+  const found = scopes.filter((each) => each.scope === scope).map(({ limits }) => limits);
+  return Object.fromEntries(
+    LIMIT_FIELDS.map((field) => [field, Math.min(...found.map((each) => each[field] ?? Infinity))]),
+  );
+}
+
+const rpmOf = (key: LimitedKey, scope: "key" | "org" = "key", asked?: AskedRequest): number =>
+  least(scopesOf(key, asked), scope).requestsPerMinute ?? 0;
+
+describe("defaults", () => {
+  test("a funded console key runs at 300 a minute, a million tokens and eight at once", () => {
+    expect(scopesOf(consoleKey)).toEqual([
+      { scope: "key", id: "key:key_1", limits: defaultLimits },
+      { scope: "org", id: "org:org_1", limits: defaultLimits },
+    ]);
+  });
+
+  test("a key's ceiling holds, and what was set for the key can only lower it", () => {
+    expect(rpmOf({ ...consoleKey, requestsPerMinuteCeiling: 60 })).toBe(60);
+    expect(rpmOf({ ...consoleKey, requestsPerMinute: 5 })).toBe(5);
+    expect(rpmOf({ ...consoleKey, requestsPerMinute: 900 })).toBe(300);
+  });
+
+  test.each([
+    ["trial", 20],
+    ["console", 300],
+    ["identity", 300],
+    ["playground", 60],
+    ["optimize", 60],
+  ] as const)("a new %s key may make %i requests a minute", (origin, ceiling) => {
+    expect(requestsPerMinuteCeilingOf(origin)).toBe(ceiling);
+  });
+
+  test("an operator's configured limits replace the specified ones, a key's own lower limit stays", () => {
+    const configured = limitScopes({
+      orgRequestsPerMinute: 1_000,
+      unfundedRequestsPerMinute: 10,
+      keyRequestsPerMinute: 500,
+      tokensPerMinute: 7,
+      concurrentRequests: 2,
+    });
+    const limits = { tokensPerMinute: 7, concurrent: 2 };
+    expect(configured(consoleKey)).toMatchObject([
+      { scope: "key", limits: { ...limits, requestsPerMinute: 500 } },
+      { scope: "org", limits: { ...limits, requestsPerMinute: 1_000 } },
+    ]);
+    const [lowered] = configured({ ...consoleKey, requestsPerMinute: 5 });
+    expect(lowered?.limits.requestsPerMinute).toBe(5);
+  });
+});
+
+describe("an organization without credit", () => {
+  test("every key and all keys together run at twenty a minute", () => {
+    expect(rpmOf(unfunded)).toBe(20);
+    expect(rpmOf(unfunded, "org")).toBe(20);
+    expect(rpmOf({ ...unfunded, keyOrigin: "optimize" })).toBe(20);
+    expect(rpmOf(trialKey)).toBe(20);
+  });
+
+  test("a contract does not lift the twenty, a lower self-set limit holds below it", () => {
+    const contract = { source: "contract", scope: "key", requestsPerMinute: 5_000 } as const;
+    expect(rpmOf({ ...unfunded, rules: { limits: [contract] } })).toBe(20);
+    expect(rpmOf({ ...unfunded, requestsPerMinute: 5 })).toBe(5);
+  });
+
+  test("the twenty is a window of its own, named like the scope it belongs to", () => {
+    expect(scopesOf(unfunded)).toEqual([
+      { scope: "key", id: "key:key_1", limits: defaultLimits },
+      {
+        scope: "key",
+        id: "key:key_1#unfunded",
+        shownId: "key:key_1",
+        limits: { requestsPerMinute: 20 },
+      },
+      { scope: "org", id: "org:org_1", limits: defaultLimits },
+      {
+        scope: "org",
+        id: "org:org_1#unfunded",
+        shownId: "org:org_1",
+        limits: { requestsPerMinute: 20 },
+      },
+    ]);
+  });
+
+  test.each([
+    ["the managed Playground key", playgroundKey, {}, 60],
+    ["a request for the organization's provider keys only", unfunded, { ownKeysOnly: true }, 300],
+  ])("%s neither uses up nor is stopped by the twenty", (_name, key, asked, rpm) => {
+    const scopes = scopesOf(key, asked);
+    expect(scopes.map(({ id }) => id)).toEqual(["key:key_1", "org:org_1"]);
+    expect(least(scopes, "key").requestsPerMinute).toBe(rpm);
+    expect(least(scopes, "org")).toEqual(defaultLimits);
+  });
+
+  test("exempt requests count in the key's own limit together with the others", () => {
+    const asked = { ownKeysOnly: true };
+    const key = { ...unfunded, rules: { limits: [own({ requestsPerMinute: 30 })] } };
+    expect(rpmOf(key, "key", asked)).toBe(30);
+    expect(scopesOf(key)).toEqual(expect.arrayContaining([...scopesOf(key, asked)]));
+  });
+});
+
+function own(values: LimitValues): StoredLimit {
+  return { source: "self", scope: "key", keyId, ...values };
+}
+
+describe("contracts", () => {
+  const all: StoredLimit = {
+    source: "contract",
+    scope: "key",
+    requestsPerMinute: 2_000,
+    concurrent: 50,
+  };
+
+  test("one of the organization replaces its defaults, field by field, and no key's", () => {
+    const key = withLimits({ source: "contract", scope: "org", requestsPerMinute: 9_000 });
+    expect(least(scopesOf(key), "org")).toEqual({ ...defaultLimits, requestsPerMinute: 9_000 });
+    expect(least(scopesOf(key), "key")).toEqual(defaultLimits);
+  });
+
+  test("one of every key replaces default and ceiling of each", () => {
+    const key = { ...withLimits(all), requestsPerMinuteCeiling: 20 };
+    const expected = { ...defaultLimits, requestsPerMinute: 2_000, concurrent: 50 };
+    expect(least(scopesOf(key), "key")).toEqual(expected);
+    expect(least(scopesOf({ ...key, keyId: otherKey }), "key")).toEqual(expected);
+  });
+
+  test("one of one key precedes that of every key, and belongs to no other key", () => {
+    const key = withLimits(all, { source: "contract", scope: "key", keyId, requestsPerMinute: 10 });
+    expect(least(scopesOf(key), "key")).toMatchObject({ requestsPerMinute: 10, concurrent: 50 });
+    const other = { ...key, keyId: otherKey };
+    expect(least(scopesOf(other), "key")).toMatchObject({ requestsPerMinute: 2_000 });
+  });
+
+  test("a self-set limit lowers a contract, and has no effect when the contract went below it", () => {
+    const contract = { source: "contract", scope: "key" } as const;
+    const self = own({ requestsPerMinute: 500 });
+    expect(rpmOf(withLimits({ ...contract, requestsPerMinute: 800 }, self))).toBe(500);
+    expect(rpmOf(withLimits({ ...contract, requestsPerMinute: 100 }, self))).toBe(100);
+  });
+});
+
+describe("limits of a model", () => {
+  const ofOrg: StoredLimit = {
+    source: "self",
+    scope: "model",
+    modelId: "acme/m",
+    tokensPerMinute: 500,
+  };
+  const ofKey: StoredLimit = { ...ofOrg, keyId, tokensPerMinute: 100 };
+  const asked = { modelId: "acme/m" };
+
+  test("stand between the key and the organization, under the key first", () => {
+    expect(scopesOf(withLimits(ofOrg, ofKey), asked)).toEqual([
+      { scope: "key", id: "key:key_1", limits: defaultLimits },
+      {
+        scope: "model",
+        id: "model:acme/m@key_1",
+        shownId: "model:acme/m",
+        limits: { tokensPerMinute: 100 },
+      },
+      {
+        scope: "model",
+        id: "model:acme/m@org_1",
+        shownId: "model:acme/m",
+        limits: { tokensPerMinute: 500 },
+      },
+      { scope: "org", id: "org:org_1", limits: defaultLimits },
+    ]);
+  });
+
+  test("hold for that model and that key alone", () => {
+    const key = withLimits(ofKey);
+    expect(scopesOf(key, { modelId: "acme/other" })).toHaveLength(2);
+    expect(scopesOf(key)).toHaveLength(2);
+    expect(scopesOf({ ...key, keyId: otherKey }, asked)).toHaveLength(2);
+  });
+
+  test("come from a contract too, which a self-set one lowers", () => {
+    const contract: StoredLimit = { ...ofOrg, source: "contract", concurrent: 3 };
+    const lower = { ...ofOrg, tokensPerMinute: 50 };
+    const higher = { ...ofOrg, tokensPerMinute: 600, concurrent: 4 };
+    const limitsOf = (...limits: StoredLimit[]): LimitValues =>
+      least(scopesOf(withLimits(...limits), asked), "model");
+    expect(limitsOf(contract, lower)).toMatchObject({ tokensPerMinute: 50, concurrent: 3 });
+    expect(limitsOf(contract, higher)).toMatchObject({ tokensPerMinute: 500, concurrent: 3 });
+  });
+});
+
+describe("what is remembered", () => {
+  const key = withLimits({ source: "self", scope: "model", modelId: "acme/m", concurrent: 1 });
+
+  test("the same question gives the very same array", () => {
+    expect(scopesOf(key)).toBe(scopesOf(key));
+    expect(scopesOf(key, { modelId: "acme/m" })).toBe(scopesOf(key, { modelId: "acme/m" }));
+    const asked = { modelId: "acme/m", ownKeysOnly: true };
+    expect(scopesOf(unfunded, asked)).toBe(scopesOf(unfunded, { ...asked }));
+    expect(endpointSelfScopes(key, "acme/m")).toBe(endpointSelfScopes(key, "acme/m"));
+  });
+
+  test("models that no limit names share one array, whatever their ids", () => {
+    const general = scopesOf(key);
+    for (let n = 0; n < 1_000; n += 1) expect(scopesOf(key, { modelId: `m${n}` })).toBe(general);
+    expect(scopesOf(key, { modelId: "acme/m" })).not.toBe(general);
+  });
+});
+
+describe("a dedicated endpoint", () => {
+  test("has a scope with the endpoint's own limits", () => {
+    const limits = { requestsPerSecond: 4, paced: { perSecond: 2, waitMsMax: 100 } };
+    expect(endpointScope({ endpointId: "endpoint_1", limits })).toEqual({
+      scope: "endpoint",
+      id: "endpoint:endpoint_1",
+      limits,
+    });
+  });
+
+  test("knows no default and no contract, without credit no twenty", () => {
+    const contract = { source: "contract", scope: "org", requestsPerMinute: 1 } as const;
+    expect(endpointSelfScopes(withLimits(contract), "acme/m")).toEqual([]);
+    expect(endpointSelfScopes(unfunded, "acme/m")).toEqual([]);
+  });
+
+  test("is limited by what the customer set, and uses up no requests where that says none", () => {
+    const model: StoredLimit = { source: "self", scope: "model", modelId: "acme/m", concurrent: 2 };
+    const key = withLimits(own({ requestsPerMinute: 7 }), model, { ...model, modelId: "acme/x" });
+    expect(endpointSelfScopes(key, "acme/m")).toEqual([
+      { scope: "key", id: "key:key_1", limits: { requestsPerMinute: 7 } },
+      {
+        scope: "model",
+        id: "model:acme/m@org_1",
+        shownId: "model:acme/m",
+        limits: { concurrent: 2 },
+        countsRequests: false,
+      },
+    ]);
+  });
+});
+
+describe("whatever is stored", () => {
+  const modelIds = ["acme/a", "acme/b"];
+  const values = fc.record(
+    {
+      requestsPerMinute: fc.integer({ min: 1, max: 1_000 }),
+      tokensPerMinute: fc.integer({ min: 1, max: 2_000_000 }),
+      concurrent: fc.integer({ min: 1, max: 20 }),
+    },
+    { requiredKeys: [] },
+  );
+  const place = fc.oneof(
+    fc.constant({ scope: "org" as const }),
+    fc.constantFrom({ scope: "key" as const, keyId }, { scope: "key" as const, keyId: otherKey }),
+    fc.record(
+      {
+        scope: fc.constant("model" as const),
+        modelId: fc.constantFrom(...modelIds),
+        keyId: fc.constantFrom(keyId, otherKey),
+      },
+      { requiredKeys: ["scope", "modelId"] },
+    ),
+  );
+  const storedBy = (source: StoredLimit["source"]): fc.Arbitrary<readonly StoredLimit[]> =>
+    fc
+      .uniqueArray(place, { maxLength: 6, selector: (each) => JSON.stringify(each) })
+      .chain((places) =>
+        fc.tuple(...places.map((each) => values.map((set) => ({ source, ...each, ...set })))),
+      );
+  const asked = fc.record(
+    { modelId: fc.constantFrom(...modelIds, "acme/c"), ownKeysOnly: fc.boolean() },
+    { requiredKeys: [] },
+  );
+  const anyKey = fc.record({
+    funded: fc.boolean(),
+    keyOrigin: fc.constantFrom("trial", "console", "playground" as const),
+    requestsPerMinuteCeiling: fc.constantFrom(20, 60, 300),
+  });
+
+  test("a self-set limit never raises anything", () => {
+    fc.assert(
+      fc.property(
+        anyKey,
+        storedBy("contract"),
+        storedBy("self"),
+        asked,
+        (change, contracts, selfSet, question) => {
+          const without = { ...consoleKey, ...change, rules: { limits: contracts } };
+          const key = { ...without, rules: { limits: [...contracts, ...selfSet] } };
+          const before = scopesOf(without, question);
+          const after = scopesOf(key, question);
+          for (const scope of ["key", "model", "org"] as const) {
+            for (const field of LIMIT_FIELDS) {
+              const now = least(after, scope)[field] ?? Infinity;
+              expect(now).toBeLessThanOrEqual(least(before, scope)[field] ?? Infinity);
+            }
+          }
+        },
+      ),
+      { numRuns: runs(500) },
+    );
+  });
+
+  test("the scopes of an organization are those of any of its keys but for the key's own", () => {
+    fc.assert(
+      fc.property(
+        storedBy("contract"),
+        storedBy("self"),
+        fc.boolean(),
+        fc.constantFrom(undefined, ...modelIds),
+        (contracts, selfSet, funded, modelId) => {
+          const { orgId } = consoleKey;
+          const org = { orgId, funded, rules: { limits: [...contracts, ...selfSet] } };
+          const key = { ...consoleKey, ...org };
+          const shared = (scopes: readonly ScopeClaim[]): readonly ScopeClaim[] =>
+            scopes.filter(({ scope, id }) => scope !== "key" && !id.endsWith(`@${keyId}`));
+          const general = orgScopes(org, { modelId, isOfEndpoint: false }, SPECIFIED_LIMITS);
+          const ofModel = modelId === undefined ? {} : { modelId };
+          expect(general).toEqual(shared(scopesOf(key, ofModel)));
+          const ofEndpoint = orgScopes(org, { modelId, isOfEndpoint: true }, SPECIFIED_LIMITS);
+          expect(ofEndpoint).toEqual(shared(endpointSelfScopes(key, modelId)));
+        },
+      ),
+      { numRuns: runs(300) },
+    );
+  });
+
+  test("a self-set limit up to the ceiling holds exactly, and no scope is claimed twice", () => {
+    fc.assert(
+      fc.property(
+        anyKey,
+        storedBy("contract"),
+        values,
+        asked,
+        (change, contracts, set, question) => {
+          const key = {
+            ...consoleKey,
+            ...change,
+            funded: true,
+            rules: { limits: [...contracts, own(set)] },
+          };
+          const [row] = limitRows(key, undefined, SPECIFIED_LIMITS);
+          const scopes = scopesOf(key, question);
+          for (const field of LIMIT_FIELDS) {
+            const ceiling = row?.ceilings[field] ?? 0;
+            expect(least(scopes, "key")[field]).toBe(Math.min(set[field] ?? ceiling, ceiling));
+          }
+          const ids = scopes.map(({ id }) => id);
+          expect(new Set(ids).size).toBe(ids.length);
+        },
+      ),
+      { numRuns: runs(300) },
+    );
+  });
+});

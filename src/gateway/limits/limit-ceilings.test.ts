@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import type { KeyId } from "../../kernel/core/ids.ts";
+import { SPECIFIED_LIMITS } from "./effective-limits.ts";
+import { keyCeilings, lowerOf, orgCeilings, valuesOf, type CeilingKey } from "./limit-ceilings.ts";
+import type { StoredLimit } from "./stored-limit.ts";
+
+const keyId = "key_1" as KeyId;
+const DEFAULTS = { requestsPerMinute: 300, tokensPerMinute: 1_000_000, concurrent: 8 };
+
+function keyWith(...limits: readonly StoredLimit[]): CeilingKey {
+  return { keyId, requestsPerMinuteCeiling: 60, rules: { limits } };
+}
+
+describe("the most a customer may set", () => {
+  test("is the key's ceiling and the defaults, whatever was set before", () => {
+    const key = keyWith({ source: "self", scope: "key", keyId, requestsPerMinute: 5 });
+    const ceilings = keyCeilings(key, undefined, SPECIFIED_LIMITS);
+    expect(ceilings).toEqual({ ...DEFAULTS, requestsPerMinute: 60 });
+    expect(orgCeilings(key.rules.limits, undefined, SPECIFIED_LIMITS)).toEqual(DEFAULTS);
+  });
+
+  test("is the configured limit of every key where there is one", () => {
+    const defaults = { ...SPECIFIED_LIMITS, keyRequestsPerMinute: 5_000 };
+    expect(keyCeilings(keyWith(), undefined, defaults).requestsPerMinute).toBe(5_000);
+  });
+
+  test("is what the contract says of the organization, of every key, of this key", () => {
+    const ofOrg: StoredLimit = { source: "contract", scope: "org", tokensPerMinute: 9 };
+    const ofKeys: StoredLimit = { source: "contract", scope: "key", requestsPerMinute: 7 };
+    const ofKey: StoredLimit = { ...ofKeys, keyId, requestsPerMinute: 8 };
+    const other: StoredLimit = { ...ofKeys, keyId: "key_2" as KeyId, concurrent: 1 };
+    const ceilings = keyCeilings(keyWith(ofOrg, ofKeys, ofKey, other), undefined, SPECIFIED_LIMITS);
+    expect(ceilings).toEqual({ ...DEFAULTS, requestsPerMinute: 8 });
+    const org = orgCeilings([ofOrg, ofKeys], undefined, SPECIFIED_LIMITS);
+    expect(org).toEqual({ ...DEFAULTS, tokensPerMinute: 9 });
+  });
+
+  test("of a model is that of its key or organization, unless a contract names the model", () => {
+    const model = { source: "contract", scope: "model", modelId: "acme/m" } as const;
+    const ofOrg: StoredLimit = { ...model, requestsPerMinute: 3 };
+    const ofKey: StoredLimit = { ...model, keyId, concurrent: 2 };
+    const key = keyWith(ofOrg, ofKey);
+    const ceilingsOf = (modelId: string): object => keyCeilings(key, modelId, SPECIFIED_LIMITS);
+    expect(ceilingsOf("acme/m")).toEqual({ ...DEFAULTS, requestsPerMinute: 60, concurrent: 2 });
+    expect(ceilingsOf("acme/other")).toEqual({ ...DEFAULTS, requestsPerMinute: 60 });
+    const org = orgCeilings(key.rules.limits, "acme/m", SPECIFIED_LIMITS);
+    expect(org).toEqual({ ...DEFAULTS, requestsPerMinute: 3 });
+  });
+});
+
+test("a stored limit is found by its whole name", () => {
+  const limits: readonly StoredLimit[] = [
+    { source: "self", scope: "key", keyId, concurrent: 1 },
+    { source: "contract", scope: "key", concurrent: 2 },
+  ];
+  expect(valuesOf(limits, { source: "self", scope: "key", keyId })).toEqual({ concurrent: 1 });
+  expect(valuesOf(limits, { source: "contract", scope: "key" })).toEqual({ concurrent: 2 });
+  expect(valuesOf(limits, { source: "self", scope: "key" })).toEqual({});
+});
+
+test("the lower of two sets is taken field by field", () => {
+  expect(lowerOf({ concurrent: 3, tokensPerMinute: 5 }, { concurrent: 2 })).toEqual({
+    concurrent: 2,
+    tokensPerMinute: 5,
+  });
+  expect(lowerOf({ concurrent: 1 }, { concurrent: 2, requestsPerMinute: 4 })).toEqual({
+    concurrent: 1,
+    requestsPerMinute: 4,
+  });
+});

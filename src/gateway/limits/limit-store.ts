@@ -1,0 +1,152 @@
+import type { LimitKind, LimitScope, OrgId } from "../../kernel/index.ts";
+
+/** Tokens of one request: in all, and how they split. */
+export interface TokenCount {
+  readonly tokens: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** A capacity that a provider declared: so much in any window of this length. */
+export interface DeclaredWindow {
+  readonly kind: "request" | "prompt" | "completion";
+  /**
+   * An hour's window has buckets of a minute, a day's of 24 minutes: what was charged counts for at
+   * least the window and at most one bucket longer.
+   */
+  readonly seconds: 60 | 3_600 | 86_400;
+  readonly limit: number;
+}
+
+/** Requests that leave at an even rate: a short burst is delayed. */
+export interface Pace {
+  /** Above 0; need not be whole. */
+  readonly perSecond: number;
+  /** Longest turn to wait for, in milliseconds; beyond it the request is refused. */
+  readonly waitMsMax: number;
+}
+
+/** The limits one scope may carry; undefined = this scope does not limit it. */
+export interface LimitSet {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly concurrent?: number;
+  /** Requests in one whole second of the store's clock. */
+  readonly requestsPerSecond?: number;
+  readonly paced?: Pace;
+  readonly windows?: readonly DeclaredWindow[];
+}
+
+export interface ScopeClaim {
+  readonly scope: LimitScope;
+  /** Identity, the only one of its name in the whole installation: `key:<key id>`, … */
+  readonly id: string;
+  /**
+   * What callers are shown, where it differs from `id` (`model:<model id>` of one organization).
+   */
+  readonly shownId?: string;
+  readonly limits: LimitSet;
+  /** What it allows again when it is not throttled any more; absent: it is not throttled. */
+  readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
+  /**
+   * False: the request neither counts in nor is refused by what this scope allows in requests
+   * (traffic that is exempt from the rule for organizations without credit). Default true.
+   */
+  readonly countsRequests?: boolean;
+}
+
+/** Tokens are the estimate, replaced by the observed ones at `release`. */
+export interface LimitClaim extends TokenCount {
+  readonly orgId: OrgId;
+  /**
+   * Where a shared store keeps everything of this claim together: `orgSlot(orgId)`, `{pool:<id>}`,
+   * `{platform}`. A scope is always claimed under the same slot.
+   */
+  readonly slot: string;
+  /** Narrowest scope first: that one is named when several refuse at once. */
+  readonly scopes: readonly ScopeClaim[];
+  /**
+   * Scopes whose concurrency has to have a free place, which the claim itself does not take: calls
+   * take it whose client left. Asked last.
+   */
+  readonly departed?: readonly ScopeClaim[] | undefined;
+  /** Monotonic milliseconds of the caller; a shared store uses its own clock instead. */
+  readonly nowMs: number;
+}
+
+/** A granted claim: pass it to `release` exactly once. Opaque to the caller. */
+export interface LimitLease {
+  readonly remainingRequests: number;
+  readonly remainingTokens: number;
+  /** Pacing delay of a request in milliseconds; 0 without a pace. */
+  readonly queueMs: number;
+}
+
+export type ClaimOutcome =
+  | { readonly kind: "claimed"; readonly lease: LimitLease }
+  | {
+      readonly kind: "refused";
+      readonly scope: LimitScope;
+      readonly limitKind: LimitKind;
+      readonly id: string;
+      /** What the scope allows; 0 while it cools. */
+      readonly limit: number;
+      readonly retryAfterSeconds: number;
+      /** What counted at the claim, and what this request adds; absent while the scope cools or queues. */
+      readonly used?: number;
+      readonly asked?: number;
+      /** What counted are calls whose client left. */
+      readonly isDeparted?: true;
+    }
+  /** The store did not answer: fail closed. */
+  | { readonly kind: "unavailable" };
+
+/** What counts in a scope at this moment. */
+export interface ScopeUsage {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly inFlight: number;
+}
+
+/** Rolling windows, rates and concurrency over several scopes at once. */
+export interface LimitStore {
+  /** Claims all of these or none; a refused claim leaves no trace in any scope. */
+  claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
+  /**
+   * The client of this claim left: from now on it takes a place in these scopes of its slot, full
+   * or not, and none in those it was claimed for. What else it was charged stays. At most once.
+   */
+  depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
+  /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
+  release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
+  /**
+   * Takes the whole claim back, as if it had never been made: the request was refused later on. A
+   * paced turn that others already wait behind stays unused: given again, it would be given twice.
+   */
+  undo(lease: LimitLease, nowMs: number): void;
+  /**
+   * What counts in each of these scopes, in their order; claims nothing. Undefined: the store does
+   * not answer.
+   */
+  peek(
+    asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,
+  ): Promise<readonly ScopeUsage[] | undefined>;
+  /** Refuses every claim on scope `id`, kind `capacity`, for `seconds`; a longer rest stays. */
+  cool(slot: string, id: string, seconds: number, nowMs: number): void;
+}
+
+/** The slot of an organization: its own scope, its keys and its models. */
+export function orgSlot(orgId: OrgId): string {
+  return `{org:${orgId}}`;
+}
+
+/** Tokens of a request from its two parts. */
+export function tokenCount(promptTokens: number, completionTokens: number): TokenCount {
+  return { tokens: promptTokens + completionTokens, promptTokens, completionTokens };
+}
+
+/** The kind that a refusal by a declared window is reported as. */
+export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
+  if (seconds !== 60) return "capacity";
+  return kind === "request" ? "rpm" : "tpm";
+}

@@ -1,0 +1,207 @@
+import { describe, expect, test } from "vitest";
+
+import type { OrgId } from "../../kernel/core/ids.ts";
+import { PoolBoard } from "./pool-board.ts";
+import { PoolClaims } from "./pool-claims.ts";
+import { type Pool } from "./pool.ts";
+
+const org = "org_1" as OrgId;
+const other = "org_2" as OrgId;
+const pool: Pool = { id: "p", capacity: [], concurrent: 1_000, orgSharePercent: 50 };
+const unlimited: Pool = { id: "u", capacity: [], orgSharePercent: 50 };
+
+interface Fixture {
+  readonly board: PoolBoard;
+  readonly cooled: unknown[];
+  readonly reported: unknown[];
+}
+
+function fixture(): Fixture {
+  const cooled: unknown[] = [];
+  const reported: unknown[] = [];
+  const limits = { cool: (...said: unknown[]): void => void cooled.push(said) };
+  const onCooldown = (...said: unknown[]): void => void reported.push(said);
+  return { board: new PoolBoard({ limits, onCooldown }), cooled, reported };
+}
+
+/** Most in flight of the pool, and of one organization in it. */
+function inFlight(board: PoolBoard, nowMs: number): readonly (number | undefined)[] {
+  const scopes = board.claimOf(pool, org, nowMs)?.scopes ?? [];
+  return [scopes[1]?.limits.concurrent, scopes[0]?.limits.concurrent];
+}
+
+describe("a pool that a provider said 429 for", () => {
+  test("cools down here at once, in the store, and with the other instances", () => {
+    const { board, cooled, reported } = fixture();
+    expect(board.cooldownMs("p", 1_000)).toBe(0);
+    board.throttled(pool, 7, 1_000);
+    expect(board.cooldownMs("p", 1_000)).toBe(7_000);
+    expect(board.cooldownMs("p", 7_999.5)).toBe(0.5);
+    expect(board.cooldownMs("p", 8_000)).toBe(0);
+    expect(cooled).toEqual([["{pool:p}", "pool:p", 7, 1_000]]);
+    expect(reported).toEqual([["p", 7_000]]);
+  });
+
+  test("cools down for sixty seconds at most, whatever the provider asks for", () => {
+    const { board, cooled, reported } = fixture();
+    board.throttled(pool, 3_600, 0);
+    expect(board.cooldownMs("p", 0)).toBe(60_000);
+    expect(cooled).toEqual([["{pool:p}", "pool:p", 60, 0]]);
+    expect(reported).toEqual([["p", 60_000]]);
+  });
+
+  test("shrinks by a fifth, for the pool and for each organization, and comes back slowly", () => {
+    const { board } = fixture();
+    expect(inFlight(board, 0)).toEqual([1_000, 500]);
+    board.throttled(pool, 1, 0);
+    expect(inFlight(board, 0)).toEqual([800, 400]);
+    expect(inFlight(board, 5_000)).toEqual([850, 425]);
+    expect(inFlight(board, 20_000)).toEqual([1_000, 500]);
+  });
+
+  test("is reported once by ten requests that were refused together", () => {
+    const { board, cooled, reported } = fixture();
+    for (let nowMs = 0; nowMs < 1_000; nowMs += 100) board.throttled(pool, 5, nowMs);
+    expect(inFlight(board, 900)).toEqual([800, 400]);
+    expect(board.cooldownMs("p", 900)).toBe(5_000);
+    expect(cooled).toHaveLength(1);
+    expect(reported).toHaveLength(1);
+  });
+
+  test("does not touch another pool", () => {
+    const { board } = fixture();
+    board.throttled({ ...pool, id: "q" }, 5, 0);
+    expect(board.cooldownMs("p", 0)).toBe(0);
+    expect(inFlight(board, 0)).toEqual([1_000, 500]);
+  });
+
+  test("cools down without limits too, but is nothing to a store that has none of its scopes", () => {
+    const { board, cooled, reported } = fixture();
+    board.throttled(unlimited, 5, 0);
+    expect(board.cooldownMs("u", 0)).toBe(5_000);
+    expect(board.claimOf(unlimited, org, 0)).toBeUndefined();
+    expect(cooled).toEqual([]);
+    expect(reported).toEqual([["u", 5_000]]);
+  });
+
+  test("continues to cool down when a new catalog declares it anew", () => {
+    const { board } = fixture();
+    board.throttled(pool, 5, 0);
+    const anew: Pool = { ...pool, concurrent: 10 };
+    expect(board.cooldownMs(anew.id, 0)).toBe(5_000);
+    expect(board.claimOf(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 8 });
+  });
+});
+
+test("unused pools do not pile up, and one that still cools down is not lost", () => {
+  const { board } = fixture();
+  for (let n = 0; n < 1_000; n += 1) board.throttled({ ...unlimited, id: `once_${n}` }, 5, n);
+  board.throttled(pool, 60, 60_000);
+  for (let n = 0; n < 600; n += 1) {
+    board.throttled({ ...unlimited, id: `late_${n}` }, 5, 100_000);
+  }
+  expect(board.throttledCount).toBe(601);
+  expect(board.cooldownMs("p", 100_000)).toBe(20_000);
+});
+
+test("pools that get 429 again and again do not keep the others from being forgotten", () => {
+  const { board } = fixture();
+  const busy = ["busy_1", "busy_2", "busy_3"].map((id): Pool => ({ ...unlimited, id }));
+  for (const each of busy) board.throttled(each, 5, 0);
+  for (let n = 0; n < 100; n += 1) board.throttled({ ...unlimited, id: `once_${n}` }, 5, 0);
+  for (let n = 0; n < 100; n += 1) {
+    for (const each of busy) board.throttled(each, 5, n * 1_000);
+  }
+  expect(board.throttledCount).toBe(3);
+});
+
+describe("a pool that another instance got a 429 for", () => {
+  test("cools down and shrinks here as well, without another notice", () => {
+    const { board, cooled, reported } = fixture();
+    board.learn("p", 5_000, 0);
+    expect(board.cooldownMs("p", 1_000)).toBe(4_000);
+    expect(inFlight(board, 0)).toEqual([800, 400]);
+    expect([cooled, reported]).toEqual([[], []]);
+  });
+
+  test("is as it was when that rest is over already", () => {
+    const { board } = fixture();
+    board.learn("p", 0, 0);
+    expect(inFlight(board, 0)).toEqual([1_000, 500]);
+    expect(board.throttledCount).toBe(0);
+  });
+
+  test("shrinks once while the same notice is received every second", () => {
+    const { board } = fixture();
+    for (let nowMs = 0; nowMs < 30_000; nowMs += 1_000) board.learn("p", 30_000 - nowMs, nowMs);
+    board.learn("p", 0, 30_000);
+    expect(inFlight(board, 10_000)).toEqual([900, 450]);
+    expect(inFlight(board, 30_000)).toEqual([1_000, 500]);
+    expect(board.cooldownMs("p", 30_000)).toBe(0);
+  });
+
+  test("is broadcast when a 429 of our own asks for a longer cooldown", () => {
+    const { board, reported } = fixture();
+    board.learn("p", 2_000, 0);
+    board.throttled(pool, 2, 500);
+    expect(reported).toEqual([]);
+    board.throttled(pool, 9, 500);
+    expect(reported).toEqual([["p", 9_000]]);
+  });
+});
+
+describe("claims", () => {
+  test("are the very same as long as nothing about them changes", () => {
+    const { board } = fixture();
+    const first = board.claimOf(pool, org, 0);
+    expect(board.claimOf(pool, org, 500_000)?.scopes).toBe(first?.scopes);
+    expect(board.claimOf(pool, other, 0)).not.toBe(first);
+    board.throttled(pool, 1, 500_000);
+    const shrunk = board.claimOf(pool, org, 500_100);
+    expect(shrunk).not.toBe(first);
+    expect(board.claimOf(pool, org, 500_900)).toBe(shrunk);
+    expect(board.claimOf(pool, org, 501_100)).not.toBe(shrunk);
+  });
+
+  test("of a pool that a new catalog declares otherwise are new", () => {
+    const { board } = fixture();
+    expect(board.claimOf(pool, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 1_000 });
+    const anew: Pool = { ...pool, concurrent: 10 };
+    expect(board.claimOf(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 10 });
+  });
+
+  test("of organizations that come back stay, those of the others are forgotten", () => {
+    const claims = new PoolClaims(pool, 0);
+    const kept = claims.of(org, 100, 0);
+    for (let n = 0; n < 100; n += 1) claims.of(`org_once_${n}` as OrgId, 100, 0);
+    expect(claims.size).toBe(101);
+    for (let nowMs = 0; nowMs <= 3_600_000; nowMs += 60_000) {
+      expect(claims.of(org, 100, nowMs)).toBe(kept);
+    }
+    expect(claims.size).toBe(1);
+  });
+
+  test("of organizations that take turns stay, however long they do", () => {
+    const claims = new PoolClaims(pool, 0);
+    const kept = [org, other].map((each) => claims.of(each, 100, 0));
+    for (let nowMs = 0; nowMs <= 3_600_000; nowMs += 60_000) {
+      expect(claims.of(org, 100, nowMs)).toBe(kept[0]);
+      expect(claims.of(other, 100, nowMs)).toBe(kept[1]);
+    }
+  });
+
+  test("are bounded, however many organizations there are", () => {
+    const claims = new PoolClaims(pool, 0);
+    for (let n = 0; n < 50_000; n += 1) claims.of(`org_${n}` as OrgId, 100, 0);
+    expect(claims.size).toBeLessThanOrEqual(20_000);
+  });
+
+  test("do not pile up over the steps of a pool that shrinks and comes back", () => {
+    const claims = new PoolClaims(pool, 0);
+    for (let percent = 100; percent > 0; percent -= 1) {
+      claims.of(org, percent, 0);
+      claims.of(other, percent, 0);
+    }
+    expect(claims.size).toBe(2);
+  });
+});

@@ -1,0 +1,190 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { OrgId } from "../../kernel/core/ids.ts";
+import type { LimitSet } from "./limit-store.ts";
+import { hasLimits, poolClaim, portion } from "./pool-scopes.ts";
+import type { Pool } from "./pool.ts";
+
+const org = "org_1" as OrgId;
+const half: Pool = { id: "p", capacity: [], orgSharePercent: 50 };
+
+function limitsOf(pool: Pool, usablePercent = 100): readonly (LimitSet | undefined)[] {
+  return poolClaim(pool, org, usablePercent).scopes.map(({ limits }) => limits);
+}
+
+const anyLimit = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const smallLimit = fc.integer({ min: 1, max: 500 });
+const anyPercent = fc.integer({ min: 1, max: 100 });
+
+describe("the claim of a pool", () => {
+  test("is the organization's share, then the pool, in the pool's own slot", () => {
+    expect(poolClaim({ ...half, concurrent: 8 }, org, 100)).toEqual({
+      slot: "{pool:p}",
+      scopes: [
+        {
+          scope: "pool",
+          id: "pool-share:p@org_1",
+          shownId: "pool-share:p",
+          limits: { concurrent: 4 },
+        },
+        { scope: "pool", id: "pool:p", limits: { concurrent: 8 } },
+      ],
+    });
+  });
+
+  test("has every limit of the pool, and half of it for the organization", () => {
+    const pool: Pool = {
+      ...half,
+      tokensPerMinute: 1_000,
+      requestsPerSecond: 5,
+      concurrent: 7,
+      capacity: [
+        { type: "request", per: "minute", value: 21 },
+        { type: "request", per: "day", value: 999 },
+        { type: "prompt", per: "minute", value: 301 },
+        { type: "completion", per: "hour", value: 41 },
+      ],
+    };
+    const windows = [
+      { kind: "request", seconds: 86_400, limit: 999 },
+      { kind: "prompt", seconds: 60, limit: 301 },
+      { kind: "completion", seconds: 3_600, limit: 41 },
+    ];
+    const halved = [499, 150, 20].map((limit, at) => ({ ...windows[at], limit }));
+    expect(limitsOf(pool)).toEqual([
+      {
+        requestsPerMinute: 10,
+        tokensPerMinute: 500,
+        requestsPerSecond: 2,
+        concurrent: 3,
+        windows: halved,
+      },
+      {
+        requestsPerMinute: 21,
+        tokensPerMinute: 1_000,
+        requestsPerSecond: 5,
+        concurrent: 7,
+        windows,
+      },
+    ]);
+  });
+
+  test("counts declared requests per minute where callers are shown what remains of them", () => {
+    const capacity = [{ type: "request", per: "minute", value: 600 }] as const;
+    expect(limitsOf({ ...half, capacity })).toEqual([
+      { requestsPerMinute: 300 },
+      { requestsPerMinute: 600 },
+    ]);
+  });
+
+  test("of a pool that can do one thing at a time lets every organization do it", () => {
+    expect(limitsOf({ ...half, concurrent: 1, requestsPerSecond: 1 })).toEqual([
+      { concurrent: 1, requestsPerSecond: 1 },
+      { concurrent: 1, requestsPerSecond: 1 },
+    ]);
+  });
+
+  test("of a pool that was shrunk shares what is usable, not what was declared", () => {
+    const pool: Pool = { ...half, orgSharePercent: 75, concurrent: 59, tokensPerMinute: 1_001 };
+    expect(limitsOf(pool, 80)).toEqual([
+      { concurrent: 35, tokensPerMinute: 600 },
+      { concurrent: 47, tokensPerMinute: 800 },
+    ]);
+  });
+});
+
+test.each<[Partial<Pool>, boolean]>([
+  [{}, false],
+  [{ concurrent: 1 }, true],
+  [{ tokensPerMinute: 1 }, true],
+  [{ requestsPerSecond: 1 }, true],
+  [{ capacity: [{ type: "prompt", per: "day", value: 1 }] }, true],
+])("a pool with %j has limits: %s", (stated, expected) => {
+  expect(hasLimits({ ...half, ...stated })).toBe(expected);
+});
+
+describe("a portion", () => {
+  test("is the exact share rounded down, and never nothing", () => {
+    fc.assert(
+      fc.property(anyLimit, anyPercent, (limit, percent) => {
+        const exact = (BigInt(limit) * BigInt(percent)) / 100n;
+        expect(BigInt(portion(limit, percent))).toBe(exact === 0n ? 1n : exact);
+      }),
+    );
+  });
+
+  test("is never more than the whole, and all of it is all of it", () => {
+    fc.assert(
+      fc.property(anyLimit, anyPercent, (limit, percent) => {
+        expect(portion(limit, percent)).toBeLessThanOrEqual(limit);
+        expect(portion(limit, 100)).toBe(limit);
+      }),
+    );
+  });
+
+  test("grows with the limit and with the percentage", () => {
+    fc.assert(
+      fc.property(smallLimit, fc.integer({ min: 1, max: 99 }), (limit, percent) => {
+        expect(portion(limit + 1, percent)).toBeGreaterThanOrEqual(portion(limit, percent));
+        expect(portion(limit, percent + 1)).toBeGreaterThanOrEqual(portion(limit, percent));
+      }),
+    );
+  });
+
+  test("two organizations that have half each never need more than the pool", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 1_000 }), (limit) => {
+        expect(2 * portion(limit, 50)).toBeLessThanOrEqual(limit);
+      }),
+    );
+  });
+
+  test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("there is none of the limit %d", (limit) => {
+    expect(() => portion(limit, 50)).toThrow("whole number above 0");
+  });
+
+  test.each([0, 101, 12.5])("there is none of %d percent", (percent) => {
+    expect(() => portion(10, percent)).toThrow("1 to 100");
+  });
+});
+
+test("however a pool is declared and shrunk, a share fits in the pool and the pool in its declaration", () => {
+  const types = fc.constantFrom("request" as const, "prompt" as const, "completion" as const);
+  const pers = fc.constantFrom("minute" as const, "hour" as const, "day" as const);
+  const pools = fc.record(
+    {
+      id: fc.constant("p"),
+      orgSharePercent: fc.constantFrom(50, 75),
+      capacity: fc.uniqueArray(fc.record({ type: types, per: pers, value: smallLimit }), {
+        selector: ({ type, per }) => `${type} ${per}`,
+      }),
+      tokensPerMinute: smallLimit,
+      requestsPerSecond: smallLimit,
+      concurrent: smallLimit,
+    },
+    { requiredKeys: ["id", "orgSharePercent", "capacity"] },
+  );
+  fc.assert(
+    fc.property(pools, anyPercent, (pool, usablePercent) => {
+      const [share, usable] = limitsOf(pool, usablePercent).map(flat);
+      const [, declared] = limitsOf(pool).map(flat);
+      expect(Object.keys(share ?? {})).toEqual(Object.keys(declared ?? {}));
+      expect(Object.keys(declared ?? {}).length > 0).toBe(hasLimits(pool));
+      for (const [name, limit] of Object.entries(declared ?? {})) {
+        const usableLimit = usable?.[name] ?? 0;
+        expect(usableLimit).toBe(Math.max(1, Math.floor((limit * usablePercent) / 100)));
+        expect(share?.[name]).toBe(
+          Math.max(1, Math.floor((usableLimit * pool.orgSharePercent) / 100)),
+        );
+      }
+    }),
+  );
+});
+
+/** Every number of a set of limits, by name. */
+function flat(limits: LimitSet | undefined): Record<string, number> {
+  const { windows = [], paced: _none, ...plain } = limits ?? {};
+  const named = windows.map(({ kind, seconds, limit }) => [`${kind} ${seconds}`, limit] as const);
+  return { ...plain, ...Object.fromEntries(named) };
+}

@@ -1,0 +1,148 @@
+import type { Pool } from "pg";
+
+import { queryInTime } from "../../kernel/index.ts";
+import type { JournalRecentUse, PoolMember, RecentCharge } from "./recent-use.ts";
+
+/**
+ * What the attempts of the last minute say about the limits of a slot. Errs towards too much: what
+ * nothing was reported of counts with its estimate (as prompt and as completion both, because it is
+ * not wrote down how it splits), and exempt requests, or those with a customer's own provider key,
+ * count like others.
+ */
+export class PostgresRecentUse implements JournalRecentUse {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  recentUse(
+    slot: string,
+    membersOf: (poolId: string) => readonly PoolMember[],
+  ): Promise<readonly RecentCharge[]> {
+    const [, kind, id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
+    if (kind === "org") return this.#ofOrg(id);
+    if (kind === "endpoint") return this.#ofEndpoint(id);
+    if (kind === "pool") return this.#ofPool(id, membersOf(id));
+    return kind === "platform" ? this.#ofPlatform() : Promise.resolve([]);
+  }
+
+  #ofOrg(orgId: string): Promise<readonly RecentCharge[]> {
+    const query = { name: "recent_use_of_org", text: OF_ORG_SQL, values: [orgId] };
+    return this.#charges(query, ({ key_id: keyId, model_id: modelId }) => [
+      `org:${orgId}`,
+      `key:${keyId}`,
+      `model:${modelId}@${orgId}`,
+      `model:${modelId}@${keyId}`,
+    ]);
+  }
+
+  #ofEndpoint(endpointId: string): Promise<readonly RecentCharge[]> {
+    const query = { name: "recent_use_of_endpoint", text: OF_ENDPOINT_SQL, values: [endpointId] };
+    return this.#charges(query, () => [`endpoint:${endpointId}`]);
+  }
+
+  #ofPool(poolId: string, members: readonly PoolMember[]): Promise<readonly RecentCharge[]> {
+    const providerIds = members.map(({ providerId }) => providerId);
+    const modelIds = members.map(({ modelId }) => modelId);
+    const query = {
+      name: "recent_use_of_pool",
+      text: OF_POOL_SQL,
+      values: [providerIds, modelIds],
+    };
+    return this.#charges(query, ({ org_id: orgId }) => [
+      `pool:${poolId}`,
+      `pool-share:${poolId}@${orgId}`,
+    ]);
+  }
+
+  #ofPlatform(): Promise<readonly RecentCharge[]> {
+    const query = { name: "recent_use_of_platform", text: OF_PLATFORM_SQL, values: [] };
+    return this.#charges(query, () => ["platform"]);
+  }
+
+  async #charges(
+    query: { readonly name: string; readonly text: string; readonly values: unknown[] },
+    scopeIdsOf: (row: RecentRow) => readonly string[],
+  ): Promise<readonly RecentCharge[]> {
+    const result = await queryInTime<RecentRow>(this.#pool, query);
+    return result.rows.map((row) => ({
+      ageSeconds: row.age,
+      scopeIds: scopeIdsOf(row),
+      requests: Number(row.requests),
+      tokens: Number(row.tokens),
+      promptTokens: Number(row.prompt_tokens),
+      completionTokens: Number(row.completion_tokens),
+    }));
+  }
+}
+
+interface RecentRow {
+  /** Of these, what the query groups by. */
+  readonly org_id: string;
+  readonly key_id: string;
+  readonly model_id: string;
+  readonly age: number;
+  readonly requests: bigint;
+  readonly tokens: bigint;
+  readonly prompt_tokens: bigint;
+  readonly completion_tokens: bigint;
+}
+
+const PROMPT_SQL = "prompt + coalesce(cached_prompt, 0) + coalesce(cache_write, 0)";
+const COMPLETION_SQL = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
+
+const AMOUNTS_SQL = `
+    greatest(0, floor(extract(epoch from clock_timestamp() - created_at)))::integer as age,
+    ${tokensSql(`${PROMPT_SQL} + ${COMPLETION_SQL}`)} as tokens,
+    ${tokensSql(PROMPT_SQL)} as prompt_tokens,
+    ${tokensSql(COMPLETION_SQL)} as completion_tokens`;
+
+function tokensSql(observed: string): string {
+  return `coalesce(sum(case
+      when prompt is not null then ${observed}
+      when state in ('open', 'unknown_after_crash') or outcome = 'completed' then estimated_tokens
+      else 0 end), 0)`;
+}
+
+/* A request that went to several candidates is one request; in a pool each of them counts. */
+const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
+
+/* By the attempt's id, which carries this database's clock and finds the rows of all by itself. */
+const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
+
+/*
+ * The request's id, which carries the gateway's clock, only finds the rows of an organization in
+ * their index: an hour is more than any clock is off.
+ */
+const RECENT_OF_ORG_SQL = `${RECENT_SQL}
+    and request_id >= (lpad(to_hex(
+      floor(extract(epoch from now() - interval '1 hour') * 1000)::bigint), 12, '0')
+      || repeat('0', 20))::uuid`;
+
+const OF_ORG_SQL = `
+  select key_id, model_id, ${REQUESTS_SQL}, ${AMOUNTS_SQL}
+  from journal
+  where org_id = $1 and ${RECENT_OF_ORG_SQL}
+  group by key_id, model_id, age`;
+
+const OF_ENDPOINT_SQL = `
+  select ${REQUESTS_SQL}, ${AMOUNTS_SQL}
+  from journal
+  where (org_id, provider_id) =
+      (select org_id, provider_id from dedicated_endpoint where endpoint_id = $1)
+    and ${RECENT_OF_ORG_SQL}
+  group by age`;
+
+const OF_POOL_SQL = `
+  select org_id, count(*) as requests, ${AMOUNTS_SQL}
+  from journal
+  where ${RECENT_SQL}
+    and (provider_id, model_id) in (select * from unnest($1::text[], $2::text[]))
+  group by org_id, age`;
+
+const OF_PLATFORM_SQL = `
+  select ${REQUESTS_SQL}, ${AMOUNTS_SQL}
+  from journal
+  where ${RECENT_SQL}
+  group by age`;

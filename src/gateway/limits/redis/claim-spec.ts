@@ -1,0 +1,158 @@
+import { assert, type LimitKind } from "../../../kernel/index.ts";
+import { bucketSeconds } from "../declared-windows.ts";
+import {
+  kindOfWindow,
+  type ClaimOutcome,
+  type DeclaredWindow,
+  type LimitClaim,
+  type LimitSet,
+  type ScopeClaim,
+  type ScopeUsage,
+} from "../limit-store.ts";
+import { pacingIntervalUs, pacingWaitUsMax } from "../pace.ts";
+import { MARK_SECONDS, USAGE_SECONDS } from "./limit-scripts.ts";
+
+/** What stays the same for every claim of the same scopes: made once, sent every time. */
+export interface ClaimSpec {
+  readonly slot: string;
+  readonly scopes: readonly ScopeClaim[];
+  /** The slot's marker, then usage and leases of each scope. */
+  readonly keys: readonly string[];
+  /**
+   * The limits as the scripts read them, JSON: how long the marker is kept, then for each scope
+   * [counts requests, rps, rpm, tpm, concurrent, turn interval in us (0 = no pace), longest wait in
+   * us, [bucket length, quantity 1 to 4, limit, …], seconds to keep]; -1 = not limited.
+   */
+  readonly limits: string;
+  /** How many turns a granted claim takes. */
+  readonly turns: number;
+}
+
+/** Makes specs, and remembers them for as long as the scopes themselves live. */
+export class ClaimSpecs {
+  readonly #known: WeakMap<readonly ScopeClaim[], ClaimSpec> = new WeakMap();
+
+  of({ slot, scopes }: Pick<LimitClaim, "slot" | "scopes">): ClaimSpec {
+    const known = this.#known.get(scopes);
+    if (known?.slot === slot) return known;
+    const made = specOf(slot, scopes);
+    this.#known.set(scopes, made);
+    return made;
+  }
+}
+
+/** Every key of a slot carries the slot as its hash tag: a cluster keeps them on one server. */
+export function markKey(slot: string): string {
+  return `tm:${slot}`;
+}
+
+export function usageKey(slot: string, id: string): string {
+  return `tm:${slot}:use:${id}`;
+}
+
+/** The outcome of a claim that the script refused; undefined when no script of ours says that. */
+export function refusedBy(
+  { spec, departed }: { readonly spec: ClaimSpec; readonly departed: ClaimSpec | undefined },
+  [at = -1, reason = -1, retryAfterSeconds = 1, used, asked]: readonly number[],
+): ClaimOutcome | undefined {
+  const own = spec.scopes[at];
+  const claimed = own ?? departed?.scopes[at - spec.scopes.length];
+  const exhausted = claimed === undefined ? undefined : reasonOf(claimed, reason);
+  if (claimed === undefined || exhausted?.limit === undefined) return undefined;
+  const { scope } = claimed;
+  const id = claimed.shownId ?? claimed.id;
+  const { kind: limitKind, limit } = exhausted;
+  return {
+    kind: "refused",
+    scope,
+    limitKind,
+    id,
+    limit,
+    retryAfterSeconds,
+    ...(used !== undefined && { used }),
+    ...(asked !== undefined && { asked }),
+    ...(own === undefined && { isDeparted: true }),
+  };
+}
+
+/** What the script counted in each scope; undefined when no script of ours says that. */
+export function usagesOf(
+  { scopes }: ClaimSpec,
+  answer: readonly number[],
+): readonly ScopeUsage[] | undefined {
+  if (answer.length !== 3 * scopes.length) return undefined;
+  return scopes.map((_, at) => {
+    const [requests = 0, tokens = 0, inFlight = 0] = answer.slice(3 * at);
+    return { requests, tokens, inFlight };
+  });
+}
+
+function specOf(slot: string, scopes: readonly ScopeClaim[]): ClaimSpec {
+  assert(/^\{[^{}]+\}$/.test(slot), "a slot is a hash tag: one name in braces");
+  const ids = scopes.map(({ id }) => id);
+  assert(new Set(ids).size === ids.length, "a claim names each scope once");
+  const keep = scopes.map(({ limits }) => secondsToKeep(limits.windows ?? []));
+  const rows = scopes.map((scope, at) => [...limitsRow(scope), keep[at]]);
+  return {
+    slot,
+    scopes,
+    keys: [markKey(slot), ...ids.flatMap((id) => [usageKey(slot, id), `tm:${slot}:held:${id}`])],
+    limits: JSON.stringify([Math.max(MARK_SECONDS, ...keep), ...rows]),
+    turns: scopes.filter(isPaced).length,
+  };
+}
+
+function isPaced({ limits, countsRequests }: ScopeClaim): boolean {
+  return limits.paced !== undefined && countsRequests !== false;
+}
+
+function limitsRow({ limits, countsRequests }: ScopeClaim): (number | readonly number[])[] {
+  const { requestsPerSecond, requestsPerMinute, tokensPerMinute, concurrent, paced } = limits;
+  return [
+    countsRequests === false ? 0 : 1,
+    requestsPerSecond ?? -1,
+    requestsPerMinute ?? -1,
+    tokensPerMinute ?? -1,
+    concurrent ?? -1,
+    paced === undefined ? 0 : pacingIntervalUs(paced),
+    paced === undefined ? 0 : pacingWaitUsMax(paced),
+    (limits.windows ?? []).flatMap((each) => [
+      bucketSeconds(each),
+      QUANTITY[each.kind],
+      each.limit,
+    ]),
+  ];
+}
+
+const QUANTITY: Readonly<Record<DeclaredWindow["kind"], number>> = {
+  request: 1,
+  prompt: 3,
+  completion: 4,
+};
+
+/** The longest window, its last bucket, and a clock that steps back by a minute. */
+function secondsToKeep(windows: readonly DeclaredWindow[]): number {
+  const long = windows.map((each) => each.seconds + bucketSeconds(each) + 70);
+  return Math.max(USAGE_SECONDS, ...long);
+}
+
+interface Reason {
+  readonly kind: LimitKind;
+  readonly limit: number | undefined;
+}
+
+/** What the script's reasons stand for, by their number; behind them come the declared windows. */
+const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
+  () => ({ kind: "capacity", limit: 0 }),
+  (limits) => ({ kind: "rps", limit: limits.requestsPerSecond }),
+  (limits) => ({ kind: "rpm", limit: limits.requestsPerMinute }),
+  (limits) => ({ kind: "tpm", limit: limits.tokensPerMinute }),
+  (limits) => ({ kind: "concurrency", limit: limits.concurrent }),
+  (limits) => ({ kind: "rps_queue", limit: limits.paced?.perSecond }),
+];
+
+function reasonOf({ limits }: ScopeClaim, reason: number): Reason | undefined {
+  const window = limits.windows?.[reason - REASONS.length];
+  if (window !== undefined) return { kind: kindOfWindow(window), limit: window.limit };
+  return REASONS[reason]?.(limits);
+}

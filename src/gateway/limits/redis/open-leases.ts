@@ -1,0 +1,81 @@
+import { assert } from "../../../kernel/index.ts";
+import type { LimitLease, TokenCount } from "../limit-store.ts";
+import type { ClaimSpec } from "./claim-spec.ts";
+
+/** A claim that Redis granted. */
+export class RedisLease implements LimitLease {
+  readonly id: string;
+  readonly spec: ClaimSpec;
+  /** Where it takes a place: in the same scopes, until its client leaves. */
+  heldIn: ClaimSpec;
+  /** The estimate that was charged. */
+  readonly charged: TokenCount;
+  /** Second of the store's clock in which it was charged. */
+  readonly second: number;
+  readonly remainingRequests: number;
+  readonly remainingTokens: number;
+  readonly queueMs: number;
+  /** Where its turns start, one for each paced scope; microseconds. */
+  readonly slotsUs: readonly number[];
+  /** Monotonic milliseconds at which it was last known to be held in Redis. */
+  heldAtMs: number;
+  /** Its place among the open, kept by `OpenLeases`; -1 when it is closed. */
+  at = -1;
+
+  constructor(
+    asked: Pick<RedisLease, "id" | "spec" | "charged">,
+    answer: readonly number[],
+    heldAtMs: number,
+  ) {
+    const [second = 0, requests = -1, tokens = -1, queueMs = 0, ...slotsUs] = answer;
+    this.id = asked.id;
+    this.spec = asked.spec;
+    this.heldIn = asked.spec;
+    this.charged = asked.charged;
+    this.second = second;
+    this.remainingRequests = requests < 0 ? Number.MAX_SAFE_INTEGER : requests;
+    this.remainingTokens = tokens < 0 ? Number.MAX_SAFE_INTEGER : tokens;
+    this.queueMs = queueMs;
+    this.slotsUs = slotsUs;
+    this.heldAtMs = heldAtMs;
+  }
+}
+
+/** The leases of this process, in a dense array: each knows its place. */
+export class OpenLeases {
+  readonly #open: RedisLease[] = [];
+
+  add(lease: RedisLease): void {
+    lease.at = this.#open.push(lease) - 1;
+  }
+
+  find(lease: LimitLease): RedisLease {
+    assert(lease instanceof RedisLease, "a lease goes back to the store that granted it");
+    assert(this.#open[lease.at] === lease, "a lease is released exactly once");
+    return lease;
+  }
+
+  /** Removes a released lease, exactly once. */
+  remove(released: LimitLease): RedisLease {
+    const lease = this.find(released);
+    const { at } = lease;
+    lease.at = -1;
+    const last = this.#open.pop();
+    if (last === undefined || last === lease) return lease;
+    this.#open[at] = last;
+    last.at = at;
+    return lease;
+  }
+
+  /** Those that pass, by where they are held. */
+  bySpec(passes: (lease: RedisLease) => boolean): Map<ClaimSpec, RedisLease[]> {
+    const found = new Map<ClaimSpec, RedisLease[]>();
+    for (const lease of this.#open) {
+      if (!passes(lease)) continue;
+      const known = found.get(lease.heldIn);
+      if (known === undefined) found.set(lease.heldIn, [lease]);
+      else known.push(lease);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,90 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
+import { RollingWindow } from "./rolling-window.ts";
+
+describe("a rolling window", () => {
+  test("a charge counts at 60 seconds and has left at 61", () => {
+    const window = new RollingWindow();
+    window.advance(1_000);
+    window.add(7);
+    window.advance(1_060);
+    expect(window.total).toBe(7);
+    window.advance(1_061);
+    expect(window.total).toBe(0);
+  });
+
+  test("a long silence empties it, whatever it held", () => {
+    const window = new RollingWindow();
+    window.advance(10);
+    window.add(3);
+    window.advance(15);
+    window.add(4);
+    window.advance(100_000);
+    expect(window.total).toBe(0);
+    expect(window.secondsUntilLeft(1)).toBe(61);
+  });
+
+  test("a correction reaches the second of the charge while it is inside, and not after", () => {
+    const window = new RollingWindow();
+    window.advance(5);
+    window.add(100);
+    window.advance(65);
+    window.correct(5, -40);
+    expect(window.total).toBe(60);
+    window.advance(66);
+    window.correct(5, 1_000);
+    expect(window.total).toBe(0);
+  });
+
+  test("a correction never makes a second negative", () => {
+    const window = new RollingWindow();
+    window.advance(5);
+    window.add(10);
+    window.advance(6);
+    window.add(10);
+    window.correct(5, -25);
+    expect(window.total).toBe(10);
+  });
+
+  test("returns after how many seconds enough has left", () => {
+    const window = new RollingWindow();
+    window.advance(100);
+    window.add(2);
+    window.advance(130);
+    window.add(5);
+    expect(window.secondsUntilLeft(1)).toBe(31);
+    expect(window.secondsUntilLeft(2)).toBe(31);
+    expect(window.secondsUntilLeft(3)).toBe(61);
+    window.advance(160);
+    expect(window.secondsUntilLeft(2)).toBe(1);
+  });
+
+  test("counts what a plain list of charges counts, for any history", () => {
+    const step = fc.record({
+      wait: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 130 })),
+      amount: fc.integer({ min: 0, max: 50 }),
+      correctAge: fc.integer({ min: 0, max: 70 }),
+      delta: fc.integer({ min: -60, max: 60 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const window = new RollingWindow();
+        const buckets = new Map<number, number>();
+        let now = 1_000;
+        for (const { wait, amount, correctAge, delta } of steps) {
+          now += wait;
+          window.advance(now);
+          window.add(amount);
+          buckets.set(now, (buckets.get(now) ?? 0) + amount);
+          window.correct(now - correctAge, delta);
+          const before = buckets.get(now - correctAge) ?? 0;
+          if (correctAge <= 60) buckets.set(now - correctAge, Math.max(0, before + delta));
+          const inside = [...buckets].filter(([second]) => now - second <= 60);
+          expect(window.total).toBe(inside.reduce((sum, [, charge]) => sum + charge, 0));
+        }
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+});

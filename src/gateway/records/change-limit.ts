@@ -1,0 +1,181 @@
+import type { LimitChange, LimitTarget } from "../accounts/rules-store.ts";
+import type { RulesStore } from "../accounts/postgres-rules-store.ts";
+import type { Catalog } from "../../catalog/index.ts";
+import {
+  type ChangedBy,
+  assert,
+  invalidRequest,
+  type KeyId,
+  MODEL_LIMITS_PER_ORG_MAX,
+  type OrgId,
+  refusal,
+  type Refusal,
+  refused,
+  type Result,
+} from "../../kernel/index.ts";
+import {
+  type CeilingKey,
+  isNamed,
+  keyCeilings,
+  type LimitCeilings,
+  orgCeilings,
+} from "../limits/limit-ceilings.ts";
+import type { LimitDefaults, StoredLimit } from "../limits/stored-limit.ts";
+import { unknownModel } from "../routing/plan-route.ts";
+import { LIMIT_NAMES, LIMIT_WORDS } from "./contract/limit-change.ts";
+import type { LimitRequest } from "./limit-request.ts";
+
+/** Who changes a limit: a virtual key, or a person of the organization with a console session. */
+export type LimitActor =
+  | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
+  | { readonly kind: "person"; readonly orgId: OrgId };
+
+export interface ChangeLimitDeps {
+  readonly catalog: { readonly current: Catalog };
+  readonly rules: RulesStore;
+  readonly limitDefaults: LimitDefaults;
+}
+
+/** A change that may be made and is not made yet. */
+export interface PlannedChange {
+  readonly orgId: OrgId;
+  readonly target: LimitTarget;
+  readonly change: LimitChange;
+}
+
+/**
+ * Checks whether the actor may make this change: the key and the model it names, the scope, the
+ * ceilings, the number of limits. Reads only; the refusal names the field and the ceiling.
+ */
+export async function planLimitChange(
+  deps: ChangeLimitDeps,
+  actor: LimitActor,
+  request: LimitRequest,
+): Promise<Result<PlannedChange>> {
+  const asked = keyNamed(actor, request);
+  if (!asked.ok) return asked;
+  const known = await readKnown(deps.rules, actor, asked.named);
+  if (!known.ok) return known;
+  const { scope, modelId, change } = request;
+  if (scope === "org" && !known.maySetOrg) return refused(ORG_NOT_OPEN);
+  const named = asked.named === undefined ? undefined : known.key;
+  const target: LimitTarget = {
+    source: "self",
+    scope,
+    ...(named === undefined ? {} : { keyId: named.keyId }),
+    ...(modelId === undefined ? {} : { modelId }),
+  };
+  const { limits } = known;
+  const isStored = limits.some((limit) => isNamed(limit, target));
+  // A model that is no longer listed keeps its limits, and they can still be removed.
+  if (modelId !== undefined && !isStored && !isServed(deps.catalog.current, known, modelId)) {
+    return refused(unknownModel(modelId));
+  }
+  const ceilings =
+    named === undefined
+      ? orgCeilings(limits, modelId, deps.limitDefaults)
+      : keyCeilings({ ...named, rules: { limits } }, modelId, deps.limitDefaults);
+  const reason =
+    ceilingProblem(change, ceilings) ?? (isStored ? undefined : limitCountProblem(target, limits));
+  if (reason !== undefined) return refused(invalidRequest(reason));
+  return { ok: true, orgId: actor.orgId, target, change };
+}
+
+/** Makes a planned change; answers what is stored then. */
+export async function makeLimitChange(
+  rules: RulesStore,
+  planned: PlannedChange,
+  by: ChangedBy,
+): Promise<Result<{ readonly stored: StoredLimit }>> {
+  const stored = await rules.changeLimit(planned.orgId, planned.target, planned.change, by);
+  return stored === undefined ? refused(NO_SUCH_KEY) : { ok: true, stored };
+}
+
+/* One answer for every other key, of this organization or not, and for one that never existed. */
+const NOT_YOUR_KEY: Refusal = invalidRequest(
+  "key_id must be the id of the calling key, or be left out; limits of other keys are set in the console",
+);
+
+const NO_SUCH_KEY: Refusal = refusal("not_found", "the organization has no key with this key_id");
+
+const ORG_NOT_OPEN: Refusal = invalidRequest(
+  'scope "org" may not be set by the keys of this organization; set the limit in the console, or allow it there',
+);
+
+/** The key whose limit is meant, as it was named; undefined: that of the whole organization. */
+function keyNamed(
+  actor: LimitActor,
+  { scope, keyId }: LimitRequest,
+): Result<{ readonly named: string | undefined }> {
+  if (scope === "org") return { ok: true, named: undefined };
+  if (actor.kind === "key") {
+    const isOwn = keyId === undefined || keyId === actor.keyId;
+    return isOwn ? { ok: true, named: actor.keyId } : refused(NOT_YOUR_KEY);
+  }
+  if (scope === "key" && keyId === undefined) {
+    return refused(invalidRequest('key_id is missing; scope "key" needs the id of one'));
+  }
+  return { ok: true, named: keyId };
+}
+
+/** What the checks use, read past every cache. */
+interface KnownAccount {
+  readonly limits: readonly StoredLimit[];
+  /** Providers of the organization's dedicated endpoints. */
+  readonly dedicated: readonly string[];
+  readonly key: Omit<CeilingKey, "rules"> | undefined;
+  readonly maySetOrg: boolean;
+}
+
+async function readKnown(
+  rules: RulesStore,
+  actor: LimitActor,
+  named: string | undefined,
+): Promise<Result<KnownAccount>> {
+  const { orgId } = actor;
+  const asked = actor.kind === "key" ? actor.keyId : named;
+  const [limits, endpoints, key] = await Promise.all([
+    rules.listLimits(orgId),
+    rules.listEndpoints(orgId),
+    asked === undefined ? undefined : rules.findKey(asked),
+  ]);
+  if (asked !== undefined && key?.orgId !== orgId) return refused(NO_SUCH_KEY);
+  return {
+    ok: true,
+    limits,
+    dedicated: endpoints.map(({ providerId }) => providerId),
+    key,
+    maySetOrg: actor.kind === "person" || key?.rules.keysMaySetOrgLimits === true,
+  };
+}
+
+function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string): boolean {
+  if (catalog.find(modelId) !== undefined) return true;
+  return dedicated.some((id) => catalog.findDedicated(id, modelId) !== undefined);
+}
+
+/** What the store can keep of a limit. */
+const STORED_LIMIT_MAX = 2_147_483_647;
+
+function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | undefined {
+  for (const word of LIMIT_WORDS) {
+    const name = LIMIT_NAMES[word];
+    const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
+    const value = change[name] ?? 0;
+    if (value > ceiling) {
+      return `${word} ${value} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`;
+    }
+  }
+  return undefined;
+}
+
+function limitCountProblem(
+  target: LimitTarget,
+  limits: readonly StoredLimit[],
+): string | undefined {
+  if (target.scope !== "model") return undefined;
+  assert(target.modelId !== undefined, "a limit of scope model names its model");
+  const own = limits.filter(({ source, scope }) => source === "self" && scope === "model");
+  if (own.length < MODEL_LIMITS_PER_ORG_MAX) return undefined;
+  return `the organization has limits of ${own.length} models, and ${MODEL_LIMITS_PER_ORG_MAX} is the most; remove one first: send null for each of its values`;
+}

@@ -1,0 +1,32 @@
+import { ChangedLimit, LimitChange } from "./limit-change.ts";
+import { limitRoutes, Limits } from "./limits.ts";
+import {
+  MessagesModelList,
+  messagesModel,
+  modelEntry,
+  ModelList,
+  modelProvider,
+  modelRoutes,
+  priceTier,
+} from "./models.ts";
+import { Pricing } from "./prices.ts";
+import { generation, usagePage, usageRoutes } from "./usage.ts";
+
+/** The routes that read what is recorded, as they are checked and documented. */
+export const RECORD_ROUTES = { ...modelRoutes, ...usageRoutes, ...limitRoutes };
+
+/** Schemas that the document has under these names. */
+export const NAMED_SCHEMAS = {
+  Pricing,
+  PriceTier: priceTier.schema,
+  ModelProvider: modelProvider.schema,
+  Model: modelEntry.schema,
+  ModelList,
+  MessagesModel: messagesModel.schema,
+  MessagesModelList,
+  Generation: generation.schema,
+  Usage: usagePage.schema,
+  Limits,
+  LimitChange,
+  ChangedLimit,
+};

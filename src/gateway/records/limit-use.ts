@@ -1,0 +1,117 @@
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import { type Organization, type Principal, principalOf } from "../accounts/principal.ts";
+import type { RulesStore } from "../accounts/postgres-rules-store.ts";
+import type { CallPorts } from "../call/ports.ts";
+import type { ClaimPart } from "../call/admit.ts";
+import { claimParts, partOf } from "../call/claim-limits.ts";
+import { findModel } from "../call/plan-call.ts";
+import {
+  endpointScope,
+  endpointSelfRows,
+  type LimitRow,
+  limitRows,
+  orgScopes,
+} from "../limits/effective-limits.ts";
+import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
+import type { RecordStore } from "./record-store.ts";
+
+/** What the routes about limits work with. */
+export interface LimitDeps extends CallPorts {
+  readonly records: RecordStore;
+  readonly rules: RulesStore;
+}
+
+/** As much of that as reading them takes. */
+export type LimitUseDeps = Pick<
+  LimitDeps,
+  "catalog" | "clock" | "limits" | "limitDefaults" | "rules" | "scopesOf"
+>;
+
+/** A scope and what counts in it; undefined when the limit store did not answer. */
+export interface UsedScope {
+  readonly claim: ScopeClaim;
+  readonly usage: ScopeUsage | undefined;
+  /** What counts in it are calls whose client has left and whose answers are read to their end. */
+  readonly isDeparted: boolean;
+}
+
+/** The limits of one caller, for one model or in general, and what is left of them. */
+export interface LimitUse {
+  /** Does the caller know the model? True where none was asked for. */
+  readonly isServed: boolean;
+  readonly endpoint: DedicatedEndpoint | undefined;
+  readonly rows: readonly LimitRow[];
+  /** Narrowest first. */
+  readonly scopes: readonly UsedScope[];
+}
+
+/** Reads the caller's rules past every cache, and what counts in each of its scopes. */
+export async function readLimitUse(
+  deps: LimitUseDeps,
+  caller: Principal,
+  modelId: string | undefined,
+): Promise<LimitUse> {
+  const record = await deps.rules.findKey(caller.keyId);
+  const principal = record === undefined ? caller : principalOf(record);
+  const { model, endpoint } =
+    modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, principal, modelId);
+  const rowsOf = endpoint === undefined ? limitRows : endpointSelfRows;
+  const parts = partsOf(deps, principal, { modelId, endpoint });
+  return {
+    isServed: modelId === undefined || model !== undefined,
+    endpoint,
+    rows: rowsOf(principal, modelId, deps.limitDefaults),
+    scopes: (await Promise.all(parts.map((part) => peek(deps, part)))).flat(),
+  };
+}
+
+const NO_MODEL = { model: undefined, endpoint: undefined };
+
+/**
+ * The scopes that a request of any key of this organization claims, for one model or in general,
+ * and what counts in each of them.
+ */
+export async function readOrgScopes(
+  deps: LimitUseDeps,
+  org: Organization,
+  modelId: string | undefined,
+): Promise<readonly UsedScope[]> {
+  const { endpoint } =
+    modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, org, modelId);
+  const asked = { modelId, isOfEndpoint: endpoint !== undefined };
+  const own = orgScopes(org, asked, deps.limitDefaults);
+  const parts: ClaimPart[] = own.length === 0 ? [] : [partOf(orgSlot(org.orgId), own, modelId)];
+  if (endpoint !== undefined) {
+    const scope = endpointScope(endpoint);
+    parts.push(partOf(`{${scope.id}}`, [scope], modelId));
+  }
+  return (await Promise.all(parts.map((part) => peek(deps, part)))).flat();
+}
+
+/** The scopes that a request would claim, except for the platform's, which belong to no organization. */
+function partsOf(
+  deps: LimitUseDeps,
+  principal: Principal,
+  asked: Pick<LimitUse, "endpoint"> & { readonly modelId: string | undefined },
+): readonly ClaimPart[] {
+  const { modelId, endpoint } = asked;
+  if (modelId === undefined) {
+    return [partOf(orgSlot(principal.orgId), deps.scopesOf(principal), modelId)];
+  }
+  const own = { scopesOf: deps.scopesOf, platform: [] };
+  return claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });
+}
+
+async function peek(
+  deps: LimitUseDeps,
+  { slot, scopes: own, departed = [] }: ClaimPart,
+): Promise<readonly UsedScope[]> {
+  const nowMs = deps.clock.monotonicMs();
+  const scopes = [...own, ...departed];
+  const usages = await deps.limits.peek({ slot, scopes, nowMs });
+  return scopes.map((claim, at) => ({
+    claim,
+    usage: usages?.[at],
+    isDeparted: at >= own.length,
+  }));
+}

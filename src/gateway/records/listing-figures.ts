@@ -1,0 +1,107 @@
+import type { OrgId } from "../../kernel/index.ts";
+import { middleOf } from "./first-byte-spans.ts";
+
+/** What a listing did in a span of time, in sums that can be added up. */
+export interface ListingSums {
+  readonly providerId: string;
+  readonly modelId: string;
+  /** Start of the day or hour, in milliseconds. */
+  readonly fromMs: number;
+  readonly succeeded: number;
+  /** By the provider's fault: not what it says of the request, nor that the client left. */
+  readonly failed: number;
+  /** Hours with calls, and those of them in which a call succeeded. */
+  readonly usedHours: number;
+  readonly upHours: number;
+  /** Streamed answers that arrived: the only ones with a first token to wait for. */
+  readonly streamed: number;
+  readonly streamedTokens: number;
+  readonly streamedMs: number;
+  /** How many first bytes came in which span of milliseconds. */
+  readonly firstBytes: ReadonlyMap<number, number>;
+}
+
+/** What sums say. Null: there is nothing that says it. */
+export interface ListingFigures {
+  readonly calls: number;
+  /** Of calls, 0 to 1. */
+  readonly success: number | null;
+  /** Of hours with calls, those in which one succeeded: 0 to 1. */
+  readonly uptime: number | null;
+  readonly firstTokenP50Ms: number | null;
+  readonly firstTokenP95Ms: number | null;
+  readonly tokensPerSecond: number | null;
+}
+
+/** The listings of an organization, and of those all or one model's or one provider's. */
+export interface ListingFilter {
+  readonly orgId: OrgId;
+  readonly modelId?: string;
+  readonly providerId?: string;
+}
+
+export interface ListingHistory {
+  /** By UTC day, the oldest first; days without calls are not there. */
+  readonly days: readonly ListingSums[];
+  readonly hours: readonly ListingSums[];
+}
+
+/** How listings served, from sums alone: no attempt is read. */
+export interface ListingFiguresStore {
+  /** An organization's own calls from instants on. */
+  own(
+    filter: ListingFilter,
+    from: { readonly dayMs: number; readonly hourMs: number },
+  ): Promise<ListingHistory>;
+  /** Of all organizations together: only days that say nothing of one of them. */
+  published(fromDayMs: number): Promise<readonly ListingSums[]>;
+}
+
+/** The figures of several spans of time together. */
+export function figuresOf(sums: readonly ListingSums[]): ListingFigures {
+  const total = (of: (each: ListingSums) => number): number =>
+    sums.reduce((sum, each) => sum + of(each), 0);
+  const succeeded = total((each) => each.succeeded);
+  const calls = succeeded + total((each) => each.failed);
+  const usedHours = total((each) => each.usedHours);
+  const streamedMs = total((each) => each.streamedMs);
+  const firstBytes = countsTogether(sums.map((each) => each.firstBytes));
+  return {
+    calls,
+    success: shareOf(succeeded, calls),
+    uptime: shareOf(
+      total((each) => each.upHours),
+      usedHours,
+    ),
+    firstTokenP50Ms: percentileOf(firstBytes, 0.5),
+    firstTokenP95Ms: percentileOf(firstBytes, 0.95),
+    tokensPerSecond:
+      streamedMs === 0 ? null : (total((each) => each.streamedTokens) * 1_000) / streamedMs,
+  };
+}
+
+/** Counts by span, added up. */
+export function countsTogether(
+  all: readonly ReadonlyMap<number, number>[],
+): ReadonlyMap<number, number> {
+  const together = new Map<number, number>();
+  for (const counts of all) {
+    for (const [span, count] of counts) together.set(span, (together.get(span) ?? 0) + count);
+  }
+  return together;
+}
+
+function shareOf(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}
+
+/** The smallest span that as large a share of the counts does not exceed. */
+function percentileOf(counts: ReadonlyMap<number, number>, share: number): number | null {
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  let left = Math.ceil(all * share);
+  for (const [span, count] of [...counts].toSorted(([a], [b]) => a - b)) {
+    left -= count;
+    if (left <= 0) return middleOf(span);
+  }
+  return null;
+}

@@ -1,0 +1,193 @@
+import type { Deployment, ListedModel } from "../../catalog/index.ts";
+import {
+  invalidRequest,
+  mapInTurns,
+  parseUsd,
+  refused,
+  type Result,
+  unreachable,
+} from "../../kernel/index.ts";
+import type { VerificationState } from "../verification/verification.ts";
+import { ModelFilters, type Verdicts } from "./contract/models.ts";
+import { queryReader } from "./read-query.ts";
+
+/** Which models `GET /v1/models` lists, and in which order; what is absent filters nothing. */
+export interface ModelFilter extends Omit<
+  ModelFilters,
+  "max_prompt_price" | "max_completion_price"
+> {
+  /** Micro-USD per million tokens, which is pico-USD per token. */
+  readonly promptPriceMax?: bigint | undefined;
+  readonly completionPriceMax?: bigint | undefined;
+}
+
+/** The filters of a query, each of which may be given once but for those that are lists. */
+export function readModelFilter(query: URLSearchParams): Result<{ readonly filter: ModelFilter }> {
+  const twice = SINGLE_NAMES.find((name) => query.getAll(name).length > 1);
+  if (twice !== undefined) return refused(invalidRequest(`${twice} must be given once`));
+  const read = readFilters(query);
+  if (!read.ok) return read;
+  const { max_prompt_price: prompt, max_completion_price: completion, ...filter } = read.asked;
+  return {
+    ok: true,
+    filter: {
+      ...filter,
+      promptPriceMax: prompt === undefined ? undefined : parseUsd(prompt),
+      completionPriceMax: completion === undefined ? undefined : parseUsd(completion),
+    },
+  };
+}
+
+const readFilters = queryReader(ModelFilters);
+const LISTS: ReadonlySet<string> = new Set(["input_modality", "supported_parameters"]);
+const SINGLE_NAMES = Object.keys(ModelFilters.properties).filter((name) => !LISTS.has(name));
+
+/**
+ * The models that fit, in the order asked for; `newest` is the order of the catalog. What a
+ * provider decides (price, context, logging, parameters, verdict) must hold for one and the same
+ * provider: a cheap one that keeps prompts and a dear one that keeps none do not make a cheap model
+ * that keeps none.
+ */
+export function filterModels(
+  models: readonly ListedModel[],
+  filter: ModelFilter,
+  verdicts: Verdicts,
+): readonly ListedModel[] {
+  const found = models.flatMap((model) => {
+    if (!fitsModel(model, filter)) return [];
+    const fitting = model.deployments.filter((each) => fitsDeployment(each, filter, verdicts));
+    return fitting.length === 0 ? [] : [{ model, fitting }];
+  });
+  return ordered(found, filter.sort, models).map(({ model }) => model);
+}
+
+/** Each model is judged once, and compared by that; equal ones stay in the order of the catalog. */
+function ordered(
+  found: readonly Found[],
+  order: ModelFilters["sort"],
+  models: readonly ListedModel[],
+): readonly Found[] {
+  switch (order) {
+    case undefined:
+    case "newest":
+      return found;
+    case "name": {
+      const ranks = nameRanks.get(models) ?? ranksOf(models.toSorted(byName));
+      nameRanks.set(models, ranks);
+      return sortedBy(
+        found,
+        ({ model }) => ranks.get(model) ?? 0,
+        (a, b) => a - b,
+      );
+    }
+    case "context":
+      return sortedBy(found, longestContext, (a, b) => b - a);
+    case "prompt_price":
+      return sortedBy(found, (each) => lowest(each, "prompt"), byPrice);
+    case "completion_price":
+      return sortedBy(found, (each) => lowest(each, "completion"), byPrice);
+    default:
+      return unreachable(order);
+  }
+}
+
+function sortedBy<K>(
+  found: readonly Found[],
+  keyOf: (each: Found) => K,
+  compare: (a: K, b: K) => number,
+): readonly Found[] {
+  const keyed = found.map((each) => ({ each, key: keyOf(each) }));
+  return keyed.sort((a, b) => compare(a.key, b.key)).map(({ each }) => each);
+}
+
+type Ranks = ReadonlyMap<ListedModel, number>;
+
+// Weak: a swapped catalog takes the order of its names with it.
+const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
+/** So many names are compared in a few milliseconds. */
+const NAMES_AT_ONCE = 500;
+
+/** Puts the names of a catalog in order, once and without holding up other requests. */
+export async function rankNames(models: readonly ListedModel[]): Promise<void> {
+  if (nameRanks.has(models)) return;
+  const starts = Array.from({ length: Math.ceil(models.length / NAMES_AT_ONCE) }, (_, at) => at);
+  const slices = await mapInTurns(starts, (at) =>
+    models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
+  );
+  // What is in order by parts is quickly in order as a whole.
+  nameRanks.set(models, ranksOf(slices.flat().sort(byName)));
+}
+
+function byName(a: ListedModel, b: ListedModel): number {
+  return NAMES.compare(a.displayName, b.displayName);
+}
+
+/** Equal names have one rank. */
+function ranksOf(sorted: readonly ListedModel[]): Ranks {
+  let rank = 0;
+  return new Map(
+    sorted.map((model, at) => {
+      const before = sorted[at - 1];
+      if (before !== undefined && byName(before, model) !== 0) rank += 1;
+      return [model, rank];
+    }),
+  );
+}
+
+function fitsModel(model: ListedModel, { modality, deprecated }: ModelFilter): boolean {
+  return (
+    (modality === undefined || model.modality === modality) &&
+    (deprecated === undefined || (model.deprecationDate !== undefined) === (deprecated === "true"))
+  );
+}
+
+function fitsDeployment(each: Deployment, filter: ModelFilter, verdicts: Verdicts): boolean {
+  const { provider, prompt_logging: logging, min_context: contextMin = 0, verified } = filter;
+  return (
+    (provider === undefined || each.providerId === provider) &&
+    (logging === undefined || each.promptLogging === logging) &&
+    (each.contextLength ?? 0) >= contextMin &&
+    (filter.input_modality ?? []).every((kind) => each.inputModalities.has(kind)) &&
+    (filter.supported_parameters ?? []).every((name) => each.supportedParameters.has(name)) &&
+    isAtMost(priceOf(each, "prompt"), filter.promptPriceMax) &&
+    isAtMost(priceOf(each, "completion"), filter.completionPriceMax) &&
+    (verified === undefined || (verdicts.of(each).state === VERIFIED) === (verified === "true"))
+  );
+}
+
+const VERIFIED: VerificationState = "verified";
+
+/** Without a price by the token nothing can be said to cost at most so much. */
+function isAtMost(price: bigint | undefined, max: bigint | undefined): boolean {
+  return max === undefined || (price !== undefined && price <= max);
+}
+
+function priceOf(each: Deployment, sku: "prompt" | "completion"): bigint | undefined {
+  return each.billing === "token" ? each.prices?.[sku] : undefined;
+}
+
+interface Found {
+  readonly model: ListedModel;
+  readonly fitting: readonly Deployment[];
+}
+
+const NAMES = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+function longestContext({ fitting }: Found): number {
+  return Math.max(...fitting.map(({ contextLength }) => contextLength ?? 0));
+}
+
+function lowest({ fitting }: Found, sku: "prompt" | "completion"): bigint | undefined {
+  return fitting
+    .flatMap((each) => priceOf(each, sku) ?? [])
+    .reduce<bigint | undefined>(
+      (low, price) => (low === undefined || price < low ? price : low),
+      undefined,
+    );
+}
+
+/** Those without a price by the token come last. */
+function byPrice(a: bigint | undefined, b: bigint | undefined): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  return a < b ? -1 : a > b ? 1 : 0;
+}

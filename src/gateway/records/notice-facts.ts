@@ -1,0 +1,178 @@
+import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import {
+  CAP_PERIODS,
+  type CapPeriod,
+  CLIENT_LEFT,
+  type KeyId,
+  microUsd,
+  type MicroUsd,
+  type OrgId,
+  capColumn,
+  hasDailySpendSql,
+} from "../../kernel/index.ts";
+import { requestIdFrom } from "../../ledger/index.ts";
+
+/** Why the gateway refused requests, as far as a customer can act on it. */
+export type RefusalCause =
+  | "balance"
+  /** There was enough credit, but running requests held it. */
+  | "held"
+  | "org_cap"
+  | "key_cap"
+  | "limit"
+  | "unusual_use"
+  | "provider"
+  | "request";
+
+/** A cap of a key that is used up, or nearly. A key may have one of each period. */
+export interface CappedKey {
+  readonly keyId: KeyId;
+  readonly name: string;
+  readonly period: CapPeriod;
+  readonly capMicroUsd: MicroUsd;
+  readonly spentMicroUsd: MicroUsd;
+}
+
+/** What happened to the requests of an organization lately. */
+export interface NoticeFacts {
+  /** Of the last hour, of the newest thousand refused requests. */
+  readonly refused: Readonly<Partial<Record<RefusalCause, number>>>;
+  /** The least that a request refused in the last 15 minutes could have cost; null: there is none. */
+  readonly neededMicroUsd: MicroUsd | null;
+  /** The same of those refused by the organization's cap. */
+  readonly neededUnderCapMicroUsd: MicroUsd | null;
+  /** The first request refused for want of money since the last one that a provider was asked for. */
+  readonly refusedSinceMs: number | null;
+  /** Caps of keys that are used by 80% or more, fullest first. */
+  readonly cappedKeys: readonly CappedKey[];
+  /** Models that were asked for in the last hour, by the newest requests. */
+  readonly models: readonly string[];
+}
+
+/** Of a row of `refused_request`. */
+export const CAUSE_SQL = `case
+  when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'
+  when error_class = 'insufficient_quota' and reason ? 'cap_usd' then 'org_cap'
+  when error_class = 'insufficient_quota' and reason->>'retryable' = 'true' then 'held'
+  when error_class = 'insufficient_quota' then 'balance'
+  when error_class in ('usage_limited', 'usage_restricted') then 'unusual_use'
+  when error_class = 'rate_limit' then 'limit'
+  when error_class in ('gateway_error', 'model_unavailable') and reason->>'limit_kind' = 'health'
+    then 'provider'
+  else 'request' end`;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ROWS_MAX = 1_000;
+/** Of at least 20 keys: each has up to three. */
+const CAPS_MAX = 60;
+
+/** $1 organization, $2 first id of the last hour, $3 of the last day. All of it is bounded. */
+export const NOTICE_FACTS_SQL = `
+  with lately as (
+    select ${CAUSE_SQL} as cause, model_id, created_at,
+      ((reason->>'needed_usd')::numeric * 1000000)::bigint as needed
+    from refused_request
+    where org_id = $1 and request_id >= $2::uuid and error_class <> '${CLIENT_LEFT}'
+    order by request_id desc limit ${ROWS_MAX}
+  ), served as (
+    select request_id from attempt
+    where org_id = $1 and request_id >= $3::uuid
+      and attempt_id >= attempt_id_at(now() - interval '25 hours')
+    order by request_id desc limit 1
+  ), capped as (
+    select k.key_id, k.name, p.period, p.cap, s.reserved + p.settled as spent
+    from api_key k cross join lateral (
+      select coalesce(sum(reserved), 0) as reserved, coalesce(sum(settled) filter (
+        where month = date_trunc('month', now() at time zone 'utc')), 0) as of_month
+      from spend where scope = 'key' and id = k.key_id
+    ) s cross join lateral (
+      select coalesce(sum(settled), 0) as of_week,
+        coalesce(sum(settled) filter (where day = (now() at time zone 'utc')::date), 0) as of_day
+      from spend_day
+      where ${hasDailySpendSql("k")}
+        and key_id = k.key_id
+        and day >= date_trunc('week', now() at time zone 'utc')::date
+        and day < date_trunc('week', now() at time zone 'utc')::date + 7
+    ) d cross join lateral (values
+      ${CAP_PERIODS.map((period) => `('${period}', k.${capColumn(period)}, of_${period})`).join(
+        ", ",
+      )}) as p (period, cap, settled)
+    where k.org_id = $1 and k.disabled_at is null
+      and (k.expires_at is null or k.expires_at > now()) and not ${MANAGED_SQL}
+      and s.reserved + p.settled >= p.cap * 0.8
+    order by (s.reserved + p.settled) / p.cap desc, k.key_id, p.period limit ${CAPS_MAX}
+  )
+  select
+    (select coalesce(jsonb_object_agg(cause, n), '{}')
+      from (select cause, count(*) as n from lately group by cause) c) as refused,
+    (select min(needed) from lately
+      where cause = 'balance' and created_at > now() - interval '15 minutes') as needed,
+    (select min(needed) from lately
+      where cause = 'org_cap' and created_at > now() - interval '15 minutes') as needed_under_cap,
+    (select created_at from refused_request
+      where org_id = $1 and request_id >= coalesce((select request_id from served), $3::uuid)
+        and error_class = 'insufficient_quota'
+      order by request_id limit 1) as refused_since,
+    (select coalesce(jsonb_agg(jsonb_build_object(
+      'key_id', key_id, 'name', name, 'period', period, 'cap', cap::text,
+      'spent', spent::text)), '[]')
+      from capped) as capped,
+    (select coalesce(jsonb_agg(distinct model_id), '[]') from (
+      (select model_id from attempt
+        where org_id = $1 and request_id >= $2::uuid
+          and attempt_id >= attempt_id_at(now() - interval '2 hours')
+        order by request_id desc limit ${ROWS_MAX})
+      union all
+      (select model_id from lately where cause = 'provider')
+    ) m where model_id is not null) as models`;
+
+/** $1 organization, $2 first id: how many of the newest were refused for what. */
+export const REFUSED_CAUSES_SQL = `
+  select cause, count(*)::integer as requests from (
+    select ${CAUSE_SQL} as cause from refused_request
+    where org_id = $1 and request_id >= $2::uuid and error_class <> '${CLIENT_LEFT}'
+    order by request_id desc limit 10000
+  ) r group by cause order by requests desc, cause`;
+
+/** Requests that the gateway refused for one cause. */
+export interface RefusedFor {
+  readonly cause: RefusalCause;
+  readonly requests: number;
+}
+
+export function noticeFactsValues(orgId: OrgId, nowMs: number): [string, string, string] {
+  return [orgId, requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
+}
+
+export interface NoticeFactsRow {
+  readonly refused: NoticeFacts["refused"];
+  readonly needed: bigint | null;
+  readonly needed_under_cap: bigint | null;
+  readonly refused_since: Date | null;
+  readonly capped: readonly {
+    readonly key_id: KeyId;
+    readonly name: string;
+    readonly period: CapPeriod;
+    readonly cap: string;
+    readonly spent: string;
+  }[];
+  readonly models: readonly string[];
+}
+
+export function noticeFacts(row: NoticeFactsRow): NoticeFacts {
+  return {
+    refused: row.refused,
+    neededMicroUsd: row.needed === null ? null : microUsd(row.needed),
+    neededUnderCapMicroUsd: row.needed_under_cap === null ? null : microUsd(row.needed_under_cap),
+    refusedSinceMs: row.refused_since?.getTime() ?? null,
+    cappedKeys: row.capped.map(({ key_id: keyId, name, period, cap, spent }) => ({
+      keyId,
+      name,
+      period,
+      capMicroUsd: microUsd(BigInt(cap)),
+      spentMicroUsd: microUsd(BigInt(spent)),
+    })),
+    models: row.models,
+  };
+}

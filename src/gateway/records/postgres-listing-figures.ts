@@ -1,0 +1,148 @@
+import { assert } from "../../kernel/index.ts";
+import {
+  countsTogether,
+  type ListingFiguresStore,
+  type ListingFilter,
+  type ListingHistory,
+  type ListingSums,
+} from "./listing-figures.ts";
+import type { ReportSources } from "./report-sources.ts";
+
+/** Of more than these the oldest are left out. */
+const ROWS_MAX = 50_000;
+
+/** Figures of listings from PostgreSQL. A day that is not summed up is put together from hours. */
+export class PostgresListingFigures implements ListingFiguresStore {
+  readonly #sources: Pick<ReportSources, "run">;
+
+  constructor(sources: Pick<ReportSources, "run">) {
+    this.#sources = sources;
+  }
+
+  async own(
+    filter: ListingFilter,
+    from: { readonly dayMs: number; readonly hourMs: number },
+  ): Promise<ListingHistory> {
+    const { orgId, modelId = null, providerId = null } = filter;
+    const values = (ms: number): unknown[] => [orgId, modelId, providerId, new Date(ms)];
+    const { days, hours } = await this.#sources.run(async (client) => ({
+      days: (await client.query<SumsRow>(OWN_DAYS_SQL, values(from.dayMs))).rows,
+      hours: (await client.query<SumsRow>(OWN_HOURS_SQL, values(from.dayMs))).rows,
+    }));
+    const ofDays = days.map(sumsOf);
+    const ofHours = hours.map(sumsOf);
+    return {
+      days: oldestFirst([...ofDays, ...daysOfHours(ofHours, ofDays)]),
+      hours: oldestFirst(ofHours).filter(({ fromMs }) => fromMs >= from.hourMs),
+    };
+  }
+
+  async published(fromDayMs: number): Promise<readonly ListingSums[]> {
+    const from = [new Date(fromDayMs)];
+    const rows = await this.#sources.run(
+      async (client) => (await client.query<SumsRow>(PUBLISHED_SQL, from)).rows,
+    );
+    return oldestFirst(rows.map(sumsOf));
+  }
+}
+
+function oldestFirst(sums: readonly ListingSums[]): readonly ListingSums[] {
+  return sums.toSorted((a, b) => a.fromMs - b.fromMs);
+}
+
+interface SumsRow {
+  readonly provider_id: string;
+  readonly model_id: string;
+  readonly from_ms: bigint;
+  readonly succeeded: bigint;
+  readonly failed: bigint;
+  readonly used_hours: bigint;
+  readonly up_hours: bigint;
+  readonly streamed: bigint;
+  readonly streamed_tokens: bigint;
+  readonly streamed_ms: bigint;
+  readonly first_byte_spans: readonly number[];
+  readonly first_byte_counts: readonly number[];
+}
+
+const SUMS = `provider_id, model_id, succeeded, failed, streamed, streamed_tokens, streamed_ms,
+  first_byte_spans, first_byte_counts`;
+const DAY_MS_SQL = "extract(epoch from day::timestamp at time zone 'utc')::bigint * 1000";
+const OF_FILTER_SQL = `org_id = $1 and ($2::text is null or model_id = $2)
+    and ($3::text is null or provider_id = $3)`;
+const HOURS_OF_DAY_SQL = `${DAY_MS_SQL} as from_ms,
+    bit_count(used_hours::bit(24)) as used_hours, bit_count(up_hours::bit(24)) as up_hours`;
+
+/** $1 organization, $2 model or null, $3 provider or null, $4 the first instant. */
+const OWN_DAYS_SQL = `
+  select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_day_sum
+  where ${OF_FILTER_SQL} and day >= ($4::timestamptz at time zone 'utc')::date
+  order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
+
+/** The same of hours. */
+const OWN_HOURS_SQL = `
+  select ${SUMS}, extract(epoch from hour)::bigint * 1000 as from_ms,
+    (succeeded + failed > 0)::integer::bigint as used_hours,
+    (succeeded > 0)::integer::bigint as up_hours
+  from listing_hour_sum
+  where ${OF_FILTER_SQL} and hour >= $4
+  order by hour desc, provider_id, model_id limit ${ROWS_MAX}`;
+
+/** $1 the first instant. */
+const PUBLISHED_SQL = `
+  select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_public_day
+  where day >= ($1::timestamptz at time zone 'utc')::date
+  order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
+
+function sumsOf(row: SumsRow): ListingSums {
+  const { first_byte_spans: spans, first_byte_counts: counts } = row;
+  assert(spans.length === counts.length, "each span of first bytes has its count");
+  return {
+    providerId: row.provider_id,
+    modelId: row.model_id,
+    fromMs: Number(row.from_ms),
+    succeeded: Number(row.succeeded),
+    failed: Number(row.failed),
+    usedHours: Number(row.used_hours),
+    upHours: Number(row.up_hours),
+    streamed: Number(row.streamed),
+    streamedTokens: Number(row.streamed_tokens),
+    streamedMs: Number(row.streamed_ms),
+    firstBytes: new Map(spans.map((span, at) => [span, counts[at] ?? 0])),
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days of listings that have hours and no sum yet. */
+function daysOfHours(
+  hours: readonly ListingSums[],
+  days: readonly ListingSums[],
+): readonly ListingSums[] {
+  const keyOf = ({ providerId, modelId, fromMs }: ListingSums): string =>
+    `${Math.floor(fromMs / DAY_MS)} ${providerId} ${modelId}`;
+  const summed = new Set(days.map(keyOf));
+  const made = new Map<string, ListingSums>();
+  for (const hour of hours) {
+    const key = keyOf(hour);
+    if (summed.has(key)) continue;
+    const known = made.get(key);
+    const fromMs = Math.floor(hour.fromMs / DAY_MS) * DAY_MS;
+    made.set(key, known === undefined ? { ...hour, fromMs } : added(known, hour));
+  }
+  return [...made.values()];
+}
+
+function added(a: ListingSums, b: ListingSums): ListingSums {
+  return {
+    ...a,
+    succeeded: a.succeeded + b.succeeded,
+    failed: a.failed + b.failed,
+    usedHours: a.usedHours + b.usedHours,
+    upHours: a.upHours + b.upHours,
+    streamed: a.streamed + b.streamed,
+    streamedTokens: a.streamedTokens + b.streamedTokens,
+    streamedMs: a.streamedMs + b.streamedMs,
+    firstBytes: countsTogether([a.firstBytes, b.firstBytes]),
+  };
+}

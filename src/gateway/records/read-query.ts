@@ -1,0 +1,46 @@
+import type { Static, TObject } from "typebox";
+
+import { invalidRequest, refused, type Result, schemaCheck } from "../../kernel/index.ts";
+
+/** Reads a query, or gives the 400 that says what is wrong with one of its values. */
+export type QueryReader<S extends TObject> = (
+  query: URLSearchParams,
+) => Result<{ readonly asked: Static<S> }>;
+
+/**
+ * The reader of a query by its schema. Names that it does not know are left alone: clients send
+ * names of their own. Of a name that is given twice the first one counts.
+ */
+export function queryReader<S extends TObject>(schema: S): QueryReader<S> {
+  const check = schemaCheck(schema, { missing: "is missing", unknown: "" });
+  const types = Object.entries(schema.properties).map(
+    ([name, each]) => [name, (each as { readonly type?: unknown }).type] as const,
+  );
+  return (query) => {
+    const asked = Object.fromEntries(
+      types
+        .filter(([name]) => query.has(name))
+        .map(([name, type]) => [name, readValue(query.getAll(name), type)]),
+    );
+    const fault = check(asked);
+    if (fault === undefined) return { ok: true, asked: asked as Static<S> };
+    const [name = "", at = 0] = fault.path;
+    const texts = query.getAll(String(name));
+    const value = (Array.isArray(asked[name]) ? splitEntries(texts) : texts)[Number(at)] ?? "";
+    const shown = JSON.stringify(value.slice(0, ECHOED_CHARS_MAX));
+    return refused(invalidRequest(`${name} ${fault.message.replace("{value}", () => shown)}`));
+  };
+}
+
+const ECHOED_CHARS_MAX = 64;
+
+function readValue(texts: readonly string[], type: unknown): string | number | readonly string[] {
+  if (type === "array") return splitEntries(texts).map((text) => text.trim());
+  const [first = ""] = texts;
+  return type === "integer" && /^\d{1,9}$/.test(first) ? Number(first) : first;
+}
+
+/** Values with commas between them, or the name several times. */
+function splitEntries(texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text) => text.split(","));
+}

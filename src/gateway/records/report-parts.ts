@@ -1,0 +1,67 @@
+import type { PoolClient } from "pg";
+
+import { type OrgId, TOKEN_BUCKETS } from "../../kernel/index.ts";
+
+export interface ReportQuery {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+export type Bind = (value: unknown) => string;
+
+export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
+export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
+
+const DAY_MS = 86_400_000;
+const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
+const ID_BITS_BELOW_MS = 22n;
+
+/** The first attempt id of a UTC day and the first of the day after; the day is `YYYY-MM-DD`. */
+export function idsOfDay(day: string): { readonly first: bigint; readonly end: bigint } {
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  return { first: firstIdAt(startMs), end: firstIdAt(startMs + DAY_MS) };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** The same of the hour that begins at an instant. */
+export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
+  return { first: firstIdAt(startMs), end: firstIdAt(startMs + HOUR_MS) };
+}
+
+function firstIdAt(ms: number): bigint {
+  return BigInt(ms - ATTEMPT_EPOCH_MS) << ID_BITS_BELOW_MS;
+}
+
+/**
+ * The attempts of all days but these, oldest first: as ranges of ids, written out, so that the
+ * planner leaves out the tables of the days.
+ */
+export function attemptsOutsideSql(days: readonly string[]): string {
+  const ranges: string[] = [];
+  let first = 0n;
+  for (const day of days) {
+    const ids = idsOfDay(day);
+    if (ids.first > first) ranges.push(`(attempt_id >= ${first} and attempt_id < ${ids.first})`);
+    first = ids.end;
+  }
+  return `(${[...ranges, `attempt_id >= ${first}`].join(" or ")})`;
+}
+
+/**
+ * The days whose sums of this organization hold, `YYYY-MM-DD`, oldest first, for this transaction.
+ * No day leaves the journal until it ends: what is not in these days is in the journal.
+ */
+export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
+  await client.query("lock table only attempt in access share mode");
+  const { rows } = await client.query<{ day: string }>(ROLLED_DAYS_SQL, [orgId]);
+  return rows.map(({ day }) => day);
+}
+
+const ROLLED_DAYS_SQL = `
+  select to_char(r.day, 'YYYY-MM-DD') as day from usage_rolled r
+  where r.org_id = $1
+    and exists (select from usage_day d where d.day = r.day)
+    and not exists (select from usage_stale s where s.org_id = r.org_id and s.day = r.day)
+    and not exists (select from retired_day d where d.day = r.day)
+  order by r.day`;

@@ -1,0 +1,48 @@
+import type { ClientExchange } from "../call/client-exchange.ts";
+import { countSetting } from "../call/count-request.ts";
+import { refuseCall } from "../call/refuse-call.ts";
+import {
+  byCaller,
+  type ChangedBy,
+  printJson,
+  type Refusal,
+  shownKeyId,
+} from "../../kernel/index.ts";
+import { makeLimitChange, planLimitChange } from "./change-limit.ts";
+import { readLimitRequest } from "./limit-request.ts";
+import { readLimitUse, type LimitDeps } from "./limit-use.ts";
+import { changedLimit } from "./show-limits.ts";
+
+/**
+ * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
+ * or, where the organization allows it, of the organization. Free; counts in a window of its own.
+ * What is refused has changed nothing and counts nothing.
+ */
+export async function serveAdmissionLimits(
+  deps: LimitDeps,
+  exchange: ClientExchange,
+): Promise<void> {
+  const refuse = (value: Refusal): void => refuseCall(deps, exchange, { refusal: value });
+  const read = readLimitRequest(exchange.body);
+  if (!read.ok) return refuse(read.refusal);
+  const { request } = read;
+  const { principal } = exchange;
+  const { orgId, keyId } = principal;
+  const planned = await planLimitChange(deps, { kind: "key", orgId, keyId }, request);
+  if (!planned.ok) return refuse(planned.refusal);
+  const counted = await countSetting(deps, exchange);
+  if (!counted.ok) return refuse(counted.refusal);
+  const made = await makeLimitChange(deps.rules, planned, byKey(exchange));
+  if (!made.ok) return refuse(made.refusal);
+  const { stored } = made;
+  const { scopes } = await readLimitUse(deps, principal, request.modelId);
+  // A key sets no limit of another one.
+  const named = stored.keyId === undefined ? {} : { shownKeyId: shownKeyId(principal) };
+  const body = Buffer.from(printJson(changedLimit({ ...stored, ...named }, scopes)));
+  const { remainingRequests } = counted;
+  exchange.answer("application/json", { remainingRequests }, body);
+}
+
+function byKey({ principal, requestId, clientAddress }: ClientExchange): ChangedBy {
+  return byCaller({ kind: "key", id: shownKeyId(principal), requestId, clientAddress });
+}

@@ -1,0 +1,110 @@
+import type { ClientExchange } from "../call/client-exchange.ts";
+import type { Catalog } from "../../catalog/index.ts";
+import { parseRequestId, printJson, refusal } from "../../kernel/index.ts";
+import { unknownModel } from "../routing/plan-route.ts";
+import { messagesModel, modelEntry, ModelPage, type Verdicts } from "./contract/models.ts";
+import { generation, usagePage } from "./contract/usage.ts";
+import { modelListA, modelListB } from "./list-models.ts";
+import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
+import { queryReader } from "./read-query.ts";
+import type { RecordStore, UsageQuery } from "./record-store.ts";
+import type { UsageCsv } from "./usage-csv.ts";
+import { readUsageQuery } from "./usage-query.ts";
+
+/** What the read routes work with. */
+export interface RecordDeps {
+  readonly catalog: { readonly current: Catalog };
+  readonly records: RecordStore;
+  readonly verdicts: Verdicts;
+}
+
+const JSON_TYPE = "application/json";
+const USAGE_ROWS_DEFAULT = 50;
+
+/** `GET /v1/models`: what the key may call, filtered by its query; the wire_b shape for a client that sends its version header. */
+export async function serveModels(
+  deps: RecordDeps,
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): Promise<void> {
+  const read = readModelFilter(query);
+  if (!read.ok) return exchange.refuse(read.refusal);
+  const listed = deps.catalog.current.models;
+  if (read.filter.sort === "name") await rankNames(listed);
+  const { models: allowed } = exchange.principal;
+  const fitting = filterModels(listed, read.filter, deps.verdicts);
+  const models = allowed === undefined ? fitting : fitting.filter(({ id }) => allowed.has(id));
+  if (!speaksWireB(exchange)) {
+    return exchange.answer(JSON_TYPE, {}, await modelListA(models, deps.verdicts));
+  }
+  const page = readPage(query);
+  if (!page.ok) return exchange.refuse(page.refusal);
+  exchange.answer(JSON_TYPE, {}, await modelListB(models, page.asked));
+}
+
+const readPage = queryReader(ModelPage);
+
+/** `GET /v1/models/{id}`: the entry, or the same 404 that a request for it would get. */
+export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
+  const model = deps.catalog.current.find(id);
+  const isAllowed = exchange.principal.models?.has(id) !== false;
+  if (model === undefined || !isAllowed) return exchange.refuse(unknownModel(id));
+  const entry = speaksWireB(exchange)
+    ? messagesModel.show(model)
+    : modelEntry.show({ model, verdicts: deps.verdicts });
+  json(exchange, JSON.stringify(entry));
+}
+
+/**
+ * `GET /v1/usage`: balance, month, and the ledger's rows or their sums by one grouping; as a CSV
+ * file the rows or sums alone.
+ */
+export async function serveUsage(
+  deps: RecordDeps & { readonly csv: UsageCsv },
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): Promise<void> {
+  const { orgId, keyId } = exchange.principal;
+  const read = readUsageQuery(query, exchange.header("accept"));
+  if (!read.ok) return exchange.refuse(read.refusal);
+  if (read.isFile) return await deps.csv.serve(exchange, read);
+  const usageQuery: UsageQuery = { orgId, limit: read.limit ?? USAGE_ROWS_DEFAULT, ...read.range };
+  const [balance, month, page, groups] = await Promise.all([
+    deps.records.balance(orgId),
+    deps.records.monthSpend(orgId, keyId),
+    read.groupBy === undefined ? deps.records.usagePage(usageQuery) : NO_ROWS,
+    read.groupBy === undefined ? undefined : deps.records.usageGroups(usageQuery, read.groupBy),
+  ]);
+  const { rows, nextCursor } = page;
+  const shown = { balance, month, rows, nextCursor, ...(groups === undefined ? {} : { groups }) };
+  json(exchange, printJson(usagePage.show(shown)));
+}
+
+/** `GET /v1/generation?id=`: another organization's id reads exactly like an unknown one. */
+export async function serveGeneration(
+  deps: RecordDeps,
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): Promise<void> {
+  const requestId = parseRequestId(query.get("id") ?? "");
+  const record =
+    requestId === undefined
+      ? undefined
+      : await deps.records.generation(exchange.principal.orgId, requestId);
+  if (record === undefined) {
+    return exchange.refuse(
+      refusal("not_found", "no request has this id; send the x-request-id of an earlier response"),
+    );
+  }
+  json(exchange, printJson(generation.show(record)));
+}
+
+const NO_ROWS = { rows: [], nextCursor: null } as const;
+
+function speaksWireB(exchange: ClientExchange): boolean {
+  return exchange.header("anthropic-version") !== undefined;
+}
+
+function json(exchange: ClientExchange, body: string): void {
+  exchange.answer(JSON_TYPE, {}, Buffer.from(body));
+}

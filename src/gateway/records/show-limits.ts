@@ -1,0 +1,160 @@
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../../kernel/index.ts";
+import type { MonthSpend, PeriodSpend } from "../../ledger/index.ts";
+import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
+import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import { lowerOf } from "../limits/limit-ceilings.ts";
+import type { ScopeUsage } from "../limits/limit-store.ts";
+import {
+  byLimit,
+  type ChangedLimit,
+  type Effective,
+  LIMIT_NAMES,
+  type LimitSource,
+} from "./contract/limit-change.ts";
+import { type Limits, type LimitScope, spend as spendJson } from "./contract/limits.ts";
+import type { LimitUse, UsedScope } from "./limit-use.ts";
+
+export interface ShownLimits {
+  readonly modelId: string | undefined;
+  readonly use: LimitUse;
+  readonly spend: {
+    readonly org: MonthSpend;
+    readonly key: MonthSpend;
+    /** Of the key's caps by the week and the day. */
+    readonly periods: readonly PeriodSpend[];
+  };
+}
+
+/** The answer of `GET /v1/limits`, for `printJson`. */
+export function shownLimits({ modelId, use, spend }: ShownLimits): Limits {
+  const { endpoint } = use;
+  return {
+    model: modelId ?? null,
+    effective: effective(use.scopes),
+    scopes: [
+      ...use.rows.map(shownRow),
+      ...(endpoint === undefined ? [] : [shownEndpoint(endpoint)]),
+    ],
+    output_bound: {
+      min: OUTPUT_TOKENS_MIN,
+      max: OUTPUT_TOKENS_MAX,
+      default: OUTPUT_TOKENS_DEFAULT,
+    },
+    spend: {
+      org: spendJson.show(spend.org),
+      key: {
+        ...spendJson.show(spend.key),
+        ...Object.fromEntries(spend.periods.map((each) => [each.period, spendJson.show(each)])),
+      },
+    },
+  };
+}
+
+/** What is stored now, and what that comes to. */
+export function changedLimit(
+  stored: StoredLimit & { readonly shownKeyId?: string },
+  scopes: readonly UsedScope[],
+): ChangedLimit {
+  const { scope, keyId, shownKeyId = keyId, modelId } = stored;
+  return {
+    scope,
+    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
+    ...(modelId === undefined ? {} : { model: modelId }),
+    stored: shownValues(stored),
+    effective: effective(scopes),
+  };
+}
+
+/** Each limit of the scope that has the least left of it: that one refuses first. */
+function effective(scopes: readonly UsedScope[]): Effective {
+  const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
+  const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
+  const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
+  // Of the model, where one was asked for, which is narrower than all models together.
+  const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
+  return {
+    rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
+    tpm: { limit: tpm.limit, remaining: tpm.left, bound_by: tpm.boundBy },
+    concurrency: {
+      limit: concurrency.limit,
+      in_use: concurrency.used,
+      departed,
+      bound_by: concurrency.boundBy,
+    },
+  };
+}
+
+/** Null: nothing limits it; of what is used, that the limit store did not answer. */
+interface Tightest {
+  readonly limit: number | null;
+  readonly used: number | null;
+  readonly left: number | null;
+  readonly boundBy: string | null;
+}
+
+function tightest(
+  scopes: readonly UsedScope[],
+  name: keyof LimitValues,
+  usedOf: (usage: ScopeUsage) => number,
+): Tightest {
+  let found: Tightest = { limit: null, used: null, left: null, boundBy: null };
+  let leastLeft = Number.POSITIVE_INFINITY;
+  for (const { claim, usage } of scopes) {
+    const limit = claim.limits[name];
+    if (limit === undefined) continue;
+    const used = usage === undefined ? null : usedOf(usage);
+    const left = used === null ? null : Math.max(0, limit - used);
+    const remaining = left ?? limit;
+    // As in a refusal, of two that are as tight the narrower is named.
+    if (remaining >= leastLeft) continue;
+    leastLeft = remaining;
+    found = { limit, used, left, boundBy: claim.shownId ?? claim.id };
+  }
+  return found;
+}
+
+function shownRow(row: LimitRow): LimitScope {
+  const { scope, shownId: id, shownKeyId, ceilings, unfundedRequestsPerMinute: unfunded } = row;
+  return {
+    scope,
+    id,
+    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
+    ...shownValues(
+      unfunded === undefined ? row.limits : lowerOf(row.limits, { requestsPerMinute: unfunded }),
+    ),
+    ceiling: shownValues(ceilings),
+    source: byLimit((word) => sourceOf(row, LIMIT_NAMES[word])),
+  };
+}
+
+/** Who says what holds; null where nothing limits it. */
+export function sourceOf(
+  { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
+  name: keyof LimitValues,
+): LimitSource {
+  if (limits[name] === undefined) return null;
+  // Present only where it is less than everything else.
+  if (name === "requestsPerMinute" && unfundedRequestsPerMinute !== undefined) return "unfunded";
+  if (limits[name] === self[name]) return "self";
+  return contract[name] === undefined ? "default" : "contract";
+}
+
+function shownEndpoint(endpoint: DedicatedEndpoint): LimitScope {
+  const { scope, id, limits } = endpointScope(endpoint);
+  const { requestsPerSecond, paced } = limits;
+  return {
+    scope,
+    id,
+    ...shownValues(limits),
+    rps: requestsPerSecond ?? null,
+    paced:
+      paced === undefined ? null : { per_second: paced.perSecond, wait_ms_max: paced.waitMsMax },
+    ceiling: shownValues(limits),
+    source: byLimit((word) => (limits[LIMIT_NAMES[word]] === undefined ? null : "contract")),
+  };
+}
+
+function shownValues(values: LimitValues): ChangedLimit["stored"] {
+  return byLimit((word) => values[LIMIT_NAMES[word]] ?? null);
+}

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+
+import type { ClientExchange } from "../call/client-exchange.ts";
+import { USAGE_FILE_GROUPS_MAX, USAGE_FILE_TIMEOUT_MS } from "../../kernel/core/constants.ts";
+import { newRequestId, type OrgId } from "../../kernel/core/ids.ts";
+import { microUsd } from "../../kernel/core/money.ts";
+import type { Refusal } from "../../kernel/core/refusals.ts";
+import { ZERO_USAGE } from "../../kernel/core/usage.ts";
+import type { RecordStore, UsageGroup, UsageRow } from "./record-store.ts";
+import { UsageCsv } from "./usage-csv.ts";
+
+/** A client that takes everything at once, and what became of its answer. */
+function openExchange(): { readonly exchange: ClientExchange; readonly ends: string[] } {
+  const ends: string[] = [];
+  const exchange = {
+    principal: { orgId: "org_1" as OrgId },
+    gone: false,
+    onGone: () => undefined,
+    onWritable: () => undefined,
+    begin: () => undefined,
+    write: () => true,
+    end: () => void ends.push("end"),
+    cut: () => void ends.push("cut"),
+    answer: () => void ends.push("answer"),
+    refuse: (refusal: Refusal) => void ends.push(refusal.message),
+  };
+  return { exchange: exchange as unknown as ClientExchange, ends };
+}
+
+const row: UsageRow = {
+  requestId: newRequestId(0),
+  createdAtMs: 0,
+  keyId: "key_1",
+  modelId: "acme/small",
+  providerId: "acme",
+  route: "/v1/chat/completions",
+  usage: null,
+  debitMicroUsd: microUsd(1n),
+  basis: null,
+};
+
+test("a file that takes too long is broken off, however fast its client reads", async () => {
+  let pages = 0;
+  const records = {
+    usagePage: async () => {
+      pages += 1;
+      return { rows: [row], nextCursor: row.requestId };
+    },
+  } as unknown as RecordStore;
+  const clock = { nowMs: () => 0, monotonicMs: () => (pages * USAGE_FILE_TIMEOUT_MS) / 10 };
+  const { exchange, ends } = openExchange();
+  await new UsageCsv(records, clock).serve(exchange, { range: {} });
+  expect(ends).toEqual(["cut"]);
+  expect(pages).toBe(11);
+});
+
+test("more groups than a file may have are refused, not left out", async () => {
+  const group: UsageGroup = {
+    group: "key_1",
+    requests: 1,
+    usage: ZERO_USAGE,
+    debitMicroUsd: microUsd(1n),
+  };
+  const records = {
+    usageGroups: async (query: { readonly limit: number }) =>
+      Array.from({ length: Math.min(query.limit, USAGE_FILE_GROUPS_MAX + 5) }, () => group),
+  } as unknown as RecordStore;
+  const clock = { nowMs: () => 0, monotonicMs: () => 0 };
+  const { exchange, ends } = openExchange();
+  const csv = new UsageCsv(records, clock);
+  await csv.serve(exchange, { range: {}, groupBy: "key" });
+  expect(ends).toEqual([expect.stringContaining("ask for a shorter time range")]);
+  await csv.serve(exchange, { range: {}, groupBy: "key", limit: 10 });
+  expect(ends[1]).toBe("answer");
+});

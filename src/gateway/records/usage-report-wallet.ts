@@ -1,0 +1,93 @@
+import { microUsd, type OrgId } from "../../kernel/index.ts";
+import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
+import type { WalletLine } from "./usage-reports.ts";
+
+export interface WalletRow {
+  readonly at_ms: bigint;
+  /** The transfer; -1: the usage of a day. */
+  readonly id: bigint;
+  readonly kind: string;
+  readonly ref: string;
+  readonly amount: bigint;
+}
+
+/**
+ * Newest first, `rows` at most. A day's usage is at its first instant. What a wallet pays of what
+ * it owes is not a line: the refund or dispute was one.
+ */
+export function walletQuery(
+  of: { readonly orgId: OrgId; readonly rolledDays: readonly string[] },
+  page: { readonly rows: number; readonly cursor?: WalletCursor },
+): ReportQuery {
+  const { orgId, rolledDays } = of;
+  const { cursor = FROM_THE_NEWEST } = page;
+  const text = `
+  with line as (
+    ${CREDIT_LINES_SQL}
+    union all
+    select extract(epoch from day)::bigint * 1000, -1, 'usage', to_char(day, 'YYYY-MM-DD'),
+      -sum(debit)
+    from (
+      select day, debit from usage_rolled where org_id = $1 and day = any ($2::date[])
+      union all
+      select attempt_day(attempt_id), debit from attempt
+      where org_id = $1 and ${attemptsOutsideSql(rolledDays)}
+      union all
+      select day, settled from retired_spend where scope = 'org' and id = $1
+    ) spent group by day having sum(debit) > 0
+  )
+  select at_ms, id, kind, ref, amount from line
+  where (at_ms, id) < ($3, $4) order by at_ms desc, id desc limit $5`;
+  return { text, values: [orgId, rolledDays, cursor.atMs, cursor.id, page.rows] };
+}
+
+const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
+      kind, ref`;
+
+/** $1 organization: what went in or out without a request, a line each. */
+export const CREDIT_LINES_SQL: string = `select ${TRANSFER_COLUMNS}, amount from transfer
+    where credit_account = 'wallet:' || $1 and attempt_id is null
+    union all
+    select ${TRANSFER_COLUMNS}, -amount from transfer
+    where debit_account = 'receivable:' || $1 and attempt_id is null
+    union all
+    select ${TRANSFER_COLUMNS}, -amount from transfer
+    where debit_account = 'wallet:' || $1 and attempt_id is null and kind <> 'collect'`;
+
+interface WalletCursor {
+  readonly atMs: string;
+  readonly id: string;
+}
+
+const FROM_THE_NEWEST: WalletCursor = { atMs: "9223372036854775807", id: "0" };
+
+export function writeWalletCursor({ at_ms: atMs, id }: WalletRow): string {
+  return `${atMs}_${id}`;
+}
+
+/** A cursor that is none begins from the newest. */
+export function readWalletCursor(text: string): WalletCursor | undefined {
+  const [, atMs, id] = /^(\d{1,15})_(-1|\d{1,18})$/.exec(text) ?? [];
+  return atMs === undefined || id === undefined ? undefined : { atMs, id };
+}
+
+export function walletLine({ at_ms: atMs, kind, ref, amount }: WalletRow): WalletLine {
+  const shown = kinds.get(kind) ?? "other";
+  return {
+    atMs: Number(atMs),
+    kind: shown,
+    // The kind is shown beside it: `purchase:` and its like would say it twice.
+    ref: shown === "grant" || shown === "other" ? ref : ref.replace(/^[a-z-]+:/, ""),
+    amountMicroUsd: microUsd(amount),
+  };
+}
+
+const kinds: ReadonlyMap<string, WalletLine["kind"]> = new Map([
+  ["purchase", "purchase"],
+  ["grant", "grant"],
+  ["purchase_refund", "refund"],
+  ["refund_reversal", "refund_reversal"],
+  ["dispute", "dispute"],
+  ["dispute_won", "dispute_reversal"],
+  ["usage", "usage"],
+]);

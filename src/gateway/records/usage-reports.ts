@@ -1,0 +1,264 @@
+import type {
+  KeyId,
+  ManagedOrigin,
+  MicroUsd,
+  OrgId,
+  RequestId,
+  RequestStatus,
+  Usage,
+} from "../../kernel/index.ts";
+import type { AttemptRecord, PricedAttempt, Refused } from "./record-store.ts";
+
+export type RequestOutcome = AttemptRecord["outcome"] | "refused";
+
+/** Whose requests, and which: every report carries the organization. */
+export interface ReportFilter {
+  readonly orgId: OrgId;
+  /** By the instant in the request's id: inclusive, and exclusive. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Any of these; absent: all. */
+  readonly modelIds?: readonly string[];
+  /** Of the last attempt, which is the request's provider everywhere in a report: any of these. */
+  readonly providerIds?: readonly string[];
+  /** Any of these keys, or any managed key of these origins: one list may make up for the other. */
+  readonly keyIds?: readonly string[];
+  readonly managed?: readonly ManagedOrigin[];
+  /** Of the whole request: any of these. */
+  readonly statuses?: readonly RequestStatus[];
+}
+
+export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
+
+/** What makes a group one of the largest. */
+export type ReportRank = "spend" | "requests" | "tokens" | "failed" | "rejected";
+
+export type StatusCounts = Readonly<Record<RequestStatus, number>>;
+
+/** A request with several attempts is one request; its cost and tokens are their sum. */
+export interface ReportFigures {
+  readonly requests: number;
+  /** They add up to `requests`. */
+  readonly byStatus: StatusCounts;
+  readonly debitMicroUsd: MicroUsd;
+  readonly usage: Usage;
+  /** Of last attempts, and at most 3.2 percent off: first bytes are counted by spans. */
+  readonly firstByteP50Ms: number | null;
+  readonly firstByteP95Ms: number | null;
+}
+
+export interface ReportBucket {
+  readonly atMs: number;
+  readonly parts: ReadonlyMap<
+    string,
+    {
+      readonly requests: number;
+      readonly byStatus: StatusCounts;
+      readonly tokens: number;
+      readonly debitMicroUsd: MicroUsd;
+    }
+  >;
+  readonly firstByteP50Ms: number | null;
+  readonly firstByteP95Ms: number | null;
+}
+
+export interface UsageReport {
+  readonly totals: ReportFigures;
+  readonly bucket: "five_minutes" | "hour" | "day";
+  /** Oldest first, empty ones too. Groups beyond the largest seven are `other`. */
+  readonly series: readonly ReportBucket[];
+  /**
+   * Most spend first, 200 at most, of which the last is then `other`; managed keys are `playground`
+   * and `optimize`. Requests that have none (a refused one has no provider) are `none`.
+   */
+  readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
+}
+
+export interface ReportedRequest {
+  readonly requestId: RequestId;
+  readonly createdAtMs: number;
+  readonly modelId: string | null;
+  readonly keyId: KeyId;
+  readonly keyName: string;
+  readonly keyOrigin: "trial" | "console" | "identity" | "playground" | "optimize";
+  /** Of the last attempt; null: there was none. */
+  readonly providerId: string | null;
+  readonly route: string;
+  readonly stream: boolean;
+  readonly attempts: number;
+  readonly status: RequestStatus;
+  /** Of the last attempt; `refused` where there was none. */
+  readonly outcome: RequestOutcome;
+  readonly errorClass: string | null;
+  readonly usage: Usage | null;
+  /** Of the last attempt. */
+  readonly firstByteMs: number | null;
+  /** Of all attempts together. */
+  readonly durationMs: number | null;
+  readonly debitMicroUsd: MicroUsd;
+}
+
+/** What requests are sorted by; what one of them has no value for comes last, either way. */
+export type RequestSortBy =
+  "time" | "cost" | "duration" | "tokens" | "cached" | "first_token" | "attempts";
+
+export interface RequestSort {
+  readonly by: RequestSortBy;
+  readonly direction: "asc" | "desc";
+}
+
+/** Which page of a list of requests. */
+export interface RequestPageQuery {
+  readonly limit: number;
+  /** Of the page before, with the same order. */
+  readonly cursor?: string;
+  /** Absent: newest first. */
+  readonly sort?: RequestSort;
+}
+
+export interface RequestPage {
+  readonly rows: readonly ReportedRequest[];
+  /** Null: there are no more. */
+  readonly nextCursor: string | null;
+}
+
+/** Counts of tokens, in ascending order, each once. */
+export interface SizeBounds {
+  /** Of everything that was sent: prompt, cached and written together. */
+  readonly promptTokens: readonly number[];
+  /** Of everything that was sent and answered. */
+  readonly totalTokens: readonly number[];
+}
+
+/** Whose attempts are sized; of one model, where it is named. */
+export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toMs"> {
+  readonly modelId?: string;
+}
+
+/** Chat tokens of attempts of one model that are between the same bounds. */
+export interface SizedTokens {
+  readonly modelId: string;
+  /** The organization's own provider key paid for them. */
+  readonly isOwnKey: boolean;
+  /** How many of the bounds each of these prompts is above. */
+  readonly promptAbove: number;
+  readonly totalAbove: number;
+  readonly attempts: number;
+  readonly debitMicroUsd: MicroUsd;
+  readonly usage: Usage;
+}
+
+export interface KeyActivity {
+  readonly keyId: KeyId;
+  /** Of its newest request, cut to the minute; null: none in the journal. */
+  readonly lastUsedAtMs: number | null;
+  /** This UTC month, by admission. */
+  readonly spentMonthMicroUsd: MicroUsd;
+  readonly inFlightMicroUsd: MicroUsd;
+}
+
+/**
+ * Of a provider that at least 3 organizations made at least 200 calls to, none of them more than
+ * half. What customers ended themselves, and what the provider refused, is not counted.
+ */
+export interface ProviderActivity {
+  readonly providerId: string;
+  readonly attempts: number;
+  readonly succeeded: number;
+  /** Null where the successful calls alone are of too few. */
+  readonly firstByteP50Ms: number | null;
+}
+
+/** A listing whose provider reported a model that the listing does not allow. */
+export interface Substitution {
+  readonly providerId: string;
+  readonly modelId: string;
+  /** The name that it reported most often. */
+  readonly servedModel: string;
+  /** Of the answers that named a model; null where they, or these alone, are of too few. */
+  readonly share: number | null;
+}
+
+/**
+ * One line of a wallet; the requests of a UTC day are one line at its first instant, with what was
+ * corrected of them later. The sum of all lines is the settled balance.
+ */
+export interface WalletLine {
+  readonly atMs: number;
+  readonly kind:
+    | "purchase"
+    | "grant"
+    | "refund"
+    | "refund_reversal"
+    | "dispute"
+    | "dispute_reversal"
+    | "usage"
+    | "correction"
+    | "other";
+  readonly ref: string;
+  /** Above zero: into the wallet. */
+  readonly amountMicroUsd: MicroUsd;
+}
+
+/**
+ * What the console reads of the journal: long reports, on connections of their own with a statement
+ * time limit, so that they never slow the gateway. A report that takes too long rejects with
+ * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
+ * beginning.
+ */
+export interface UsageReports {
+  report(filter: ReportFilter, by: ReportGroupBy, rank?: ReportRank): Promise<UsageReport>;
+  /**
+   * What attempts at chat used, by model and by the bounds that they are above. Undefined: they are
+   * too many to read one by one.
+   */
+  tokensBySize(filter: SizeFilter, bounds: SizeBounds): Promise<readonly SizedTokens[] | undefined>;
+  /** Refused requests are among them. */
+  requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage>;
+  /** All of them, newest first, a page in memory at a time. */
+  everyRequest(filter: ReportFilter): AsyncIterable<readonly ReportedRequest[]>;
+  /** Undefined: no such request of this organization. */
+  request(
+    orgId: OrgId,
+    requestId: RequestId,
+  ): Promise<
+    | {
+        readonly request: ReportedRequest;
+        readonly attempts: readonly PricedAttempt[];
+        /** Why the gateway refused it; undefined: a provider was asked. */
+        readonly refused?: Refused;
+      }
+    | undefined
+  >;
+  keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]>;
+  /** One key's last `days` UTC days, oldest first, empty ones too. */
+  keyDays(
+    orgId: OrgId,
+    keyId: KeyId,
+    days: number,
+  ): Promise<
+    readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
+  >;
+  /** A request of the organization that succeeded, the first where it has few; undefined: none did. */
+  firstSuccess(orgId: OrgId): Promise<RequestId | undefined>;
+  /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
+  providerActivity(): Promise<readonly ProviderActivity[]>;
+  /** Of the same attempts; a listing that substituted nothing has no row. */
+  substitutions(): Promise<readonly Substitution[]>;
+  /** Newest first. */
+  walletLines(
+    orgId: OrgId,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): Promise<{ readonly lines: readonly WalletLine[]; readonly nextCursor: string | null }>;
+  /**
+   * The same reports, for one answer: `onServed` is called with how old the data is, whenever a
+   * replica served a part of it. A wallet, a single request and what keys do now are never read
+   * from one.
+   */
+  noting(onServed: (asOfMs: number) => void): UsageReports;
+}
+
+/** The report took longer than it may. */
+export class ReportTimeout extends Error {
+  override readonly name = "ReportTimeout";
+}

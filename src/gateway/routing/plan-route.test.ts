@@ -1,0 +1,316 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
+import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
+import type { ProviderControls } from "../../formats/wire/fields/provider-controls.ts";
+import { planRoute, type PlanInput } from "./plan-route.ts";
+
+const PRICES: PriceSheet = {
+  pinId: "pin",
+  prompt: 1n,
+  cachedPrompt: 1n,
+  cacheWrite: 1n,
+  completion: 1n,
+  internalReasoning: 1n,
+};
+
+function deployment(providerId: string, change: Partial<Deployment> = {}): Deployment {
+  return {
+    id: `${providerId}/m`,
+    providerId: providerId as ProviderId,
+    providerName: providerId,
+    modelId: "m" as ModelId,
+    upstreamModelId: "m",
+    manifestSha256: "of no file",
+    resolvesTo: [],
+    wire: "wire_a",
+    modality: "text",
+    baseUrl: "https://example.com/v1",
+    priority: 0,
+    promptLogging: "none",
+    datacenters: [],
+    billing: "token",
+    prices: PRICES,
+    inputModalities: new Set(["text" as const]),
+    supportedParameters: new Map(),
+    imagesPath: "/images/generations",
+    videosPath: "/videos",
+    priceCard: [],
+    capacity: [],
+    pool: { id: `${providerId}/m`, capacity: [], orgSharePercent: 50 },
+    settlement: { mode: "arrears", interval: "daily" },
+    ...change,
+  };
+}
+
+function model(deployments: readonly Deployment[], change: Partial<ListedModel> = {}): ListedModel {
+  return {
+    id: "m" as ModelId,
+    displayName: "m",
+    modality: "text",
+    inputModalities: ["text"],
+    supportedParameters: new Map(),
+    priceCard: [],
+    deployments,
+    ...change,
+  };
+}
+
+const NO_CONTROLS: ProviderControls = {
+  allowFallbacks: true,
+  requireParameters: false,
+  connections: "prefer",
+};
+
+function plan(change: Partial<PlanInput> = {}): string[] | string {
+  const outcome = planRoute({
+    modelId: "m",
+    model: model([deployment("one"), deployment("two"), deployment("three")]),
+    modality: "text",
+    controls: NO_CONTROLS,
+    servabilityProblem: () => undefined,
+    isHealthy: () => true,
+    ...change,
+  });
+  return outcome.kind === "plan"
+    ? [outcome.first, ...outcome.others()].map((each) => each.providerId)
+    : `${outcome.refusal.status} ${outcome.refusal.class}: ${outcome.refusal.message}`;
+}
+
+function controls(change: Partial<ProviderControls>): { controls: ProviderControls } {
+  return { controls: { ...NO_CONTROLS, ...change } };
+}
+
+test("without controls every deployment is a candidate, in the order of the catalog", () => {
+  expect(plan()).toEqual(["one", "two", "three"]);
+});
+
+test("an unknown model is a 404 that echoes the id, and nothing is substituted", () => {
+  const answer = plan({ model: undefined, modelId: "acme/none:free" });
+  expect(answer).toContain('404 model_unavailable: model "acme/none:free" is not listed');
+});
+
+test("a model of another modality is refused with the route that serves it", () => {
+  const image = model([deployment("one", { modality: "image" })], { modality: "image" });
+  expect(plan({ model: image })).toMatch(/^400 invalid_request: .*POST \/v1\/images\/generations/);
+});
+
+describe("provider controls", () => {
+  test("only keeps the named providers", () => {
+    expect(plan(controls({ only: ["three", "one"] }))).toEqual(["one", "three"]);
+  });
+
+  test("ignore leaves the named providers out", () => {
+    expect(plan(controls({ ignore: ["one"] }))).toEqual(["two", "three"]);
+  });
+
+  test("order puts the named providers first and keeps the others behind them", () => {
+    expect(plan(controls({ order: ["three", "nobody", "two"] }))).toEqual(["three", "two", "one"]);
+  });
+
+  test("allow_fallbacks false means one dispatch", () => {
+    expect(plan(controls({ allowFallbacks: false, order: ["two"] }))).toEqual(["two"]);
+  });
+
+  test("controls that leave no provider are a 400 that names them", () => {
+    expect(plan(controls({ only: ["nobody"] }))).toMatch(/^400 invalid_request: provider.only/);
+    expect(plan(controls({ only: ["one"], ignore: ["one"] }))).toMatch(
+      /^400 invalid_request: provider.only and provider.ignore leave no provider/,
+    );
+  });
+});
+
+describe("an organization's routing policy", () => {
+  const policy = { only: ["one", "two"], ignore: ["one"] };
+
+  test("replaces the controls that a request does not send", () => {
+    expect(plan({ policy })).toEqual(["two"]);
+    expect(plan({ policy, ...controls({ ignore: [] }) })).toEqual(["one", "two"]);
+    expect(plan({ policy, ...controls({ only: ["three"] }) })).toEqual(["three"]);
+  });
+
+  test("keeps providers that retain prompts away, whatever a request says", () => {
+    const retaining = deployment("one", { promptLogging: "retained" });
+    const both = model([retaining, deployment("two")]);
+    expect(plan({ model: both, policy: { promptLogging: "none" } })).toEqual(["two"]);
+    expect(
+      plan({ model: both, policy: { promptLogging: "none" }, ...controls({ only: ["one"] }) }),
+    ).toMatch(/^400 invalid_request: provider.only and the organization's routing policy leave/);
+  });
+
+  test("that leaves no provider is a 400 that names it", () => {
+    expect(plan({ policy: { only: ["nobody"] } })).toMatch(
+      /^400 invalid_request: the organization's routing policy leaves no provider/,
+    );
+  });
+});
+
+/** Of the providers named. */
+function standingOf(of: { suspects?: readonly string[]; verified?: readonly string[] }) {
+  const { suspects = [], verified } = of;
+  return {
+    standing: {
+      mayRoute: ({ providerId }: Deployment) => verified?.includes(providerId) !== false,
+      isSuspect: ({ providerId }: Deployment) => suspects.includes(providerId.replace("*", "")),
+    },
+  };
+}
+
+describe("a listing that live answers made suspect", () => {
+  test("is tried last, and the others keep their order", () => {
+    expect(plan(standingOf({ suspects: ["one"] }))).toEqual(["two", "three", "one"]);
+    expect(plan(standingOf({ suspects: ["one", "two"] }))).toEqual(["three", "one", "two"]);
+  });
+
+  test("serves when all are suspect, or when it is the only healthy one", () => {
+    const suspects = ["one", "two", "three"];
+    expect(plan(standingOf({ suspects }))).toEqual(suspects);
+    const isHealthy = ({ providerId }: Deployment): boolean => providerId === "one";
+    expect(plan({ ...standingOf({ suspects: ["one"] }), isHealthy })).toEqual(["one"]);
+  });
+
+  test("comes first for a caller that names it first", () => {
+    const suspect = standingOf({ suspects: ["one"] });
+    expect(plan({ ...suspect, ...controls({ order: ["one"] }) })).toEqual(["one", "two", "three"]);
+    expect(plan({ ...suspect, ...controls({ only: ["one"] }) })).toEqual(["one"]);
+  });
+});
+
+describe("where verified listings are required", () => {
+  test("only they are candidates", () => {
+    expect(plan(standingOf({ verified: ["three", "two"] }))).toEqual(["two", "three"]);
+  });
+
+  test("a model without one is a refusal that says so", () => {
+    expect(plan(standingOf({ verified: [] }))).toMatch(
+      /^404 model_unavailable: no provider of m that this request may use is verified at the moment;/,
+    );
+  });
+
+  test("a request that names only others is refused for that", () => {
+    const verified = standingOf({ verified: ["two"] });
+    expect(plan({ ...verified, ...controls({ only: ["one"] }) })).toContain(
+      "no provider of m that this request may use is verified",
+    );
+  });
+});
+
+describe("a customer's own provider keys", () => {
+  const ownKey = {
+    connectionId: "conn_1",
+    orgId: "org_1" as OrgId,
+    providerId: "two" as ProviderId,
+    sealedKey: Buffer.from("sealed"),
+  };
+  const ownKeyOf = (each: Deployment): Deployment | undefined =>
+    each.providerId === "two"
+      ? { ...each, id: `${each.id}@conn_1`, providerId: "two*" as ProviderId, ownKey }
+      : undefined;
+
+  test("are used first, and the marketplace's keys behind them", () => {
+    expect(plan({ ownKeyOf })).toEqual(["two*", "one", "two", "three"]);
+  });
+
+  test("are used first though the listing is suspect: their answers are not the listing's", () => {
+    const suspects = standingOf({ suspects: ["two"] });
+    expect(plan({ ownKeyOf, ...suspects })).toEqual(["two*", "one", "three", "two"]);
+  });
+
+  test("are the only ones with connections only, and none of them with never", () => {
+    expect(plan({ ownKeyOf, ...controls({ connections: "only" }) })).toEqual(["two*"]);
+    expect(plan({ ownKeyOf, ...controls({ connections: "never" }) })).toEqual([
+      "one",
+      "two",
+      "three",
+    ]);
+  });
+
+  test("that do not serve the model read exactly like an id that never existed", () => {
+    const unserved = plan(controls({ connections: "only" }));
+    expect(unserved).toBe(plan({ model: undefined, ...controls({ connections: "only" }) }));
+    expect(unserved).toMatch(/^404 model_unavailable/);
+  });
+
+  test.each([
+    [{ connections: "only" as const }, "only"],
+    [{ connections: "prefer" as const, allowFallbacks: false }, "only"],
+    [{ connections: "prefer" as const }, "first"],
+    [{ connections: "never" as const, allowFallbacks: false }, "none"],
+  ])("with %j: the part of customers' keys is %s", (change, expected) => {
+    const outcome = planRoute({
+      modelId: "m",
+      model: model([deployment("one"), deployment("two")]),
+      modality: "text",
+      controls: { ...NO_CONTROLS, ...change },
+      ownKeyOf,
+      servabilityProblem: () => undefined,
+      isHealthy: () => true,
+    });
+    expect(outcome).toMatchObject({ kind: "plan", ownKeys: expected });
+  });
+
+  test("need no price of the marketplace's, only their own", () => {
+    const unpriced = model([deployment("one", { prices: null })]);
+    const free = (each: Deployment): Deployment => ({ ...each, ownKey, prices: PRICES });
+    expect(plan({ model: unpriced, ownKeyOf: free })).toEqual(["one"]);
+  });
+});
+
+test("a deployment that cannot serve the request as sent is passed over, also on failover", () => {
+  const servabilityProblem: PlanInput["servabilityProblem"] = (each) =>
+    each.providerId === "one" ? { field: "thinking", message: "no thinking" } : undefined;
+  expect(plan({ servabilityProblem })).toEqual(["two", "three"]);
+});
+
+test("when no provider can serve it as sent, the best candidate's reason is the 400", () => {
+  const servabilityProblem: PlanInput["servabilityProblem"] = (each) => ({
+    field: "thinking",
+    message: `thinking cannot reach ${each.providerId}`,
+  });
+  expect(plan({ servabilityProblem })).toBe("400 invalid_request: thinking cannot reach one");
+});
+
+test("a listing without a price is never served: another one is, or the request is refused", () => {
+  const unpriced = deployment("one", { prices: null });
+  expect(plan({ model: model([unpriced, deployment("two")]) })).toEqual(["two"]);
+  expect(plan({ model: model([unpriced]) })).toMatch(/^400 model_not_priced/);
+});
+
+test("when every candidate is cooling the request gets a 503 of kind health with retry-after 5", () => {
+  const outcome = planRoute({
+    modelId: "m",
+    model: model([deployment("one")]),
+    modality: "text",
+    controls: NO_CONTROLS,
+    servabilityProblem: () => undefined,
+    isHealthy: () => false,
+  });
+  expect(outcome).toMatchObject({
+    kind: "refused",
+    refusal: {
+      class: "gateway_error",
+      status: 503,
+      limit: { kind: "health" },
+      retryAfterSeconds: 5,
+    },
+  });
+});
+
+test("a fallback is only checked when it is next: translation is not paid in advance", () => {
+  const looked: string[] = [];
+  const outcome = planRoute({
+    modelId: "m",
+    model: model([deployment("one"), deployment("two")]),
+    modality: "text",
+    controls: NO_CONTROLS,
+    servabilityProblem: (each) => {
+      looked.push(each.providerId);
+      return undefined;
+    },
+    isHealthy: () => true,
+  });
+  if (outcome.kind !== "plan") throw new Error("refused");
+  expect(looked).toEqual(["one"]);
+  expect([...outcome.others()].map((each) => each.providerId)).toEqual(["two"]);
+  expect(looked).toEqual(["one", "two"]);
+});

@@ -1,0 +1,287 @@
+import type { Deployment, ListedModel, ModalityId } from "../../catalog/index.ts";
+import {
+  HEALTH_RETRY_AFTER_SECONDS,
+  invalidRequest,
+  refusal,
+  type Refusal,
+} from "../../kernel/index.ts";
+import type { ProviderControls, Unservable } from "../../formats/index.ts";
+import { noDeploymentMessage } from "./no-deployment-message.ts";
+
+/** The deployments that may serve one request, in the order in which they are tried. */
+export interface RoutePlan {
+  readonly kind: "plan";
+  /** Never empty. */
+  readonly first: Deployment;
+  /**
+   * The candidates behind the first. Whether one can serve the request as sent is checked when
+   * it is next: across wires that check costs as much as the translation itself.
+   */
+  readonly others: () => Generator<Deployment>;
+  /** Which part the caller's own provider keys have: no other key serves it, or they come first. */
+  readonly ownKeys: OwnKeys;
+}
+
+export type OwnKeys = "none" | "first" | "only";
+
+/** What an organization wants of every route, as far as it chooses candidates. */
+export interface PlanPolicy {
+  /** Stand in for `provider.only` and `provider.ignore` of a request that does not send them. */
+  readonly only?: readonly string[];
+  readonly ignore?: readonly string[];
+  readonly promptLogging?: "none";
+}
+
+export interface PlanInput {
+  /** The id as the client sent it; echoed when it is unknown. */
+  readonly modelId: string;
+  readonly model: ListedModel | undefined;
+  /** What the route serves. */
+  readonly modality: ModalityId;
+  readonly controls: ProviderControls;
+  readonly policy?: PlanPolicy;
+  /** The copy of a deployment that is called with the caller's own key, where there is one. */
+  readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
+  /** Why a deployment cannot serve this request as sent. */
+  readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
+  /** False while the deployment's circuit keeps traffic away. */
+  readonly isHealthy: (deployment: Deployment) => boolean;
+  /** Id of the deployment that served this conversation last; of equals it is tried first. */
+  readonly servedLast?: string | undefined;
+  /** What is known of how listings keep their promises. Default: nothing, and none is needed. */
+  readonly standing?: ListingStanding;
+}
+
+/** How far a listing is trusted. */
+export interface ListingStanding {
+  /** False: it is not routed, because verified listings are required and it is none. */
+  mayRoute(deployment: Deployment): boolean;
+  /** True: live answers broke its promises, so it is tried last among its model's deployments. */
+  isSuspect(deployment: Deployment): boolean;
+}
+
+export type PlanOutcome = RoutePlan | { readonly kind: "refused"; readonly refusal: Refusal };
+
+const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
+  text: "POST /v1/chat/completions or POST /v1/messages",
+  image: "POST /v1/images/generations",
+  video: "POST /v1/videos",
+  decisions: "POST /v1/decisions",
+};
+
+/**
+ * Chooses the candidates of a request: listed, of the right modality, allowed by the request's
+ * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy;
+ * customers' keys before the marketplace's, best priority first, and of equals the one that served
+ * this conversation last. The first filter that leaves none
+ * names the refusal.
+ */
+export function planRoute(input: PlanInput): PlanOutcome {
+  const { model, modelId, controls } = input;
+  if (model === undefined) return refused(unknownModel(modelId));
+  if (model.modality !== input.modality) return refused(wrongRoute(model));
+  const named = model.deployments.filter((each) => policyProblem(each, input) === undefined);
+  if (named.length === 0) return refused(controlsExcludeAll(input));
+  const trusted = trustedOf(named, input.standing);
+  if (trusted.length === 0) return refused(notVerified(modelId));
+  const allowed = withOwnKeys(trusted, input);
+  // Not served by the key's connection: the caller cannot distinguish it from an id that never
+  // existed.
+  if (allowed.length === 0) return refused(unknownModel(modelId));
+  const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
+  const near = servedLastFirst(usable, input.servedLast);
+  const ranked = applyOrder(suspectsLast(near, input.standing), controls.order);
+  const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
+  const first = ranked[firstAt];
+  if (first === undefined) return refused(noCandidateRefusal(input, allowed));
+  const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
+  const ownKeys = ownKeysOf(first, controls);
+  return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
+}
+
+function ownKeysOf({ ownKey }: Deployment, controls: ProviderControls): OwnKeys {
+  if (ownKey === undefined) return "none";
+  return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
+}
+
+/** The deployments as they may be called: with the caller's own keys, then the marketplace's. */
+export function withOwnKeys(
+  deployments: readonly Deployment[],
+  { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,
+): readonly Deployment[] {
+  if (controls.connections === "never") return deployments;
+  const own = ownKeyOf === undefined ? [] : deployments.flatMap((each) => ownKeyOf(each) ?? []);
+  if (controls.connections === "only") return own;
+  return own.length === 0 ? deployments : [...own, ...deployments];
+}
+
+function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Deployment> {
+  for (const deployment of rest) {
+    if (input.servabilityProblem(deployment) === undefined) yield deployment;
+  }
+}
+
+/** The refusal of the first filter that leaves none: as sent, priced, healthy. */
+function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
+  const reasons = allowed.map((each) => input.servabilityProblem(each));
+  const eligible = allowed.filter((_, at) => reasons[at] === undefined);
+  const unservable = reasons.flatMap((reason) => reason ?? []);
+  if (eligible.length === 0 && unservable.length > 0) {
+    return invalidRequest(noDeploymentMessage(input.modelId, unservable));
+  }
+  if (eligible.every((each) => each.prices === null)) return notPriced(input.modelId);
+  return allCooling(input.modelId);
+}
+
+/**
+ * The 404 of an id that is not listed, and of one that is listed but unserved: the same message.
+ */
+export function unknownModel(modelId: string): Refusal {
+  return refusal(
+    "model_unavailable",
+    `model ${JSON.stringify(modelId.slice(0, 256))} is not listed; GET /v1/models has the ids`,
+  );
+}
+
+/** The `provider` control or policy that keeps a deployment out; undefined when none does. */
+export function policyProblem(
+  deployment: Deployment,
+  { controls, policy = NO_POLICY }: Pick<PlanInput, "controls" | "policy">,
+): string | undefined {
+  const id: string = deployment.providerId;
+  const only = controls.only ?? policy.only;
+  if (only?.includes(id) === false) {
+    return controls.only === undefined
+      ? "the organization's routing policy does not name it in only"
+      : "provider.only does not name it";
+  }
+  const ignore = controls.ignore ?? policy.ignore;
+  if (ignore?.includes(id) === true) {
+    return controls.ignore === undefined
+      ? "the organization's routing policy ignores it"
+      : "provider.ignore names it";
+  }
+  return policy.promptLogging === "none" && deployment.promptLogging !== "none"
+    ? "it retains prompts, which the organization's routing policy forbids"
+    : undefined;
+}
+
+const NO_POLICY: PlanPolicy = {};
+
+/** Named providers first, in the order given; the rest behind them as they were. */
+function applyOrder(
+  deployments: readonly Deployment[],
+  order: readonly string[] | undefined,
+): readonly Deployment[] {
+  if (order === undefined) return deployments;
+  const rank = (each: Deployment): number => {
+    const at = order.indexOf(each.providerId);
+    return at === -1 ? order.length : at;
+  };
+  return deployments.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** It moves before its equals and no further: they have its priority and the same owner of the key. */
+function servedLastFirst(
+  deployments: readonly Deployment[],
+  servedLast: string | undefined,
+): readonly Deployment[] {
+  const at = deployments.findIndex(({ id }) => id === servedLast);
+  const served = deployments[at];
+  if (served === undefined) return deployments;
+  const isEqual = (each: Deployment): boolean =>
+    each.priority === served.priority &&
+    (each.ownKey === undefined) === (served.ownKey === undefined);
+  const first = deployments.findIndex(isEqual);
+  return deployments.toSpliced(at, 1).toSpliced(first, 0, served);
+}
+
+/** Mostly all of them: no other list is made then. */
+function trustedOf(
+  deployments: readonly Deployment[],
+  standing: ListingStanding | undefined,
+): readonly Deployment[] {
+  if (standing === undefined || deployments.every((each) => standing.mayRoute(each))) {
+    return deployments;
+  }
+  return deployments.filter((each) => standing.mayRoute(each));
+}
+
+/**
+ * A caller's own order is kept, because it names providers knowingly. So is the place of its own
+ * provider keys: their answers are not the listing's.
+ */
+function suspectsLast(
+  deployments: readonly Deployment[],
+  standing: ListingStanding | undefined,
+): readonly Deployment[] {
+  if (standing === undefined || !deployments.some((each) => isTriedLast(each, standing))) {
+    return deployments;
+  }
+  return [
+    ...deployments.filter((each) => !isTriedLast(each, standing)),
+    ...deployments.filter((each) => isTriedLast(each, standing)),
+  ];
+}
+
+function isTriedLast(deployment: Deployment, standing: ListingStanding): boolean {
+  return deployment.ownKey === undefined && standing.isSuspect(deployment);
+}
+
+function notVerified(modelId: string): Refusal {
+  return refusal(
+    "model_unavailable",
+    `no provider of ${modelId} that this request may use is verified at the moment; choose another model, or try again later`,
+  );
+}
+
+function controlsExcludeAll({ controls, policy, modelId }: PlanInput): Refusal {
+  const names = [
+    ...(controls.only === undefined ? [] : ["provider.only"]),
+    ...(controls.ignore === undefined ? [] : ["provider.ignore"]),
+    ...(isPolicyOfUse(controls, policy) ? ["the organization's routing policy"] : []),
+  ].join(" and ");
+  return invalidRequest(
+    `${names} leave${names.includes(" and ") ? "" : "s"} no provider of ${modelId}; GET /v1/models names its providers`,
+  );
+}
+
+/** Does the policy say anything that the request's own controls do not replace? */
+function isPolicyOfUse(controls: ProviderControls, policy: PlanPolicy = NO_POLICY): boolean {
+  return (
+    policy.promptLogging !== undefined ||
+    (controls.only === undefined && policy.only !== undefined) ||
+    (controls.ignore === undefined && policy.ignore !== undefined)
+  );
+}
+
+function wrongRoute(model: ListedModel): Refusal {
+  return invalidRequest(
+    `model ${model.id} makes ${model.modality === "text" ? "text" : `${model.modality} output`}; send it to ${ROUTE_OF_MODALITY[model.modality]}`,
+  );
+}
+
+function notPriced(modelId: string): Refusal {
+  return refusal(
+    "model_not_priced",
+    `model ${modelId} is listed without a price and is refused rather than served free; report it with the request id`,
+  );
+}
+
+/** 503: every deployment that could serve the model keeps traffic away for its health. */
+export function allCooling(modelId: string): Refusal {
+  return refusal(
+    "gateway_error",
+    `every provider of ${modelId} is cooling down after failures; nothing was sent, retry in ${HEALTH_RETRY_AFTER_SECONDS} seconds`,
+    {
+      status: 503,
+      origin: "gateway_infrastructure",
+      limit: { scope: "model", kind: "health", id: `model:${modelId}` },
+      retryAfterSeconds: HEALTH_RETRY_AFTER_SECONDS,
+    },
+  );
+}
+
+function refused(value: Refusal): PlanOutcome {
+  return { kind: "refused", refusal: value };
+}

@@ -1,0 +1,194 @@
+import type { Deployment } from "../../catalog/index.ts";
+import { newSpanId, outputTokensTotal, promptTokensTotal } from "../../kernel/index.ts";
+import { ATTRIBUTE, OPERATION, SPAN } from "./names.ts";
+import type { AttemptNotes, RequestNotes } from "./request-notes.ts";
+import { shownAmount } from "./shown-amount.ts";
+import type { TraceContext } from "./trace-context.ts";
+
+export type AttributeValue = string | number | boolean | string[];
+export type SpanAttributes = Record<string, AttributeValue>;
+
+/** A time between two monotonic instants. */
+interface Interval {
+  readonly startedMs: number;
+  readonly endedMs: number;
+}
+
+/** A span that has ended, in terms of no exporter. Times are monotonic. */
+export interface PlainSpan extends Interval {
+  readonly name: string;
+  readonly kind: "server" | "client" | "internal";
+  readonly context: TraceContext;
+  /** Undefined: it is the root of its trace. */
+  readonly parent: TraceContext | undefined;
+  /** Is the parent in another process? */
+  readonly isParentRemote: boolean;
+  /** Another trace that led to this one. */
+  readonly link?: TraceContext | undefined;
+  readonly hasFailed: boolean;
+  readonly attributes: SpanAttributes;
+}
+
+/** The spans of a request: the request's own first, then what it did, in the order of its start. */
+export function buildSpans(notes: RequestNotes): readonly PlainSpan[] {
+  const spans = [requestSpan(notes)];
+  const { claimingMs, claimedMs, claimRefused, queuedMs, context } = notes;
+  if (claimedMs >= 0) {
+    const hasFailed = claimRefused !== undefined;
+    const limit = claimRefused?.limit;
+    const attributes: SpanAttributes = {};
+    if (limit !== undefined) attributes[ATTRIBUTE.limitScope] = limit.scope;
+    if (limit !== undefined) attributes[ATTRIBUTE.limitKind] = limit.kind;
+    const times = { startedMs: claimingMs, endedMs: claimedMs };
+    spans.push(innerSpan(context, { ...times, name: SPAN.claim, attributes, hasFailed }));
+  }
+  if (queuedMs >= 0) {
+    const times = { startedMs: claimedMs, endedMs: queuedMs };
+    const span = { ...times, name: SPAN.queue, attributes: {}, hasFailed: false };
+    spans.push(innerSpan(context, span));
+  }
+  for (const attempt of notes.attempts) addAttempt(spans, notes, attempt);
+  return spans;
+}
+
+function requestSpan(notes: RequestNotes): PlainSpan {
+  const { request, principal, call, end, parent, link, context, attempts } = notes;
+  const { method, route, startedMs } = request;
+  const status = end?.status ?? 0;
+  const attributes: SpanAttributes = {
+    [ATTRIBUTE.method]: method,
+    [ATTRIBUTE.route]: route,
+    [ATTRIBUTE.requestId]: request.requestId,
+    [ATTRIBUTE.attempts]: attempts.filter(({ sentMs }) => sentMs >= 0).length,
+  };
+  const errorType = end?.refusal?.class ?? attempts.at(-1)?.end?.result.failure?.refusal.class;
+  if (status > 0) attributes[ATTRIBUTE.status] = status;
+  if (errorType !== undefined) attributes[ATTRIBUTE.errorType] = errorType;
+  if (principal !== undefined) attributes[ATTRIBUTE.orgId] = principal.orgId;
+  if (principal !== undefined) attributes[ATTRIBUTE.keyId] = principal.keyId;
+  if (call?.wire !== undefined) attributes[ATTRIBUTE.wire] = call.wire;
+  if (notes.debitMicroUsd !== undefined) {
+    attributes[ATTRIBUTE.debitMicroUsd] = shownAmount(notes.debitMicroUsd);
+  }
+  // As the conventions say: what the caller did wrong does not fail a server's span.
+  const hasFailed = status >= 500 || (status === 200 && errorType !== undefined);
+  const times = { startedMs, endedMs: end?.nowMs ?? startedMs };
+  const name = `${method} ${route}`;
+  const placed = { context, parent, link, isParentRemote: true };
+  return { name, kind: "server", ...placed, ...times, hasFailed, attributes };
+}
+
+type InnerSpan = Interval & Pick<PlainSpan, "name" | "attributes" | "hasFailed">;
+
+function innerSpan(parent: TraceContext, span: InnerSpan): PlainSpan {
+  const { name, startedMs, endedMs, attributes, hasFailed } = span;
+  const context = { ...parent, spanId: newSpanId() };
+  const placed = { context, parent, isParentRemote: false };
+  return { name, kind: "internal", ...placed, startedMs, endedMs, hasFailed, attributes };
+}
+
+/** Its hold, what was sent, and its settlement; each where it has happened. */
+function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNotes): void {
+  const { context } = notes;
+  const { held, reservedMs, sentMs, endedMs, settledMs } = attempt;
+  if (reservedMs >= 0) {
+    const attributes = laneAttributes(attempt.reserveLane);
+    attributes[ATTRIBUTE.reserveMicroUsd] = shownAmount(held.reserveMicroUsd);
+    const { refused } = attempt;
+    if (refused !== undefined) attributes[ATTRIBUTE.errorType] = refused.class;
+    const times = { startedMs: held.startedMs, endedMs: reservedMs };
+    const hasFailed = refused !== undefined;
+    spans.push(innerSpan(context, { name: SPAN.reserve, ...times, attributes, hasFailed }));
+  }
+  if (sentMs >= 0) spans.push(attemptSpan(notes, attempt));
+  if (settledMs >= 0) {
+    const attributes = laneAttributes(attempt.settleLane);
+    if (attempt.debitMicroUsd !== undefined) {
+      attributes[ATTRIBUTE.debitMicroUsd] = shownAmount(attempt.debitMicroUsd);
+    }
+    if (attempt.end !== undefined) attributes[ATTRIBUTE.settlement] = attempt.end.settlement.basis;
+    const startedMs = endedMs >= 0 ? endedMs : settledMs;
+    const times = { startedMs, endedMs: settledMs };
+    spans.push(innerSpan(context, { name: SPAN.settle, ...times, attributes, hasFailed: false }));
+  }
+}
+
+/** What a provider was asked, and what it answered: figures and names, never content. */
+function attemptSpan(notes: RequestNotes, attempt: AttemptNotes): PlainSpan {
+  const { held, end, spanId, sentMs } = attempt;
+  const { deployment } = held;
+  const operation = OPERATION[deployment.modality];
+  const failure = end?.result.failure?.refusal;
+  const attributes: SpanAttributes = {
+    [ATTRIBUTE.operation]: operation,
+    [ATTRIBUTE.provider]: deployment.providerId,
+    [ATTRIBUTE.requestModel]: deployment.modelId,
+    [ATTRIBUTE.attemptId]: String(held.attemptId),
+    [ATTRIBUTE.translated]: held.isTranslated,
+  };
+  const { host, port } = addressOf(deployment);
+  attributes[ATTRIBUTE.serverAddress] = host;
+  attributes[ATTRIBUTE.serverPort] = port;
+  const asked = notes.call?.request;
+  if (asked !== undefined) attributes[ATTRIBUTE.requestStream] = asked.stream;
+  if (asked !== undefined && deployment.modality === "text") {
+    attributes[ATTRIBUTE.requestMaxTokens] = asked.outputTokens;
+  }
+  if (failure !== undefined) attributes[ATTRIBUTE.errorType] = failure.class;
+  if (end !== undefined) addAnswer(attributes, end);
+  const name = `${operation} ${deployment.modelId}`;
+  const context = { ...notes.context, spanId };
+  const times = { startedMs: sentMs, endedMs: Math.max(attempt.endedMs, sentMs) };
+  const placed = { context, parent: notes.context, isParentRemote: false };
+  return {
+    name,
+    kind: "client",
+    ...placed,
+    ...times,
+    hasFailed: failure !== undefined,
+    attributes,
+  };
+}
+
+function addAnswer(
+  attributes: SpanAttributes,
+  { result, settlement }: NonNullable<AttemptNotes["end"]>,
+): void {
+  const { bridge, firstOutputMs } = result;
+  const served = bridge?.servedModel;
+  // Another model than the listing allows has a name of the provider's own choosing: any text.
+  if (served?.isSubstituted === false) attributes[ATTRIBUTE.responseModel] = served.name;
+  const reason = bridge?.finishReason;
+  if (reason !== undefined) attributes[ATTRIBUTE.finishReasons] = [reason];
+  if (firstOutputMs !== null) attributes[ATTRIBUTE.timeToFirstChunk] = firstOutputMs / 1_000;
+  const { usage } = settlement;
+  if (usage === null) return;
+  attributes[ATTRIBUTE.inputTokens] = promptTokensTotal(usage);
+  attributes[ATTRIBUTE.outputTokens] = outputTokensTotal(usage);
+  attributes[ATTRIBUTE.cacheReadTokens] = usage.cachedPrompt;
+  attributes[ATTRIBUTE.cacheCreationTokens] = usage.cacheWrite;
+  attributes[ATTRIBUTE.reasoningTokens] = usage.internalReasoning;
+}
+
+function laneAttributes(lane: AttemptNotes["reserveLane"]): SpanAttributes {
+  if (lane.batchRows < 0) return {};
+  return { [ATTRIBUTE.laneWaitMs]: lane.waitMs, [ATTRIBUTE.batchRows]: lane.batchRows };
+}
+
+interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const addresses = new WeakMap<Deployment, ServerAddress>();
+
+function addressOf(deployment: Deployment): ServerAddress {
+  const known = addresses.get(deployment);
+  if (known !== undefined) return known;
+  const url = new URL(deployment.baseUrl);
+  const standardPort = url.protocol === "https:" ? 443 : 80;
+  const port = url.port === "" ? standardPort : Number(url.port);
+  const address = { host: url.hostname, port };
+  addresses.set(deployment, address);
+  return address;
+}

@@ -1,0 +1,203 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+
+import { describe, expect, test } from "vitest";
+
+import type { Principal } from "../accounts/principal.ts";
+import {
+  loadConfig,
+  type Config,
+  newRequestId,
+  refusal,
+  systemClock,
+  type Logger,
+} from "../../kernel/index.ts";
+import { until } from "../../../test/support/books.ts";
+import { startOtlpReceiver } from "../../../test/support/otlp-receiver.ts";
+import { openTracing, type OpenTracing } from "./open-tracing.ts";
+
+const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
+const SAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
+const UNSAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-00`;
+/** How long a stop waits for a collector that answers, and for one that does not. */
+const PATIENT_MS = 60_000;
+const IMPATIENT_MS = 50;
+const PRINCIPAL = { orgId: "org_1", keyId: "key_1" } as unknown as Principal;
+
+function configOf(env: Readonly<Record<string, string>>): Config {
+  const loaded = loadConfig({ flags: {}, env });
+  if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
+  return loaded.config;
+}
+
+async function openAt(
+  endpoint: string,
+  env: Readonly<Record<string, string>> = {},
+  closeMs = PATIENT_MS,
+): Promise<OpenTracing & { readonly logged: string[] }> {
+  const logged: string[] = [];
+  const log: Logger = {
+    info: () => undefined,
+    warn: (detail, message) => void logged.push(`${JSON.stringify(detail)} ${message}`),
+    error: () => undefined,
+  };
+  const config = configOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...env });
+  const options = { config, clock: systemClock, log, version: "1.2.3", closeMs };
+  const tracing = await openTracing(options);
+  if (tracing === undefined) throw new Error("tracing is off");
+  return { ...tracing, figures: tracing.figures, logged };
+}
+
+/** One request from its first byte to its last; gives the trace's id if it is kept. */
+function request(
+  tracing: OpenTracing,
+  call: {
+    readonly traceparent?: string;
+    readonly isAccepted?: boolean;
+    readonly status?: number;
+  } = {},
+): string | undefined {
+  const { traceparent, isAccepted = true, status = 200 } = call;
+  const nowMs = systemClock.monotonicMs();
+  const requestId = newRequestId(systemClock.nowMs());
+  const trace = tracing.begin({ requestId, method: "GET", route: "/v1/models", startedMs: nowMs });
+  if (isAccepted) trace.accepted(PRINCIPAL, traceparent);
+  const detail = { origin: "gateway_infrastructure", status } as const;
+  const failed = status === 200 ? undefined : refusal("gateway_error", "it failed", detail);
+  return trace.closed({ status, refusal: failed, isGone: false, nowMs: nowMs + 5 });
+}
+
+describe("a caller's own trace", () => {
+  test("continues: the request is a part of it, and kept when its caller keeps it", async () => {
+    const receiver = await startOtlpReceiver();
+    const tracing = await openAt(receiver.url, { TM_TELEMETRY_SAMPLE_PER_MILLION: "0" });
+    expect(request(tracing, { traceparent: SAMPLED })).toBe(CALLER.traceId);
+    expect(request(tracing, { traceparent: UNSAMPLED })).toBeUndefined();
+    expect(request(tracing)).toBeUndefined();
+    await tracing.close();
+    await receiver.close();
+    expect(receiver.spans).toMatchObject([
+      { traceId: CALLER.traceId, parentSpanId: CALLER.spanId, links: [], name: "GET /v1/models" },
+    ]);
+    expect(tracing.figures).toMatchObject({ exported: 1, dropped: 0 });
+  });
+
+  test("is only linked to when traces begin here", async () => {
+    const receiver = await startOtlpReceiver();
+    const env = { TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000", TM_TELEMETRY_INCOMING: "restart" };
+    const tracing = await openAt(receiver.url, env);
+    const own = request(tracing, { traceparent: UNSAMPLED });
+    await tracing.close();
+    await receiver.close();
+    expect(own).not.toBe(CALLER.traceId);
+    expect(receiver.spans).toMatchObject([{ traceId: own, parentSpanId: "", links: [CALLER] }]);
+  });
+
+  test("is not read before the key was accepted; of such requests only failures are kept", async () => {
+    const receiver = await startOtlpReceiver();
+    const tracing = await openAt(receiver.url, { TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000" });
+    expect(request(tracing, { traceparent: SAMPLED, isAccepted: false })).toBeUndefined();
+    const failed = request(tracing, { traceparent: SAMPLED, isAccepted: false, status: 503 });
+    expect(failed).not.toBe(CALLER.traceId);
+    await tracing.close();
+    await receiver.close();
+    expect(receiver.spans).toMatchObject([
+      {
+        traceId: failed,
+        parentSpanId: "",
+        status: 2,
+        attributes: { "error.type": "gateway_error" },
+      },
+    ]);
+    expect(receiver.spans[0]?.attributes).not.toHaveProperty("tm.org_id");
+  });
+});
+
+test("an export has the headers and the resource that the operator wrote", async () => {
+  const receiver = await startOtlpReceiver();
+  const tracing = await openAt("http://127.0.0.1:1/unused", {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/custom/path`,
+    OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20YTpi,x-tenant=one",
+    OTEL_RESOURCE_ATTRIBUTES: "service.name=ignored,team=a%2Cb",
+    OTEL_SERVICE_NAME: "market",
+    TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000",
+  });
+  request(tracing);
+  await tracing.close();
+  await receiver.close();
+  expect(receiver.headers).toMatchObject([
+    { ":path": "/custom/path", authorization: "Basic YTpi", "x-tenant": "one" },
+  ]);
+  expect(receiver.spans).toMatchObject([
+    {
+      resource: { "service.name": "market", "service.version": "1.2.3", team: "a,b" },
+      schemaUrl: "https://opentelemetry.io/schemas/1.41.0",
+    },
+  ]);
+});
+
+const FLOOD = { TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000", TM_TELEMETRY_KEPT_PER_SECOND: "10000" };
+const REQUESTS = 4_500;
+
+test("a collector that takes and never answers costs nothing but its spans, which are counted", async () => {
+  const receiver = await startOtlpReceiver({ answer: "never" });
+  const tracing = await openAt(receiver.url, FLOOD, IMPATIENT_MS);
+  // Far above the queue, all at once: what has no place is dropped, and nothing waits for it.
+  const kept = Array.from({ length: REQUESTS }, () => request(tracing)).filter(Boolean).length;
+  expect(kept).toBe(REQUESTS);
+  const { figures } = tracing;
+  expect(figures.dropped).toBeGreaterThanOrEqual(REQUESTS - 2_048 - 512);
+  expect(figures.dropped).toBeLessThan(REQUESTS);
+  await receiver.close();
+  await tracing.close();
+  expect(figures.exported).toBe(0);
+});
+
+test("a collector that is gone delays no stop", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  const tracing = await openAt(`http://127.0.0.1:${port}`, FLOOD, IMPATIENT_MS);
+  request(tracing);
+  await tracing.close();
+  expect(tracing.figures.exported).toBe(0);
+});
+
+test("a collector that refuses is reported once, without what was sent to it", async () => {
+  const receiver = await startOtlpReceiver({ answer: 401 });
+  const secret = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=collector-secret" };
+  const tracing = await openAt(receiver.url, { ...FLOOD, ...secret });
+  for (let n = 0; n < 1_500; n += 1) request(tracing);
+  const { figures, logged } = tracing;
+  await until("all were refused", () => Promise.resolve(figures.dropped === 1_500));
+  expect(figures.exported).toBe(0);
+  expect(logged).toHaveLength(1);
+  expect(logged[0]).not.toMatch(/collector-secret|v1.models/);
+  await tracing.close();
+  await receiver.close();
+});
+
+test("without an endpoint there are no traces", async () => {
+  const options = { clock: systemClock, version: "1", log: console as unknown as Logger };
+  expect(await openTracing({ ...options, config: configOf({}) })).toBeUndefined();
+});
+
+test.each([
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:secret@collector:4318"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization=a%0d%0asecret"],
+  ["OTEL_RESOURCE_ATTRIBUTES", "=a"],
+  ["OTEL_RESOURCE_ATTRIBUTES", "a=%zz"],
+  ["TM_TELEMETRY_INCOMING", "trust"],
+  ["TM_TELEMETRY_KEPT_PER_SECOND", "1"],
+])("a start with %s=%s says what is wrong with it, and no value", (name, value) => {
+  const loaded = loadConfig({ flags: {}, env: { [name]: value } });
+  const problems = loaded.kind === "invalid" ? loaded.problems.join() : "";
+  expect(problems).toContain(name);
+  expect(problems).not.toContain("secret");
+});

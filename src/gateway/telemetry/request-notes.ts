@@ -1,0 +1,201 @@
+import type { Principal } from "../accounts/principal.ts";
+import type {
+  AttemptTrace,
+  ClosedRequest,
+  ObservedAttempt,
+  RequestTrace,
+  TracedAttempt,
+  TracedRequest,
+} from "../call/request-trace.ts";
+import { type Clock, type MicroUsd, newSpanId, type Refusal } from "../../kernel/index.ts";
+import type { TraceRules } from "./trace-rules.ts";
+import { parseTraceparent, type TraceContext, traceIdOf, traceparentOf } from "./trace-context.ts";
+
+type AskedCall = Parameters<RequestTrace["asked"]>[0];
+
+/** What waits for the end of a request whose trace is kept. */
+export interface NotesSink {
+  readonly clock: Clock;
+  readonly rules: TraceRules;
+  export(notes: RequestNotes): void;
+}
+
+/** Of a lane that has not said. */
+const UNKNOWN = -1;
+
+/** What one request has noted: fields that are written once, and read only if its trace is kept. */
+export class RequestNotes implements RequestTrace {
+  readonly request: TracedRequest;
+  readonly attempts: AttemptNotes[] = [];
+  principal: Principal | undefined;
+  call: AskedCall | undefined;
+  claimingMs = UNKNOWN;
+  claimedMs = UNKNOWN;
+  claimRefused: Refusal | undefined;
+  queuedMs = UNKNOWN;
+  debitMicroUsd: MicroUsd | undefined;
+  end: ClosedRequest | undefined;
+  readonly #sink: NotesSink;
+  #incoming: TraceContext | undefined;
+  #own: TraceContext | undefined;
+  #isServing = false;
+  #isKept = false;
+
+  constructor(request: TracedRequest, sink: NotesSink) {
+    this.request = request;
+    this.#sink = sink;
+  }
+
+  accepted(principal: Principal, traceparent: string | undefined): void {
+    this.principal = principal;
+    if (traceparent !== undefined) this.#incoming = parseTraceparent(traceparent);
+  }
+
+  serving(): void {
+    this.#isServing = true;
+  }
+
+  served(): void {
+    this.#isServing = false;
+    this.#exportWhenOver();
+  }
+
+  asked(call: AskedCall): void {
+    this.call = call;
+  }
+
+  claiming(): void {
+    this.claimingMs = this.#sink.clock.monotonicMs();
+  }
+
+  claimed(refused: Refusal | undefined): void {
+    this.claimedMs = this.#sink.clock.monotonicMs();
+    this.claimRefused = refused;
+  }
+
+  queued(): void {
+    this.queuedMs = this.#sink.clock.monotonicMs();
+  }
+
+  attempt(held: TracedAttempt): AttemptNotes {
+    const notes = new AttemptNotes(held, this, this.#sink.clock);
+    this.attempts.push(notes);
+    return notes;
+  }
+
+  debited(debitMicroUsd: MicroUsd): void {
+    this.debitMicroUsd = debitMicroUsd;
+  }
+
+  get startedMs(): number {
+    return this.request.startedMs;
+  }
+
+  get isAccepted(): boolean {
+    return this.principal !== undefined;
+  }
+
+  get lastAttempt(): ObservedAttempt | undefined {
+    return this.attempts.at(-1)?.end;
+  }
+
+  closed(end: ClosedRequest): string | undefined {
+    this.end = end;
+    this.#isKept = this.#sink.rules.isKept(this);
+    const traceId = this.#isKept ? this.context.traceId : undefined;
+    this.#exportWhenOver();
+    return traceId;
+  }
+
+  /** Where this request is: its own span. Made when it is asked for, which is seldom. */
+  get context(): TraceContext {
+    this.#own ??= this.#newContext();
+    return this.#own;
+  }
+
+  /** The caller's span, where this request is part of the caller's trace. */
+  get parent(): TraceContext | undefined {
+    return this.#sink.rules.isContinued ? this.#incoming : undefined;
+  }
+
+  /** The caller's span, where this request has a trace of its own. */
+  get link(): TraceContext | undefined {
+    return this.#sink.rules.isContinued ? undefined : this.#incoming;
+  }
+
+  /** Was it marked for keeping before anything was known of its end? */
+  get isChosen(): boolean {
+    return this.parent?.isSampled ?? this.#sink.rules.isChosen(this.request.requestId);
+  }
+
+  traceparentFor({ held, spanId }: AttemptNotes): string | undefined {
+    if (!this.#sink.rules.isPropagatedTo(held.deployment.providerId)) return undefined;
+    return traceparentOf({ ...this.context, spanId });
+  }
+
+  #newContext(): TraceContext {
+    const { parent } = this;
+    const traceId = parent?.traceId ?? traceIdOf(this.request.requestId);
+    const isRandom = parent?.isRandom ?? true;
+    return { traceId, spanId: newSpanId(), isSampled: this.isChosen, isRandom };
+  }
+
+  /** A client that left is not waited for by what is settled for it. */
+  #exportWhenOver(): void {
+    if (!this.#isKept || this.#isServing) return;
+    this.#isKept = false;
+    this.#sink.export(this);
+  }
+}
+
+/** What one attempt has noted. A time that is `UNKNOWN` has not come. */
+export class AttemptNotes implements AttemptTrace {
+  readonly held: TracedAttempt;
+  readonly reserveLane = { waitMs: UNKNOWN, batchRows: UNKNOWN };
+  readonly settleLane = { waitMs: UNKNOWN, batchRows: UNKNOWN };
+  refused: Refusal | undefined;
+  reservedMs = UNKNOWN;
+  sentMs = UNKNOWN;
+  endedMs = UNKNOWN;
+  settledMs = UNKNOWN;
+  debitMicroUsd: MicroUsd | undefined;
+  end: ObservedAttempt | undefined;
+  readonly #request: RequestNotes;
+  readonly #clock: Clock;
+  #spanId: string | undefined;
+
+  constructor(held: TracedAttempt, request: RequestNotes, clock: Clock) {
+    this.held = held;
+    this.#clock = clock;
+    this.#request = request;
+  }
+
+  get spanId(): string {
+    this.#spanId ??= newSpanId();
+    return this.#spanId;
+  }
+
+  reserved(refused: Refusal | undefined): void {
+    this.reservedMs = this.#clock.monotonicMs();
+    this.refused = refused;
+  }
+
+  sent(): string | undefined {
+    // At once when it was held: the clock need not be read again.
+    this.sentMs = this.reservedMs;
+    return this.#request.traceparentFor(this);
+  }
+
+  ended(nowMs: number): void {
+    this.endedMs = nowMs;
+  }
+
+  observed(end: ObservedAttempt): void {
+    this.end = end;
+  }
+
+  settled(debitMicroUsd: MicroUsd): void {
+    this.settledMs = this.#clock.monotonicMs();
+    this.debitMicroUsd = debitMicroUsd;
+  }
+}

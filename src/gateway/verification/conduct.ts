@@ -1,0 +1,187 @@
+import { assert } from "../../kernel/index.ts";
+import type { ListingName } from "./listing-name.ts";
+import type { LiveBreaches } from "./verdict-store.ts";
+
+/** When live answers make a listing suspect. */
+export interface ConductPolicy {
+  /** Percent of the answers that may break a promise. */
+  readonly badPercent: number;
+  /** Fewer answers say nothing. */
+  readonly answersMin: number;
+}
+
+/** What an answer can break, each a bit of one number: it is made of every answer. */
+export const BREACH = {
+  substituted: 1,
+  usageMissing: 2,
+  usageImpossible: 4,
+  boundExceeded: 8,
+  wrongFinish: 16,
+  unreadable: 32,
+} as const;
+
+/** A sum of `BREACH`; 0: the answer kept what the listing promises. */
+export type Breaches = number;
+
+/** A listing as it is watched. */
+export interface WatchedListing extends ListingName {
+  /** The provider's id, a slash, the model's: unique in a catalog. */
+  readonly id: string;
+  readonly manifestSha256: string;
+  readonly modality?: string;
+}
+
+/** Images without usage that are given away, whatever the share, before a listing is suspect. */
+const GIVEN_IMAGES_MAX = 10;
+
+/** Answers after which the older half of what was counted is forgotten. */
+const HALF_WINDOW_ANSWERS = 1_000;
+
+interface Share {
+  answers: number;
+  bad: number;
+}
+
+/** Half of what is remembered of a listing: at most as many organizations as answers. */
+class Half implements Share {
+  answers = 0;
+  bad = 0;
+  readonly byOrg = new Map<string, Share>();
+  readonly breaches: Record<keyof typeof BREACH, number> = {
+    substituted: 0,
+    usageMissing: 0,
+    usageImpossible: 0,
+    boundExceeded: 0,
+    wrongFinish: 0,
+    unreadable: 0,
+  };
+}
+
+interface Watched {
+  /** What was counted of another manifest says nothing about this one. */
+  readonly manifestSha256: string;
+  older: Half;
+  newer: Half;
+}
+
+/**
+ * Counts by listing how many of the last one to two thousand answers broke a promise. Nothing is
+ * asked for it and nothing waits for it. A listing that is found suspect starts anew: it is found
+ * again when it continues.
+ */
+export class Conduct {
+  readonly #policy: ConductPolicy;
+  readonly #onSuspect: (listing: WatchedListing, breaches: LiveBreaches) => void;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(
+    policy: ConductPolicy,
+    onSuspect: (listing: WatchedListing, breaches: LiveBreaches) => void,
+  ) {
+    assert(policy.answersMin <= HALF_WINDOW_ANSWERS, "a window has as many answers as are needed");
+    this.#policy = policy;
+    this.#onSuspect = onSuspect;
+  }
+
+  /** The listings of the catalog bound how many are counted. */
+  note(listing: WatchedListing, orgId: string, breaches: Breaches): void {
+    const watched = this.#watch(listing);
+    const { newer } = watched;
+    const org = shareOf(newer, orgId);
+    newer.answers += 1;
+    org.answers += 1;
+    if (breaches !== 0) {
+      newer.bad += 1;
+      org.bad += 1;
+      add(newer, breaches);
+      this.#judge(listing, watched);
+    }
+    if (newer.answers >= HALF_WINDOW_ANSWERS) {
+      watched.older = newer;
+      watched.newer = new Half();
+    }
+  }
+
+  /** What was counted is forgotten: the listing has passed a run since. */
+  forget(listingId: string): void {
+    this.#watched.delete(listingId);
+  }
+
+  #watch({ id, manifestSha256 }: WatchedListing): Watched {
+    const known = this.#watched.get(id);
+    if (known?.manifestSha256 === manifestSha256) return known;
+    const watched = { manifestSha256, older: new Half(), newer: new Half() };
+    this.#watched.set(id, watched);
+    return watched;
+  }
+
+  #judge(listing: WatchedListing, { older, newer }: Watched): void {
+    const all = { answers: older.answers + newer.answers, bad: older.bad + newer.bad };
+    const given = older.breaches.usageMissing + newer.breaches.usageMissing;
+    const givesAway = listing.modality === "image" && given >= GIVEN_IMAGES_MAX;
+    if (!this.#isOver(all) && !givesAway) return;
+    if (this.#isContradicted(all, older, newer)) return;
+    this.#watched.delete(listing.id);
+    this.#onSuspect(listing, breachesOf(older, newer));
+  }
+
+  #isOver({ answers, bad }: Share): boolean {
+    const { badPercent, answersMin } = this.#policy;
+    return answers >= answersMin && bad * 100 > badPercent * answers;
+  }
+
+  /**
+   * Do enough answers to all other organizations say that only one of them gets bad ones? Then its
+   * own requests are the cause: no customer alone has a provider tried last that serves others.
+   */
+  #isContradicted(all: Share, older: Half, newer: Half): boolean {
+    const { answersMin } = this.#policy;
+    const contradicts = (others: Share): boolean =>
+      others.answers >= answersMin && !this.#isOver(others);
+    for (const [orgId, own] of newer.byOrg) {
+      if (contradicts(without(all, own, older.byOrg.get(orgId)))) return true;
+    }
+    for (const [orgId, own] of older.byOrg) {
+      if (!newer.byOrg.has(orgId) && contradicts(without(all, own))) return true;
+    }
+    return false;
+  }
+}
+
+function shareOf({ byOrg }: Half, orgId: string): Share {
+  const known = byOrg.get(orgId);
+  if (known !== undefined) return known;
+  const share = { answers: 0, bad: 0 };
+  byOrg.set(orgId, share);
+  return share;
+}
+
+function without(all: Share, own: Share, earlier: Share = NOTHING): Share {
+  const bad = own.bad + earlier.bad;
+  if (bad === 0) return all;
+  return { answers: all.answers - own.answers - earlier.answers, bad: all.bad - bad };
+}
+
+const NOTHING: Share = Object.freeze({ answers: 0, bad: 0 });
+
+const NAMES = Object.keys(BREACH) as (keyof typeof BREACH)[];
+
+function add(half: Half, breaches: Breaches): void {
+  for (const name of NAMES) {
+    if ((breaches & BREACH[name]) !== 0) half.breaches[name] += 1;
+  }
+}
+
+function breachesOf(older: Half, newer: Half): LiveBreaches {
+  const a = older.breaches;
+  const b = newer.breaches;
+  return {
+    answers: older.answers + newer.answers,
+    substituted: a.substituted + b.substituted,
+    usageMissing: a.usageMissing + b.usageMissing,
+    usageImpossible: a.usageImpossible + b.usageImpossible,
+    boundExceeded: a.boundExceeded + b.boundExceeded,
+    wrongFinish: a.wrongFinish + b.wrongFinish,
+    unreadable: a.unreadable + b.unreadable,
+  };
+}

@@ -1,0 +1,154 @@
+import {
+  type Public,
+  byGateway,
+  type ChangedBy,
+  type ChangeLog,
+  instantMs,
+  columns,
+  type Columns,
+  type ColumnsOf,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import type { Pool } from "pg";
+
+import type { ListingName } from "./listing-name.ts";
+import type {
+  ListingVerdict,
+  LiveBreaches,
+  RecordedCheck,
+  SuspectListing,
+} from "./verdict-store.ts";
+
+const LISTINGS_MAX = 20_000;
+const HISTORY_MAX = 20;
+
+/** Where verdicts are kept, for all processes of an installation. */
+export class PostgresVerdictStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+  #read: { readonly version: string; readonly verdicts: readonly ListingVerdict[] } | undefined;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** Records all of these or none. Repeating it changes nothing; a pass ends a suspicion. */
+  async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
+    if (verdicts.length === 0) return;
+    const values = [
+      verdicts.map(({ providerId }) => providerId),
+      verdicts.map(({ modelId }) => modelId),
+      verdicts.map(({ upstreamModelId }) => upstreamModelId),
+      verdicts.map(({ manifestSha256 }) => manifestSha256),
+      verdicts.map(({ verdict }) => verdict),
+      verdicts.map(({ checkedAtMs }) => new Date(checkedAtMs)),
+      verdicts.map(({ source }) => source),
+      verdicts.map(({ checks }) => JSON.stringify(checks)),
+    ];
+    await this.#changes.write(by, async (client, note) => {
+      await client.query(RECORD_SQL, values);
+      for (const { verdict, source, checkedAtMs, manifestSha256, ...listing } of verdicts) {
+        const checked_at = new Date(checkedAtMs).toISOString();
+        const after = { verdict, source, checked_at, manifest_sha256: manifestSha256 };
+        const target = targetOf(listing);
+        note({ action: "verdict.record", orgId: null, target, before: null, after });
+      }
+    });
+  }
+
+  /** The newest conclusive verdict of each listing, or an inconclusive one where it is the only. */
+  async latest(): Promise<readonly ListingVerdict[]> {
+    // Before the verdicts: what is recorded between the two is read again the next time.
+    const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
+    const version = String(versions[0]?.["version"]);
+    if (this.#read?.version === version) return this.#read.verdicts;
+    const { rows } = await this.#pool.query<Row>(LATEST_SQL, [LISTINGS_MAX]);
+    const verdicts = rows.map(readVerdict);
+    this.#read = { version, verdicts };
+    return verdicts;
+  }
+
+  /** Of one listing, newest first, at most 20. */
+  async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
+    const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
+    return rows.map(readVerdict);
+  }
+
+  async suspects(): Promise<readonly SuspectListing[]> {
+    const { rows } = await this.#pool.query<Row>(SUSPECTS_SQL, [LISTINGS_MAX]);
+    return rows.map((row) => ({
+      ...suspectColumns.read(row),
+      breaches: row["breaches"] as LiveBreaches,
+    }));
+  }
+
+  /** Keeps the first finding: a listing that is suspect already stays as it was. */
+  async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
+    const values = [providerId, modelId, JSON.stringify(breaches)];
+    await this.#changes.write(LIVE_CHECKS, async (client, note) => {
+      const { rowCount } = await client.query(SUSPECT_SQL, values);
+      if (rowCount !== 1) return;
+      const after = { ...breaches };
+      const target = targetOf({ providerId, modelId });
+      note({ action: "listing.suspect", orgId: null, target, before: null, after });
+    });
+  }
+}
+
+export type VerdictStore = Public<PostgresVerdictStore>;
+
+const LIVE_CHECKS = byGateway("live checks");
+
+/** A listing in the change log. */
+function targetOf({ providerId, modelId }: ListingName): string {
+  return `${providerId} ${modelId}`;
+}
+
+const verdictProperties: ColumnsOf<Omit<ListingVerdict, "checks">> = {
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  upstreamModelId: text("upstream_id"),
+  manifestSha256: text("manifest_sha256"),
+  verdict: text("verdict"),
+  checkedAtMs: instantMs("checked_at"),
+  source: text("source"),
+};
+
+const verdictColumns: Columns<Omit<ListingVerdict, "checks">> = columns(verdictProperties);
+
+const suspectProperties: ColumnsOf<Omit<SuspectListing, "breaches">> = {
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  sinceMs: instantMs("since"),
+};
+
+const suspectColumns: Columns<Omit<SuspectListing, "breaches">> = columns(suspectProperties);
+
+function readVerdict(row: Row): ListingVerdict {
+  return { ...verdictColumns.read(row), checks: row["checks"] as readonly RecordedCheck[] };
+}
+
+const VERSION_SQL = "select version from verdict_version";
+
+const RECORD_SQL = `select record_verdicts($1, $2, $3, $4, $5, $6, $7, $8)`;
+
+/* A run that could not ask enough says nothing about a listing that has a result. */
+const LATEST_SQL = `
+  select distinct on (provider_id, model_id) ${verdictColumns.sql}, checks
+  from listing_verdict
+  order by provider_id, model_id, verdict = 'inconclusive', checked_at desc, verdict_id desc
+  limit $1`;
+
+const HISTORY_SQL = `
+  select ${verdictColumns.sql}, checks from listing_verdict
+  where provider_id = $1 and model_id = $2
+  order by checked_at desc, verdict_id desc
+  limit $3`;
+
+const SUSPECTS_SQL = `select ${suspectColumns.sql}, breaches from suspect_listing limit $1`;
+
+const SUSPECT_SQL = `
+  insert into suspect_listing (provider_id, model_id, breaches) values ($1, $2, $3)
+  on conflict do nothing`;

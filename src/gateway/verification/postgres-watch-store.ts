@@ -1,0 +1,145 @@
+import type { Pool, PoolClient } from "pg";
+
+import {
+  assert,
+  microUsd,
+  type MicroUsd,
+  type Public,
+  bool,
+  columns,
+  type Columns,
+  instantMs,
+  lockedConnection,
+  type Row,
+  text,
+  unlockConnection,
+} from "../../kernel/index.ts";
+import { type ListingName, listingKey } from "./listing-name.ts";
+import type { KnownRuns } from "./watch-schedule.ts";
+import type { WatchedRunOutcome, WatchState } from "./watch-store.ts";
+
+/** Watched runs in PostgreSQL; the lock of a session ends with its connection. */
+export class PostgresWatchStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** Undefined: another process runs a listing at the moment. */
+  async open(): Promise<WatchSession | undefined> {
+    const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
+    return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
+  }
+}
+
+export type WatchStore = Public<PostgresWatchStore>;
+
+/**
+ * The only one of all processes, until it is closed or its process dies. Its connection has the
+ * lock and nothing else, so that a run outlives the loss of it.
+ */
+class PostgresWatchSession {
+  readonly #pool: Pool;
+  readonly #lock: PoolClient;
+
+  constructor(pool: Pool, lock: PoolClient) {
+    this.#pool = pool;
+    this.#lock = lock;
+  }
+
+  async state(intervalMs: number): Promise<WatchState> {
+    const pool = this.#pool;
+    const [verdicts, attempts, suspects, now] = await Promise.all([
+      pool.query<Row>(VERDICTS_SQL),
+      pool.query<Row>(ATTEMPTS_SQL),
+      pool.query<Row>(SUSPECTS_SQL),
+      pool.query<{ now: Date; spent: bigint }>(NOW_SQL, [intervalMs]),
+    ]);
+    const known = new Map<string, KnownRuns>();
+    const add = (row: Row, runs: KnownRuns): void => {
+      const key = listingKey(nameColumns.read(row));
+      known.set(key, { ...known.get(key), ...runs });
+    };
+    for (const row of verdicts.rows) add(row, { verdict: verdictColumns.read(row) });
+    for (const row of attempts.rows) add(row, { attempt: attemptColumns.read(row) });
+    for (const row of suspects.rows) add(row, suspectColumns.read(row));
+    const [first] = now.rows;
+    assert(first !== undefined, "the clock answers");
+    return { nowMs: first.now.getTime(), known, spentMicroUsd: microUsd(first.spent) };
+  }
+
+  /** Notes the run before anything of it is sent. */
+  async begin({ providerId, modelId }: ListingName, budgetMicroUsd: MicroUsd): Promise<bigint> {
+    await this.#pool.query(FORGET_SQL);
+    const begun = [providerId, modelId, budgetMicroUsd];
+    const { rows } = await this.#pool.query<{ run_id: bigint }>(BEGIN_SQL, begun);
+    const runId = rows[0]?.run_id;
+    assert(runId !== undefined, "a run that begins has a number");
+    return runId;
+  }
+
+  async end(
+    runId: bigint,
+    run: { readonly spentMicroUsd: MicroUsd; readonly outcome: WatchedRunOutcome },
+  ): Promise<void> {
+    await this.#pool.query(END_SQL, [runId, run.spentMicroUsd, run.outcome]);
+  }
+
+  close(): Promise<void> {
+    return unlockConnection(this.#lock);
+  }
+}
+
+export type WatchSession = Public<PostgresWatchSession>;
+
+const nameColumns: Columns<ListingName> = columns({
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+});
+
+const verdictColumns: Columns<NonNullable<KnownRuns["verdict"]>> = columns({
+  upstreamModelId: text("upstream_id"),
+  manifestSha256: text("manifest_sha256"),
+  isConclusive: bool("is_conclusive"),
+  checkedAtMs: instantMs("checked_at"),
+});
+
+const attemptColumns: Columns<NonNullable<KnownRuns["attempt"]>> = columns({
+  startedMs: instantMs("started_at"),
+  isRecorded: bool("is_recorded"),
+});
+
+const suspectColumns: Columns<{ suspectSinceMs: number }> = columns({
+  suspectSinceMs: instantMs("since"),
+});
+
+/* Every verdict counts as a run, also one that found out nothing. */
+const VERDICTS_SQL = `
+  select distinct on (provider_id, model_id) provider_id, model_id, upstream_id, manifest_sha256,
+    verdict <> 'inconclusive' as is_conclusive, checked_at
+  from listing_verdict
+  order by provider_id, model_id, checked_at desc, verdict_id desc`;
+
+const ATTEMPTS_SQL = `
+  select distinct on (provider_id, model_id) provider_id, model_id, started_at,
+    coalesce(outcome = 'recorded', false) as is_recorded
+  from watched_run
+  where outcome is distinct from 'ended'
+  order by provider_id, model_id, started_at desc, run_id desc`;
+
+const SUSPECTS_SQL = "select provider_id, model_id, since from suspect_listing";
+
+const NOW_SQL = `
+  select now() as now, coalesce((
+    select sum(coalesce(spent, budget))::bigint from watched_run
+    where started_at > now() - $1 * interval '1 millisecond'
+  ), 0) as spent`;
+
+/* Longer than the longest interval. */
+const FORGET_SQL = "delete from watched_run where started_at < now() - interval '90 days'";
+
+const BEGIN_SQL = `
+  insert into watched_run (provider_id, model_id, budget) values ($1, $2, $3) returning run_id`;
+
+const END_SQL = "update watched_run set spent = $2, outcome = $3 where run_id = $1";

@@ -1,0 +1,41 @@
+import type { ListingName } from "./listing-name.ts";
+
+/** One check of a recorded run, as the report of the run has it. */
+export interface RecordedCheck {
+  readonly id: string;
+  readonly status: "pass" | "warn" | "fail" | "skip" | "error";
+  readonly title: string;
+  readonly message: string;
+  readonly ms: number;
+  /** Small values, no keys, no prompts. */
+  readonly evidence?: unknown;
+}
+
+/** What a conformance run found of one listing. */
+export interface ListingVerdict extends ListingName {
+  readonly upstreamModelId: string;
+  /** SHA-256 of the manifest that was tested, hexadecimal. */
+  readonly manifestSha256: string;
+  readonly verdict: "pass" | "warn" | "fail" | "inconclusive";
+  readonly checkedAtMs: number;
+  /** `run`: on this installation; `import`: a signed report; `watch`: the scheduled one. */
+  readonly source: "run" | "import" | "watch";
+  readonly checks: readonly RecordedCheck[];
+}
+
+/** Answers of live traffic that broke a promise of the listing, out of so many. */
+export interface LiveBreaches {
+  readonly answers: number;
+  readonly substituted: number;
+  readonly usageMissing: number;
+  /** Impossible, or in contradiction to itself. */
+  readonly usageImpossible: number;
+  readonly boundExceeded: number;
+  readonly wrongFinish: number;
+  readonly unreadable: number;
+}
+
+export interface SuspectListing extends ListingName {
+  readonly sinceMs: number;
+  readonly breaches: LiveBreaches;
+}

@@ -1,0 +1,120 @@
+import { type Clock, Job, type Logger } from "../../kernel/index.ts";
+import { type ListingName, listingKey } from "./listing-name.ts";
+import type { ListingVerdict, SuspectListing } from "./verdict-store.ts";
+import type { VerdictStore } from "./postgres-verdict-store.ts";
+
+/**
+ * - `verified`: the newest run passed, with this manifest and upstream id, at most so long ago.
+ * - `failed`: the newest run failed.
+ * - `changed`, `expired`: a passed run that counts no more.
+ * - `unchecked`: no run has had a result.
+ */
+export type VerificationState = "verified" | "failed" | "changed" | "expired" | "unchecked";
+
+export interface ListingVerification {
+  readonly state: VerificationState;
+  /** The run that the state is of; absent where it is `unchecked`. */
+  readonly verdict?: ListingVerdict;
+  /** Live traffic shows that the listing breaks its promises. */
+  readonly suspect?: SuspectListing;
+}
+
+/** What of a deployment a verdict is compared with. */
+export interface VerifiedListing extends ListingName {
+  readonly upstreamModelId: string;
+  readonly manifestSha256: string;
+}
+
+/** A listing as the catalog has it. */
+export interface KnownListing extends VerifiedListing {
+  /** The provider's id, a slash, the model's. */
+  readonly id: string;
+}
+
+const UNCHECKED: ListingVerification = Object.freeze({ state: "unchecked" });
+const DAY_MS = 86_400_000;
+/** How long a passed run counts. */
+export const VERIFIED_FOR_MS: number = 30 * DAY_MS;
+/** A verdict of another process is known here after this, in milliseconds. */
+const REFRESH_MS = 10_000;
+
+export interface VerificationOptions {
+  readonly store: Pick<VerdictStore, "latest" | "suspects">;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly log: Pick<Logger, "warn">;
+  /** A listing is suspect no more, because it has passed a run. */
+  readonly onCleared?: (listingId: string) => void;
+}
+
+/** What is known of every listing, in this process; read again every few seconds. */
+export class Verification {
+  readonly #options: VerificationOptions;
+  #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();
+  #suspects: ReadonlyMap<string, SuspectListing> = new Map();
+  readonly #job: Job;
+
+  constructor(options: VerificationOptions) {
+    this.#options = options;
+    const message = "the verdicts on listings could not be read; the known ones stay";
+    this.#job = new Job(
+      REFRESH_MS,
+      () => this.#read(),
+      (fault) => options.log.warn({ err: fault }, message),
+    );
+  }
+
+  /** Reads everything once, and from then on every few seconds. */
+  async start(): Promise<void> {
+    await this.refresh();
+    this.#job.start();
+  }
+
+  close(): Promise<void> {
+    return this.#job.close();
+  }
+
+  /** While the store does not answer, what was known stays in force. Never rejects. */
+  refresh(): Promise<void> {
+    return this.#job.runOnce();
+  }
+
+  async #read(): Promise<void> {
+    const { store, onCleared } = this.#options;
+    const [verdicts, suspects] = await Promise.all([store.latest(), store.suspects()]);
+    this.#verdicts = new Map(verdicts.map((each) => [listingKey(each), each]));
+    const before = this.#suspects;
+    this.#suspects = new Map(suspects.map((each) => [listingKey(each), each]));
+    for (const id of before.keys()) if (!this.#suspects.has(id)) onCleared?.(id);
+  }
+
+  isVerified(listing: KnownListing): boolean {
+    const verdict = this.#verdicts.get(listing.id);
+    return stateOf(verdict, listing, this.#options.clock.nowMs()) === "verified";
+  }
+
+  isSuspect({ id }: Pick<KnownListing, "id">): boolean {
+    return this.#suspects.size > 0 && this.#suspects.has(id);
+  }
+
+  of(listing: KnownListing): ListingVerification {
+    const verdict = this.#verdicts.get(listing.id);
+    const suspect = this.#suspects.get(listing.id);
+    const state = stateOf(verdict, listing, this.#options.clock.nowMs());
+    if (verdict === undefined && suspect === undefined) return UNCHECKED;
+    return { state, ...(verdict && { verdict }), ...(suspect && { suspect }) };
+  }
+}
+
+/** What a verdict says about a listing as it is now. */
+export function stateOf(
+  verdict: ListingVerdict | undefined,
+  { upstreamModelId, manifestSha256 }: VerifiedListing,
+  nowMs: number,
+): VerificationState {
+  if (verdict === undefined || verdict.verdict === "inconclusive") return "unchecked";
+  if (verdict.verdict === "fail") return "failed";
+  const isSame =
+    verdict.upstreamModelId === upstreamModelId && verdict.manifestSha256 === manifestSha256;
+  if (!isSame) return "changed";
+  return nowMs - verdict.checkedAtMs > VERIFIED_FOR_MS ? "expired" : "verified";
+}

@@ -1,0 +1,98 @@
+import { type Deployment, ownKeyDeployment } from "../../catalog/index.ts";
+import { servedModelOf } from "../../kernel/index.ts";
+import {
+  fetchAnswer,
+  type FetchedAnswer,
+  type FetchInput,
+  type RunningFetch,
+  type UpstreamQuestion,
+} from "../../upstream/index.ts";
+import { jobPath, readJob, retryAfterSeconds } from "../../formats/index.ts";
+import type { PollResult } from "./job-state.ts";
+import type { VideoDeps } from "./video-deps.ts";
+import type { VideoJob } from "./video-job.ts";
+
+type AskDeps = Pick<
+  VideoDeps,
+  "catalog" | "connections" | "upstream" | "opensOwnKeys" | "clock" | "deadlines" | "videos"
+>;
+
+/** Where a job is polled, and with whose key. */
+export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
+
+/**
+ * The deployment that has the job, with the key that it was made with. Undefined: it left the
+ * catalog, or the connection was disabled meanwhile, so it cannot be polled.
+ */
+export async function deploymentOf(
+  deps: AskDeps,
+  { deploymentId, connectionId, orgId }: AskedJob,
+): Promise<Deployment | undefined> {
+  const listed = deps.catalog.current.deployments.find(({ id }) => id === deploymentId);
+  if (listed === undefined || connectionId === undefined) return listed;
+  if (!deps.opensOwnKeys) return undefined;
+  const connection = await deps.connections.find(connectionId, orgId);
+  if (connection === undefined || connection.disabledAtMs !== null) return undefined;
+  return ownKeyDeployment(listed, { connectionId, orgId, sealedKey: connection.sealedKey });
+}
+
+/** Asks the provider once how the job is. */
+export function askAfter(
+  deps: AskDeps,
+  deployment: Deployment,
+  job: Pick<AskedJob, "providerJobId">,
+): RunningFetch<FetchedAnswer> {
+  return fetchRecord(deps, (handler) =>
+    deps.upstream.get(deployment, questionAbout(deployment, job), handler),
+  );
+}
+
+/** Cancels the job at the provider, once; whether the provider obeys is its own matter. */
+export function cancelJob(
+  deps: AskDeps,
+  deployment: Deployment,
+  job: Pick<AskedJob, "providerJobId">,
+): RunningFetch<FetchedAnswer> {
+  return fetchRecord(deps, (handler) =>
+    deps.upstream.delete(deployment, questionAbout(deployment, job), handler),
+  );
+}
+
+/** What the provider's answer says; undefined: there was none in time. */
+export function pollResultOf(
+  answer: FetchedAnswer | undefined,
+  deployment: Deployment,
+  nowMs: number,
+): PollResult {
+  if (answer === undefined) return { kind: "failure" };
+  const { status, headers, body } = answer;
+  if (status === 404 || status === 410) return { kind: "missing" };
+  if (status >= 300) {
+    const waitSeconds = retryAfterSeconds(headers, nowMs);
+    return waitSeconds === undefined
+      ? { kind: "failure" }
+      : { kind: "failure", retryAfterMs: waitSeconds * 1000 };
+  }
+  const job = readJob(body);
+  if (job === undefined) return { kind: "failure" };
+  return { kind: "reported", job: { ...job, served: servedModelOf(deployment, job.model) } };
+}
+
+/** A record is small. */
+const RECORD_BYTES_MAX = 1_048_576;
+
+function fetchRecord(
+  { clock, deadlines, videos }: AskDeps,
+  send: FetchInput["send"],
+): RunningFetch<FetchedAnswer> {
+  const totalMs = videos.answerTimeoutMs;
+  return fetchAnswer({ clock, deadlines, totalMs, bytesMax: RECORD_BYTES_MAX, send });
+}
+
+function questionAbout(
+  deployment: Deployment,
+  { providerJobId }: Pick<AskedJob, "providerJobId">,
+): UpstreamQuestion {
+  const path = jobPath(deployment, providerJobId);
+  return { path, headers: { accept: "application/json" } };
+}

@@ -1,0 +1,161 @@
+import {
+  assert,
+  type PicoUsd,
+  RETRY_AFTER_SECONDS_MAX,
+  type ServedModel,
+  unreachable,
+} from "../../kernel/index.ts";
+import type { ProviderJob } from "../../formats/index.ts";
+import type { JobUpdate } from "./job-store.ts";
+import type { TakenJob, VideoErrorCode } from "./video-job.ts";
+
+/** What a provider says of its job, and the model it says it was made with. */
+export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
+  readonly served?: ServedModel | undefined;
+}
+
+/** One poll of the provider. */
+export type PollResult =
+  | { readonly kind: "reported"; readonly job: ReportedJob }
+  /** It does not know the job. */
+  | { readonly kind: "missing" }
+  /** It had no result: time-out, 429, 5xx, or it cannot be polled at all. */
+  | { readonly kind: "failure"; readonly retryAfterMs?: number };
+
+/** Why and with what a job has ended. */
+export interface EndedJob {
+  /** Null: completed. */
+  readonly errorCode: VideoErrorCode | null;
+  readonly costPicoUsd: PicoUsd | undefined;
+  readonly expiresAtMs: number | undefined;
+  readonly served?: ServedModel | undefined;
+  /** Status of the answer that ended it; null: no answer did. */
+  readonly upstreamStatus: number | null;
+}
+
+export type JobVerdict =
+  | { readonly kind: "continues"; readonly update: JobUpdate }
+  | { readonly kind: "ended"; readonly ended: EndedJob };
+
+/** Until each of the first polls, and between all later ones. */
+const SPACINGS_MS = [5_000, 10_000, 15_000, 20_000, 30_000] as const;
+const SPACING_MS_MAX = 30_000;
+const JITTER = 0.2;
+const FAILURE_SPACING_MS = 10_000;
+const FAILURE_SPACING_MS_MAX = 60_000;
+const MISSING_MAX = 3;
+/** A running job is never shown as done. */
+const RUNNING_PROGRESS_MAX = 99;
+
+/** From the accepting of a job to the first poll of it. */
+export const firstPollMs: number = SPACINGS_MS[0];
+/** Polls that miss a job count when at least so much time is between them. */
+export const MISSING_INTERVAL_MS = 60_000;
+
+/**
+ * What a poll of the provider makes of a job: its end, or what is new and when to poll again.
+ * What the provider says comes before the deadline; a poll without a result ends a job only by
+ * the deadline. `random` in [0, 1) spreads the polls.
+ */
+export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
+  assert(job.completedAtMs === null, "only a running job is polled");
+  const ended = endOf(job, poll) ?? (isOverdue(job) ? TIMED_OUT : undefined);
+  if (ended !== undefined) return { kind: "ended", ended };
+  return { kind: "continues", update: updateOf(job, poll, random) };
+}
+
+const NO_FILE = { costPicoUsd: undefined, expiresAtMs: undefined };
+const TIMED_OUT: EndedJob = { errorCode: "video_timeout", ...NO_FILE, upstreamStatus: null };
+const FORGOTTEN: EndedJob = { errorCode: "video_expired", ...NO_FILE, upstreamStatus: 404 };
+
+function isOverdue(job: TakenJob): boolean {
+  return job.takenAtMs >= job.deadlineAtMs;
+}
+
+function endOf(job: TakenJob, poll: PollResult): EndedJob | undefined {
+  switch (poll.kind) {
+    case "reported":
+      return reportedEnd(poll.job);
+    case "missing":
+      return missingPolls(job) >= MISSING_MAX ? FORGOTTEN : undefined;
+    case "failure":
+      return undefined;
+    default:
+      return unreachable(poll);
+  }
+}
+
+function reportedEnd(reported: ReportedJob): EndedJob | undefined {
+  const { costPicoUsd, expiresAtMs, served } = reported;
+  const failed = (errorCode: VideoErrorCode): EndedJob => {
+    return { errorCode, costPicoUsd, expiresAtMs: undefined, served, upstreamStatus: 200 };
+  };
+  switch (reported.state) {
+    case "completed":
+      return { errorCode: null, costPicoUsd, expiresAtMs, served, upstreamStatus: 200 };
+    case "failed":
+      return failed("video_generation_failed");
+    case "refused":
+      return failed("content_policy_violation");
+    case "cancelled":
+      return failed("video_cancelled");
+    case "expired":
+      return failed("video_expired");
+    case "queued":
+    case "in_progress":
+    case "unknown":
+      return undefined;
+    default:
+      return unreachable(reported.state);
+  }
+}
+
+/** With this poll, which misses the job. */
+function missingPolls(job: TakenJob): number {
+  const { missingPolls: before, missingAtMs, takenAtMs } = job;
+  const counts = missingAtMs === null || takenAtMs - missingAtMs >= MISSING_INTERVAL_MS;
+  return counts ? before + 1 : before;
+}
+
+function updateOf(job: TakenJob, poll: PollResult, random: number): JobUpdate {
+  const reported = poll.kind === "reported" ? poll.job : undefined;
+  const hasStarted = job.state === "in_progress" || reported?.state === "in_progress";
+  return {
+    state: hasStarted ? "in_progress" : "queued",
+    progress: Math.max(job.progress, runningProgress(reported?.progress)),
+    isFailure: poll.kind === "failure",
+    isMissing: poll.kind === "missing",
+    nextPollMs: nextPollMs(job, poll, random),
+  };
+}
+
+function runningProgress(reported: number | undefined): number {
+  if (reported === undefined || Number.isNaN(reported)) return 0;
+  return Math.max(0, Math.min(RUNNING_PROGRESS_MAX, Math.floor(reported)));
+}
+
+function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
+  const usualMs = SPACINGS_MS[job.polls + 1] ?? SPACING_MS_MAX;
+  switch (poll.kind) {
+    case "reported":
+      return Math.round(usualMs * (1 - JITTER + 2 * JITTER * random));
+    case "missing":
+      return waitAtLeast(MISSING_INTERVAL_MS, random);
+    case "failure": {
+      const askedMs = Math.min(poll.retryAfterMs ?? 0, RETRY_AFTER_SECONDS_MAX * 1000);
+      return waitAtLeast(Math.max(usualMs, failureSpacingMs(job.pollFailures), askedMs), random);
+    }
+    default:
+      return unreachable(poll);
+  }
+}
+
+/** Spread upwards only: what is asked too early is refused again, or does not count. */
+function waitAtLeast(ms: number, random: number): number {
+  return Math.round(ms * (1 + JITTER * random));
+}
+
+/** Doubles with every poll in a row without a result. */
+function failureSpacingMs(failuresBefore: number): number {
+  return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
+}

@@ -1,0 +1,160 @@
+import type { Pool, QueryResultRow } from "pg";
+
+import {
+  assert,
+  type JobId,
+  type OrgId,
+  type Public,
+  batchValues,
+  marks,
+  queryInTime,
+  type Row,
+  takeRowsSql,
+} from "../../kernel/index.ts";
+import { jobCloseColumns } from "../../ledger/index.ts";
+import { firstPollMs, MISSING_INTERVAL_MS } from "./job-state.ts";
+import type { JobEnd, JobUpdate } from "./job-store.ts";
+import { jobColumns, newJobJson, takenColumns } from "./video-job-rows.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
+
+/**
+ * Jobs of providers, beside the books that their ends are written into; times of leases and
+ * deadlines are the database's own.
+ */
+export class PostgresJobStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * Makes an accepted job durable together with its attempt's provider job id, before the client is
+   * answered. False: the attempt was closed meanwhile (recovery), or is about to be because a peer
+   * has declared its instance dead; there is no job. The same job once more changes nothing and
+   * answers the same, so a lost answer can be asked for again.
+   */
+  async accept(job: NewVideoJob): Promise<boolean> {
+    assert(isRunning(job), "a job that is accepted has not ended");
+    const values = [newJobJson(job), job.deadlineMs, firstPollMs];
+    const [row] = await this.#read<{ accepted: boolean }>(ACCEPT_SQL, values);
+    return row?.accepted === true;
+  }
+
+  /** Undefined: no such job of this organization. */
+  async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
+    const [row] = await this.#read<Row>(FIND_SQL, [jobId, orgId]);
+    return row === undefined ? undefined : jobColumns.read(row);
+  }
+
+  /**
+   * Takes the one poll of a running job of this organization, unless the last one was less than
+   * `pollMinMs` ago or another process is at it. Undefined: read what is stored. A poll has to
+   * end within `leaseMs`: from then on others may take the poll.
+   */
+  async takeOne(
+    orgId: OrgId,
+    jobId: JobId,
+    wanted: { readonly pollMinMs: number; readonly leaseMs: number },
+  ): Promise<TakenJob | undefined> {
+    const values = [jobId, orgId, wanted.pollMinMs, wanted.leaseMs];
+    const [row] = await this.#read<Row>(TAKE_ONE_SQL, values);
+    return row === undefined ? undefined : takenColumns.read(row);
+  }
+
+  /** Takes the polls of up to `limit` running jobs that are due, of anybody; no two processes one. */
+  async takeDue(wanted: {
+    readonly limit: number;
+    readonly leaseMs: number;
+  }): Promise<readonly TakenJob[]> {
+    const rows = await this.#read<Row>(TAKE_DUE_SQL, [wanted.limit, wanted.leaseMs]);
+    return rows.map(takenColumns.read);
+  }
+
+  /** Stores a poll of a job that continues, and releases its lease. Of an ended job: nothing. */
+  async keep(jobId: JobId, update: JobUpdate): Promise<void> {
+    const { state, progress, isFailure, isMissing, nextPollMs } = update;
+    const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];
+    await this.#read(KEEP_SQL, values);
+  }
+
+  /**
+   * Ends the job and closes its attempt, in one step, once: a second call changes nothing.
+   * Answers the job as it is then.
+   */
+  async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
+    const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
+    assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
+    const [row] = await this.#read<Row>(FINISH_SQL, [
+      jobId,
+      state,
+      errorCode,
+      expiresAtMs === null ? null : new Date(expiresAtMs),
+      reportedCostPicoUsd ?? null,
+      ...batchValues(jobCloseColumns, [close]),
+    ]);
+    assert(row !== undefined, "a job that ends is there");
+    const job = jobColumns.read(row);
+    assert(!isRunning(job), "a job that was ended has ended");
+    return job;
+  }
+
+  /** A lost answer leaves nothing undone that would not be done again: every verb may be repeated. */
+  async #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<readonly R[]> {
+    const { rows } = await queryInTime<R>(this.#pool, { text, values });
+    return rows;
+  }
+}
+
+export type JobStore = Public<PostgresJobStore>;
+
+function isRunning({ state }: Pick<VideoJob, "state">): boolean {
+  return state === "queued" || state === "in_progress";
+}
+
+const ACCEPT_SQL = "select accept_job($1, $2, $3) as accepted";
+
+const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and org_id = $2`;
+
+const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
+
+/** $n milliseconds of the lease. */
+function takeSql(due: string, leaseAt: string): string {
+  const set = `lease_until = now() + ${leaseAt}::double precision * interval '1 millisecond'`;
+  return takeRowsSql("video_job", "job_id", { due, set, returning: takenColumns.sqlOf("t") });
+}
+
+const TAKE_ONE_SQL = takeSql(
+  `where job_id = $1 and org_id = $2 and ${FREE_SQL}
+    and (polled_at is null
+      or polled_at <= now() - $3::double precision * interval '1 millisecond')`,
+  "$4",
+);
+
+const TAKE_DUE_SQL = takeSql(
+  `where next_poll_at <= now() and ${FREE_SQL} order by next_poll_at limit $1`,
+  "$2",
+);
+
+/* Polls that miss a job ($5) count only with so much time between them ($7). */
+const COUNTS_SQL = `$5::boolean and (missing_at is null
+      or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
+
+/** $4 the poll had no result: that says nothing for or against a job that was missed before. */
+const KEEP_SQL = `
+  update video_job set
+    state = case state when 'queued' then $2 else state end,
+    progress = greatest(progress, $3::smallint),
+    polled_at = now(),
+    next_poll_at = now() + $6::double precision * interval '1 millisecond',
+    lease_until = null,
+    polls = polls + 1,
+    poll_failures = case when $4::boolean then poll_failures + 1 else 0 end,
+    missing_polls = case when ${COUNTS_SQL} then missing_polls + 1
+      when $4 or $5 then missing_polls else 0 end,
+    missing_at = case when ${COUNTS_SQL} then now() when $4 or $5 then missing_at end
+  where job_id = $1 and completed_at is null`;
+
+/** The job's end, and the columns of its closing. */
+const FINISH_SQL = `
+  select ${jobColumns.sql} from finish_job(${marks(5 + jobCloseColumns.cells.length)})`;

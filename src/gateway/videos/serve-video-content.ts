@@ -1,0 +1,179 @@
+import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
+import { countRequest } from "../call/count-request.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { invalidRequest, refusal, type Refusal, unreachable } from "../../kernel/index.ts";
+import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";
+import { contentPath } from "../../formats/index.ts";
+import { deploymentOf } from "./ask-video-provider.ts";
+import { findVideo, type VideoReadDeps } from "./serve-video.ts";
+import { VIDEO_ERRORS } from "./show-video.ts";
+import type { VideoDeps } from "./video-deps.ts";
+import type { VideoJob } from "./video-job.ts";
+
+/** Longest silence of the provider of a file. */
+const CONTENT_IDLE_MS = 60_000;
+
+/**
+ * `GET` and `HEAD /v1/videos/{id}/content`: the file, as the provider sends it. Free; counts one
+ * request of the minute, and holds nothing.
+ */
+export async function serveVideoContent(
+  deps: VideoReadDeps,
+  exchange: ClientExchange,
+  asked: { readonly id: string; readonly query: URLSearchParams },
+): Promise<void> {
+  const variant = asked.query.get("variant") ?? "video";
+  if (variant !== "video") {
+    return exchange.refuse(invalidRequest("variant must be video or left out"));
+  }
+  const found = await findVideo(deps, exchange, asked.id);
+  if (!found.ok) return exchange.refuse(found.refusal);
+  const job = await deps.poller.refresh(found.job).catch(() => found.job);
+  const unready = contentRefusal(job, deps.clock.nowMs());
+  if (unready !== undefined) return exchange.refuse(unready);
+  const counted = await countRequest(deps, exchange);
+  if (!counted.ok) return exchange.refuse(counted.refusal);
+  const deployment = await deploymentOf(deps, job).catch(() => undefined);
+  const { remainingRequests } = counted;
+  const served: ServedHeaders = { provider: job.providerId, remainingRequests };
+  if (deployment === undefined) return exchange.refuse(unreachableFile(), served);
+  await passOn(deps, exchange, { job, deployment, served });
+}
+
+function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
+  const { state, errorCode, expiresAtMs } = job;
+  if (errorCode !== null) {
+    return invalidRequest(
+      `this video has no file: it failed with ${errorCode}: ${VIDEO_ERRORS[errorCode]}`,
+    );
+  }
+  if (state !== "completed") {
+    return invalidRequest(
+      `this video is ${state}; its file is available once its status is completed`,
+    );
+  }
+  return expiresAtMs !== null && nowMs >= expiresAtMs ? goneFile() : undefined;
+}
+
+interface PassedFile {
+  readonly job: VideoJob;
+  readonly deployment: Deployment;
+  readonly served: ServedHeaders;
+}
+
+async function passOn(
+  deps: VideoDeps,
+  exchange: ClientExchange,
+  { job, deployment, served }: PassedFile,
+): Promise<void> {
+  if (exchange.gone) return;
+  const range = singleRange(exchange.header("range"));
+  const ifRange = exchange.header("if-range");
+  const running = fetchContent({
+    clock: deps.clock,
+    deadlines: deps.deadlines,
+    upstream: deps.upstream,
+    deployment,
+    path: contentPath(deployment, job.providerJobId),
+    ...(range !== undefined && { range }),
+    ...(ifRange !== undefined && { ifRange }),
+    headOnly: !exchange.wantsBody,
+    idleMs: CONTENT_IDLE_MS,
+    bytesMax: deps.videos.contentBytesMax,
+    sink: {
+      get committed() {
+        return exchange.committed;
+      },
+      begin: ({ status, contentHeaders }) =>
+        exchange.relay(
+          status,
+          { ...contentHeaders, ...ALWAYS },
+          { ...served, fileName: `${job.jobId}.mp4` },
+        ),
+      write: (chunk) => exchange.write(chunk),
+    },
+  });
+  exchange.onWritable(() => running.resume());
+  exchange.onGone(() => running.abandon());
+  const end = await running.ended;
+  if (end.kind === "complete") return exchange.end("");
+  noteBadEnd(deps, exchange, { job, end });
+  if (end.kind === "broken") exchange.cut();
+  else exchange.refuse(passThroughRefusal(deps, deployment, end), served);
+}
+
+/** A file may be private, and another one tomorrow under the same id never is. */
+const ALWAYS = { "cache-control": "private, no-store", "x-content-type-options": "nosniff" };
+
+/** One range of bytes; several would come in a wrapping that is not a video. */
+function singleRange(header: string | undefined): string | undefined {
+  return header !== undefined && /^bytes=(\d+-\d*|-\d+)$/.test(header) ? header : undefined;
+}
+
+function noteBadEnd(
+  deps: VideoDeps,
+  exchange: ClientExchange,
+  { job, end }: { readonly job: VideoJob; readonly end: ContentEnd },
+): void {
+  if (exchange.gone) return;
+  const reason =
+    end.kind === "refused"
+      ? { status: end.status, reason: end.unusableReason }
+      : end.kind === "unreachable"
+        ? { err: end.error }
+        : { reason: end.kind === "broken" ? end.reason : end.kind };
+  const { jobId, deploymentId } = job;
+  deps.log.warn(
+    { job_id: jobId, deployment: deploymentId, ...reason },
+    "a video file could not be fetched",
+  );
+}
+
+function passThroughRefusal(
+  deps: VideoDeps,
+  deployment: Deployment,
+  end: Exclude<ContentEnd, { readonly kind: "complete" | "broken" }>,
+): Refusal {
+  switch (end.kind) {
+    case "unreachable":
+      return unreachableFile();
+    case "silent":
+      return refusal("upstream_error", "the provider did not send the file in time; try again", {
+        status: 504,
+        origin: "upstream",
+      });
+    case "refused": {
+      const { status, headers, unusableReason } = end;
+      if (unusableReason !== undefined) return unusableFile(status);
+      if (status === 404 || status === 410) return goneFile(status);
+      const classify = ownKeyClassifier(deps.classify, deployment);
+      return classify.answer({ status, headers, body: NO_MESSAGES }).refusal;
+    }
+    default:
+      return unreachable(end);
+  }
+}
+
+const NO_MESSAGES = Buffer.alloc(0);
+
+function goneFile(upstreamStatus?: number): Refusal {
+  const message = "the provider no longer has the file of this video; generate it again";
+  return refusal("not_found", message, upstreamStatus === undefined ? {} : { upstreamStatus });
+}
+
+function unreachableFile(): Refusal {
+  const message = "the provider of this video could not be reached; try again in about two seconds";
+  return refusal("upstream_error", message, { status: 502, origin: "upstream" });
+}
+
+function unusableFile(upstreamStatus: number): Refusal {
+  return refusal(
+    "upstream_error",
+    "the provider sent a file that is not a video; try again later",
+    {
+      status: 502,
+      origin: "upstream",
+      upstreamStatus,
+    },
+  );
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { AcceptedJob, CallKind } from "../call/call-kind.ts";
+import {
+  assert,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  newJobId,
+  refusal,
+  refused,
+  type Result,
+} from "../../kernel/index.ts";
+import {
+  isVideoAccept,
+  type ParsedVideoRequest,
+  type ProviderJob,
+  videos,
+  type Output,
+} from "../../formats/index.ts";
+import { cancelJob } from "./ask-video-provider.ts";
+import { videoBody } from "./show-video.ts";
+import type { VideoDeps } from "./video-deps.ts";
+import type { NewVideoJob } from "./video-job.ts";
+
+/** Videos, with the jobs that are made of what providers accept. */
+export function videoCall(deps: VideoDeps): CallKind<ParsedVideoRequest> {
+  return { ...videos, accept: (accepted) => acceptVideo(deps, accepted) };
+}
+
+/** Stores the provider's job durably and answers the client; otherwise the provider may stop. */
+async function acceptVideo(
+  deps: VideoDeps,
+  accepted: AcceptedJob,
+): Promise<Result<{ readonly body: Output }>> {
+  const job = newVideoJob(deps, accepted);
+  if (await isMadeDurable(deps, job)) {
+    const running = { completedAtMs: null, expiresAtMs: null, errorCode: null, costMicroUsd: null };
+    return { ok: true, body: videoBody({ ...job, ...running }) };
+  }
+  const { jobId, requestId, attemptId, deploymentId, providerJobId } = job;
+  deps.log.error(
+    {
+      job_id: jobId,
+      request_id: requestId,
+      attempt_id: String(attemptId),
+      deployment: deploymentId,
+      provider_job: providerJobId,
+    },
+    "a provider accepted a video job that could not be stored: it is cancelled and not charged",
+  );
+  cancelJob(deps, accepted.deployment, job);
+  return refused(notWritten);
+}
+
+const notWritten = refusal(
+  "gateway_error",
+  `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+  },
+);
+
+function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
+  const { bridge, reserve, deployment, startedAtMs } = accepted;
+  assert(isVideoAccept(bridge), "what accepts a video is the bridge of an accept call");
+  const { job, seconds, options } = bridge;
+  assert(job?.id !== undefined, "an accepted job has an id");
+  const { orgId, keyId, requestId, attemptId, modelId, providerId, reserveMicroUsd } = reserve;
+  const { ownKey } = deployment;
+  return {
+    jobId: newJobId(),
+    orgId,
+    keyId,
+    requestId,
+    attemptId,
+    modelId,
+    providerId,
+    // A copy with a customer's key has another id; its listing is found by this one.
+    deploymentId: `${providerId}/${modelId}`,
+    ...(ownKey === undefined ? {} : { connectionId: ownKey.connectionId }),
+    providerJobId: job.id,
+    reserveMicroUsd,
+    seconds,
+    options,
+    ...stateOf(job),
+    startedAtMs,
+    deadlineMs: deps.videos.deadlineMs,
+  };
+}
+
+/** A job that is done as soon as it is accepted ends with the first poll of it. */
+function stateOf({ state, progress = 0 }: ProviderJob): Pick<NewVideoJob, "state" | "progress"> {
+  const isWaiting = state === "queued" || state === "unknown";
+  return isWaiting
+    ? { state: "queued", progress: 0 }
+    : { state: "in_progress", progress: Math.min(progress, RUNNING_PROGRESS_MAX) };
+}
+
+const RUNNING_PROGRESS_MAX = 99;
+const STORE_TRIES = 3;
+const STORE_RETRY_MS = 500;
+
+/** The provider works on it by now: a store that stumbles is asked again. */
+async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean> {
+  for (let left = STORE_TRIES - 1; ; left--) {
+    try {
+      return await deps.jobs.accept(job);
+    } catch (fault) {
+      deps.log.warn({ err: fault, job_id: job.jobId }, "a video job could not be stored yet");
+      if (left === 0) return false;
+      await sleep(STORE_RETRY_MS);
+    }
+  }
+}

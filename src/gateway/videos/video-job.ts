@@ -1,0 +1,78 @@
+import type {
+  AttemptId,
+  JobId,
+  KeyId,
+  MicroUsd,
+  ModelId,
+  OrgId,
+  ProviderId,
+  RequestId,
+} from "../../kernel/index.ts";
+
+/** `completed` and `failed` are terminal: they never change. */
+export type VideoState = "queued" | "in_progress" | "completed" | "failed";
+
+export type VideoErrorCode =
+  | "video_generation_failed"
+  | "content_policy_violation"
+  | "video_cancelled"
+  | "video_expired"
+  | "video_timeout";
+
+/** What was asked for, as it is shown again: `resolution`, `aspect_ratio`, `size`, … */
+export type VideoOptions = Readonly<Record<string, string | boolean>>;
+
+/** A job that a provider has accepted. Its attempt is open in the journal until the job ends. */
+export interface NewVideoJob {
+  readonly jobId: JobId;
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly requestId: RequestId;
+  readonly attemptId: AttemptId;
+  readonly modelId: ModelId;
+  readonly providerId: ProviderId;
+  /** `<provider id>/<model id>`: where it is asked after. */
+  readonly deploymentId: string;
+  /** Set when it was made with a customer's own provider key: it is asked after with the same. */
+  readonly connectionId?: string;
+  readonly providerJobId: string;
+  readonly reserveMicroUsd: MicroUsd;
+  readonly seconds: number;
+  readonly options: VideoOptions;
+  readonly state: VideoState;
+  /** 0 to 100. */
+  readonly progress: number;
+  /** Wall clock of the dispatch. */
+  readonly startedAtMs: number;
+  /** How long it may take from now on. */
+  readonly deadlineMs: number;
+}
+
+export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
+  readonly createdAtMs: number;
+  readonly completedAtMs: number | null;
+  /** When the provider forgets the file, where it says. */
+  readonly expiresAtMs: number | null;
+  readonly errorCode: VideoErrorCode | null;
+  /** What was debited; null until the end. */
+  readonly costMicroUsd: MicroUsd | null;
+  readonly deadlineAtMs: number;
+  readonly polledAtMs: number | null;
+  /** Polls in a row without a result. */
+  readonly pollFailures: number;
+  /**
+   * Polls in a row, with at least a minute between them, at which the provider did not know the
+   * job.
+   */
+  readonly missingPolls: number;
+}
+
+/** A job whose poll was taken, with what a poll of its provider is judged by. */
+export interface TakenJob extends VideoJob {
+  /** The store's clock when the poll was taken: the deadline is by the same clock. */
+  readonly takenAtMs: number;
+  /** How often it was polled before. */
+  readonly polls: number;
+  /** When `missingPolls` last grew; null: the provider knew the job when it last answered. */
+  readonly missingAtMs: number | null;
+}

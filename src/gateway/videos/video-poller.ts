@@ -1,0 +1,224 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { floorToMicroUsd, isWithinExcess, Job } from "../../kernel/index.ts";
+import type { FetchedAnswer, RunningFetch } from "../../upstream/index.ts";
+import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
+import { endOfJob } from "./job-close.ts";
+import { evaluatePoll, type EndedJob, type PollResult } from "./job-state.ts";
+import type { JobUpdate } from "./job-store.ts";
+import type { VideoDeps } from "./video-deps.ts";
+import type { TakenJob, VideoJob } from "./video-job.ts";
+
+/** Most polls at once of one sweep. */
+const SWEEP_JOBS_MAX = 50;
+/** A poll, at a job's deadline a cancellation, and storing their results. */
+const LEASE_MS = 30_000;
+
+/**
+ * Polls the jobs of providers, and stores the results: for a client that asks, and by
+ * itself for all that are due, so that a job is settled even if its client never asks.
+ */
+export class VideoPoller {
+  readonly #deps: VideoDeps;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #fetches = new Set<RunningFetch<unknown>>();
+  /** Providers that asked to be left alone, or gave no answer: until when. */
+  readonly #cooldownUntilMs = new Map<string, number>();
+  /** Listings whose jobs had an unknown state: logged once. */
+  readonly #reportedUnknown = new Set<string>();
+  readonly #job: Job;
+
+  constructor(deps: VideoDeps) {
+    this.#deps = deps;
+    this.#job = new Job(
+      deps.videos.sweepMs,
+      () => this.#sweep(),
+      (fault) => {
+        deps.videoMetrics.failedSweeps += 1;
+        deps.log.warn(
+          { err: fault },
+          "the video jobs could not be read; retried in the next round",
+        );
+      },
+    );
+  }
+
+  /** Begins to sweep, until `close`. */
+  start(): void {
+    this.#job.start();
+  }
+
+  /** Ends the sweeps; running polls are aborted and their leases released. */
+  async close(): Promise<void> {
+    const swept = this.#job.close();
+    for (const fetch of this.#fetches) fetch.abandon();
+    await Promise.all([swept, ...this.#running]);
+  }
+
+  /** Without its lease an instance sends nothing to providers, polls neither. */
+  get #mayPoll(): boolean {
+    return !this.#job.isStopping && this.#deps.ledger.healthy;
+  }
+
+  /** The job as it is now: after a poll of its provider, where the last one was long ago. */
+  async refresh(job: VideoJob): Promise<VideoJob> {
+    const { jobs, videos } = this.#deps;
+    if (job.completedAtMs !== null || !this.#mayPoll || this.#cooldownMs(job) > 0) return job;
+    const wanted = { pollMinMs: videos.pollMinMs, leaseMs: LEASE_MS };
+    const taken = await jobs.takeOne(job.orgId, job.jobId, wanted);
+    if (taken === undefined) return job;
+    const waited = new AbortController();
+    const polled = await Promise.race([
+      this.#tracked(this.#pollSafely(taken)),
+      // The poll continues without its client.
+      sleep(videos.clientWaitMs, undefined, { ref: false, signal: waited.signal }).catch(
+        () => undefined,
+      ),
+    ]);
+    waited.abort();
+    return polled ?? taken;
+  }
+
+  /** One sweep: polls everything that is due, a batch at a time. */
+  async #sweep(): Promise<void> {
+    const { jobs } = this.#deps;
+    for (let wasFull = true; wasFull && this.#mayPoll;) {
+      const due = await jobs.takeDue({ limit: SWEEP_JOBS_MAX, leaseMs: LEASE_MS });
+      await Promise.all(due.map((job) => this.#pollSafely(job)));
+      wasFull = due.length === SWEEP_JOBS_MAX;
+    }
+  }
+
+  #tracked<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work);
+    const forget = (): void => void this.#running.delete(work);
+    work.then(forget, forget);
+    return work;
+  }
+
+  /** A poll that cannot be stored is forgotten: its lease ends, and it is polled again. */
+  async #pollSafely(job: TakenJob): Promise<VideoJob | undefined> {
+    try {
+      return await this.#poll(job);
+    } catch (fault) {
+      const { jobId, providerId } = job;
+      this.#deps.log.warn(
+        { err: fault, job_id: jobId, provider: providerId },
+        "a poll of a video job failed; it will be polled again",
+      );
+      return undefined;
+    }
+  }
+
+  async #poll(job: TakenJob): Promise<VideoJob> {
+    const { jobs, videoMetrics, random } = this.#deps;
+    const poll = await this.#ask(job);
+    videoMetrics.polled(job.providerId, poll);
+    this.#noteUnknown(job, poll);
+    const verdict = evaluatePoll(job, poll, random());
+    if (verdict.kind === "ended") {
+      // A poll that was aborted for a shutdown says nothing about a job, not even at its deadline.
+      return this.#job.isStopping && poll.kind === "failure"
+        ? job
+        : await this.#finish(job, verdict.ended);
+    }
+    const update = this.#nextPollOf(job, verdict.update);
+    await jobs.keep(job.jobId, update);
+    return { ...job, state: update.state, progress: update.progress };
+  }
+
+  async #ask(job: TakenJob): Promise<PollResult> {
+    const cooldownMs = this.#cooldownMs(job);
+    if (cooldownMs > 0) return { kind: "failure", retryAfterMs: cooldownMs };
+    const { clock, videos } = this.#deps;
+    const deployment = await deploymentOf(this.#deps, job);
+    if (deployment === undefined) return { kind: "failure" };
+    const answer = await this.#ended(askAfter(this.#deps, deployment, job));
+    const poll = pollResultOf(answer, deployment, clock.nowMs());
+    const askedMs = poll.kind === "failure" ? poll.retryAfterMs : undefined;
+    const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
+    if (pauseMs !== undefined) {
+      this.#cooldownUntilMs.set(accountOf(job), clock.monotonicMs() + pauseMs);
+    }
+    return poll;
+  }
+
+  /** The end of a fetch, which a shutdown does not wait for. */
+  async #ended(fetch: RunningFetch<FetchedAnswer>): Promise<FetchedAnswer | undefined> {
+    this.#fetches.add(fetch);
+    if (this.#job.isStopping) fetch.abandon();
+    const answer = await fetch.ended;
+    this.#fetches.delete(fetch);
+    return answer;
+  }
+
+  async #finish(job: TakenJob, ended: EndedJob): Promise<VideoJob> {
+    const { jobs, clock, metrics } = this.#deps;
+    if (ended.errorCode === "video_timeout") await this.#cancel(job);
+    const done = await jobs.finish(job.jobId, endOfJob(job, ended, clock.nowMs()));
+    metrics.served(job, ended.served);
+    this.#noteEnd(done, ended);
+    return done;
+  }
+
+  async #cancel(job: TakenJob): Promise<void> {
+    const deployment = await deploymentOf(this.#deps, job);
+    if (deployment !== undefined) await this.#ended(cancelJob(this.#deps, deployment, job));
+  }
+
+  /** At its deadline a job is polled, not only when it would be due. */
+  #nextPollOf(job: TakenJob, update: JobUpdate): JobUpdate {
+    const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
+    const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;
+    return { ...update, nextPollMs: Math.min(nextPollMs, untilDeadlineMs) };
+  }
+
+  #cooldownMs(job: Pick<VideoJob, "deploymentId" | "connectionId">): number {
+    const account = accountOf(job);
+    const cooldownMs = (this.#cooldownUntilMs.get(account) ?? 0) - this.#deps.clock.monotonicMs();
+    if (cooldownMs <= 0) this.#cooldownUntilMs.delete(account);
+    return Math.max(0, cooldownMs);
+  }
+
+  #noteUnknown(job: TakenJob, poll: PollResult): void {
+    if (poll.kind !== "reported" || poll.job.state !== "unknown") return;
+    if (this.#reportedUnknown.has(job.deploymentId)) return;
+    this.#reportedUnknown.add(job.deploymentId);
+    const { jobId, deploymentId, providerJobId } = job;
+    this.#deps.log.warn(
+      { job_id: jobId, deployment: deploymentId, provider_job: providerJobId },
+      "a provider reported an unknown state of a video job; it counts as running",
+    );
+  }
+
+  #noteEnd(job: VideoJob, { costPicoUsd }: EndedJob): void {
+    const { videoMetrics, metrics } = this.#deps;
+    videoMetrics.jobEnded(job);
+    if (job.costMicroUsd !== null) metrics.settled(job.modelId, job.costMicroUsd);
+    if (job.state !== "completed" || job.connectionId !== undefined) return;
+    const { reserveMicroUsd } = job;
+    if (costPicoUsd === undefined) return this.#flag("costMissing", job);
+    if (floorToMicroUsd(costPicoUsd) > reserveMicroUsd) this.#flag("costOverReserve", job);
+    if (!isWithinExcess(costPicoUsd, reserveMicroUsd)) return;
+    metrics.owed(job, { costPicoUsd, owedPicoUsd: costPicoUsd, reserveMicroUsd });
+  }
+
+  #flag(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
+    const { videoMetrics, log } = this.#deps;
+    videoMetrics.flagged(flag, job);
+    log.warn({ job_id: job.jobId, deployment: job.deploymentId, flag }, FLAG_LABELS[flag]);
+  }
+}
+
+const FLAG_LABELS = {
+  costMissing: "a finished video has no reported cost: nothing was debited",
+  costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
+} as const;
+
+/** What a provider counts questions by. */
+function accountOf({
+  deploymentId,
+  connectionId = "",
+}: Pick<VideoJob, "deploymentId" | "connectionId">): string {
+  return `${deploymentId} ${connectionId}`;
+}

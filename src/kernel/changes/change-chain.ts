@@ -1,0 +1,141 @@
+import { createHash, type KeyObject, sign, verify } from "node:crypto";
+
+import { asObject, tryParse } from "../json/json-edit.ts";
+import type { RecordedChange } from "./change.ts";
+import type { ChangeFilter } from "./change-store.ts";
+import type { ExportedChange, ExportSeal } from "./exported-change.ts";
+
+/** `prev` of the first line. */
+const NO_LINE = "0".repeat(64);
+const LINE_END = /,"hash":"([0-9a-f]{64})"\}$/;
+const SEAL_END = /,"hash":"([0-9a-f]{64})","signature":"([A-Za-z0-9+/=]{88})"\}$/;
+const PROBLEMS_MAX = 100;
+
+/** The lines of an export, in the order of the changes; the last one is the seal. */
+export async function* exportLines(
+  blocks: AsyncIterable<readonly RecordedChange[]>,
+  of: {
+    readonly filter: ChangeFilter & { readonly sinceMs: number };
+    readonly nowMs: number;
+    readonly privateKey: KeyObject;
+  },
+): AsyncGenerator<string> {
+  let prev = NO_LINE;
+  let changes = 0;
+  for await (const block of blocks) {
+    for (const change of block) {
+      const { line, hash } = chained(lineOf(change, prev));
+      yield line;
+      prev = hash;
+      changes += 1;
+    }
+  }
+  const { filter, nowMs, privateKey } = of;
+  const seal: Omit<ExportSeal, "hash" | "signature"> = {
+    sealed: true,
+    changes,
+    since: new Date(filter.sinceMs).toISOString(),
+    org_id: filter.orgId ?? null,
+    action_prefix: filter.actionPrefix ?? null,
+    exported_at: new Date(nowMs).toISOString(),
+    prev,
+  };
+  const { text, hash } = chained(seal);
+  const signature = sign(null, Buffer.from(hash), privateKey).toString("base64");
+  yield `${text.slice(0, -1)},"hash":"${hash}","signature":"${signature}"}`;
+}
+
+function lineOf(change: RecordedChange, prev: string): Omit<ExportedChange, "hash"> {
+  const { by } = change;
+  return {
+    position: change.position,
+    at: new Date(change.atMs).toISOString(),
+    actor_kind: by.kind,
+    actor_id: by.id,
+    org_id: change.orgId,
+    action: change.action,
+    target: change.target,
+    before: change.before,
+    after: change.after,
+    request_id: by.requestId,
+    client_network: by.clientNetwork,
+    prev,
+  };
+}
+
+function chained(fields: object): {
+  readonly text: string;
+  readonly line: string;
+  readonly hash: string;
+} {
+  const text = JSON.stringify(fields);
+  const hash = sha256(text);
+  return { text, hash, line: `${text.slice(0, -1)},"hash":"${hash}"}` };
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** What is wrong with a line of an export, by its number in the file. */
+export interface ChainProblem {
+  readonly line: number;
+  readonly problem: string;
+}
+
+export interface ChainCheck {
+  /** Lines before the seal. */
+  readonly changes: number;
+  /** Undefined: there is none. */
+  readonly seal: ExportSeal | undefined;
+  /** At most a hundred; empty: nothing was removed, reordered or edited. */
+  readonly problems: readonly ChainProblem[];
+}
+
+/**
+ * Proves an export: each line is what was hashed, each follows the one before, the seal is the last
+ * and is signed by this key. Every line that is not so is named.
+ */
+export async function checkChain(
+  lines: AsyncIterable<string> | Iterable<string>,
+  publicKey: KeyObject,
+): Promise<ChainCheck> {
+  const problems: ChainProblem[] = [];
+  let line = 0;
+  let prev = NO_LINE;
+  let seal: ExportSeal | undefined;
+  const wrong = (problem: string): void => {
+    if (problems.length < PROBLEMS_MAX) problems.push({ line, problem });
+  };
+  for await (const text of lines) {
+    line += 1;
+    if (seal !== undefined) wrong("it comes after the seal, which is the last line");
+    const sealEnd = SEAL_END.exec(text);
+    const end = sealEnd ?? LINE_END.exec(text);
+    const hash = end?.[1];
+    const body = end === null ? text : `${text.slice(0, end.index)}}`;
+    const fields = asObject(tryParse(body)?.value);
+    if (hash === undefined || fields === undefined) {
+      wrong("it is not a line of an export, or its end was edited");
+      continue;
+    }
+    if (sha256(body) !== hash) wrong("it was edited: its hash is that of another text");
+    if (fields["prev"] !== prev)
+      wrong("it does not follow the line before it: lines were removed, added or reordered here");
+    prev = hash;
+    if (sealEnd === null) continue;
+    const signature = sealEnd[2] ?? "";
+    seal = { ...(fields as unknown as ExportSeal), hash, signature };
+    if (seal.changes !== line - 1) {
+      wrong(`it seals ${seal.changes} changes, and ${line - 1} stand before it`);
+    }
+    if (!verify(null, Buffer.from(hash), publicKey, Buffer.from(signature, "base64"))) {
+      wrong("it is not signed by this key");
+    }
+  }
+  if (seal === undefined) {
+    line += 1;
+    wrong("the seal is missing: the end of the file was cut off");
+  }
+  return { changes: line - 1, seal, problems };
+}

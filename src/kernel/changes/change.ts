@@ -1,0 +1,59 @@
+import type { OrgId } from "../core/ids.ts";
+import type { ActionName } from "./actions.ts";
+
+/** `provider_news`: the payment provider said so. `gateway`: this program, by itself. */
+export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gateway";
+
+/** Who changes something, handed down as a value from where it is known. */
+export interface ChangedBy {
+  readonly kind: ActorKind;
+  /** The operator's user on the machine or account in the console, the account's id, the key's id, the provider's name, … */
+  readonly id: string;
+  /** Null where there is no request: a command, or this program by itself. */
+  readonly requestId: string | null;
+  /** The network of the client's address, never the address: /24 of IPv4, /48 of IPv6. */
+  readonly clientNetwork: string | null;
+}
+
+/** Dollars are decimal strings, instants ISO 8601; never a key, a token or a link. */
+export type Facts = Readonly<
+  Record<string, string | number | boolean | null | readonly string[] | undefined>
+>;
+
+/** One change, of one target. What is the same before and after leaves no row. */
+export interface Change {
+  readonly action: ActionName;
+  /** Null: of the installation, not of one organization. */
+  readonly orgId: OrgId | null;
+  /** Id of what was changed: a key, a connection, an organization, a period, … */
+  readonly target: string;
+  /** Only what changed; null: it was not there. */
+  readonly before: Facts | null;
+  /** Only what changed; null: it is gone. */
+  readonly after: Facts | null;
+  /** What is masked in both differs: a change, though they read the same. */
+  readonly isMaskedChange?: boolean;
+}
+
+/** A change as the log has it. */
+export interface RecordedChange {
+  /** Grows in the order of the commits. */
+  readonly position: number;
+  readonly atMs: number;
+  readonly by: ChangedBy;
+  readonly action: string;
+  readonly orgId: OrgId | null;
+  readonly target: string;
+  readonly before: Facts | null;
+  readonly after: Facts | null;
+}
+
+const ACCOUNT_PREFIX = "acct_";
+
+/** Ids of the accounts that made these changes and of those that they were made to, each once. */
+export function accountsIn(
+  changes: readonly Pick<RecordedChange, "by" | "target">[],
+): readonly string[] {
+  const ids = changes.flatMap(({ by, target }) => [by.id, target]);
+  return [...new Set(ids)].filter((id) => id.startsWith(ACCOUNT_PREFIX));
+}

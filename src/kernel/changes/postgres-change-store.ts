@@ -1,0 +1,161 @@
+import type { Pool } from "pg";
+
+import { assert } from "../core/assert.ts";
+import type { OrgId } from "../core/ids.ts";
+import type { Public } from "../core/public.ts";
+import {
+  columns,
+  type Columns,
+  computed,
+  instantMs,
+  opaque,
+  orNull,
+  type Row,
+  text,
+} from "../storage/columns.ts";
+import { queryInTime } from "../storage/connection.ts";
+import { findAction, SHOWN_ACTIONS } from "./actions.ts";
+import type { ChangedBy, Facts, RecordedChange } from "./change.ts";
+import type { ChangeLog } from "./change-log.ts";
+import type { ChangeFilter } from "./change-store.ts";
+
+const BLOCK_ROWS = 500;
+const LISTED_MAX = 10_000;
+const RETIRED_AT_ONCE = 10_000;
+
+/** Reads the change log, and retires it. */
+export class PostgresChangeStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  /** Newest first. */
+  async list(
+    filter: ChangeFilter & { readonly limit: number },
+  ): Promise<readonly RecordedChange[]> {
+    assert(filter.limit <= LISTED_MAX, "a list is bounded");
+    const values = [...filterValues(filter), null, filter.limit];
+    return await this.#read(`${WHERE_SQL} order by position desc limit $5`, values);
+  }
+
+  /** Oldest first, in blocks: what is committed when a block is read. */
+  async *blocks(filter: ChangeFilter): AsyncGenerator<readonly RecordedChange[]> {
+    for (let after = 0; ;) {
+      const values = [...filterValues(filter), after, BLOCK_ROWS];
+      const block = await this.#read(`${WHERE_SQL} order by position limit $5`, values);
+      const last = block.at(-1);
+      if (last === undefined) return;
+      yield block;
+      after = last.position;
+    }
+  }
+
+  /**
+   * What an organization sees of its own log, newest first: never of another's, never what only
+   * operators see. With `before` what is older than that position.
+   */
+  async page(of: {
+    readonly orgId: OrgId;
+    readonly actionPrefix?: string;
+    readonly before?: number;
+    readonly limit: number;
+  }): Promise<readonly RecordedChange[]> {
+    const { orgId, actionPrefix = "", before = null, limit } = of;
+    const actions = SHOWN_ACTIONS.filter((name) => name.startsWith(actionPrefix));
+    const values = [orgId, actions, before, limit];
+    const rows = await this.#read(PAGE_SQL, values);
+    return rows.map(asSeenByOrganization);
+  }
+
+  /** Takes away what is older than so many days; how many rows went. That is a change too. */
+  async retire(days: number, by: ChangedBy): Promise<number> {
+    let retired = 0;
+    for (;;) {
+      const gone = await this.#changes.write(by, async (client, note) => {
+        const { rows } = await client.query<{ gone: bigint }>(RETIRE_SQL, [days, RETIRED_AT_ONCE]);
+        const count = Number(rows[0]?.gone ?? 0n);
+        const after = { rows: count, older_than_days: days };
+        const target = "change log";
+        if (count > 0) note({ action: "changes.retire", orgId: null, target, before: null, after });
+        return count;
+      });
+      retired += gone;
+      if (gone < RETIRED_AT_ONCE) return retired;
+    }
+  }
+
+  async #read(rest: string, values: unknown[]): Promise<readonly RecordedChange[]> {
+    const sql = `select ${changeColumns.sql} from change ${rest}`;
+    const { rows } = await queryInTime<Row>(this.#pool, { text: sql, values });
+    return rows.map(changeOf);
+  }
+}
+
+export type ChangeStore = Public<PostgresChangeStore>;
+
+/** Operators by no name, their facts left out. */
+function asSeenByOrganization(change: RecordedChange): RecordedChange {
+  const { by, before, after } = change;
+  const hides = findAction(change.action)?.hides ?? [];
+  const isOwn = by.kind === "account" || by.kind === "key";
+  const hidden = { kind: by.kind, id: "", requestId: null, clientNetwork: null };
+  return {
+    ...change,
+    by: isOwn ? by : hidden,
+    before: without(before, hides),
+    after: without(after, hides),
+  };
+}
+
+function without(facts: Facts | null, hides: readonly string[]): Facts | null {
+  if (facts === null) return null;
+  const shown = Object.entries(facts).filter(([name]) => !hides.includes(name));
+  // Of a thing that is gone only the hidden part may have been left.
+  return shown.length === 0 ? null : Object.fromEntries(shown);
+}
+
+interface ChangeRow extends Omit<RecordedChange, "by" | "position"> {
+  readonly position: string;
+  readonly kind: ChangedBy["kind"];
+  readonly id: string;
+  readonly requestId: string | null;
+  readonly clientNetwork: string | null;
+}
+
+const changeColumns: Columns<ChangeRow> = columns<ChangeRow>({
+  position: computed("position::text", text("position_text")),
+  atMs: instantMs("at"),
+  kind: text("actor_kind"),
+  id: text("actor_id"),
+  action: text("action"),
+  orgId: orNull(text("org_id")),
+  target: text("target"),
+  before: orNull(opaque("before")),
+  after: orNull(opaque("after")),
+  requestId: orNull(text("request_id")),
+  clientNetwork: orNull(text("client_network")),
+});
+
+function changeOf(row: Row): RecordedChange {
+  const { position, kind, id, requestId, clientNetwork, ...rest } = changeColumns.read(row);
+  return { ...rest, position: Number(position), by: { kind, id, requestId, clientNetwork } };
+}
+
+/** $1 organization, $2 since, $3 start of the action, $4 after this position, $5 how many. */
+const WHERE_SQL = `
+  where ($1::text is null or org_id = $1) and ($2::timestamptz is null or at >= $2)
+    and ($3::text is null or starts_with(action, $3)) and ($4::bigint is null or position > $4)`;
+
+function filterValues({ orgId, sinceMs, actionPrefix }: ChangeFilter): unknown[] {
+  return [orgId ?? null, sinceMs === undefined ? null : new Date(sinceMs), actionPrefix ?? null];
+}
+
+const PAGE_SQL = `
+  where org_id = $1 and action = any ($2) and ($3::bigint is null or position < $3)
+  order by position desc limit $4`;
+
+const RETIRE_SQL = "select retire_changes($1, $2) as gone";

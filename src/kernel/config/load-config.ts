@@ -1,0 +1,180 @@
+import { parse as parseYaml } from "yaml";
+
+import { unreachable } from "../core/assert.ts";
+import { purchasesProblem } from "./console-settings.ts";
+import { mailProblem } from "./mail-settings.ts";
+import {
+  environmentName,
+  SETTINGS,
+  type Config,
+  type Setting,
+  type SettingName,
+} from "./settings.ts";
+
+export interface ConfigSources {
+  /** Highest: what the command line says, by setting name. */
+  readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Why a variable cannot be read from the file that is named for it, by its name. */
+  readonly fileProblems?: ReadonlyMap<string, string>;
+  /** Text of `tokenmarket.yaml`; undefined when there is none. */
+  readonly yamlText?: string;
+}
+
+export type ConfigOutcome =
+  | { readonly kind: "loaded"; readonly config: Config }
+  /** Every problem at once; each names where it is and what would be right. */
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
+
+/** Flags win over the environment, the environment over the file, the file over the defaults. */
+export function loadConfig(sources: ConfigSources): ConfigOutcome {
+  const problems: string[] = [];
+  const file = readYaml(sources.yamlText, problems);
+  const config: Record<string, string | number | boolean> = {};
+  for (const [name, setting] of Object.entries<Setting<string | number | boolean>>(SETTINGS)) {
+    if (setting.secret === true) problems.push(...fileProblemsOf(setting, sources));
+    const found = findValue(name as SettingName, setting, { sources, file });
+    file.delete(setting.path);
+    if (found === undefined) {
+      config[name] = setting.fallback;
+      continue;
+    }
+    const value = readValue(setting, found.value);
+    if (value === undefined) {
+      problems.push(`${found.where}: ${setting.path} must be ${expectation(setting)}`);
+      continue;
+    }
+    const problem = setting.problem?.(value);
+    if (problem !== undefined) problems.push(`${found.where}: ${setting.path} ${problem}`);
+    config[name] = value;
+  }
+  problems.push(...misspelledProblems(sources.env));
+  for (const path of file.keys()) {
+    problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
+  }
+  const read = Object.freeze(config) as unknown as Config;
+  // Of several settings together, where each by itself is right.
+  if (problems.length === 0) {
+    problems.push(...[mailProblem(read), purchasesProblem(read)].flatMap((each) => each ?? []));
+  }
+  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "loaded", config: read };
+}
+
+/**
+ * A variable that is nearly a setting's is a setting that silently does not hold. One that is like
+ * none is left alone: TM_ is also how guides and other tools begin their names.
+ */
+function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  const known = settings.flatMap(({ path, secret }) => {
+    const name = environmentName(path);
+    return secret === true ? [name, `${name}_FILE`] : [name];
+  });
+  return Object.keys(env)
+    .filter((name) => /^TM_[A-Z0-9_]{1,60}$/.test(name) && !known.includes(name))
+    .flatMap((name) => {
+      const nearest = known.find((each) => isNearly(name, each));
+      return nearest === undefined
+        ? []
+        : [`${name}: there is no setting of this name; write ${nearest}, or remove it`];
+    });
+}
+
+/** Of a name this short (`TM_DATA`) another word may be one character away. */
+const SHORT_NAME_CHARS = 8;
+
+/** Is one name the other with one character added, left out or replaced, or two exchanged? */
+function isNearly(name: string, other: string): boolean {
+  if (Math.abs(name.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < name.length && name[start] === other[start]) start += 1;
+  const [a, b] = [name.slice(start), other.slice(start)];
+  if (a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2)) return true;
+  if (other.length < SHORT_NAME_CHARS) return false;
+  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1);
+}
+
+function fileProblemsOf(
+  { path, alsoEnv = [] }: Setting<unknown>,
+  { fileProblems }: ConfigSources,
+): readonly string[] {
+  return [environmentName(path), ...alsoEnv].flatMap((name) => fileProblems?.get(name) ?? []);
+}
+
+function findValue(
+  name: SettingName,
+  setting: Setting<unknown>,
+  from: { sources: ConfigSources; file: ReadonlyMap<string, unknown> },
+): { value: unknown; where: string } | undefined {
+  const flagged = from.sources.flags[name];
+  if (flagged !== undefined) return { value: flagged, where: "command line" };
+  for (const env of [environmentName(setting.path), ...(setting.alsoEnv ?? [])]) {
+    const value = from.sources.env[env];
+    if (value !== undefined && value !== "") return { value, where: env };
+  }
+  if (!from.file.has(setting.path)) return undefined;
+  return { value: from.file.get(setting.path), where: "tokenmarket.yaml" };
+}
+
+function readYaml(text: string | undefined, problems: string[]): Map<string, unknown> {
+  const flat = new Map<string, unknown>();
+  if (text === undefined) return flat;
+  try {
+    flatten(parseYaml(text), "", flat);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    problems.push(`tokenmarket.yaml is not valid YAML: ${reason}`);
+  }
+  return flat;
+}
+
+function flatten(value: unknown, path: string, into: Map<string, unknown>): void {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    for (const [key, inner] of Object.entries(value)) {
+      flatten(inner, path === "" ? key : `${path}.${key}`, into);
+    }
+    return;
+  }
+  if (path !== "") into.set(path, value);
+}
+
+function readValue(setting: Setting<unknown>, raw: unknown): string | number | boolean | undefined {
+  switch (setting.kind) {
+    case "string":
+      return typeof raw === "string" ? raw : undefined;
+    case "level":
+      return typeof raw === "string" && LOG_LEVELS.includes(raw) ? raw : undefined;
+    case "boolean":
+      if (raw === true || raw === "1" || raw === "true") return true;
+      return raw === false || raw === "0" || raw === "false" ? false : undefined;
+    case "integer": {
+      const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
+      const whole = typeof value === "number" && Number.isSafeInteger(value);
+      const { min = 0, max = Number.MAX_SAFE_INTEGER } = setting;
+      return whole && value >= min && value <= max ? value : undefined;
+    }
+    default:
+      return unreachable(setting.kind);
+  }
+}
+
+function expectation(setting: Setting<unknown>): string {
+  switch (setting.kind) {
+    case "string":
+      return "a string";
+    case "level":
+      return `one of ${LOG_LEVELS.join(", ")}`;
+    case "boolean":
+      return "true or false (1 or 0)";
+    case "integer": {
+      const { min = 0, max } = setting;
+      return max === undefined
+        ? `a whole number, at least ${min}`
+        : `a whole number from ${min} to ${max}`;
+    }
+    default:
+      return unreachable(setting.kind);
+  }
+}

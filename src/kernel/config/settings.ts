@@ -1,0 +1,261 @@
+import {
+  CONNECTIONS_MAX,
+  UNREAD_BYTES_MAX,
+  UNREAD_BYTES_MAX_PER_KEY,
+  DATABASE_CONNECTIONS_MAX,
+  KEY_CACHE_MS,
+} from "../core/constants.ts";
+import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
+import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
+import { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
+import { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
+import { UPSTREAM_SETTINGS, type UpstreamConfig } from "./upstream-settings.ts";
+import { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";
+import { atMost, flag, integer, text, type SettingRows } from "./setting.ts";
+
+export { environmentName, type Setting } from "./setting.ts";
+
+/** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
+export interface Config
+  extends
+    ConsoleConfig,
+    LimitConfig,
+    OperationsConfig,
+    TimeoutConfig,
+    UpstreamConfig,
+    UnusualUseConfig {
+  readonly port: number;
+  readonly consolePort: number;
+  readonly internalPort: number;
+  readonly host: string;
+  readonly internalHost: string;
+  readonly maxConnections: number;
+  readonly unreadBytesMax: number;
+  readonly unreadBytesMaxPerKey: number;
+  readonly dataDir: string;
+  readonly manifestsDir: string;
+  readonly gatewayUrl: string;
+  readonly consoleUrl: string;
+  readonly databaseUrl: string;
+  readonly databasePoolMax: number;
+  readonly redisUrl: string;
+  readonly logLevel: string;
+  readonly allowPrivateUpstreams: boolean;
+  readonly providerKeyOrigins: string;
+  readonly keyCacheMs: number;
+  readonly decisionsPublicForm: string;
+  readonly videoDeadlineMs: number;
+  readonly videoPollMinMs: number;
+  readonly videoSweepMs: number;
+  readonly videoAnswerTimeoutMs: number;
+  readonly videoClientWaitMs: number;
+  readonly videoNoAnswerPauseMs: number;
+  readonly videoContentBytesMax: number;
+  readonly poolsFile: string;
+  readonly optimizeCallGapMs: number;
+  readonly encryptionKey: string;
+  readonly retentionAttemptsDays: number;
+  readonly retentionSigningKeyFile: string;
+}
+
+export type SettingName = keyof Config;
+
+/**
+ * Every setting, once. The configuration reader, the environment names and the reference page are
+ * made from this table. Milliseconds end in `_ms`.
+ */
+/** Its pages, cookies and sign-in are at the root of an origin, so that it cannot be below a path. */
+function consoleUrlProblem(value: string): string | undefined {
+  if (value === "") return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  return /^https?:$/.test(url?.protocol ?? "") && `${url?.origin}/` === url?.href
+    ? undefined
+    : "must be an http or https address without a path, such as https://console.example.com";
+}
+
+export const SETTINGS: SettingRows<Config> = {
+  port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),
+  consolePort: integer("console_port", 8081, 0, "Console port; 0 picks a free one."),
+  internalPort: integer(
+    "internal_port",
+    8082,
+    0,
+    "Internal port: `/metrics`, `/livez` and `/readyz`; 0 picks a free one.",
+  ),
+  host: text("host", "127.0.0.1", "Address the gateway and the console listen on."),
+  internalHost: text(
+    "internal_host",
+    "127.0.0.1",
+    "Address the internal port listens on. It requires no key: never use a public address.",
+  ),
+  maxConnections: integer(
+    "max_connections",
+    CONNECTIONS_MAX,
+    1,
+    "Open connections per process, for the gateway and the console each. The gateway answers a " +
+      "connection above that with 503 and closes it.",
+  ),
+  unreadBytesMax: integer(
+    "unread_bytes_max",
+    UNREAD_BYTES_MAX,
+    1,
+    "Bytes of whole answers that wait for their clients, per process. Above it the connection is " +
+      "closed whose client has taken nothing for longest; its request is charged all the same.",
+  ),
+  unreadBytesMaxPerKey: integer(
+    "unread_bytes_max_per_key",
+    UNREAD_BYTES_MAX_PER_KEY,
+    1,
+    "The same for the answers of one key.",
+  ),
+  dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and other local files."),
+  manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
+  gatewayUrl: text("gateway_url", "", "Public base URL of the gateway when it is behind a proxy."),
+  consoleUrl: {
+    ...text(
+      "console_url",
+      "",
+      "Public URL of the console when it is behind a proxy; without a path.",
+    ),
+    problem: consoleUrlProblem,
+  },
+  databaseUrl: {
+    path: "database_url",
+    alsoEnv: ["DATABASE_URL"],
+    kind: "string",
+    fallback: "",
+    secret: true,
+    doc: "Connection string of your PostgreSQL. Empty: the embedded PostgreSQL is started.",
+  },
+  databasePoolMax: integer(
+    "database.pool_max",
+    DATABASE_CONNECTIONS_MAX,
+    1,
+    "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
+      "that listens for changes.",
+  ),
+  redisUrl: {
+    path: "redis_url",
+    alsoEnv: ["REDIS_URL"],
+    kind: "string",
+    fallback: "",
+    secret: true,
+    doc:
+      "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey that shares limits and " +
+      "cooldowns between processes; several with commas for a cluster. Empty: each process counts alone.",
+  },
+  logLevel: {
+    path: "log_level",
+    alsoEnv: ["LOG_LEVEL"],
+    kind: "level",
+    fallback: "info",
+    doc: "One of trace, debug, info, warn, error, fatal, silent.",
+  },
+  allowPrivateUpstreams: flag(
+    "allow_private_upstreams",
+    "Allows provider URLs with loopback and private addresses.",
+  ),
+  providerKeyOrigins: text(
+    "provider_key_origins",
+    "",
+    "`NAME=origin` pairs, separated by commas. A variable listed here is sent as a provider key to " +
+      "these origins only. A variable that is not listed is bound to the first origin that a manifest " +
+      "names it for, until the program ends.",
+  ),
+  keyCacheMs: atMost(
+    integer(
+      "auth.key_cache_ms",
+      KEY_CACHE_MS,
+      0,
+      "How long a key and its account's rules are cached after they were read, at most 5000. A change " +
+        "takes effect at once in the process that made it and within 250 ms in the others; while the " +
+        "database's notifications do not arrive, a disabled key works for this time. 0: no cache.",
+    ),
+    KEY_CACHE_MS,
+  ),
+  ...OPERATIONS_SETTINGS,
+  ...TIMEOUT_SETTINGS,
+  ...UPSTREAM_SETTINGS,
+  decisionsPublicForm: text(
+    "decisions.public_form_providers",
+    "",
+    "Provider ids, separated by commas. These receive questions in the public form of their API; " +
+      "the others receive them as the client wrote them.",
+  ),
+  videoDeadlineMs: integer(
+    "videos.deadline_ms",
+    7_200_000,
+    1,
+    "Age at which an unfinished video job is abandoned.",
+  ),
+  videoPollMinMs: integer(
+    "videos.poll_min_ms",
+    3_000,
+    1,
+    "Minimum time between two polls of a video job.",
+  ),
+  videoSweepMs: integer(
+    "videos.sweep_ms",
+    5_000,
+    1,
+    "Interval at which due video jobs are polled.",
+  ),
+  videoAnswerTimeoutMs: integer(
+    "videos.answer_timeout_ms",
+    10_000,
+    1,
+    "Maximum wait for a provider's answer to a poll or a cancellation of a video job.",
+  ),
+  videoClientWaitMs: integer(
+    "videos.client_wait_ms",
+    5_000,
+    1,
+    "How long a client's request for a video job waits for the provider; after that it gets the " +
+      "last known state.",
+  ),
+  videoNoAnswerPauseMs: integer(
+    "videos.no_answer_pause_ms",
+    5_000,
+    0,
+    "How long a listing's video jobs are not polled after its provider did not answer.",
+  ),
+  videoContentBytesMax: integer(
+    "videos.content_bytes_max",
+    2_147_483_648,
+    1,
+    "Maximum size of a video file; a larger one is not delivered.",
+  ),
+  ...LIMIT_SETTINGS,
+  poolsFile: text(
+    "pools_file",
+    "",
+    "YAML file that defines which listings share a provider's capacity (see `examples/pools`). " +
+      "Empty: each listing has its own pool.",
+  ),
+  optimizeCallGapMs: integer(
+    "optimize.call_gap_ms",
+    1_050,
+    0,
+    "Time between the starts of two calls of one Optimize search; 60 per minute is its key's limit.",
+  ),
+  encryptionKey: {
+    path: "encryption_key",
+    kind: "string",
+    fallback: "",
+    secret: true,
+    doc: "32 bytes in base64 that encrypt customers' own provider keys and the secrets of webhooks; several with commas: the first encrypts, all decrypt. Empty: customers can have neither.",
+  },
+  ...UNUSUAL_USE_SETTINGS,
+  retentionAttemptsDays: integer(
+    "retention.attempts_days",
+    90,
+    0,
+    "Whole days an attempt stays in the journal before `ledger retire` exports it; 0: kept permanently.",
+  ),
+  retentionSigningKeyFile: text(
+    "retention.signing_key_file",
+    "",
+    "PEM file of the Ed25519 key that signs exports. Empty: `retention-signing-key.pem` in `data`.",
+  ),
+  ...CONSOLE_SETTINGS,
+};

@@ -1,0 +1,290 @@
+import type { CapPeriod } from "./cap-period.ts";
+import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "./constants.ts";
+import { instant } from "./json-values.ts";
+import type { MicroUsd } from "./money.ts";
+
+/**
+ * The one table of refusals. A refusal is a value that the folders return; `http` renders it into
+ * the shape of either wire. Source: specification, "Errors".
+ */
+export type RefusalClass =
+  | "auth"
+  | "invalid_request"
+  | "model_not_priced"
+  | "context_overflow"
+  | "content_policy"
+  | "model_unavailable"
+  | "upstream_error"
+  | "not_found"
+  | "request_too_large"
+  | "rate_limit"
+  | "email_not_verified"
+  | "insufficient_quota"
+  | "usage_limited"
+  | "usage_restricted"
+  | "gateway_error";
+
+export type RefusalOrigin =
+  "gateway_admission" | "upstream_quota" | "upstream" | "gateway_infrastructure" | "authorization";
+
+export type LimitScope =
+  "platform" | "org" | "workspace" | "principal" | "key" | "model" | "pool" | "endpoint";
+
+export type LimitKind =
+  | "rpm"
+  | "rps"
+  | "rps_queue"
+  | "tpm"
+  | "concurrency"
+  | "spend"
+  | "health"
+  | "output_bound"
+  | "capacity";
+
+interface RefusalRow {
+  /** HTTP status when the refusal names no other. */
+  readonly status: number;
+  /** `error.type` on wire_b. */
+  readonly wireBType: string;
+  /** `error.type` on wire_a: generic, clients should not switch on it. */
+  readonly wireAType: string;
+  /** `metadata.retryable` when the refusal says nothing else. */
+  readonly retryable: boolean;
+  readonly condition: string;
+  readonly advice: string;
+}
+
+/* One row a class: keep the columns in line, the errors reference is generated from it. */
+export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
+  auth: {
+    status: 401,
+    wireBType: "authentication_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition:
+      "the key is missing, wrong, or disabled; or every provider rejected Token Market's account",
+    advice: "fix the header or the key; if `x-tm-error-origin` is `upstream`, your key works",
+  },
+  invalid_request: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition:
+      "no provider of the model can serve the request as sent; 408: it did not arrive in time",
+    advice: "change the field that the message names; 408: send it again",
+  },
+  model_not_priced: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the model is listed but has no price",
+    advice: "report it with the `x-request-id`",
+  },
+  context_overflow: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the prompt exceeds the context window; the message includes the provider's message",
+    advice: "send a shorter prompt, or lower `max_tokens`",
+  },
+  content_policy: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the provider rejected the content; never billed, never sent to another provider",
+    advice: "change the content",
+  },
+  model_unavailable: {
+    status: 404,
+    wireBType: "not_found_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition:
+      "404: no such model; 502: no provider could be reached; 503: a provider has no capacity for Token Market",
+    advice: "404: choose an ID from `GET /v1/models`; 502: retry once after about two seconds",
+  },
+  upstream_error: {
+    status: 502,
+    wireBType: "api_error",
+    wireAType: "api_error",
+    retryable: true,
+    condition: "the provider failed, and no other could serve the request; 504: it took too long",
+    advice: "5xx: retry once after about two seconds; 4xx: change the request",
+  },
+  not_found: {
+    status: 404,
+    wireBType: "not_found_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "no such route, or no such record in this organization",
+    advice: "check the path and the ID",
+  },
+  request_too_large: {
+    status: 413,
+    wireBType: "request_too_large",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition:
+      "413: the body is larger than the route accepts; 431: the headers exceed 16 KB in total",
+    advice: "send a smaller body, or fewer headers",
+  },
+  rate_limit: {
+    status: 429,
+    wireBType: "rate_limit_error",
+    wireAType: "rate_limit_error",
+    retryable: true,
+    condition:
+      "a request, token, or concurrency limit of the key, organization, pool, or provider was reached",
+    advice: "wait for the time in `retry-after`, then retry once",
+  },
+  email_not_verified: {
+    status: 403,
+    wireBType: "permission_error",
+    wireAType: "permission_error",
+    retryable: false,
+    condition: "the account's email address is not verified",
+    advice: "open the link in the verification email",
+  },
+  insufficient_quota: {
+    status: 429,
+    wireBType: "billing_error",
+    wireAType: "insufficient_quota",
+    retryable: false,
+    condition: "the balance is too low, or a monthly spend cap would be exceeded",
+    advice: "add credit, lower `max_tokens`, or wait until `x-tm-cap-reset`",
+  },
+  usage_limited: {
+    status: 429,
+    wireBType: "rate_limit_error",
+    wireAType: "rate_limit_error",
+    retryable: true,
+    condition:
+      "unusual use by an organization that has only trial credit; requests of this type are limited",
+    advice: "wait for the time in `retry-after`; contact support if it continues",
+  },
+  usage_restricted: {
+    status: 403,
+    wireBType: "permission_error",
+    wireAType: "permission_error",
+    retryable: false,
+    condition: "unusual use; requests of this type are rejected until support has reviewed them",
+    advice: "contact support",
+  },
+  gateway_error: {
+    status: 500,
+    wireBType: "api_error",
+    wireAType: "api_error",
+    retryable: true,
+    condition:
+      "400: the output limit was rejected; 500: a bug in the gateway; 502: an answer that cannot be translated; 503: nothing was sent and nothing charged; 504: the routing deadline has passed",
+    advice:
+      "503 and 504: wait for the time in `retry-after`, then resend; 500: report it with the `x-request-id`",
+  },
+};
+
+export interface LimitDetail {
+  readonly scope: LimitScope;
+  readonly kind: LimitKind;
+  /** `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, … */
+  readonly id?: string;
+}
+
+/** What a limit compared when it refused. Money is in micro-dollars. */
+export interface RefusalFigures {
+  /** Of a limit of requests or tokens. */
+  readonly limit?: number;
+  /** What counted under that limit when the request came, and what the request adds. */
+  readonly used?: number;
+  readonly asked?: number;
+  readonly cap?: MicroUsd;
+  /** This month. */
+  readonly spent?: MicroUsd;
+  /** Held by running requests, under the cap or from the balance. */
+  readonly inFlight?: MicroUsd;
+  readonly available?: MicroUsd;
+  /** What this request could have cost. */
+  readonly needed?: MicroUsd;
+}
+
+export interface Refusal {
+  readonly class: RefusalClass;
+  readonly status: number;
+  /** One sentence: what was wrong, where, and the next step. No secret, no provider message. */
+  readonly message: string;
+  readonly retryable: boolean;
+  /** Absent when the request was refused for its own shape. */
+  readonly origin?: RefusalOrigin;
+  readonly limit?: LimitDetail;
+  /** The amounts in `message`, for records. */
+  readonly figures?: RefusalFigures;
+  /** Seconds for `retry-after`, already capped. */
+  readonly retryAfterSeconds?: number;
+  /** Wall-clock instant for `metadata.retry_at`. */
+  readonly retryAtMs?: number;
+  /** First instant of the next UTC month, week or day: a spend cap, and only that. */
+  readonly capResetAtMs?: number;
+  /** Of a spend cap that is not monthly. */
+  readonly capPeriod?: Exclude<CapPeriod, "month">;
+  /** `error.details.error_code` of wire_b, where an official client acts on it by itself. */
+  readonly errorCode?: "thread_unsupported_request";
+  /** The provider's own status when a provider answered. */
+  readonly upstreamStatus?: number;
+}
+
+export type RefusalDetail = Partial<Omit<Refusal, "class" | "message">>;
+
+/** Makes a refusal of `cls`; status and retryability come from the table unless given. */
+export function refusal(cls: RefusalClass, message: string, detail: RefusalDetail = {}): Refusal {
+  const row = REFUSALS[cls];
+  const { status = row.status, retryable = row.retryable } = detail;
+  return { ...retryAfter(status, retryable), ...detail, status, retryable, class: cls, message };
+}
+
+/** Whose decision it was and by which limit, under the names of JSON. */
+export function refusalGround({ origin, limit }: Pick<Refusal, "origin" | "limit">): {
+  readonly origin?: string;
+  readonly limit_scope?: string;
+  readonly limit_kind?: string;
+  readonly limit_id?: string;
+} {
+  return {
+    ...(origin !== undefined && { origin }),
+    ...(limit !== undefined && { limit_scope: limit.scope, limit_kind: limit.kind }),
+    ...(limit?.id !== undefined && { limit_id: limit.id }),
+  };
+}
+
+/** When it may pass. */
+export function refusalTimes({
+  retryAtMs,
+  capResetAtMs,
+}: Pick<Refusal, "retryAtMs" | "capResetAtMs">): {
+  readonly retry_at?: string;
+  readonly reset_at?: string;
+} {
+  return {
+    ...(retryAtMs !== undefined && { retry_at: instant(retryAtMs) }),
+    ...(capResetAtMs !== undefined && { reset_at: instant(capResetAtMs) }),
+  };
+}
+
+/** Every 429 and 503 says when to come back: late where waiting does not help. */
+function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
+  if (status !== 429 && status !== 503) return {};
+  return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };
+}
+
+/** The commonest refusal: the request's own shape. No origin, as the specification says. */
+export function invalidRequest(message: string): Refusal {
+  return refusal("invalid_request", message);
+}
+
+/** `error.type` on wire_b: a provider that blames the request says so in the wire's own word. */
+export function wireBErrorType({ class: cls, status }: Refusal): string {
+  const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
+  return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;
+}

@@ -1,0 +1,92 @@
+/**
+ * The buckets of tokens that are priced, as code and as columns, JSON and listings name them. They
+ * are disjoint: their sum is everything the provider counted.
+ */
+export const TOKEN_BUCKETS = {
+  /** Prompt tokens read without the cache. */
+  prompt: "prompt",
+  /** Prompt tokens read from the provider's cache. */
+  cachedPrompt: "cached_prompt",
+  /** Prompt tokens written into the provider's cache. */
+  cacheWrite: "cache_write",
+  /** Output tokens without reasoning. */
+  completion: "completion",
+  /** Reasoning ("thinking") output tokens. */
+  internalReasoning: "internal_reasoning",
+} as const;
+export type TokenBucket = keyof typeof TOKEN_BUCKETS;
+export const TOKEN_BUCKET_NAMES = Object.keys(TOKEN_BUCKETS) as readonly TokenBucket[];
+
+/** With the part of `cacheWrite` that is kept for an hour, at a price of its own. */
+export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
+export type Sku = keyof typeof SKU_NAMES;
+export type SkuName = (typeof SKU_NAMES)[Sku];
+export const HOUR_SKU = "cacheWrite1h";
+export const HOUR_SKU_NAME = SKU_NAMES[HOUR_SKU];
+type HourSku = typeof HOUR_SKU;
+
+/** Something of each bucket, and of the hour where there is any. */
+export type BySku<T> = Readonly<Record<TokenBucket, T>> & Readonly<Partial<Record<HourSku, T>>>;
+export type BySkuName<T> = { readonly [B in TokenBucket as (typeof SKU_NAMES)[B]]: T } & {
+  readonly [H in HourSku as (typeof SKU_NAMES)[H]]?: T;
+};
+
+/** Observed tokens of one attempt. */
+export type Usage = BySku<number>;
+
+export function byBucket<T>(make: (bucket: TokenBucket) => T): Readonly<Record<TokenBucket, T>> {
+  return recordOf(TOKEN_BUCKET_NAMES, make);
+}
+
+export function eachSku<T>(make: (sku: Sku) => T): Readonly<Record<Sku, T>> {
+  return recordOf(Object.keys(SKU_NAMES) as Sku[], make);
+}
+
+/** Under the names of JSON; what is absent stays absent. */
+export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<U> {
+  return Object.fromEntries(
+    Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
+      const value = of[sku as Sku];
+      return value === undefined ? [] : [[name, show(value)]];
+    }),
+  ) as BySkuName<U>;
+}
+
+/** The same the other way round; undefined: it is absent, which only the hour may be. */
+export function fromSkuNames<T>(read: (name: SkuName) => T | undefined): BySku<T> {
+  return Object.fromEntries(
+    Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
+      const value = read(name);
+      return value === undefined ? [] : [[sku, value]];
+    }),
+  ) as BySku<T>;
+}
+
+function recordOf<K extends string, T>(keys: readonly K[], make: (key: K) => T): Record<K, T> {
+  return Object.fromEntries(keys.map((key) => [key, make(key)])) as Record<K, T>;
+}
+
+export const ZERO_USAGE: Usage = byBucket(() => 0);
+
+export function sumUsage(usages: readonly Usage[]): Usage {
+  const hours = usages.flatMap((usage) => usage[HOUR_SKU] ?? []);
+  const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);
+  return {
+    ...byBucket((bucket) => sum(usages.map((usage) => usage[bucket]))),
+    ...(hours.length > 0 && { [HOUR_SKU]: sum(hours) }),
+  };
+}
+
+/** The same tokens as five buckets: an hour of the cache counts as any other write. */
+export function withoutHourWrites(usage: Usage): Usage {
+  const { [HOUR_SKU]: _hour, ...buckets } = usage;
+  return buckets;
+}
+
+export function promptTokensTotal(usage: Usage): number {
+  return usage.prompt + usage.cachedPrompt + usage.cacheWrite;
+}
+
+export function outputTokensTotal(usage: Usage): number {
+  return usage.completion + usage.internalReasoning;
+}

@@ -1,0 +1,277 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { type Static, Type, type TProperties, type TSchema } from "typebox";
+
+import { parseMoment } from "../core/moment.ts";
+import { parseRequestId } from "../core/ids.ts";
+import { visibleText } from "../core/visible-text.ts";
+import { asObject } from "./json-edit.ts";
+
+/** Why a value is not what its schema says. */
+export interface SchemaFault {
+  /** Where, seen from the value that was checked. */
+  readonly path: readonly (string | number)[];
+  /** Continues after the path: "must be text". */
+  readonly message: string;
+}
+
+/** Gives the first fault of a value, or undefined. */
+export type SchemaCheck = (value: unknown) => SchemaFault | undefined;
+
+/** How data of one kind is read, and what is said of its fields. */
+export interface SchemaWords {
+  /** Of a field that is missing. Its `title`, where it has one, follows. */
+  readonly missing: string;
+  /** Of a field that must not be there; `{names}` stands for those that may. */
+  readonly unknown: string;
+  /** Text is made a number where one is due; absent: nothing is converted. */
+  readonly readsText?: true;
+}
+
+/**
+ * The check of a schema, compiled when it is first used. A schema has its sentences in itself: the
+ * `description` of a value continues "must be …", the `title` of a field says what is missing, and
+ * the `title` of entries is the noun that they are counted by. Where `description` is for readers,
+ * `says` is the whole sentence behind the path.
+ */
+export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
+  const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
+  return (value) => {
+    const validate = validator();
+    if (validate(value)) return undefined;
+    const all = validate.errors ?? [];
+    // Of a choice between schemas the last error is the choice itself, and the ones before say why.
+    const outer = all.at(-1);
+    return outer === undefined ? undefined : faultOf(outer, all, { value, words });
+  };
+}
+
+/** The question whether a value is as its schema says, for data that nobody is told about. */
+export function conforms<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
+  const validator = compiled(VALUES, schema);
+  return (value): value is Static<S> => validator()(value);
+}
+
+/** Everything that is wrong with a value. */
+export function schemaFaults(
+  schema: TSchema,
+  words: SchemaWords,
+): (value: unknown) => readonly SchemaFault[] {
+  const validator = compiled(WHOLE, schema);
+  return (value) => {
+    const validate = validator();
+    const all = validate(value) ? [] : (validate.errors ?? []);
+    return all.map((error) => faultOf(error, [error], { value, words }));
+  };
+}
+
+function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
+  let validate: ValidateFunction | undefined;
+  // Of a copy: for `nullable` ajv writes into the list of types, which schemas may share.
+  return () => (validate ??= ajv.compile(JSON.parse(JSON.stringify(schema)) as TSchema));
+}
+
+const STEP_CHARS_MAX = 64;
+
+/** `state.items[2]` */
+export function pathText(path: SchemaFault["path"]): string {
+  return path
+    .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, STEP_CHARS_MAX)}`))
+    .join("")
+    .replace(/^[.]/, "");
+}
+
+/** An object whose member `type` says which others it has. */
+export function byType(types: Readonly<Record<string, TProperties>>): TSchema {
+  // Types with the same fields are one case of the choice: each case costs time to compile.
+  const cases = new Map<TProperties, string[]>();
+  for (const [name, fields] of Object.entries(types)) {
+    cases.set(fields, [...(cases.get(fields) ?? []), name]);
+  }
+  const oneOf = Array.from(cases, ([fields, names]) =>
+    closed({ type: Type.Unsafe({ type: "string", enum: names }), ...fields }),
+  );
+  const title = Object.keys(types).join(", ");
+  return Type.Unsafe({ type: "object", discriminator: { propertyName: "type" }, oneOf, title });
+}
+
+/** An object that has these fields and no others. */
+export function closed(fields: TProperties, options: object = {}): TSchema {
+  return Type.Object(fields, { ...options, additionalProperties: false });
+}
+
+const OPTIONS = {
+  allErrors: false,
+  verbose: true,
+  strict: true,
+  strictTypes: false,
+  discriminator: true,
+  // The schemas are built by functions with types; checking them again would take 100 ms.
+  meta: false,
+  validateSchema: false,
+  code: { optimize: false },
+} as const;
+const VALUES = withFormats(new Ajv({ ...OPTIONS, coerceTypes: false }));
+const TEXTS = withFormats(new Ajv({ ...OPTIONS, coerceTypes: true }));
+const WHOLE = withFormats(new Ajv({ ...OPTIONS, allErrors: true }));
+
+function withFormats(ajv: Ajv): Ajv {
+  return ajv
+    .addKeyword("says")
+    .addFormat("date-time", isInstant)
+    .addFormat("moment", (text: string) => parseMoment(text) !== undefined)
+    .addFormat("request-id", (text: string) => parseRequestId(text) !== undefined);
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+function isInstant(text: string): boolean {
+  return INSTANT.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+interface Checked {
+  readonly value: unknown;
+  readonly words: SchemaWords;
+}
+
+function faultOf(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
+  const path = [...stepsOf(outer, of.value), ...stepInside(outer)];
+  // What is wrong with a name is said before that it is the name of a member.
+  const cause = outer.keyword === "propertyNames" ? (all.at(-2) ?? outer) : outer;
+  return { path, message: wordsOf(cause, all, of.words) };
+}
+
+/** The steps of a pointer; a number where the container is an array. */
+function stepsOf({ instancePath }: ErrorObject, value: unknown): (string | number)[] {
+  let container = value;
+  return instancePath
+    .split("/")
+    .slice(1)
+    .map((escaped) => {
+      const step = escaped.replaceAll("~1", "/").replaceAll("~0", "~");
+      const isIndex = Array.isArray(container);
+      container = (container as Readonly<Record<string, unknown>>)[step];
+      return isIndex ? Number(step) : step;
+    });
+}
+
+/** The member or the entry that an error of its container is about. */
+function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
+  const name = STEP_PARAMS[keyword];
+  const step: unknown = name === undefined ? undefined : params[name];
+  if (keyword === "uniqueItems") return [Math.max(Number(params["i"]), Number(params["j"]))];
+  return typeof step === "string" ? [step] : [];
+}
+
+const STEP_PARAMS: Readonly<Record<string, string>> = {
+  required: "missingProperty",
+  additionalProperties: "additionalProperty",
+  propertyNames: "propertyName",
+  discriminator: "tag",
+};
+
+function wordsOf(outer: ErrorObject, all: readonly ErrorObject[], words: SchemaWords): string {
+  const says: unknown = outer.parentSchema?.["says"];
+  if (typeof says === "string") return says;
+  const special = SPECIAL_WORDS[outer.keyword]?.(outer, words) ?? countWords(outer);
+  if (special !== undefined) return special;
+  const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);
+  const description = descriptions.find((text) => typeof text === "string");
+  if (description !== undefined) return `must be ${description}`;
+  if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
+  if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
+  return boundWords(outer) ?? "is not valid";
+}
+
+type Words = (error: ErrorObject, words: SchemaWords) => string | undefined;
+
+/** Errors that are about the names in an object, or about an entry beside another one. */
+const SPECIAL_WORDS: Readonly<Record<string, Words>> = {
+  required({ params, parentSchema }, { missing }) {
+    const fields = asObject(parentSchema?.["properties"]);
+    const title = asObject(fields?.[String(params["missingProperty"])])?.["title"];
+    return typeof title === "string" ? `${missing}: ${title}` : missing;
+  },
+  additionalProperties({ data, schemaPath, parentSchema }, { unknown }) {
+    const names = Object.keys(asObject(parentSchema?.["properties"]) ?? {});
+    if (!/\/oneOf\/\d+\/additionalProperties$/.test(schemaPath)) {
+      return unknown.replace("{names}", names.join(", "));
+    }
+    return `the type ${String(asObject(data)?.["type"])} does not accept this field`;
+  },
+  discriminator({ params, parentSchema }, { missing }) {
+    const types = `one of ${String(parentSchema?.["title"])}`;
+    return params["tagValue"] === undefined ? `${missing}: ${types}` : `use ${types}`;
+  },
+  uniqueItems: (error) => `this ${nounOf(error) ?? "entry"} is duplicated`,
+  not: ({ schema }) => `must not be ${JSON.stringify(asObject(schema)?.["const"])}`,
+  pattern({ params }) {
+    const { pattern } = params;
+    if (pattern === visibleText.source) return ONE_LINE;
+    return pattern === NOT_BLANK ? "must not be blank" : undefined;
+  },
+};
+
+/** The pattern of a text with more than space in it. */
+export const NOT_BLANK = String.raw`\S`;
+const ONE_LINE =
+  "must be one line, without characters that are not seen or that change the direction of text";
+
+function nounOf({ parentSchema }: ErrorObject): string | undefined {
+  const entries =
+    asObject(parentSchema?.["items"]) ?? asObject(parentSchema?.["additionalProperties"]);
+  const noun = entries?.["title"];
+  return typeof noun === "string" ? noun : undefined;
+}
+
+/** `1 option, at least 2 needed`, of entries that have a noun. */
+function countWords(error: ErrorObject): string | undefined {
+  const { keyword, params, data } = error;
+  const noun = /^(?:min|max)(?:Items|Properties)$/.test(keyword) ? nounOf(error) : undefined;
+  if (noun === undefined) return undefined;
+  const count = Object.keys(data as object).length;
+  const limit = String(params["limit"]);
+  const bound = keyword.startsWith("min")
+    ? `at least ${limit} needed`
+    : `at most ${limit} accepted`;
+  return `${count} ${noun}${count === 1 ? "" : "s"}, ${bound}`;
+}
+/** What a value has to be by its type, its length or its size. */
+function boundWords({ keyword, params }: ErrorObject): string | undefined {
+  if (keyword === "type") return `must be ${typeWords(params["type"])}`;
+  const limit: unknown = params["limit"];
+  if (typeof limit !== "number") return undefined;
+  const words = BOUNDS[keyword];
+  if (words === undefined) return undefined;
+  const [before, thing] = words;
+  if (limit === 1 && before.endsWith("least") && thing !== "") return "must not be empty";
+  return `${before} ${limit.toLocaleString("en-US")}${thing === "" ? "" : ` ${thing}`}`;
+}
+
+const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
+  minLength: ["must have at least", "characters"],
+  maxLength: ["must have at most", "characters"],
+  minItems: ["must have at least", "entries"],
+  maxItems: ["must have at most", "entries"],
+  minimum: ["must be at least", ""],
+  maximum: ["must be at most", ""],
+};
+
+function typeWords(type: unknown): string {
+  const known: Readonly<Record<string, string>> = TYPES;
+  return (typeof type === "string" ? known[type] : undefined) ?? "of another type";
+}
+
+const TYPES = {
+  integer: "a whole number",
+  number: "a number",
+  string: "text",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  null: "null",
+} as const;
+
+function allowedOf({ params }: ErrorObject): string {
+  const allowed: unknown = params["allowedValues"];
+  return Array.isArray(allowed) ? allowed.map((value) => JSON.stringify(value)).join(", ") : "";
+}

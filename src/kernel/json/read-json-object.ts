@@ -1,0 +1,21 @@
+import { invalidRequest } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
+import type { JsonDocument } from "./json-document.ts";
+import { describeFault } from "./json-fault.ts";
+import { FORBIDDEN_KEYS, type KeyRules } from "./key-rules.ts";
+import { scanJson } from "./scan-json.ts";
+import type { WordTable } from "./word-table.ts";
+
+const defaultRules: KeyRules = { forbidden: FORBIDDEN_KEYS };
+
+/** Reads a request body that must be one JSON object, or gives the 400 that says what is wrong. */
+export function readJsonObject(
+  body: Buffer,
+  words: WordTable,
+  rules: KeyRules = defaultRules,
+): Result<{ readonly doc: JsonDocument }> {
+  const scanned = scanJson(body, words, rules);
+  if (!scanned.ok) return refused(invalidRequest(describeFault(scanned.fault)));
+  if (scanned.doc.isObject(0)) return scanned;
+  return refused(invalidRequest("the body must be one JSON object"));
+}

@@ -1,0 +1,40 @@
+import { type TObject, type TSchema, Type } from "typebox";
+
+import type { MicroUsd } from "../core/money.ts";
+import type { Raw } from "../core/json-output.ts";
+
+/**
+ * One route of the gateway that reads: what it takes and what it answers. In its schemas
+ * `description` is for readers, and `says` continues the sentence about a value that is refused.
+ */
+export interface ReadRoute {
+  readonly summary: string;
+  readonly description?: string;
+  readonly tag: "Models" | "Records";
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  readonly answer: TSchema;
+  /** It answers `text/csv` too. */
+  readonly hasFile?: true;
+}
+
+/** Dollars as a JSON number. */
+export const UsdNumber = Type.Unsafe<Raw>({
+  type: "number",
+  description: "US dollars, exact to the micro-dollar",
+});
+export const MicroUsdNumber = Type.Unsafe<MicroUsd>({
+  type: "integer",
+  description: "millionths of a dollar",
+});
+/** One of some words in a query. */
+export function Word<const T extends readonly string[]>(words: T, description: string) {
+  const says = `must be one of ${words.join(", ")}, not {value}`;
+  return Type.Unsafe<T[number]>(Type.String({ enum: [...words], description, says }));
+}
+
+/** A whole number in a query. */
+export function Whole(minimum: number, maximum: number, description: string) {
+  const says = `must be a whole number from ${minimum} to ${maximum}, not {value}`;
+  return Type.Integer({ minimum, maximum, description, says });
+}

@@ -1,0 +1,209 @@
+import { isUtf8 } from "node:buffer";
+
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { runs } from "../../../test/support/depth.ts";
+import { JSON_KEYS_MAX } from "../core/constants.ts";
+import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
+import type { JsonFault } from "./json-fault.ts";
+import { JSON_VALUES_MAX } from "./json-limits.ts";
+import { FORBIDDEN_KEYS } from "./key-rules.ts";
+import { scanJson } from "./scan-json.ts";
+import { WordTable } from "./word-table.ts";
+
+const words = new WordTable(["__proto__", "a", "model", "messages", "stream"]);
+
+function scan(text: string | Buffer): JsonDocument | JsonFault {
+  const scanned = scanJson(Buffer.from(text as string), words);
+  return scanned.ok ? scanned.doc : scanned.fault;
+}
+
+function read(text: string | Buffer): JsonDocument {
+  const scanned = scanJson(Buffer.from(text as string), words);
+  if (!scanned.ok) throw new Error(`not read: ${JSON.stringify(scanned.fault)}`);
+  return scanned.doc;
+}
+
+/** The value as the cursor shows it, member by member. */
+function rebuilt(doc: JsonDocument, node: JsonNode = 0): unknown {
+  if (doc.isArray(node)) return doc.items(node).map((item) => rebuilt(doc, item));
+  if (doc.isObject(node)) {
+    return Object.fromEntries(
+      doc.keys(node).map((key) => [doc.text(key), rebuilt(doc, doc.valueOf(key))]),
+    );
+  }
+  return doc.isString(node) ? doc.text(node) : doc.value(node);
+}
+
+function isTakenByJsonParse(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** JSON of at most the readable depth, without the one key that is refused. */
+const json = fc
+  .jsonValue({ maxDepth: 6, noUnicodeString: false })
+  .filter((value) => !JSON.stringify(value).includes("__proto__"));
+
+describe("agreement with JSON.parse", () => {
+  test("every JSON text is read, and every value in it is the one JSON.parse gives", () => {
+    fc.assert(
+      fc.property(json, fc.constantFrom(undefined, 1, "\t", "\r\n"), (value, space) => {
+        const text = JSON.stringify(value, undefined, space);
+        expect(rebuilt(read(text))).toEqual(JSON.parse(text));
+      }),
+      { numRuns: runs(500) },
+    );
+  });
+
+  test("a JSON text with any few bytes changed is taken exactly when JSON.parse takes it", () => {
+    const change = fc.record({
+      at: fc.nat(),
+      length: fc.nat(2),
+      text: fc.constantFrom(...Array.from('{}[]",:\\u0eE+-.1tfn \n\u0001é/'), "\\u00", "null", ""),
+    });
+    fc.assert(
+      fc.property(json, fc.array(change, { minLength: 1, maxLength: 3 }), (value, changes) => {
+        let text = JSON.stringify(value);
+        for (const { at, length, text: inserted } of changes) {
+          const from = at % (text.length + 1);
+          text = text.slice(0, from) + inserted + text.slice(from + length);
+        }
+        text = Buffer.from(text).toString();
+        if (text.includes("__proto__")) return;
+        expect(scan(text) instanceof JsonDocument).toBe(isTakenByJsonParse(text));
+      }),
+      { numRuns: runs(3000) },
+    );
+  });
+
+  test("any bytes are refused or read, and never throw", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+        const body = Buffer.from(bytes);
+        const taken = scan(body) instanceof JsonDocument;
+        expect(taken).toBe(isUtf8(body) && isTakenByJsonParse(body.toString()));
+      }),
+      { numRuns: runs(2000) },
+    );
+  });
+
+  test.each([
+    "", " ", "{", "[1,]", '{"a":1,}', '{"a"}', "{a:1}", "[1 2]", "01", "-", "1.", ".5", "1e", "+1",
+    "tru", "trueX", "nul", "fals", '"\u0001"', '"\\x"', '"\\u12G4"', '"abc', '"abc\\', "[1]]", "{}{}",
+    "\ufeff{}", "NaN", "'a'", '{"a":1 "b":2}', '{"a"::1}', "[,1]", "\u00a0{}",
+  ])("%j is not JSON", (text) => {
+    expect(scan(text)).toMatchObject({ fault: "syntax" });
+  }); // prettier-ignore
+
+  test.each(["0", "-0.5e+10", '"\\ud800"', " [ ] ", "\r\n\t{}", '"\u007f"', "1e999"])(
+    "%j is JSON",
+    (text) => {
+      expect(read(text).raw(0)).toBe(text.trim());
+    },
+  );
+});
+
+describe("long strings", () => {
+  test("a stop at any place of a run, at any place in memory, is found", () => {
+    const memory = Buffer.alloc(300);
+    for (const stop of ["\u0000", "\u001f", "\\", '"']) {
+      for (let shift = 0; shift < 4; shift++) {
+        for (let length = 0; length < 60; length++) {
+          const text = `"${"é ~!#\u007f[]".repeat(9).slice(0, length)}${stop}"`;
+          const body = memory.subarray(shift, shift + memory.write(text, shift));
+          const offset =
+            stop === '"' || stop === "\\" ? body.length - (stop === '"' ? 1 : 0) : body.length - 2;
+          expect(scanJson(body, words)).toMatchObject({ fault: { fault: "syntax", offset } });
+        }
+      }
+    }
+  });
+});
+
+describe("refusals", () => {
+  test("the place of the first wrong byte is named", () => {
+    expect(scan('{"a": tru }')).toEqual({ fault: "syntax", offset: 9 });
+    expect(scan('{"a":1')).toEqual({ fault: "syntax", offset: 6 });
+  });
+
+  test("bytes that are not UTF-8 are refused at their place", () => {
+    const bytes = Buffer.concat([Buffer.from('{"a":"é'), Buffer.from([0xff]), Buffer.from('"}')]);
+    expect(scan(bytes)).toEqual({ fault: "encoding", offset: 8 });
+  });
+
+  test("64 levels are read and 65 are refused, in arrays and objects", () => {
+    const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+    expect(scan(nested(64))).toBeInstanceOf(JsonDocument);
+    expect(scan(objects(64))).toBeInstanceOf(JsonDocument);
+    expect(scan(nested(65))).toEqual({ fault: "depth", offset: 64 });
+    expect(scan(objects(65))).toMatchObject({ fault: "depth" });
+    expect(scan("[".repeat(100_000))).toEqual({ fault: "depth", offset: 64 });
+  });
+
+  test("more keys or values than the bound are refused", () => {
+    const object = (keys: number): string =>
+      `{${Array.from({ length: keys }, (_, i) => `"k${i}":0`).join(",")}}`;
+    expect(scan(object(JSON_KEYS_MAX))).toBeInstanceOf(JsonDocument);
+    expect(scan(object(JSON_KEYS_MAX + 1))).toMatchObject({ fault: "keys" });
+    const list = (values: number): string => `[${"0,".repeat(values - 1)}0]`;
+    expect(scan(list(JSON_VALUES_MAX - 1))).toBeInstanceOf(JsonDocument);
+    expect(scan(list(JSON_VALUES_MAX))).toMatchObject({ fault: "values" });
+  });
+
+  test.each(["__proto__", "constructor", "prototype"])("%s is refused at any depth", (name) => {
+    const known = new WordTable(FORBIDDEN_KEYS);
+    for (const text of [`{"${name}":1}`, `{"a":[{"b":{"${name}":{}}}]}`]) {
+      expect(scanJson(Buffer.from(text), known, { forbidden: FORBIDDEN_KEYS })).toMatchObject({
+        fault: { fault: "forbidden_key" },
+      });
+    }
+    expect(
+      scanJson(Buffer.from(`{"a":"${name}"}`), known, { forbidden: FORBIDDEN_KEYS }),
+    ).not.toHaveProperty("fault");
+  });
+
+  test("one set of rules holds for every table of words, whichever came before", () => {
+    const rules = { forbidden: FORBIDDEN_KEYS };
+    const body = Buffer.from('{"a":{"prototype":1}}');
+    for (const names of [["a"], FORBIDDEN_KEYS, ["a"], ["b", ...FORBIDDEN_KEYS]]) {
+      expect(scanJson(body, new WordTable(names), rules).ok).toBe(!names.includes("prototype"));
+    }
+  });
+
+  test("a __proto__ key is refused at any depth with its path, escaped or not", () => {
+    const deep = `${'{"x":'.repeat(30)}{"__proto__":1}${"}".repeat(30)}`;
+    expect(scan(deep)).toMatchObject({ fault: "forbidden_key" });
+    expect(scan('{"a":[0,{"b":{"\\u005f_proto__":1}}]}')).toMatchObject({
+      fault: "forbidden_key",
+      path: "a.1.b.__proto__",
+    });
+    expect(read('{"a":"__proto__"}').text(read('{"a":"__proto__"}').member(0, 2))).toBe(
+      "__proto__",
+    );
+  });
+});
+
+describe("the cursor", () => {
+  test("a key is found by its word, escapes undone, and others are not", () => {
+    const doc = read('{"messag":1,"mod\\u0065l":"x","messages":[{"stream":true}]}');
+    expect(doc.raw(doc.member(0, words.idOf("model")))).toBe('"x"');
+    const messages = doc.member(0, words.idOf("messages"));
+    const [first] = doc.items(messages);
+    expect(doc.isTrue(doc.member(first ?? 0, words.idOf("stream")))).toBe(true);
+    expect(doc.member(0, words.idOf("a"))).toBe(ABSENT);
+  });
+
+  test("values deeper than anything that is read stay whole", () => {
+    const value = JSON.parse(`${'{"x":['.repeat(20)}7${"]}".repeat(20)}`) as unknown;
+    const doc = read(JSON.stringify({ a: value, model: 1 }));
+    expect(doc.value(doc.member(0, words.idOf("a")))).toEqual(value);
+    expect(doc.number(doc.member(0, words.idOf("model")))).toBe(1);
+  });
+});

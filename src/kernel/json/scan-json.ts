@@ -1,0 +1,398 @@
+import { isUtf8 } from "node:buffer";
+
+import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/constants.ts";
+import {
+  ARRAY_KIND,
+  ESCAPED_FLAG,
+  FALSE_KIND,
+  JsonDocument,
+  NODE_SIZE,
+  NULL_KIND,
+  NUMBER_KIND,
+  OBJECT_KIND,
+  STRING_KIND,
+  TRUE_KIND,
+} from "./json-document.ts";
+import type { JsonFault } from "./json-fault.ts";
+import { JSON_VALUES_MAX, PASSED_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
+import { ARRAY_ITEM, defaultRules, type KeyRules, type RuleWords, wordsOf } from "./key-rules.ts";
+import { pathOfKey } from "./path-of-key.ts";
+import { PlainRun } from "./plain-run.ts";
+import { WordTable } from "./word-table.ts";
+
+/**
+ * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps all positions.
+ * Never throws and never recurses, whatever the bytes are.
+ */
+export function scanJson(
+  body: Buffer,
+  words: WordTable,
+  rules: KeyRules = defaultRules,
+): ScannedJson {
+  if (!isUtf8(body)) {
+    return { ok: false, fault: { fault: "encoding", offset: firstBadByte(body) } };
+  }
+  const scan = new Scan(body, words, wordsOf(rules, words));
+  const fault = scan.run();
+  if (fault !== undefined) return { ok: false, fault };
+  return { ok: true, doc: new JsonDocument(body, scan.takeTape(), words) };
+}
+
+/**
+ * The end of the JSON value at `start` of a text in UTF-8; undefined: there is none within the
+ * bounds. Nothing of it is kept, so that it may have far more values than what is read.
+ */
+export function valueEndIn(body: Buffer, start: number): number | undefined {
+  return new Scan(body, NO_WORDS, wordsOf(defaultRules, NO_WORDS), NOTHING).endOfValue(start);
+}
+
+export type ScannedJson =
+  | { readonly ok: true; readonly doc: JsonDocument }
+  | { readonly ok: false; readonly fault: JsonFault };
+
+/** What is kept of a body. */
+interface Kept {
+  /** Open containers around the deepest values that are kept. */
+  readonly deepest: number;
+  readonly keysMax: number;
+  /** Values, keys included, that are read without being kept. */
+  readonly othersMax: number;
+}
+
+const FOR_READING: Kept = {
+  deepest: READ_DEPTH_MAX + 1,
+  keysMax: JSON_KEYS_MAX,
+  othersMax: Infinity,
+};
+const NOTHING: Kept = { deepest: -1, keysMax: Infinity, othersMax: PASSED_VALUES_MAX };
+const NO_WORDS = new WordTable([]);
+
+const SCRATCH_ENTRIES = 1 << 14;
+const SCRATCH_KEPT_ENTRIES = 1 << 18;
+/** Scans are synchronous, so all of them share one growing tape and copy out what they used. */
+let scratch = new Int32Array(SCRATCH_ENTRIES);
+const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
+const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
+/** The word of the key whose value each open container is, or `ARRAY_ITEM`. */
+const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+class Scan {
+  readonly #body: Buffer;
+  readonly #words: WordTable;
+  readonly #plainRun: PlainRun;
+  readonly #rules: RuleWords;
+  readonly #kept: Kept;
+  #at = 0;
+  #depth = 0;
+  #top = 0;
+  #keys = 0;
+  #others = 0;
+  #lastKey = 0;
+  /** Did the string just skipped hold a backslash? */
+  #escaped = false;
+  #fault: JsonFault | undefined;
+
+  constructor(body: Buffer, words: WordTable, rules: RuleWords, kept = FOR_READING) {
+    this.#body = body;
+    this.#kept = kept;
+    this.#words = words;
+    this.#rules = rules;
+    this.#plainRun = new PlainRun(body);
+  }
+
+  takeTape(): Int32Array {
+    const tape = scratch.slice(0, this.#top);
+    if (scratch.length > SCRATCH_KEPT_ENTRIES) scratch = new Int32Array(SCRATCH_ENTRIES);
+    return tape;
+  }
+
+  /** Each step reads one value or what follows one; false ends the scan, well or badly. */
+  run(): JsonFault | undefined {
+    let more = this.#value();
+    while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();
+    return this.#fault;
+  }
+
+  endOfValue(start: number): number | undefined {
+    this.#at = start;
+    let more = this.#value();
+    while (more && this.#depth > 0) more = this.#afterValue();
+    return this.#fault === undefined ? this.#at : undefined;
+  }
+
+  /** Reads one value; of a container its opening and, unless it is empty, its first value. */
+  #value(): boolean {
+    const first = this.#skipSpace();
+    const start = this.#at;
+    switch (first) {
+      case QUOTE:
+        return this.#skipString() && this.#leaf(STRING_KIND | this.#escapedBit(), start);
+      case OPEN_BRACE:
+        return this.#open(OBJECT_KIND) && (this.#closes(CLOSE_BRACE) || this.#keyAndValue());
+      case OPEN_BRACKET:
+        return this.#open(ARRAY_KIND) && (this.#closes(CLOSE_BRACKET) || this.#value());
+      case 0x74:
+        return this.#skipLiteral("true") && this.#leaf(TRUE_KIND, start);
+      case 0x66:
+        return this.#skipLiteral("false") && this.#leaf(FALSE_KIND, start);
+      case 0x6e:
+        return this.#skipLiteral("null") && this.#leaf(NULL_KIND, start);
+      default:
+        return this.#skipNumber() && this.#leaf(NUMBER_KIND, start);
+    }
+  }
+
+  #afterValue(): boolean {
+    const next = this.#skipSpace();
+    const inObject = openKinds[this.#depth] === OBJECT_KIND;
+    if (next === COMMA) {
+      this.#at += 1;
+      return inObject ? this.#keyAndValue() : this.#value();
+    }
+    if (next !== (inObject ? CLOSE_BRACE : CLOSE_BRACKET)) return this.#unexpected();
+    return this.#close();
+  }
+
+  #onlySpaceLeft(): boolean {
+    this.#skipSpace();
+    return this.#at < this.#body.length ? this.#unexpected() : false;
+  }
+
+  #keyAndValue(): boolean {
+    if (this.#skipSpace() !== QUOTE) return this.#unexpected();
+    const start = this.#at;
+    if (!this.#skipString()) return false;
+    this.#keys += 1;
+    if (this.#keys > this.#kept.keysMax) return this.#fail("keys", start);
+    const word = this.#keyWord(start);
+    this.#lastKey = word;
+    if (word !== 0 && this.#isForbidden(word)) return this.#failKey(start);
+    if (!this.#record(STRING_KIND | this.#escapedBit(), start, this.#at, word)) return false;
+    if (this.#skipSpace() !== COLON) return this.#unexpected();
+    this.#at += 1;
+    return this.#value();
+  }
+
+  #isForbidden(word: number): boolean {
+    const { forbidden, forbiddenInFreeData } = this.#rules;
+    if (!forbidden.includes(word)) return false;
+    return forbiddenInFreeData.includes(word) || !this.#isInFreeData();
+  }
+
+  /** The root is open container 1, and the value of one of its keys can be container 2. */
+  #isInFreeData(): boolean {
+    return this.#rules.freeData.some(
+      (path) =>
+        path.length < this.#depth && path.every((word, index) => openWords[index + 2] === word),
+    );
+  }
+
+  #keyWord(start: number): number {
+    if (!this.#escaped) return this.#words.find(this.#body, start + 1, this.#at - 1);
+    return this.#words.idOf(JSON.parse(this.#body.toString("utf8", start, this.#at)) as string);
+  }
+
+  #escapedBit(): number {
+    return this.#escaped ? ESCAPED_FLAG : 0;
+  }
+
+  #open(kind: number): boolean {
+    if (this.#depth === JSON_DEPTH_MAX) return this.#fail("depth", this.#at);
+    const node = this.#depth <= this.#kept.deepest ? this.#top : -1;
+    if (!this.#record(kind, this.#at, 0, 0)) return false;
+    const isValueOfKey = openKinds[this.#depth] === OBJECT_KIND;
+    this.#depth += 1;
+    openWords[this.#depth] = isValueOfKey ? this.#lastKey : ARRAY_ITEM;
+    openNodes[this.#depth] = node;
+    openKinds[this.#depth] = kind;
+    this.#at += 1;
+    return true;
+  }
+
+  /** Closes the container that was just opened when it is empty. */
+  #closes(closing: number): boolean {
+    return this.#skipSpace() === closing && this.#close();
+  }
+
+  #close(): boolean {
+    const node = openNodes[this.#depth] ?? -1;
+    this.#depth -= 1;
+    this.#at += 1;
+    if (node >= 0) {
+      scratch[node + 2] = this.#at;
+      scratch[node + 3] = this.#top;
+    }
+    return true;
+  }
+
+  #leaf(kind: number, start: number): boolean {
+    return this.#record(kind, start, this.#at, this.#top + NODE_SIZE);
+  }
+
+  /** Writes a node, unless it is deeper than anything that is read. */
+  #record(kind: number, start: number, end: number, next: number): boolean {
+    if (this.#depth > this.#kept.deepest) return this.#countOther();
+    const top = this.#top;
+    if (top + NODE_SIZE > scratch.length && !growScratch()) return this.#fail("values", start);
+    scratch[top] = kind;
+    scratch[top + 1] = start;
+    scratch[top + 2] = end;
+    scratch[top + 3] = next;
+    this.#top = top + NODE_SIZE;
+    return true;
+  }
+
+  #countOther(): boolean {
+    this.#others += 1;
+    return this.#others <= this.#kept.othersMax || this.#fail("values", this.#at);
+  }
+
+  #skipSpace(): number {
+    const body = this.#body;
+    let at = this.#at;
+    let byte = body[at];
+    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = body[++at];
+    this.#at = at;
+    return byte ?? -1;
+  }
+
+  /** From the opening quote to behind the closing one. */
+  #skipString(): boolean {
+    const body = this.#body;
+    let at = this.#at + 1;
+    this.#escaped = false;
+    for (;;) {
+      at = this.#plainRun.end(at);
+      const stop = body[at];
+      if (stop === QUOTE) break;
+      if (stop !== BACKSLASH) return this.#fail("syntax", at);
+      const escape = escapeLength(body, at + 1);
+      if (escape === 0) return this.#fail("syntax", at);
+      this.#escaped = true;
+      at += 1 + escape;
+    }
+    this.#at = at + 1;
+    return true;
+  }
+
+  #skipLiteral(literal: string): boolean {
+    const start = this.#at;
+    for (let i = 1; i < literal.length; i++) {
+      if (this.#body[start + i] !== literal.charCodeAt(i)) return this.#fail("syntax", start + i);
+    }
+    this.#at = start + literal.length;
+    return true;
+  }
+
+  #skipNumber(): boolean {
+    const body = this.#body;
+    let at = this.#at;
+    if (body[at] === 0x2d) at++;
+    const integer = digitsEnd(body, at);
+    if (integer === at || (body[at] === 0x30 && integer > at + 1)) return this.#fail("syntax", at);
+    at = integer;
+    if (body[at] === 0x2e) {
+      const fraction = digitsEnd(body, at + 1);
+      if (fraction === at + 1) return this.#fail("syntax", fraction);
+      at = fraction;
+    }
+    if (body[at] === 0x65 || body[at] === 0x45) {
+      const signed = body[at + 1] === 0x2b || body[at + 1] === 0x2d ? at + 2 : at + 1;
+      const exponent = digitsEnd(body, signed);
+      if (exponent === signed) return this.#fail("syntax", exponent);
+      at = exponent;
+    }
+    this.#at = at;
+    return true;
+  }
+
+  #unexpected(): false {
+    return this.#fail("syntax", this.#at);
+  }
+
+  #fail(fault: JsonFault["fault"], offset: number): false {
+    this.#fault = { fault, offset };
+    return false;
+  }
+
+  #failKey(offset: number): false {
+    this.#fault = { fault: "forbidden_key", offset, path: pathOfKey(this.#body, offset) };
+    return false;
+  }
+}
+
+function growScratch(): boolean {
+  if (scratch.length >= JSON_VALUES_MAX * NODE_SIZE) return false;
+  const grown = new Int32Array(Math.min(scratch.length * 4, JSON_VALUES_MAX * NODE_SIZE));
+  grown.set(scratch);
+  scratch = grown;
+  return true;
+}
+
+/** Bytes of the escape behind a backslash; 0 when it is none. */
+function escapeLength(body: Buffer, at: number): number {
+  const letter = body[at];
+  if (letter === 0x75) {
+    for (let i = 1; i <= 4; i++) if (!isHex(body[at + i])) return 0;
+    return 5;
+  }
+  // " \ / b f n r t
+  const plain =
+    letter === QUOTE ||
+    letter === BACKSLASH ||
+    letter === 0x2f ||
+    letter === 0x62 ||
+    letter === 0x66 ||
+    letter === 0x6e ||
+    letter === 0x72 ||
+    letter === 0x74;
+  return plain ? 1 : 0;
+}
+
+function isHex(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    (byte >= 0x41 && byte <= 0x46) ||
+    (byte >= 0x61 && byte <= 0x66)
+  );
+}
+
+function digitsEnd(body: Buffer, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = body[at];
+    if (byte === undefined || byte < 0x30 || byte > 0x39) return at;
+    at++;
+  }
+}
+
+/** Length of the longest prefix that is UTF-8: bisected to a few bytes, then exactly. */
+function firstBadByte(body: Buffer): number {
+  let good = 0;
+  let bad = body.length;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isGoodPrefix(body, middle)) good = middle;
+    else bad = middle;
+  }
+  while (!isUtf8(body.subarray(0, good))) good--;
+  return good;
+}
+
+/** A prefix may end inside a character, so up to three of its last bytes may be left out. */
+function isGoodPrefix(body: Buffer, length: number): boolean {
+  for (let cut = 0; cut <= 3 && cut <= length; cut++) {
+    if (isUtf8(body.subarray(0, length - cut))) return true;
+  }
+  return false;
+}

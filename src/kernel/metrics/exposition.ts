@@ -1,0 +1,65 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import { assert } from "../core/assert.ts";
+import type { Family } from "./family.ts";
+import type { MetricName } from "./metrics-table.ts";
+import type { TextForm } from "./text-form.ts";
+
+export interface Scrape {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+const CONTENT_TYPES: Readonly<Record<TextForm, string>> = {
+  classic: "text/plain; version=0.0.4; charset=utf-8",
+  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+/** Everything that one process shows; each metric comes from one place. */
+export class Exposition {
+  readonly #families: readonly Family[];
+  readonly #others: (form: TextForm) => Promise<string>;
+
+  /** `others`: metrics that are not of the table, those of the process. */
+  constructor(families: readonly Family[], others: (form: TextForm) => Promise<string>) {
+    const names = families.map(({ name }) => name);
+    assert(new Set(names).size === names.length, "a metric is given by one family");
+    this.#families = families;
+    this.#others = others;
+  }
+
+  get names(): readonly MetricName[] {
+    return this.#families.map(({ name }) => name);
+  }
+
+  /** Takes what only a process's first text costs, 10 ms of compilation, before requests come. */
+  async warmUp(): Promise<void> {
+    await this.scrape(undefined);
+    await this.scrape("application/openmetrics-text");
+  }
+
+  /** The answer to a scraper; `accept`: the header, which asks for OpenMetrics or does not. */
+  async scrape(accept: string | undefined): Promise<Scrape> {
+    const form: TextForm =
+      accept?.includes("application/openmetrics-text") === true ? "openmetrics" : "classic";
+    const parts: Buffer[] = [];
+    let chars = 0;
+    for (const family of this.#families) {
+      for (const part of family.parts(form)) {
+        // Here, so that the one long text is never made out of its pieces at once.
+        parts.push(Buffer.from(part));
+        chars += part.length;
+        if (chars < TURN_CHARS) continue;
+        // So many take a millisecond or more: requests are served before the next.
+        chars = 0;
+        await nextTurn();
+      }
+    }
+    await nextTurn();
+    parts.push(Buffer.from(await this.#others(form)));
+    if (form === "openmetrics") parts.push(Buffer.from("# EOF\n"));
+    return { contentType: CONTENT_TYPES[form], body: Buffer.concat(parts) };
+  }
+}
+
+const TURN_CHARS = 32 * 1024;

@@ -1,0 +1,194 @@
+import { randomInt } from "node:crypto";
+
+import { DatabaseError, type PoolClient, type QueryResultRow } from "pg";
+
+import type { Logger } from "../core/log.ts";
+import { openSharedPool, queryInTime } from "./connection.ts";
+import type { DatabaseAddress } from "./database-address.ts";
+
+/** The oldest PostgreSQL that this program works with. */
+export const SERVER_VERSION_MIN: number = 15;
+
+/** A database that answers and that this program cannot work with; what the operator does about it. */
+export class DatabaseUnfitFault extends Error {
+  override readonly name = "DatabaseUnfitFault";
+}
+
+/** The addresses of one database. With their passwords: never print them. */
+export interface ServerAddresses {
+  /** Each session is this program's own: no pooler, or one in session mode. */
+  readonly direct: DatabaseAddress;
+  /** The setting that has it. */
+  readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
+  /** Of the same database, behind a pooler in transaction mode; undefined: there is none. */
+  readonly shared: DatabaseAddress | undefined;
+  /** The operator says that its storage loses nothing without the server's own care (Neon, ZFS). */
+  readonly isStorageDurable: boolean;
+}
+
+/**
+ * Throws a `DatabaseUnfitFault` unless the server is new enough and keeps what it commits, the direct
+ * address gives sessions of this program's own, and the shared one leads to the same database.
+ * Changes nothing.
+ */
+export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
+  const { direct, directSetting, shared } = addresses;
+  // Shared ones set nothing in a session: it may turn out to be someone else's.
+  const pool = openSharedPool(direct, log, 2);
+  try {
+    const [first, second] = await Promise.all([pool.connect(), pool.connect()]);
+    try {
+      await assertVersion(first);
+      await assertSettings(first, addresses.isStorageDurable);
+      if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
+      if (shared !== undefined) await assertSameDatabase(first, shared, log);
+    } finally {
+      // Closed: a transaction or a lock that is left ends with its connection.
+      first.release(true);
+      second.release(true);
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+async function assertVersion(client: PoolClient): Promise<void> {
+  const { number, name } = await one<{ number: number; name: string }>(client, VERSION_SQL);
+  if (number >= SERVER_VERSION_MIN * 10_000) return;
+  throw new DatabaseUnfitFault(
+    `the database is PostgreSQL ${name}, and tokenmarket needs ${SERVER_VERSION_MIN} or newer; upgrade ` +
+      "the server, or name another one in DATABASE_URL",
+  );
+}
+
+const VERSION_SQL = `select current_setting('server_version_num')::integer as number,
+  current_setting('server_version') as name`;
+
+/** What no session can set for itself, and the books depend on. */
+async function assertSettings(client: PoolClient, isStorageDurable: boolean): Promise<void> {
+  const { rows } = await queryInTime<{ name: string; value: string }>(client, {
+    text: SERVER_SETTINGS_SQL,
+  });
+  const wrong = rows.filter(({ name }) => !(isStorageDurable && STORAGE_SETTINGS.has(name)));
+  if (wrong.length > 0) {
+    const named = wrong.map(({ name, value }) => `${name} = ${value}`).join(" and ");
+    throw new DatabaseUnfitFault(
+      `the database server runs with ${named}, so that what it has committed may be lost or wrong; set ` +
+        "it back to its default. Storage that keeps every commit by other means may be declared with " +
+        "database.storage_is_durable (docs/operating/databases.md)",
+    );
+  }
+  const { schema } = await one<{ schema: string | null }>(client, OTHER_SCHEMA_SQL);
+  if (schema === null) return;
+  throw new DatabaseUnfitFault(
+    `the tables of tokenmarket are in the schema ${schema} of the database and not in public; ` +
+      "move them there, or name a database of its own in DATABASE_URL",
+  );
+}
+
+const STORAGE_SETTINGS: ReadonlySet<string> = new Set(["fsync", "full_page_writes"]);
+
+const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
+  from (values ('fsync', 'on'), ('full_page_writes', 'on'), ('session_replication_role', 'origin'))
+    as needed (name, value)
+  where current_setting(name) <> value`;
+
+/** Beginning new books in public would hide them. */
+const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
+  from pg_tables where tablename = 'schema_step'`;
+
+/**
+ * What one connection sets it reads again, on the same server process and while another connection
+ * is busy; and the other one does not see it.
+ */
+async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
+  const mark = String(randomInt(2 ** 31));
+  const own = await one<Session>(first, MARK_SQL, [mark]);
+  const others = await one<Session>(second, READ_SQL);
+  if (others.mark === mark || others.pid === own.pid) return false;
+  // Now one that is free among several: while the other is in a transaction, its server is taken.
+  await second.query("begin");
+  await one<Session>(second, READ_SQL);
+  const again = await one<Session>(first, READ_SQL);
+  await second.query("rollback");
+  return again.mark === mark && again.pid === own.pid;
+}
+
+interface Session {
+  readonly pid: number;
+  readonly mark: string | null;
+}
+
+const MARK_SQL = `select pg_backend_pid() as pid, set_config('tokenmarket.session', $1, false) as mark`;
+const READ_SQL = `select pg_backend_pid() as pid, current_setting('tokenmarket.session', true) as mark`;
+
+function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFault {
+  const next =
+    setting === "DATABASE_URL"
+      ? "keep DATABASE_URL and give the address of the server itself in DATABASE_DIRECT_URL"
+      : "give it the address of the server itself";
+  return new DatabaseUnfitFault(
+    `${setting} leads through a pooler in transaction mode, where locks, time limits and notifications ` +
+      `of a session are lost; ${next} (docs/operating/databases.md)`,
+  );
+}
+
+/** A lock that the direct connection holds is seen through the pooler, in a transaction. */
+async function assertSameDatabase(
+  direct: PoolClient,
+  shared: DatabaseAddress,
+  log: Logger,
+): Promise<void> {
+  const lock = [randomInt(2 ** 31), randomInt(2 ** 31)];
+  await direct.query("select pg_advisory_lock($1, $2)", lock);
+  const pool = openSharedPool(shared, log, 1);
+  try {
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      const { seen } = await one<{ seen: boolean }>(client, SEES_LOCK_SQL, lock);
+      if (!seen) throw elsewhere();
+    } catch (fault) {
+      throw isStatementMode(fault) ? statementMode() : fault;
+    } finally {
+      client.release(true);
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+const SEES_LOCK_SQL = `select exists (
+    select from pg_locks l join pg_database d on d.oid = l.database
+    where d.datname = current_database() and l.locktype = 'advisory'
+      and l.classid = $1::bigint::oid and l.objid = $2::bigint::oid
+  ) as seen`;
+
+function elsewhere(): DatabaseUnfitFault {
+  return new DatabaseUnfitFault(
+    "DATABASE_URL and DATABASE_DIRECT_URL lead to different databases; both must be addresses of one " +
+      "database on its primary server",
+  );
+}
+
+/** A pooler that gives a session away after each statement refuses transactions. */
+function isStatementMode(fault: unknown): boolean {
+  return fault instanceof DatabaseError && /statement pooling/.test(fault.message);
+}
+
+function statementMode(): DatabaseUnfitFault {
+  return new DatabaseUnfitFault(
+    "DATABASE_URL leads through a pooler in statement mode, which has no transactions; set the pooler " +
+      "to transaction mode",
+  );
+}
+
+async function one<R extends QueryResultRow>(
+  client: PoolClient,
+  text: string,
+  values: unknown[] = [],
+): Promise<R> {
+  const [row] = (await queryInTime<R>(client, { text, values })).rows;
+  if (row === undefined) throw new Error("the database does not answer a question about itself");
+  return row;
+}

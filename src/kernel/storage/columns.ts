@@ -1,0 +1,187 @@
+import { AssertionFault } from "../core/assert.ts";
+import { microUsd, type MicroUsd, picoUsd, type PicoUsd } from "../core/money.ts";
+import { plainColumn, textColumn } from "./column-text.ts";
+
+/** A row as the driver has it. */
+export type Row = Readonly<Record<string, unknown>>;
+type Scalar = bigint | number | boolean | string | null;
+type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text" | "uuid";
+
+/** One column of the database, for a value of the program or a part of one. */
+interface Cell<T> {
+  readonly name: string;
+  /** What is selected: the name, or an expression. */
+  readonly sql: string;
+  /** In a batch. */
+  readonly type: SqlType;
+  /** Texts of our own making, which need no quotes in a batch. */
+  readonly isPlain: boolean;
+  write(this: void, value: T): Scalar;
+}
+
+/** How a value of the program is stored, in one column or in several. */
+export interface Column<T> {
+  readonly cells: readonly Cell<T>[];
+  readonly read: (row: object) => T;
+}
+
+/** A column for each property of `T`. */
+export type ColumnsOf<T> = { readonly [P in keyof T]-?: Column<T[P]> };
+
+/** The columns of an object; a property that reads as undefined is left out. */
+export interface Columns<T> extends Column<T> {
+  /** What a statement selects or returns. */
+  readonly sql: string;
+  /** The same of the table with this alias; expressions are as they are. */
+  sqlOf(alias: string): string;
+  /** Names and types, as a recordset is declared. */
+  readonly typesSql: string;
+  /** A parameter for each, the first being `$1`, as arrays of a batch. */
+  readonly arraysSql: string;
+  /** A value by the names of its columns. */
+  record(value: T): Readonly<Record<string, Scalar>>;
+}
+
+export function columns<T extends object>(of: ColumnsOf<T>): Columns<T> {
+  const properties = Object.entries(of) as [keyof T, Column<T[keyof T]>][];
+  const cells = properties.flatMap(([property, column]) =>
+    column.cells.map((cell): Cell<T> => ({
+      ...cell,
+      write: (value) => cell.write(value[property]),
+    })),
+  );
+  return {
+    cells,
+    sql: cells.map(({ sql }) => sql).join(", "),
+    sqlOf: (alias) =>
+      cells.map(({ name, sql }) => (sql === name ? `${alias}.${sql}` : sql)).join(", "),
+    typesSql: cells.map(({ name, type }) => `${name} ${type}`).join(", "),
+    arraysSql: cells.map(({ type }, at) => `$${at + 1}::${type}[]`).join(", "),
+    record: (value) => Object.fromEntries(cells.map((cell) => [cell.name, cell.write(value)])),
+    read: (row) => {
+      const read: Partial<T> = {};
+      for (const [property, column] of properties) {
+        const value = column.read(row);
+        if (value !== undefined) read[property] = value;
+      }
+      return read as T;
+    },
+  };
+}
+
+/** `$1, $2, …` */
+export function marks(length: number): string {
+  return Array.from({ length }, (_, at) => `$${at + 1}`).join(", ");
+}
+
+/** The values of a batch: an array for each column, as text. */
+export function batchValues<T>({ cells }: Columns<T>, rows: readonly T[]): string[] {
+  return cells.map((cell) =>
+    cell.isPlain
+      ? plainColumn(rows, (row) => cell.write(row))
+      : textColumn(rows, (row) => cell.write(row) as string | null),
+  );
+}
+
+/** Null where its first column is null. */
+export function orNull<T>(of: Column<T>): Column<T | null> {
+  return missable(of, null);
+}
+
+/** Left out where its first column is null. */
+export function orAbsent<T>(of: Column<T>): Column<T | undefined> {
+  return missable(of, undefined);
+}
+
+function missable<T, N>({ cells, read }: Column<T>, missing: N): Column<T | N> {
+  const first = cells[0]?.name ?? "";
+  return {
+    cells: cells.map((cell) => ({
+      ...cell,
+      write: (value) => (value === missing ? null : cell.write(value as T)),
+    })),
+    read: (row) => (valueOf(row, first) === null ? missing : read(row)),
+  };
+}
+
+/** A column that a statement computes. */
+export function computed<T>(sql: string, { cells, read }: Column<T>): Column<T> {
+  return { cells: cells.map((cell) => ({ ...cell, sql: `${sql} as ${cell.name}` })), read };
+}
+
+export function text<T extends string>(name: string): Column<T> {
+  return { ...stored<T>(name, "text"), cells: [{ ...cellOf<T>(name, "text"), isPlain: false }] };
+}
+
+/** Of letters, digits, `-`, `_` and `/`. */
+export function word<T extends string>(name: string, type: "text" | "uuid" = "text"): Column<T> {
+  return stored(name, type);
+}
+
+export function bool<T extends boolean>(name: string): Column<T> {
+  return stored(name, "boolean");
+}
+
+export function integer<T extends number>(
+  name: string,
+  type: "integer" | "smallint" = "integer",
+): Column<T> {
+  return stored(name, type);
+}
+
+export function big<T extends bigint>(name: string): Column<T> {
+  return stored(name, "bigint");
+}
+
+/** A number that may be too large for an integer, and never is for a number. */
+export function count(name: string): Column<number> {
+  return { ...stored<number>(name, "bigint"), read: (row) => Number(valueOf(row, name)) };
+}
+
+export function micro(name: string): Column<MicroUsd> {
+  return {
+    ...stored<MicroUsd>(name, "bigint"),
+    read: (row) => microUsd(valueOf(row, name) as bigint),
+  };
+}
+
+export function pico(name: string): Column<PicoUsd> {
+  return {
+    ...stored<PicoUsd>(name, "numeric"),
+    read: (row) => picoUsd(valueOf(row, name) as bigint),
+  };
+}
+
+/** Milliseconds since 1970, for a column that is an instant; a batch has the milliseconds. */
+export function instantMs(name: string): Column<number> {
+  const cells = [{ ...cellOf<number>(name, "bigint"), write: Math.round }];
+  return { cells, read: (row) => (valueOf(row, name) as Date).getTime() };
+}
+
+/** Milliseconds between two instants; a batch has whole ones. */
+export function durationMs(name: string): Column<number> {
+  return {
+    ...stored<number>(name, "integer"),
+    cells: [{ ...cellOf<number>(name, "integer"), write: Math.round }],
+  };
+}
+
+/** What the driver has, in a column that no batch writes: JSON, a list, bytes. */
+export function opaque<T>(name: string): Column<T> {
+  const write = (): never => {
+    throw new AssertionFault(`no batch writes the column ${name}`);
+  };
+  return { cells: [{ ...cellOf(name, "text"), write }], read: (row) => valueOf(row, name) as T };
+}
+
+function stored<T extends Scalar>(name: string, type: SqlType): Column<T> {
+  return { cells: [cellOf<T>(name, type)], read: (row) => valueOf(row, name) as T };
+}
+
+function cellOf<T extends Scalar>(name: string, type: SqlType): Cell<T> {
+  return { name, sql: name, type, isPlain: true, write: (value) => value };
+}
+
+function valueOf(row: object, name: string): unknown {
+  return (row as Row)[name];
+}

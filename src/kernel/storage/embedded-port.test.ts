@@ -1,0 +1,75 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { silentLog } from "../../../test/support/silent-log.ts";
+import { ownPorts } from "./embedded-port.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
+
+let root: string;
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-port-"));
+  chmodSync(root, 0o755);
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function start(name: string): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir: join(root, name), log: silentLog });
+}
+
+/** A folder whose programs know this port. */
+function folderWithPort(name: string, port: number): void {
+  mkdirSync(join(root, name, "postgres"), { recursive: true });
+  writeFileSync(join(root, name, "postgres", "port"), String(port));
+}
+
+function portOf(server: EmbeddedPostgres): number {
+  return Number(new URL(server.connectionString).port);
+}
+
+async function listenSomewhere(): Promise<{ readonly port: number; readonly server: Server }> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { port: (server.address() as AddressInfo).port, server };
+}
+
+test.each([
+  ["the usual", [32_768, 60_999], [20_000, 29_999]],
+  ["none", undefined, [20_000, 29_999]],
+  ["ours among them, free ports above", [1_024, 60_999], [61_000, 65_535]],
+  ["the upper half of ours", [25_000, 65_535], [20_000, 24_999]],
+  ["all", [1_024, 65_535], [20_000, 29_999]],
+] as const)("a port is never one that the system lends: %s", (_case, lent, expected) => {
+  expect(ownPorts(lent)).toEqual(expected);
+});
+
+test("two folders that want one port start at once: both get one, and keep it", async () => {
+  const { port, server } = await listenSomewhere();
+  server.close();
+  await once(server, "close");
+  for (const name of ["one", "other"]) folderWithPort(name, port);
+  const both = await Promise.all([start("one"), start("other")]);
+  const ports = both.map(portOf);
+  expect(ports).toContain(port);
+  expect(new Set(ports).size).toBe(2);
+  for (const each of both) await each.stop();
+  const again = await Promise.all([start("one"), start("other")]);
+  expect(again.map(portOf)).toEqual(ports);
+  for (const each of again) await each.stop();
+});
+
+test("a port that another program keeps is given up, for good", async () => {
+  const { port, server } = await listenSomewhere();
+  folderWithPort("one", port);
+  const first = await start("one");
+  expect(portOf(first)).not.toBe(port);
+  await first.stop();
+  server.close();
+  await once(server, "close");
+  const second = await start("one");
+  expect(portOf(second)).toBe(portOf(first));
+  await second.stop();
+});

@@ -1,0 +1,95 @@
+import { randomInt } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "../core/log.ts";
+import { hasLivingUsers, type EmbeddedHome } from "./embedded-home.ts";
+
+/** First and last port of a stretch. */
+type PortRange = readonly [first: number, last: number];
+
+/** Above the ports that services are known by, below those of outgoing connections. */
+const OWN_PORTS: PortRange = [20_000, 29_999];
+const HIGHEST_PORT = 65_535;
+const FREE_PORT_TRIES = 64;
+/** How long the last port may be taken before another one is chosen. */
+const LAST_PORT_WAIT_MS = 1_000;
+const POLL_MS = 100;
+
+/**
+ * The port of the last start, so that running programs find the database again; another one only
+ * when that stays taken, and never while a living program knows the old one: it would wait in vain.
+ */
+export async function choosePort(home: EmbeddedHome, log: Logger): Promise<number> {
+  const last = lastPort(home);
+  if (last === undefined) return await freshPort();
+  for (let waitedMs = 0; waitedMs <= LAST_PORT_WAIT_MS; waitedMs += POLL_MS) {
+    if (await isFree(last)) return last;
+    await sleep(POLL_MS);
+  }
+  if (hasLivingUsers(home)) {
+    throw new Error(
+      `port ${last} of the embedded PostgreSQL is used by another program, and programs that run ` +
+        `on ${home.folder} know the database by it: free the port or stop them`,
+    );
+  }
+  log.warn(
+    { port: last },
+    "the database's port is used by another program; another port is chosen",
+  );
+  return await freshPort();
+}
+
+/** Keeps the port for every later start. */
+export function rememberPort(home: EmbeddedHome, port: number): void {
+  writeFileSync(join(home.folder, "port"), String(port));
+}
+
+function lastPort(home: EmbeddedHome): number | undefined {
+  const path = join(home.folder, "port");
+  const port = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+  return Number.isInteger(port) && port > 0 && port <= HIGHEST_PORT ? port : undefined;
+}
+
+/**
+ * Any free port, by chance: two folders that start at once do not ask for the same. Never one that
+ * the system lends to outgoing connections, while there are others: it would be lost to a program
+ * that connects anywhere while the server is down, even to a client that knocks at it.
+ */
+async function freshPort(): Promise<number> {
+  const [first, last] = ownPorts(lentPorts());
+  for (let tries = 0; tries < FREE_PORT_TRIES; tries++) {
+    const port = randomInt(first, last + 1);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port for the embedded PostgreSQL between ${first} and ${last}`);
+}
+
+/** The ports to choose from, beside those that the system lends; all of ours when it lends all. */
+export function ownPorts(lent: PortRange | undefined): PortRange {
+  if (lent === undefined) return OWN_PORTS;
+  const [first, last] = OWN_PORTS;
+  const below: PortRange = [first, Math.min(last, lent[0] - 1)];
+  const above: PortRange = [Math.max(first, lent[1] + 1), HIGHEST_PORT];
+  return [below, above].find((range) => range[1] - range[0] >= FREE_PORT_TRIES) ?? OWN_PORTS;
+}
+
+/** The ports that Linux gives to outgoing connections; elsewhere they start far above ours. */
+function lentPorts(): PortRange | undefined {
+  try {
+    const text = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");
+    const [first = 0, last = 0] = text.trim().split(/\s+/).map(Number);
+    return first > 0 && last >= first ? [first, last] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}

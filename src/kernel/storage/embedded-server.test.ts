@@ -1,0 +1,264 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { silentLog } from "../../../test/support/silent-log.ts";
+import { findEmbeddedBinaries, locatePostgresPackage } from "./embedded-binaries.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
+import { chooseSystemUser } from "./embedded-user.ts";
+import { isPidAlive } from "./process-identity.ts";
+
+const isRoot = process.getuid?.() === 0;
+/** The folder of all tests that need no fresh one: making its files takes longest. */
+const ONE = "one";
+let root: string;
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-embedded-"));
+  chmodSync(root, 0o755);
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function start(name: string): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir: join(root, name), log: silentLog });
+}
+
+async function ask(server: { connectionString: string }, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: server.connectionString });
+  client.on("error", () => undefined);
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(sql);
+  await client.end();
+  return rows;
+}
+
+/** What each kind of object is like that an earlier version may have made as a superuser. */
+const OLD_OBJECTS_SQL = `
+  create schema old; create type old.state as enum ('open');
+  create table old.book (id bigint generated always as identity, state old.state)
+    partition by range (id);
+  create table old.book_1 partition of old.book for values from (1) to (9);
+  create sequence old.numbers; create view old.books as select * from old.book;
+  create function old.twice(n integer) returns integer language sql as 'select 2 * n'`;
+
+function postmasterPid(server: { dataDir: string }): number {
+  return Number.parseInt(readFileSync(join(server.dataDir, "cluster", "postmaster.pid"), "utf8"));
+}
+
+interface Child extends EmbeddedPostgres {
+  readonly pid: number;
+  readonly process: ChildProcess;
+}
+
+/** The same in another process, started by way of `by`. */
+async function startElsewhere(name: string, by: readonly string[] = []): Promise<Child> {
+  const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
+  const [program, ...args] = [...by, process.execPath, "--import", "tsx", script];
+  const child = spawn(program, [...args, join(root, name)], { stdio: ["pipe", "pipe", "inherit"] });
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  return { ...(JSON.parse(line) as Child), process: child };
+}
+
+test("a started server is durable, on loopback, behind a password only its owner reads", async () => {
+  const server = await start(ONE);
+  expect(server).toMatchObject({ started: true, dataDir: join(root, ONE, "postgres") });
+  const settings = ["fsync", "synchronous_commit", "full_page_writes", "listen_addresses"];
+  const values = await Promise.all(settings.map((name) => ask(server, `show ${name}`)));
+  expect(values.flat().map((row) => Object.values(row as object)[0] as unknown)).toEqual([
+    "on",
+    "on",
+    "on",
+    "127.0.0.1",
+  ]);
+  const [locale] = await ask(
+    server,
+    "select pg_encoding_to_char(encoding) as encoding, datcollate from pg_database limit 1",
+  );
+  expect(locale).toEqual({ encoding: "UTF8", datcollate: "C" });
+  expect(statSync(join(server.dataDir, "password")).mode & 0o777).toBe(0o600);
+  const wrong = new URL(server.connectionString);
+  wrong.password = "guessed";
+  await expect(ask({ connectionString: wrong.href }, "select 1")).rejects.toThrow("password");
+  await server.stop();
+  expect(existsSync(join(server.dataDir, "cluster", "postmaster.pid"))).toBe(false);
+});
+
+test("the program's role owns its database and is not a superuser, and no secret is in reach of SQL", async () => {
+  vi.stubEnv("STRIPE_SECRET_KEY", "sk_live_of_this_test");
+  const server = await start(ONE).finally(() => vi.unstubAllEnvs());
+  const [role] = await ask(
+    server,
+    `select rolsuper, rolcreaterole, rolreplication,
+      (select datdba = r.oid from pg_database where datname = current_database()) as owns
+    from pg_roles r where rolname = current_user`,
+  );
+  expect(role).toEqual({
+    rolsuper: false,
+    rolcreaterole: false,
+    rolreplication: false,
+    owns: true,
+  });
+  const steal = "copy seen from program 'env'";
+  await ask(server, "create table seen (line text)");
+  await expect(ask(server, steal)).rejects.toThrow("permission denied to COPY");
+  const admin = { connectionString: server.adminConnectionString };
+  await ask(admin, steal);
+  const seen = await ask(server, "select line from seen");
+  expect(JSON.stringify(seen)).toContain("TZ=UTC");
+  expect(JSON.stringify(seen)).not.toContain("sk_live_of_this_test");
+  await server.stop();
+});
+
+test("a data folder that a superuser filled is handed over to the program's role", async () => {
+  const first = await start(ONE);
+  const admin = { connectionString: first.adminConnectionString };
+  await ask(admin, OLD_OBJECTS_SQL);
+  await ask(admin, "alter database tokenmarket owner to tokenmarket");
+  await ask(admin, "drop owned by tokenmarket_program; drop role tokenmarket_program");
+  await first.stop();
+  rmSync(join(first.dataDir, "program-password"));
+  const second = await start(ONE);
+  await ask(
+    second,
+    `alter table old.book add column note text; alter table old.book detach partition old.book_1;
+    create or replace function old.twice(n integer) returns integer language sql as 'select 3 * n';
+    alter type old.state add value 'closed'; alter table old.book alter id restart;
+    drop schema old cascade; create table fresh as select 1 as one; drop table fresh`,
+  );
+  expect(await ask(second, "select rolsuper from pg_roles where rolname = current_user")).toEqual([
+    { rolsuper: false },
+  ]);
+  await second.stop();
+});
+
+test("a second opener shares the server, and only the last one out stops it", async () => {
+  const first = await start(ONE);
+  const second = await start(ONE);
+  expect(second).toMatchObject({ started: false, connectionString: first.connectionString });
+  const pid = postmasterPid(first);
+  await first.stop();
+  expect(await ask(second, "select 1 as one")).toEqual([{ one: 1 }]);
+  await second.stop();
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("the data and the address survive a stop and a kill -9 of the database", async () => {
+  const first = await start(ONE);
+  await ask(first, "create table kept as select 42 as answer");
+  process.kill(postmasterPid(first), "SIGKILL");
+  const second = await start(ONE);
+  expect(second.started).toBe(true);
+  expect(await ask(second, "select answer from kept")).toEqual([{ answer: 42 }]);
+  await first.stop();
+  await second.stop();
+  const third = await start(ONE);
+  expect(third.connectionString).toBe(second.connectionString);
+  expect(await ask(third, "select answer from kept")).toEqual([{ answer: 42 }]);
+  await third.stop();
+});
+
+test("a server left by a killed process is found, used, and stopped at the end", async () => {
+  const child = await startElsewhere(ONE);
+  child.process.kill("SIGKILL");
+  await once(child.process, "exit");
+  const server = await start(ONE);
+  expect(server).toMatchObject({ started: false, connectionString: child.connectionString });
+  const pid = postmasterPid(server);
+  await server.stop();
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("a process beside a running one leaves the server to it", async () => {
+  const [child, server] = await Promise.all([startElsewhere("beside"), start("beside")]);
+  expect(child.started).toBe(!server.started);
+  const pid = postmasterPid(server);
+  await server.stop();
+  expect(isPidAlive(pid)).toBe(true);
+  child.process.stdin?.end();
+  await once(child.process, "exit");
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("root that may not read other users' processes, as in a container, shares and stops it", async () => {
+  if (!isRoot) return;
+  const server = await start(ONE);
+  const blind = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];
+  const child = await startElsewhere(ONE, blind);
+  expect(child).toMatchObject({ started: false, connectionString: server.connectionString });
+  const pid = postmasterPid(server);
+  await server.stop();
+  expect(isPidAlive(pid)).toBe(true);
+  child.process.stdin?.end();
+  await once(child.process, "exit");
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("a pid file that names another program's process does not keep the database down", async () => {
+  const first = await start(ONE);
+  await first.stop();
+  const cluster = join(first.dataDir, "cluster");
+  writeFileSync(join(cluster, "postmaster.pid"), `${process.pid}\n${cluster}\n1\n1\n\n\n\nready\n`);
+  const second = await start(ONE);
+  expect(second.started).toBe(true);
+  await second.stop();
+});
+
+test("as root, a folder the database's user cannot enter is replaced and named", async () => {
+  mkdirSync(join(root, "closed"), { mode: 0o700 });
+  const server = await start("closed/data");
+  const expected = isRoot ? /^\/var\/lib\/tokenmarket\/[0-9a-f]{16}$/ : /closed\/data\/postgres$/;
+  expect(server.dataDir).toMatch(expected);
+  await ask(server, "create table kept as select 1 as one");
+  await server.stop();
+  // The choice stays when the folder opens later: a database is never left for an empty one.
+  chmodSync(join(root, "closed"), 0o755);
+  const again = await start("closed/data");
+  expect(again.dataDir).toBe(server.dataDir);
+  expect(await ask(again, "select one from kept")).toEqual([{ one: 1 }]);
+  await again.stop();
+  rmSync(server.dataDir, { recursive: true });
+});
+
+test("library links that the installation skipped are made, in place or in a copy", () => {
+  const user = chooseSystemUser(undefined);
+  const packaged = locatePostgresPackage();
+  const bare = join(root, "bare", "native");
+  cpSync(packaged.native, bare, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => !/\.a$|libicu\w+\.so(\.60)?$|libpq\.so(\.5)?$/.test(source),
+  });
+  const copies = join(root, "copies");
+  const inPlace = findEmbeddedBinaries(user, copies, { ...packaged, native: bare });
+  expect(inPlace.postgres).toBe(join(bare, "bin", "postgres"));
+
+  // A dangling link cannot be replaced in place, as in a read-only folder.
+  rmSync(join(bare, "lib", "libpq.so.5"));
+  symlinkSync("nowhere", join(bare, "lib", "libpq.so.5"));
+  rmSync(join(bare, "lib", "libicuuc.so.60"));
+  symlinkSync("nowhere", join(bare, "lib", "libicuuc.so.60"));
+  const broken = { ...packaged, native: bare };
+  expect(() => findEmbeddedBinaries(user, copies, broken)).toThrow("DATABASE_URL");
+
+  if (!isRoot) return;
+  chmodSync(join(root, "bare"), 0o700);
+  rmSync(copies, { recursive: true, force: true });
+  for (const name of ["libpq.so.5", "libicuuc.so.60"]) rmSync(join(bare, "lib", name));
+  const copied = findEmbeddedBinaries(user, copies, broken);
+  expect(copied.postgres).toBe(join(copies, `postgres-${packaged.version}`, "bin", "postgres"));
+});

@@ -1,0 +1,190 @@
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "../core/log.ts";
+import { findEmbeddedBinaries } from "./embedded-binaries.ts";
+import {
+  adminConnectionStringOf,
+  answers,
+  connectionStringOf,
+  DATABASE_NAME,
+  ensureDatabase,
+  type ServerAddress,
+} from "./embedded-database.ts";
+import {
+  addUser,
+  hasCluster,
+  openEmbeddedHome,
+  readOrMakePasswords,
+  removeUser,
+  type EmbeddedHome,
+} from "./embedded-home.ts";
+import { choosePort, rememberPort } from "./embedded-port.ts";
+import { findServer, initialize, interruptServer, launch, stopServer } from "./embedded-process.ts";
+import { ServerSupervisor } from "./embedded-supervisor.ts";
+import { withStartLock } from "./start-lock.ts";
+
+export interface EmbeddedPostgres {
+  /** As a role that owns its database and no more. With the password: never print it. */
+  readonly connectionString: string;
+  /** As the superuser that starts use, for tests that need one. Never print it. */
+  readonly adminConnectionString: string;
+  /** Where the database really is; not inside the requested folder when that is out of reach. */
+  readonly dataDir: string;
+  /** The files of the database itself, in it. */
+  readonly cluster: string;
+  /** False: a running server was found and is shared. */
+  readonly started: boolean;
+  /** Releases the server; the last living process that uses it stops it, and waits for that. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  readonly log: Logger;
+  /**
+   * While this process uses the server, a server that is gone is started again at the same address.
+   * For programs that stay; default false.
+   */
+  readonly isKeptUp?: boolean;
+}
+
+const START_TRIES = 5;
+const START_RETRY_MS = 200;
+const START_RETRY_MAX_MS = 1_000;
+/** For the last statements of a killed server's sessions, which have time limits of their own. */
+const LEAVING_WAIT_MS = 35_000;
+const ANSWER_WAIT_MS = 60_000;
+const POLL_MS = 25;
+
+/**
+ * Starts the embedded PostgreSQL of a data folder, or shares the one that runs there already,
+ * whichever process started it. It listens on loopback only and outlives a kill of this process.
+ */
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const home = openEmbeddedHome(options.dataDir);
+  return await withStartLock(home.folder, async () => {
+    const starter: Starter = { home, passwords: readOrMakePasswords(home), log: options.log };
+    if (!hasCluster(home.folder)) makeCluster(starter);
+    const { port, started } = await shareOrStart(starter, NEVER);
+    const user = addUser(home);
+    const supervisor = options.isKeptUp === true ? superviseServer(starter, port) : undefined;
+    return {
+      connectionString: connectionStringOf({ ...starter.passwords, port }),
+      adminConnectionString: adminConnectionStringOf({ ...starter.passwords, port }, DATABASE_NAME),
+      dataDir: home.folder,
+      cluster: home.cluster,
+      started,
+      stop: async () => {
+        await supervisor?.stop();
+        if (!existsSync(home.folder)) {
+          // Without its files it ends by itself, and there is nothing left to note.
+          options.log.error({ dataDir: home.folder }, "the folder of the database was removed");
+          return;
+        }
+        await withStartLock(home.folder, async () => {
+          if (removeUser(home, user)) await stopServer(home);
+        });
+      },
+    };
+  });
+}
+
+/** What a start works with. */
+interface Starter {
+  readonly home: EmbeddedHome;
+  readonly passwords: Pick<ServerAddress, "adminPassword" | "programPassword">;
+  readonly log: Logger;
+}
+
+interface FoundServer {
+  readonly port: number;
+  readonly started: boolean;
+}
+
+const NEVER: AbortSignal = new AbortController().signal;
+
+function superviseServer(starter: Starter, port: number): ServerSupervisor {
+  const { home, log } = starter;
+  return new ServerSupervisor({
+    log,
+    detail: { dataDir: home.folder, port },
+    isUp: () => {
+      const server = findServer(home);
+      return server !== undefined && server.state !== "stopping";
+    },
+    // Under the lock: of several programs on this folder one starts it, the others share it.
+    bringBack: (signal) =>
+      withStartLock(home.folder, () => bringBack(starter, port, signal), signal),
+  });
+}
+
+async function bringBack(
+  starter: Starter,
+  port: number,
+  signal: AbortSignal,
+): Promise<FoundServer> {
+  const { folder } = starter.home;
+  // An empty database in its place would look like one that lost everything.
+  if (!hasCluster(folder)) throw new Error(`the database in ${folder} was removed`);
+  const found = await shareOrStart(starter, signal);
+  if (found.port === port) return found;
+  throw new Error(`it runs on port ${found.port} now, unknown to this program: restart it`);
+}
+
+/** The running server of the home, or else a new one. */
+async function shareOrStart(starter: Starter, signal: AbortSignal): Promise<FoundServer> {
+  const running = await findAnswering(starter, signal);
+  if (running !== undefined) return { port: running, started: false };
+  return { port: await startServer(starter, signal), started: true };
+}
+
+/** The port of the live server of this home, proved by a log-in; undefined when none runs. */
+async function findAnswering(starter: Starter, signal: AbortSignal): Promise<number | undefined> {
+  const { home, passwords } = starter;
+  for (let waitedMs = 0; waitedMs < ANSWER_WAIT_MS; waitedMs += POLL_MS) {
+    const server = findServer(home);
+    if (server === undefined) return undefined;
+    const address = { port: server.port, ...passwords };
+    // It may still be replaying its log after a crash.
+    if (server.state === "ready" && (await answers(address))) {
+      await ensureDatabase(address);
+      return server.port;
+    }
+    // Another program ends it; politely, that takes until its last session is over.
+    if (server.state === "stopping") interruptServer(server);
+    signal.throwIfAborted();
+    await sleep(POLL_MS);
+  }
+  throw new Error(`the PostgreSQL in ${home.cluster} runs but does not answer; see postgres.log`);
+}
+
+async function startServer(starter: Starter, signal: AbortSignal): Promise<number> {
+  const { home, passwords, log } = starter;
+  const binaries = findEmbeddedBinaries(home.user, home.binariesRoot);
+  let waitedMs = 0;
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    const port = await choosePort(home, log);
+    const failure = await launch(home, { binaries, port, signal });
+    if (failure === undefined) {
+      rememberPort(home, port);
+      await ensureDatabase({ port, ...passwords });
+      log.info({ dataDir: home.folder, port }, "embedded PostgreSQL started");
+      return port;
+    }
+    // The port was taken meanwhile, or sessions of a killed server are still leaving.
+    const isLeaving = /pre-existing shared memory block/.test(failure);
+    if (isLeaving ? waitedMs >= LEAVING_WAIT_MS : tries >= START_TRIES) {
+      throw new Error(`the embedded PostgreSQL did not start: ${failure}`);
+    }
+    const pauseMs = Math.min(tries * START_RETRY_MS, START_RETRY_MAX_MS);
+    await sleep(pauseMs);
+    waitedMs += pauseMs;
+  }
+}
+
+function makeCluster({ home, passwords }: Starter): void {
+  initialize(home, findEmbeddedBinaries(home.user, home.binariesRoot), passwords.adminPassword);
+}

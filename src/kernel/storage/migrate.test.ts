@@ -1,0 +1,184 @@
+import type { Pool } from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  emptyDatabase,
+  freshDatabase,
+  type FreshDatabase,
+} from "../../../test/support/postgres.ts";
+import { silentLog } from "../../../test/support/silent-log.ts";
+import { LEDGER_QUEUE_AGE_MS } from "../core/constants.ts";
+import { openPool } from "./connection.ts";
+import { checkSchema, migrateDatabase, type MigrateOptions, readSchema } from "./migrate.ts";
+import { levelOf, ownSteps, stepOf } from "./migration-files.ts";
+import { RUNNER_TIMES, SchemaBusyFault } from "./migration-runner.ts";
+
+const PROCESSES = 4;
+const NAMES = ownSteps().map(({ name }) => name);
+const LEVEL = levelOf(ownSteps());
+/** What a later step says when this program works with it. */
+const BESIDE = `-- program_min: ${LEVEL}\n`;
+/** Quick tries, so that what is in the way shows soon. */
+const times = { ...RUNNER_TIMES, firstLockTimeoutMs: 30, pauseMs: 10, pollMs: 20, waitMs: 100 };
+
+test("requests behind a step that waits for a lock are served, not refused for their time in the queue", () => {
+  expect(RUNNER_TIMES.firstLockTimeoutMs).toBeLessThanOrEqual(LEDGER_QUEUE_AGE_MS / 2);
+});
+
+let database: FreshDatabase;
+let pools: Pool[];
+let pool: Pool;
+
+async function close(): Promise<void> {
+  for (const each of pools) await each.end();
+  await database.drop();
+}
+
+async function on(opened: Promise<FreshDatabase>): Promise<void> {
+  database = await opened;
+  pools = Array.from({ length: PROCESSES }, () => openPool(database.connectionString, silentLog));
+  [pool] = pools as [Pool];
+}
+
+/** A program whose steps are those of this one and one more. */
+function newer(name: string, text: string): MigrateOptions {
+  return { steps: [...ownSteps(), stepOf({ name, level: LEVEL + 1, text })], times };
+}
+
+async function namesInList(): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    "select name from schema_step order by level",
+  );
+  return rows.map(({ name }) => name);
+}
+
+describe("on an empty database", () => {
+  beforeEach(() => on(emptyDatabase()));
+  afterEach(close);
+
+  test("of several processes that start together one runs every step, once", async () => {
+    const options = newer("more", `${BESIDE}create table more ();`);
+    const long = { ...options, times: { ...times, waitMs: 30_000 } };
+    const ran = await Promise.all(pools.map((each) => migrateDatabase(each, long)));
+    expect(ran.flat()).toEqual([...NAMES, "more"]);
+    expect(await namesInList()).toEqual([...NAMES, "more"]);
+    await checkSchema(pool);
+    expect(await migrateDatabase(pool)).toEqual([]);
+  });
+
+  test("a step that fails changes nothing, says why, and those before it stay", async () => {
+    const options = newer("more", "create table more (a text); select 1 / 0;");
+    await expect(migrateDatabase(pool, options)).rejects.toThrow(
+      /step more fails and has changed nothing: division by zero; .*`tokenmarket migrate`/,
+    );
+    const { rows } = await pool.query("select to_regclass('more') as made");
+    expect(rows).toEqual([{ made: null }]);
+    expect(await namesInList()).toEqual(NAMES);
+    const corrected = newer("more", "create table more (a text);");
+    expect(await migrateDatabase(pool, corrected)).toEqual(["more"]);
+  });
+
+  test.each(["kysely_migration", "schema_migration"])(
+    "a database of a program that was never published, which has %s, is refused and stays as it is",
+    async (table) => {
+      await pool.query(`create table ${table} (name text)`);
+      const isEarly = "before the first release";
+      await expect(checkSchema(pool)).rejects.toThrow(isEarly);
+      await expect(migrateDatabase(pool)).rejects.toThrow(isEarly);
+      const { rows } = await pool.query("select to_regclass('schema_step') as made");
+      expect(rows).toEqual([{ made: null }]);
+    },
+  );
+
+  test("one with another text of a step is refused", async () => {
+    const [first, ...others] = ownSteps();
+    const steps = [stepOf({ name: "schema", level: 1, text: `${first?.text} ` }), ...others];
+    await migrateDatabase(pool, { steps });
+    const isOther = "its schema is not the one of this version";
+    await expect(checkSchema(pool)).rejects.toThrow(isOther);
+    await expect(migrateDatabase(pool)).rejects.toThrow(isOther);
+  });
+});
+
+describe("on a database with this program's schema", () => {
+  beforeEach(() => on(freshDatabase()));
+  afterEach(close);
+
+  test("a newer program's step is no hindrance for the older one that it was written for", async () => {
+    const more = newer("more", `${BESIDE}create table more (only_row boolean);`);
+    expect(await migrateDatabase(pool, more)).toEqual(["more"]);
+    await checkSchema(pool);
+    expect(await migrateDatabase(pool)).toEqual([]);
+    expect(await readSchema(pool)).toMatchObject({
+      databaseLevel: LEVEL + 1,
+      newer: ["more"],
+      missing: [],
+    });
+  });
+
+  test("a step that needs a newer program stops the older one", async () => {
+    await migrateDatabase(pool, newer("less", `-- program_min: ${LEVEL + 1}\nselect 1;`));
+    const isNewer = `its less needs a program of level ${LEVEL + 1} or higher`;
+    await expect(migrateDatabase(pool)).rejects.toThrow(isNewer);
+    await expect(checkSchema(pool)).rejects.toThrow(isNewer);
+    await expect(readSchema(pool)).rejects.toThrow(isNewer);
+  });
+
+  test("a step that does not say for whom it is keeps every older program out", async () => {
+    await migrateDatabase(pool, newer("silent", "select 1;"));
+    await expect(checkSchema(pool)).rejects.toThrow(`a program of level ${LEVEL + 1} or higher`);
+  });
+
+  test("a step of another line of programs is refused", async () => {
+    await pool.query("insert into schema_step values ('other', 1, 1, '')");
+    await expect(checkSchema(pool)).rejects.toThrow("it has other, which this version");
+  });
+
+  test("a step gives up its place in a queue, is tried again, and passes when the way is free", async () => {
+    const report = await pool.connect();
+    await report.query("begin; select count(*) from transfer");
+    const options = newer("more", `${BESIDE}alter table transfer add column note text;`);
+    const tried: object[] = [];
+    const log = {
+      info: () => undefined,
+      warn: (seen: object) => {
+        tried.push(seen);
+        if (tried.length === 2) void report.query("commit");
+      },
+    };
+    expect(await migrateDatabase(pool, { ...options, log })).toEqual(["more"]);
+    expect(tried[0]).toEqual({ step: "more", tries: 1 });
+    report.release();
+  });
+
+  test("a step that never gets its lock ends, names who is in the way, and changes nothing", async () => {
+    const report = await pool.connect();
+    await report.query("begin; select count(*) from transfer");
+    const { rows } = await report.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const text = `${BESIDE}create table more (); alter table transfer add note text;`;
+    const options = { ...newer("more", text), times: { ...times, tries: 3 } };
+    const run = migrateDatabase(pool, options);
+    await expect(run).rejects.toThrow(SchemaBusyFault);
+    await expect(run).rejects.toThrow(
+      new RegExp(`more got no lock in 3 tries .* process ${rows[0]?.pid} .*open for \\d+ s`),
+    );
+    await report.query("rollback");
+    report.release();
+    expect(await migrateDatabase(pool, options)).toEqual(["more"]);
+  });
+
+  test("a runner that waits in vain for another one says which connection has the lock", async () => {
+    const other = await pool.connect();
+    const { rows } = await other.query<{ pid: number }>(
+      "select pg_backend_pid() as pid, pg_advisory_lock(hashtext('tokenmarket schema'))",
+    );
+    const options = newer("more", `${BESIDE}select 1;`);
+    const run = migrateDatabase(pool, options);
+    await expect(run).rejects.toThrow(SchemaBusyFault);
+    await expect(run).rejects.toThrow(new RegExp(`process ${rows[0]?.pid} .*open for \\d+ s`));
+    // A start that has nothing to run waits for no other process.
+    expect(await migrateDatabase(pool)).toEqual([]);
+    other.release(true);
+    expect(await migrateDatabase(pool, { ...options, times: RUNNER_TIMES })).toEqual(["more"]);
+  });
+});

@@ -1,0 +1,145 @@
+import type { Pool, PoolClient } from "pg";
+
+import type { Clock } from "../core/time.ts";
+import type { Logger } from "../core/log.ts";
+import { queryInTime } from "./connection.ts";
+
+/** How often primary and replica are asked how far they are. */
+const ASK_EVERY_MS = 1_000;
+/** A replica that did not answer for so long is away. */
+const ANSWERED_WITHIN_MS = 5_000;
+
+/** Up to where the primary's log had got at a time of this process's clock. */
+interface Mark {
+  readonly atMs: number;
+  readonly position: bigint;
+}
+
+interface Primary {
+  readonly position: bigint;
+  /** Of the server and of the database: a replica has the same. */
+  readonly identity: string;
+}
+
+interface Replica extends Primary {
+  readonly isReplica: boolean;
+}
+
+/**
+ * How old the data of a streaming replica is. The primary is asked every second how far its log is;
+ * a replica that has replayed up to there has everything that was committed by then. So nothing is
+ * written for it, and no clock of a server is trusted. Ages err towards too old.
+ */
+export class ReplicaWatch {
+  readonly #primary: Pool;
+  readonly #replica: Pool;
+  readonly #ageMsMax: number;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  /** Oldest first: none is older than a replica may be, but for the first. */
+  #marks: Mark[] = [];
+  #identity: string | undefined;
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #state: "unknown" | "used" | "not used" = "unknown";
+  #isClosed = false;
+
+  constructor(of: {
+    readonly primary: Pool;
+    readonly replica: Pool;
+    /** Above this age, in milliseconds, the replica is not used. */
+    readonly ageMsMax: number;
+    readonly clock: Clock;
+    readonly log: Logger;
+  }) {
+    this.#primary = of.primary;
+    this.#replica = of.replica;
+    this.#ageMsMax = of.ageMsMax;
+    this.#clock = of.clock;
+    this.#log = of.log;
+  }
+
+  /** Begins to watch, until `close`. */
+  start(): void {
+    void this.#watch();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Whether it answered lately: who asks a replica that is away waits for nothing. */
+  isThere(): boolean {
+    return this.#clock.monotonicMs() - this.#answeredAtMs <= ANSWERED_WITHIN_MS;
+  }
+
+  /**
+   * Age in milliseconds of what this connection of the replica reads from now on; undefined: it is
+   * older than it may be, or no replica of the primary.
+   */
+  async ageMs(client: Pool | PoolClient): Promise<number | undefined> {
+    await this.#askPrimary().catch(() => undefined);
+    const { position, identity, isReplica } = await read<Replica>(client, REPLICA_SQL);
+    if (!isReplica || identity !== this.#identity) return undefined;
+    const mark = this.#marks.findLast((each) => each.position <= position);
+    if (mark === undefined) return undefined;
+    const ageMs = this.#clock.monotonicMs() - mark.atMs;
+    return ageMs <= this.#ageMsMax ? ageMs : undefined;
+  }
+
+  async #watch(): Promise<void> {
+    try {
+      const ageMs = await this.ageMs(this.#replica);
+      this.#answeredAtMs = this.#clock.monotonicMs();
+      this.#say(ageMs === undefined ? "not used" : "used");
+    } catch (fault) {
+      this.#say("not used", fault);
+    }
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.#watch(), ASK_EVERY_MS).unref();
+  }
+
+  async #askPrimary(): Promise<void> {
+    // Before it is asked: what is committed meanwhile is not promised.
+    const atMs = this.#clock.monotonicMs();
+    const { position, identity } = await read<Primary>(this.#primary, PRIMARY_SQL);
+    this.#identity = identity;
+    const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > this.#ageMsMax);
+    this.#marks = this.#marks.slice(Math.max(kept, 0));
+    const last = this.#marks.at(-1);
+    // An answer that was overtaken by a later one, or one too soon after it, adds nothing.
+    if (last !== undefined && (atMs < last.atMs || position < last.position)) return;
+    this.#marks.push({ atMs, position });
+  }
+
+  #say(state: "used" | "not used", fault?: unknown): void {
+    if (state === this.#state || this.#isClosed) return;
+    const isFirst = this.#state === "unknown";
+    this.#state = state;
+    if (state === "used") {
+      if (!isFirst) this.#log.info({}, "reports are read from the replica again");
+      return;
+    }
+    const message =
+      fault === undefined
+        ? "reports are read from the primary: DATABASE_REPORTS_URL is behind, or no replica of it"
+        : "reports are read from the primary: DATABASE_REPORTS_URL does not answer";
+    this.#log.warn(fault === undefined ? {} : { err: fault }, message);
+  }
+}
+
+async function read<R extends Primary>(database: Pool | PoolClient, text: string): Promise<R> {
+  const [row] = (await queryInTime<R>(database, { text })).rows;
+  if (row === undefined) throw new Error("the database does not say how far its log is");
+  return row;
+}
+
+const IDENTITY_SQL = `(select system_identifier::text from pg_control_system()) || '/' ||
+    (select oid::text from pg_database where datname = current_database())`;
+
+const PRIMARY_SQL = `select ${IDENTITY_SQL} as identity,
+    pg_current_wal_flush_lsn() - '0/0'::pg_lsn as position`;
+
+const REPLICA_SQL = `select ${IDENTITY_SQL} as identity, pg_is_in_recovery() as "isReplica",
+    case when pg_is_in_recovery() then pg_last_wal_replay_lsn() - '0/0'::pg_lsn else 0 end as position`;

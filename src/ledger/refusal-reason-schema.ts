@@ -1,0 +1,32 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Instant, List, oneOf, Usd } from "../kernel/json/schema-parts.ts";
+
+/** Why a refused request was refused; what does not apply to it is left out. */
+export const RefusalReason = Type.Object({
+  status: Count,
+  retryable: Type.Boolean(),
+  origin: Type.Optional(Type.String()),
+  limit_scope: Type.Optional(Type.String()),
+  cap_period: Type.Optional(oneOf("day", "week")),
+  limit_kind: Type.Optional(Type.String()),
+  limit_id: Type.Optional(Type.String()),
+  /** Seconds. */
+  retry_after: Type.Optional(Count),
+  retry_at: Type.Optional(Instant),
+  /** When the monthly cap that was reached resets. */
+  reset_at: Type.Optional(Instant),
+  /** Requests or tokens that the limit allows. */
+  limit: Type.Optional(Count),
+  /** How much of it counted when the request came, and how much the request adds. */
+  used: Type.Optional(Count),
+  asked: Type.Optional(Count),
+  cap_usd: Type.Optional(Usd),
+  spent_usd: Type.Optional(Usd),
+  in_flight_usd: Type.Optional(Usd),
+  available_usd: Type.Optional(Usd),
+  /** What the request could have cost at most. */
+  needed_usd: Type.Optional(Usd),
+  dropped_params: Type.Optional(List(Type.String())),
+});
+export type RefusalReason = Static<typeof RefusalReason>;

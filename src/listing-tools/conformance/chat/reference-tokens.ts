@@ -1,0 +1,71 @@
+import type { Deployment } from "../../../catalog/index.ts";
+
+/** How many tokens a text should have, and how that is known. */
+export interface ReferenceCount {
+  readonly tokens: number;
+  /** Counted by the tokenizer that the model's maker has published; else estimated for English. */
+  readonly isExact: boolean;
+  /** Name of the tokenizer, or of the estimate. */
+  readonly by: string;
+}
+
+/** Ordinary English has about so many characters a token with every tokenizer in use. */
+const ENGLISH_CHARS_PER_TOKEN = 4.2;
+
+/**
+ * The tokens of an English text for this listing's model. Makers that have published no tokenizer
+ * for their current models get the estimate, and the suite compares the provider with itself.
+ */
+export async function referenceCount(
+  { upstreamModelId }: Pick<Deployment, "upstreamModelId">,
+  text: string,
+): Promise<ReferenceCount> {
+  const family = FAMILIES.find(({ names }) => names.test(upstreamModelId));
+  if (family === undefined) {
+    const tokens = Math.round(text.length / ENGLISH_CHARS_PER_TOKEN);
+    return { tokens, isExact: false, by: "an estimate for English" };
+  }
+  return { tokens: await family.count(text), isExact: true, by: family.name };
+}
+
+/** Share by which a count may differ from the reference of its tokenizer, or from the estimate. */
+const KNOWN_TOLERANCE = 0.05;
+const ESTIMATED_TOLERANCE = 0.3;
+/** No tokenizer in use splits ordinary English into twice the tokens, or half of them. */
+const ESTIMATE_FACTOR_MAX = 2;
+
+/**
+ * How a count that is billed compares with its reference; `odd`: another tokenizer than usual may
+ * explain it. `tolerancePercent` is what `right` allows.
+ */
+export function compareTokens(
+  billed: number,
+  { tokens, isExact }: ReferenceCount,
+): { readonly kind: "right" | "odd" | "wrong"; readonly tolerancePercent: number } {
+  const tolerance = isExact ? KNOWN_TOLERANCE : ESTIMATED_TOLERANCE;
+  const tolerancePercent = Math.round(tolerance * 100);
+  if (Math.abs(billed - tokens) <= tolerance * tokens) return { kind: "right", tolerancePercent };
+  const isPossible =
+    billed <= tokens * ESTIMATE_FACTOR_MAX && billed * ESTIMATE_FACTOR_MAX >= tokens;
+  return { kind: !isExact && isPossible ? "odd" : "wrong", tolerancePercent };
+}
+
+interface Family {
+  readonly name: string;
+  readonly names: RegExp;
+  readonly count: (text: string) => Promise<number>;
+}
+
+/* Loaded when they are needed: each brings megabytes of vocabulary. */
+const FAMILIES: readonly Family[] = [
+  {
+    name: "o200k_base",
+    names: /(?:^|\/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|gpt-oss|o[134](?:-|$))/i,
+    count: async (text) => (await import("gpt-tokenizer/encoding/o200k_base")).countTokens(text),
+  },
+  {
+    name: "cl100k_base",
+    names: /(?:^|\/)gpt-(?:4|3\.5)(?:-|$)/i,
+    count: async (text) => (await import("gpt-tokenizer/encoding/cl100k_base")).countTokens(text),
+  },
+];

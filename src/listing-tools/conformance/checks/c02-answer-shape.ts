@@ -1,0 +1,49 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { chatProbes, otherWires } from "../chat/chat-probes.ts";
+import type { Check } from "./check.ts";
+import { decisionShape } from "../decisions/decision-answers.ts";
+import { failed, type Finding, passed, skipped } from "../report/finding.ts";
+import { imageShape } from "../images/image-answers.ts";
+import type { Lab } from "../probing/lab.ts";
+import { isServed, problemOf } from "../probing/observation.ts";
+import { readChat } from "../chat/read-chat.ts";
+
+/** C2: a whole answer has the fields of its wire, and what was asked for. */
+export const answerShape: Check = {
+  id: "C2",
+  title: "non-stream shape",
+  inapplicable: ({ modality }) =>
+    modality === "video" ? "a video is a job, which C11 follows" : undefined,
+  run: (lab) => SHAPES[lab.deployment.modality](lab),
+};
+
+const SHAPES: Readonly<Record<Deployment["modality"], (lab: Lab) => Promise<Finding>>> = {
+  text: chatShape,
+  image: imageShape,
+  decisions: decisionShape,
+  video: async () => skipped("a video is a job, which C11 follows"),
+};
+
+async function chatShape(lab: Lab): Promise<Finding> {
+  const { deployment } = lab;
+  const seen = await lab.ask(chatProbes.short(deployment));
+  const answer = readChat(deployment, seen);
+  if (answer === undefined) return skipped(`there is no reader of ${deployment.wire}`);
+  const evidence = { status: seen.status, flaws: answer.flaws.slice(0, 5) };
+  if (seen.status !== 200)
+    return failed(`a usual request is answered with ${seen.status}`, evidence);
+  const [flaw] = answer.flaws;
+  if (flaw !== undefined) return failed(flaw, evidence);
+  if (!isServed(seen)) {
+    return failed(`the gateway cannot use the answer: ${problemOf(seen)}`);
+  }
+  if (answer.text === "") return failed("the answer has no text");
+  for (const wire of otherWires(deployment)) {
+    const translated = await lab.ask(chatProbes.short(deployment, wire));
+    if (!isServed(translated)) {
+      const why = problemOf(translated);
+      return failed(`the answer cannot be translated to ${wire.id}: ${why}`);
+    }
+  }
+  return passed("one choice with the fields of its wire, on every wire");
+}

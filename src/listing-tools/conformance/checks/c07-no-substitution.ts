@@ -1,0 +1,79 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { chatProbes } from "../chat/chat-probes.ts";
+import type { Check } from "./check.ts";
+import { servedModelOf } from "../../../kernel/index.ts";
+import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import type { Lab } from "../probing/lab.ts";
+import { plainProbe } from "./modality-probes.ts";
+import { isServed, type Observation } from "../probing/observation.ts";
+import { readChat } from "../chat/read-chat.ts";
+
+/** C7: the model that answers is the one that is listed, in every answer of the run. */
+export const noSubstitution: Check = {
+  id: "C7",
+  title: "no silent substitution",
+  inapplicable: () => undefined,
+  run: async (lab) => {
+    const { deployment } = lab;
+    await lab.ask(plainProbe(deployment));
+    if (deployment.modality === "text") await lab.ask(chatProbes.shortStream(deployment));
+    const answers = lab.seen().filter((seen) => seen.isPlain && isServed(seen));
+    if (answers.length === 0) return skipped("there was no answer to judge");
+    const parts = [
+      ...answers.map((seen) => namesFinding(lab, seen)),
+      ...lab.endedJobs().map(({ model }) => jobFinding(lab, model)),
+    ];
+    const named = answers.filter((seen) => reportedNames(deployment, seen).length > 0).length;
+    const jobsNamed = lab.endedJobs().filter(({ model }) => typeof model === "string").length;
+    const expected = { expected: deployment.upstreamModelId };
+    return worstOf(
+      parts,
+      named + jobsNamed === 0
+        ? skipped("its answers name no model, and need not")
+        : passed(`${named + jobsNamed} answers name the listed model`, expected),
+    );
+  },
+};
+
+/** Images and videos need not name it, and the answers of the gliner grammar have no place for it. */
+function mayBeNameless({ modality, decisions }: Deployment): boolean {
+  if (modality === "image" || modality === "video") return true;
+  return decisions?.wire === "gliner";
+}
+
+function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefined {
+  const { upstreamModelId } = deployment;
+  const names = reportedNames(deployment, seen);
+  if (names.length === 0) {
+    if (mayBeNameless(deployment)) return undefined;
+    return failed("an answer names no model", { sent: upstreamModelId, probe: seen.probe });
+  }
+  const other = names.find((name) => servedModelOf(deployment, name)?.isSubstituted !== false);
+  if (other !== undefined) {
+    const reported = servedModelOf(deployment, other)?.name ?? "";
+    return failed("an answer names another model", {
+      sent: upstreamModelId,
+      reported,
+      probe: seen.probe,
+    });
+  }
+  const isVariant = names.some((name) => name === upstreamModelId.replace(/:[^:/]*$/, ""));
+  return isVariant && upstreamModelId.includes(":")
+    ? warned("the model is named without its variant", { sent: upstreamModelId })
+    : undefined;
+}
+
+/** A finished video names its model in its record, if at all. */
+function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined {
+  const served = servedModelOf(deployment, reported);
+  if (served?.isSubstituted !== true) return undefined;
+  const evidence = { sent: deployment.upstreamModelId, reported: served.name };
+  return failed("the record of a video names another model", evidence);
+}
+
+/** Every name in the answer, on each part of a stream. */
+function reportedNames(deployment: Lab["deployment"], seen: Observation): readonly string[] {
+  const answer = seen.wire === undefined ? undefined : readChat(deployment, seen);
+  if (answer !== undefined) return [...new Set(answer.models)];
+  return seen.servedModel === undefined ? [] : [seen.servedModel.name];
+}

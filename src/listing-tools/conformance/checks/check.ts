@@ -1,0 +1,15 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import type { CheckId, Finding } from "../report/finding.ts";
+import type { Lab } from "../probing/lab.ts";
+
+/** One promise of a listing and how it is checked. */
+export interface Check {
+  readonly id: CheckId;
+  readonly title: string;
+  /** Why it says nothing about this listing; undefined: it applies. */
+  inapplicable(deployment: Deployment): string | undefined;
+  /** Does the listing itself promise this, so that a failure breaks it? */
+  isDeclared?(deployment: Deployment): boolean;
+  /** May reject with `ProbeNotSent`; any other error is a bug of ours. */
+  run(lab: Lab): Promise<Finding>;
+}

@@ -1,0 +1,107 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { promptTokensTotal } from "../../../kernel/index.ts";
+import { MEASURED_TEXT } from "../chat/chat-probes.ts";
+import {
+  answersFlaw,
+  answersOf,
+  envelopeFlaw,
+  openedBody,
+  otherMembers,
+} from "./decision-flaws.ts";
+import { type DecisionProbe, decisionProbes, STATE_COPIES } from "./decision-probes.ts";
+import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import type { Lab } from "../probing/lab.ts";
+import { isServed, type Observation } from "../probing/observation.ts";
+import { contentTypeOf, jsonOf } from "../chat/read-chat.ts";
+import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
+
+/** C2 of decisions: an answer to each question and no other, with probabilities that are some. */
+export async function decisionShape(lab: Lab): Promise<Finding> {
+  const { deployment } = lab;
+  const parts: (Finding | undefined)[] = [];
+  for (const probe of [decisionProbes.one(deployment), decisionProbes.several(deployment)]) {
+    parts.push(shapeFinding(deployment, probe, await lab.ask(probe)));
+  }
+  return worstOf(parts, passed("an answer to each question, with probabilities that sum to 1"));
+}
+
+function shapeFinding(
+  { decisions }: Deployment,
+  { questions }: DecisionProbe,
+  seen: Observation,
+): Finding | undefined {
+  const { probe, status } = seen;
+  const evidence = { probe, status };
+  if (status !== 200)
+    return failed(`${probe}: a usual request is answered with ${status}`, evidence);
+  const json = jsonOf(seen.body);
+  if (json === undefined) return failed(`${probe}: the body is not a JSON object`, evidence);
+  const type = contentTypeOf(seen);
+  if (type !== "application/json") {
+    return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
+  }
+  const envelope = envelopeFlaw(json, decisions?.envelope);
+  if (envelope !== undefined) return failed(envelope, evidence);
+  const answers = answersOf(openedBody(json, decisions), decisions?.wire ?? "systemone");
+  const flaw = answersFlaw(answers, questions);
+  if (flaw !== undefined) return failed(`${probe}: ${flaw}`, evidence);
+  if (!isServed(seen)) {
+    const why = seen.failure?.refusal.message ?? "";
+    return failed(`${probe}: the gateway cannot use the answer: ${why}`, evidence);
+  }
+  const others = otherMembers(json, decisions?.envelope);
+  return others.length === 0
+    ? undefined
+    : warned(`the envelope has further members: ${others.join(", ")}`, evidence);
+}
+
+/** C4 of decisions: what is billed adds up, is the same twice, and is what the state has. */
+export async function decisionUsage(lab: Lab): Promise<Finding> {
+  const { deployment } = lab;
+  const once = await lab.ask(decisionProbes.one(deployment));
+  const long = await lab.ask(decisionProbes.read(deployment));
+  const again = await lab.ask(decisionProbes.read(deployment, 2));
+  if (![once, long, again].every(isServed)) return skipped("the measured state was not answered");
+  const parts = [once, long, again].map(arithmeticFinding);
+  const [a, b, c] = [once, long, again].map(inputTokens);
+  if (a === undefined || b === undefined || c === undefined) {
+    return worstOf(parts, failed("an answer reports no usage"));
+  }
+  const sure = passed("usage adds up, and agrees with itself and with the state", { input: a });
+  return worstOf([...parts, repeatFinding(b, c), await lengthFinding(deployment, a, b)], sure);
+}
+
+function inputTokens({ usage }: Observation): number | undefined {
+  return usage === undefined ? undefined : promptTokensTotal(usage);
+}
+
+function arithmeticFinding({ usageFlaw, probe }: Observation): Finding | undefined {
+  return usageFlaw === undefined ? undefined : failed(usageFlaw, { probe });
+}
+
+function repeatFinding(first: number, second: number): Finding | undefined {
+  if (first === second) return undefined;
+  return failed("the same request is billed differently when it is repeated", {
+    input_tokens: first,
+    input_tokens_repeated: second,
+  });
+}
+
+/** What further copies of the state cost is free of the questions and of any frame. */
+async function lengthFinding(
+  deployment: Deployment,
+  once: number,
+  long: number,
+): Promise<Finding | undefined> {
+  const perCopy = (long - once) / (STATE_COPIES - 1);
+  const reference = await referenceCount(deployment, MEASURED_TEXT);
+  const { kind, tolerancePercent } = compareTokens(perCopy, reference);
+  if (kind === "right") return undefined;
+  const judge = kind === "wrong" ? failed : warned;
+  return judge("the tokens billed for a known state are not what it has", {
+    tokens_billed: Math.round(perCopy),
+    tokens_expected: reference.tokens,
+    counted_by: reference.by,
+    tolerance_percent: tolerancePercent,
+  });
+}

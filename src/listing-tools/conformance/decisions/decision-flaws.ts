@@ -1,0 +1,125 @@
+import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
+import { asObject } from "../../../kernel/index.ts";
+import type { AskedQuestion } from "./decision-probes.ts";
+import type { Fields } from "../../../formats/index.ts";
+
+const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(["result", "success", "errors", "messages"]);
+
+/** What is not as the declared envelope has it; undefined: nothing, or none is declared. */
+export function envelopeFlaw(
+  json: Fields,
+  envelope: DecisionsListing["envelope"],
+): string | undefined {
+  if (envelope === undefined) return undefined;
+  if (json["success"] !== true) return "the envelope's success is not true";
+  if (asObject(json["result"]) === undefined) return "the envelope's result is not an object";
+  for (const name of ["errors", "messages"]) {
+    const list = json[name];
+    if (!Array.isArray(list) || list.length > 0)
+      return `the envelope's ${name} is not an empty list`;
+  }
+  return undefined;
+}
+
+/** Members of an envelope that no envelope has. */
+export function otherMembers(
+  json: Fields,
+  envelope: DecisionsListing["envelope"],
+): readonly string[] {
+  if (envelope === undefined) return [];
+  return Object.keys(json).filter((name) => !ENVELOPE_MEMBERS.has(name));
+}
+
+/** What a declared envelope holds, or all of it. */
+export function openedBody(json: Fields, decisions: Deployment["decisions"]): Fields {
+  return decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
+}
+
+type NamedAnswer = readonly [name: string, answer: unknown];
+
+/** Members of a flat answer that answer nothing. */
+const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
+
+/** The answers of an opened body, by the names that the provider gives them. */
+export function answersOf(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
+  const { answers, result } = body;
+  if (Array.isArray(answers)) {
+    return answers.map((answer: unknown, at) => {
+      const fields = asObject(answer);
+      const name = fields?.["name"] ?? fields?.["id"];
+      return [typeof name === "string" ? name : `q${at + 1}`, answer];
+    });
+  }
+  const own = asObject(answers) ?? (wire === "gliner" ? asObject(result) : {});
+  const named =
+    own ?? Object.fromEntries(Object.entries(body).filter(([name]) => !NO_ANSWERS.has(name)));
+  return Object.entries(named);
+}
+
+/** GLiNER hosts may answer all entities and all relations under a name of their own. */
+const NAME_OF_KIND: Readonly<Record<string, string>> = {
+  entities: "entities",
+  relations: "relation_extraction",
+};
+
+/** What is wrong with the answers to these questions; undefined: nothing. */
+export function answersFlaw(
+  answers: readonly NamedAnswer[],
+  questions: readonly AskedQuestion[],
+): string | undefined {
+  const left = new Map(answers);
+  if (left.size !== answers.length) return "two answers have one name";
+  for (const [at, { id, kind }] of questions.entries()) {
+    const name = [id, NAME_OF_KIND[kind] ?? id, `q${at + 1}`].find((each) => left.has(each));
+    if (name === undefined) return `question ${id} has no answer`;
+    const flaw = probabilityFlaw(left.get(name));
+    if (flaw !== undefined) return `question ${id}: ${flaw}`;
+    left.delete(name);
+  }
+  const [extra] = left.keys();
+  return extra === undefined ? undefined : "there is an answer without a question";
+}
+
+const SUM_TOLERANCE = 0.02;
+/** Members of an answer that are one probability. */
+const SHARES: ReadonlySet<string> = new Set(["noul", "probability", "confidence"]);
+
+/** What is wrong with the probabilities anywhere in an answer; undefined: nothing. */
+export function probabilityFlaw(answer: unknown): string | undefined {
+  if (Array.isArray(answer)) return firstOf(answer, probabilityFlaw);
+  const fields = asObject(answer);
+  if (fields === undefined) return undefined;
+  return firstOf(Object.entries(fields), ([name, value]) => {
+    if (name === "probabilities") return distributionFlaw(value);
+    if (SHARES.has(name) && typeof value === "number" && !isShare(value)) {
+      return `${name} is ${value}, not between 0 and 1`;
+    }
+    return probabilityFlaw(value);
+  });
+}
+
+function distributionFlaw(value: unknown): string | undefined {
+  const shares: readonly unknown[] = Array.isArray(value)
+    ? value
+    : Object.values(asObject(value) ?? {});
+  const bad = shares.find((share) => typeof share !== "number" || !isShare(share));
+  if (bad !== undefined) return "a probability is not between 0 and 1";
+  const sum = shares.reduce<number>((total, share) => total + Number(share), 0);
+  if (Math.abs(sum - 1) <= SUM_TOLERANCE) return undefined;
+  return `probabilities sum to ${Number(sum.toFixed(4))}`;
+}
+
+function isShare(value: number): boolean {
+  return value >= 0 && value <= 1;
+}
+
+function firstOf<T>(
+  items: readonly T[],
+  flawOf: (item: T) => string | undefined,
+): string | undefined {
+  for (const item of items) {
+    const flaw = flawOf(item);
+    if (flaw !== undefined) return flaw;
+  }
+  return undefined;
+}

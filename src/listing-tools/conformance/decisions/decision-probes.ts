@@ -1,0 +1,220 @@
+import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
+import { assert, asObject, tryParse } from "../../../kernel/index.ts";
+import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
+import { MEASURED_TEXT } from "../chat/chat-probes.ts";
+import { pngOf, RED } from "../probing/media-files.ts";
+import type { Probe } from "../probing/probe.ts";
+
+/** A decisions probe that knows what it asks. */
+export interface DecisionProbe extends Probe {
+  readonly questions: readonly AskedQuestion[];
+}
+
+export interface AskedQuestion {
+  readonly id: string;
+  /** As the grammar calls it. */
+  readonly kind: string;
+  /** The question as a client writes it. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+type Grammar = DecisionsListing["wire"];
+
+/** Copies of the measured text in the state of `read` and `several`. */
+export const STATE_COPIES = 3;
+
+export const decisionProbes = {
+  /** One question about one copy of the measured text. */
+  one: (deployment: Deployment): DecisionProbe =>
+    asking({ name: "one question", copies: 1, questions: firstOf(deployment) }),
+  /** The same question about a state of several copies. */
+  read: (deployment: Deployment, attempt = 1): DecisionProbe =>
+    asking({
+      name: attempt === 1 ? "one question, longer state" : "one question, longer state, again",
+      copies: STATE_COPIES,
+      questions: firstOf(deployment),
+    }),
+  /** Four questions about that state. */
+  several: (deployment: Deployment): DecisionProbe =>
+    asking({
+      name: "four questions, longer state",
+      copies: STATE_COPIES,
+      questions: SEVERAL[grammarOf(deployment)],
+    }),
+  /** A probe for each kind of question that the listing's grammar has. */
+  kinds: (deployment: Deployment): readonly DecisionProbe[] => {
+    const { readsImages } = listingOf(deployment);
+    const ofText = KINDS[grammarOf(deployment)].map((question) =>
+      asking({ name: `question: ${question.kind}`, copies: 1, questions: [question] }),
+    );
+    return readsImages ? [...ofText, boxProbe()] : ofText;
+  },
+  /** Two questions of one name; undefined: the form has names as keys, which cannot be equal. */
+  sameName: (deployment: Deployment): Probe | undefined => {
+    const { wire, form } = listingOf(deployment);
+    if (wire === "systemone" && form === "public") return undefined;
+    const [question] = firstOf(deployment);
+    assert(question !== undefined, "a grammar has a first question");
+    const { id, body } = question;
+    return {
+      name: "two questions of one name",
+      body: { state: MEASURED_TEXT, questions: [{ name: id, ...body }] },
+      changeBody: withSecondQuestion,
+    };
+  },
+  /** An image in the state, and a question that only the image can answer. */
+  image: (png: Buffer, name: string): Probe => ({
+    name,
+    body: { state: stateWith(png), questions: { colour: COLOUR_QUESTION } },
+  }),
+  notJson: (deployment: Deployment): Probe => ({
+    ...decisionProbes.one(deployment),
+    name: "invalid JSON",
+    changeBody: cutInHalf,
+  }),
+  unknownModel: (deployment: Deployment): Probe => ({
+    ...decisionProbes.one(deployment),
+    name: "unknown model",
+    as: "unknown_model",
+  }),
+  noQuestion: (deployment: Deployment): Probe => ({
+    ...decisionProbes.one(deployment),
+    name: "no question",
+    changeBody: withoutQuestions,
+  }),
+} as const;
+
+function listingOf({ decisions }: Deployment): DecisionsListing {
+  assert(decisions !== undefined, "a decisions listing says how it is asked");
+  return decisions;
+}
+
+function grammarOf(deployment: Deployment): Grammar {
+  return listingOf(deployment).wire;
+}
+
+function firstOf(deployment: Deployment): readonly AskedQuestion[] {
+  return SEVERAL[grammarOf(deployment)].slice(0, 1);
+}
+
+function asking({
+  name,
+  copies,
+  questions,
+}: {
+  readonly name: string;
+  readonly copies: number;
+  readonly questions: readonly AskedQuestion[];
+}): DecisionProbe {
+  return {
+    name,
+    questions,
+    body: {
+      state: Array.from({ length: copies }, () => MEASURED_TEXT).join(" "),
+      questions: Object.fromEntries(questions.map(({ id, body }) => [id, body])),
+    },
+  };
+}
+
+const PLACES = ["harbour", "forest", "desert"];
+const TIMES = ["morning", "evening", "a whole day"];
+
+const SEVERAL: Readonly<Record<Grammar, readonly AskedQuestion[]>> = {
+  systemone: [
+    {
+      id: "place",
+      kind: "choice",
+      body: {
+        instructions: "Which place does the text describe?",
+        schema: { type: "choice", values: PLACES },
+      },
+    },
+    {
+      id: "ships",
+      kind: "noul",
+      body: { instructions: "Are there boats in the text?", schema: { type: "boolean" } },
+    },
+    {
+      id: "lively",
+      kind: "score",
+      body: {
+        instructions: "How lively is the place?",
+        schema: { type: "integer", min: 1, max: 5 },
+      },
+    },
+    {
+      id: "time",
+      kind: "choice",
+      body: {
+        instructions: "Which time does the text cover?",
+        schema: { type: "choice", values: TIMES },
+      },
+    },
+  ],
+  gliner: [
+    { id: "place", kind: "classification", body: { type: "classification", labels: PLACES } },
+    {
+      id: "ships",
+      kind: "boolean",
+      body: { type: "boolean", instructions: "Are there boats in the text?" },
+    },
+    { id: "time", kind: "classification", body: { type: "classification", labels: TIMES } },
+    { id: "things", kind: "entities", body: { type: "entities", labels: ["vehicle", "food"] } },
+  ],
+};
+
+const KINDS: Readonly<Record<Grammar, readonly AskedQuestion[]>> = {
+  systemone: SEVERAL.systemone.slice(0, 3),
+  gliner: [
+    ...[0, 1, 3].flatMap((at) => SEVERAL.gliner[at] ?? []),
+    { id: "pairs", kind: "relations", body: { type: "relations", labels: ["located in"] } },
+    {
+      id: "arrival",
+      kind: "structure",
+      body: {
+        type: "structure",
+        fields: [{ name: "vehicle" }, { name: "cargo", dtype: "list" }],
+      },
+    },
+  ],
+};
+
+const COLOUR_QUESTION = {
+  instructions: "Which colour fills the image?",
+  schema: { type: "choice", values: ["red", "green", "blue"] },
+};
+
+function stateWith(png: Buffer): unknown {
+  const url = `data:image/png;base64,${png.toString("base64")}`;
+  return { picture: { type: "image_url", image_url: { url } } };
+}
+
+function boxProbe(): DecisionProbe {
+  const body = { instructions: "Where is the coloured area?", schema: { type: "box" } };
+  return {
+    name: "question: box",
+    questions: [{ id: "area", kind: "box", body }],
+    body: { state: stateWith(pngOf(RED)), questions: { area: body } },
+  };
+}
+
+/** In the form that the provider reads, whichever it is. */
+function withSecondQuestion(body: Buffer): Buffer {
+  const { questions, schema } = parsedBody(body);
+  if (Array.isArray(questions))
+    return withMembers(body, { questions: [...questions, ...questions] });
+  const sections = asObject(schema) ?? {};
+  const { classifications } = sections;
+  const tasks: readonly unknown[] = Array.isArray(classifications) ? classifications : [];
+  return withMembers(body, { schema: { ...sections, classifications: [...tasks, ...tasks] } });
+}
+
+function withoutQuestions(body: Buffer): Buffer {
+  const isSchema = Object.hasOwn(parsedBody(body), "schema");
+  const name = isSchema ? "schema" : "questions";
+  return withMembers(body, { [name]: {} });
+}
+
+function parsedBody(body: Buffer): Readonly<Record<string, unknown>> {
+  return asObject(tryParse(body.toString("utf8"))?.value) ?? {};
+}

@@ -1,0 +1,72 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { promptTokensTotal } from "../../../kernel/index.ts";
+import { askEach } from "../probing/ask-each.ts";
+import { decisionProbes } from "./decision-probes.ts";
+import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import type { Lab } from "../probing/lab.ts";
+import { isServed, type Observation } from "../probing/observation.ts";
+import type { Probe } from "../probing/probe.ts";
+
+/** C11 of decisions: each kind of question, names that differ, and how often the state counts. */
+export async function decisionSpecifics(lab: Lab): Promise<Finding> {
+  const { deployment } = lab;
+  const plain = await lab.ask(decisionProbes.one(deployment));
+  if (plain.status !== 200) return skipped(`a usual request is answered with ${plain.status}`);
+  const known = new Set(decisionProbes.several(deployment).questions.map(({ kind }) => kind));
+  const probes = decisionProbes.kinds(deployment);
+  const kinds = await askEach(lab, probes, (seen, { questions }) => {
+    const kind = questions[0]?.kind ?? "";
+    return kindFinding(kind, seen, isServed(plain) && !known.has(kind));
+  });
+  const parts = [...kinds.parts, await sameNameFinding(lab), await countFinding(lab)];
+  const sure = passed(`${probes.length} kinds of question are answered`, {
+    kinds: probes.map(({ questions }) => questions[0]?.kind ?? ""),
+    is_state_per_question: isDeclaredPerQuestion(deployment),
+  });
+  const { unsent } = kinds;
+  return worstOf(parts, unsent ? { status: unsent.status, message: unsent.message } : sure);
+}
+
+/** `judgesAnswer`: it does not belong to what C2 has seen already. */
+function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
+  if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
+  const why = seen.failure?.refusal.message ?? "";
+  return failed(`a question of kind ${kind} gets no usable answer: ${why}`, {
+    kind,
+    status: seen.status,
+  });
+}
+
+/** The gateway refuses such a body itself: a provider that takes it drops an answer silently. */
+async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
+  const probe: Probe | undefined = decisionProbes.sameName(lab.deployment);
+  if (probe === undefined) return undefined;
+  const { status } = await lab.ask(probe);
+  if (status === null || status >= 300) return undefined;
+  return failed(`two questions of one name are answered with ${status}`, { status });
+}
+
+/**
+ * With a long state and short questions, four questions have a few more tokens than one, or about
+ * four times as many.
+ */
+const PER_QUESTION_RATIO = 2.5;
+
+async function countFinding(lab: Lab): Promise<Finding | undefined> {
+  const { deployment } = lab;
+  const one = await lab.ask(decisionProbes.read(deployment));
+  const four = await lab.ask(decisionProbes.several(deployment));
+  if (one.usage === undefined || four.usage === undefined) return undefined;
+  const [single, several] = [promptTokensTotal(one.usage), promptTokensTotal(four.usage)];
+  const isPerQuestion = several > PER_QUESTION_RATIO * single;
+  const isDeclared = isDeclaredPerQuestion(deployment);
+  if (single === 0 || isPerQuestion === isDeclared) return undefined;
+  const evidence = { input_tokens_of_one: single, input_tokens_of_four: several };
+  return isPerQuestion
+    ? failed("the state is billed for each question, which the listing does not declare", evidence)
+    : warned("the state is billed once; the listing declares it for each question", evidence);
+}
+
+function isDeclaredPerQuestion({ decisions }: Deployment): boolean {
+  return decisions?.isStatePerQuestion === true;
+}

@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment } from "../../../catalog/catalog.ts";
+import { type Answer, imageListing, stubLab } from "../fixtures/stub-lab.ts";
+import { imageShape, imageUsage } from "./image-answers.ts";
+import { imageCount } from "./image-probes.ts";
+import { imageSpecifics } from "./image-specifics.ts";
+import { pngOf, RED } from "../probing/media-files.ts";
+import type { Probe } from "../probing/probe.ts";
+
+const byToken = imageListing("token");
+const byCost = imageListing("reported_cost");
+
+function pngOfSize(width: number, height: number): string {
+  const file = Buffer.from(pngOf(RED));
+  file.writeUInt32BE(width, 16);
+  file.writeUInt32BE(height, 20);
+  return file.toString("base64");
+}
+
+interface Report {
+  readonly data: readonly object[];
+  readonly usage?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What an honest provider answers. */
+function honest(probe: Probe, { billing }: Deployment): Report {
+  const count = imageCount(probe);
+  const { size = "1024x1024" } = probe.body;
+  const [width = 0, height = 0] = (size === "auto" ? "1024x1024" : String(size))
+    .split("x")
+    .map(Number);
+  return {
+    data: Array.from({ length: count }, () => ({ b64_json: pngOfSize(width, height) })),
+    usage:
+      billing === "token"
+        ? { input_tokens: 12, output_tokens: 4_000 * count, total_tokens: 12 + 4_000 * count }
+        : { cost: 0.04 * count },
+  };
+}
+
+type Cheat = (report: Report, probe: Probe) => Answer | Report | "unsent";
+
+/** What each of the three checks finds out about a provider of images. */
+async function statusesOf(deployment: Deployment, cheat: Cheat = (report) => report) {
+  const lab = stubLab(deployment, (probe) => {
+    const answer = cheat(honest(probe, deployment), probe);
+    return answer === "unsent" || !("data" in answer) ? answer : { body: answer };
+  });
+  const [C2, C4, C11] = [await imageShape(lab), await imageUsage(lab), await imageSpecifics(lab)];
+  return { C2: C2.status, C4: C4.status, C11: C11.status };
+}
+
+const GOOD = { C2: "pass", C4: "pass", C11: "pass" };
+
+test.each([
+  ["by tokens", byToken],
+  ["by its own cost", byCost],
+])("a provider that bills %s and keeps what it lists passes", async (_how, deployment) => {
+  expect(await statusesOf(deployment)).toEqual(GOOD);
+});
+
+describe("only C2 is for the form of an answer", () => {
+  const item = { b64_json: pngOfSize(1024, 1024) };
+  test.each<[string, Cheat]>([
+    ["one image too few", (report) => ({ ...report, data: report.data.slice(1) })],
+    ["one image too many", (report) => ({ ...report, data: [...report.data, item] })],
+    ["addresses", (report) => ({ ...report, data: report.data.map(() => ({ url: "https://a" })) })],
+    [
+      "a text as an image",
+      (report) => ({ ...report, data: report.data.map(() => ({ b64_json: btoa("no image") })) }),
+    ],
+    [
+      "images only where one is asked for",
+      (report, probe) => ({ ...report, data: imageCount(probe) === 1 ? report.data : [] }),
+    ],
+    ["another content type", (report) => ({ body: report, type: "text/html" })],
+    ["what the gateway cannot use", (report) => ({ body: report, unusable: "no image" })],
+  ])("%s", async (_what, cheat) => {
+    expect(await statusesOf(byToken, cheat)).toEqual({ ...GOOD, C2: "fail" });
+  });
+});
+
+describe("only C4 is for the arithmetic of tokens", () => {
+  test.each<[string, Readonly<Record<string, unknown>> | undefined]>([
+    ["no usage", undefined],
+    ["a fraction of a token", { input_tokens: 1.5, output_tokens: 10 }],
+    ["fewer than no tokens", { input_tokens: -1, output_tokens: 10 }],
+    ["a total that is none", { input_tokens: 10, output_tokens: 10, total_tokens: 30 }],
+    [
+      "more cached tokens than tokens",
+      { input_tokens: 10, output_tokens: 10, input_tokens_details: { cached_tokens: 11 } },
+    ],
+    ["more input tokens than bytes", { input_tokens: 100_000, output_tokens: 10 }],
+  ])("%s", async (_what, usage) => {
+    const cheat: Cheat = (report) => ({ ...report, usage });
+    expect(await statusesOf(byToken, cheat)).toEqual({ ...GOOD, C4: "fail" });
+  });
+
+  test("a reported cost needs no tokens beside it, but what is there adds up", async () => {
+    const usage = { cost: 0.04, input_tokens: 10, output_tokens: 10, total_tokens: 30 };
+    expect(await statusesOf(byCost, (report) => ({ ...report, usage }))).toEqual({
+      ...GOOD,
+      C4: "fail",
+    });
+  });
+});
+
+describe("only C11 is for shapes and costs", () => {
+  const half: Cheat = (report) => ({
+    ...report,
+    data: report.data.map(() => ({ b64_json: pngOfSize(512, 1024) })),
+  });
+  const dearTokens: Cheat = (report) => ({
+    body: { ...report, usage: { input_tokens: 12, output_tokens: 100_000 } },
+    unusable: "a higher cost than this request can have",
+  });
+  const dearCost: Cheat = (report) => ({
+    body: { ...report, usage: { cost: 0.09 } },
+    unusable: "a higher cost than this request can have",
+  });
+  test.each<[string, Deployment, Cheat]>([
+    ["half the width", byToken, half],
+    ["more tokens than the ceiling", byToken, dearTokens],
+    ["a cost above the ceiling", byCost, dearCost],
+    ["no cost", byCost, (report) => ({ ...report, usage: {} })],
+    ["no usage that could have a cost", byCost, (report) => ({ ...report, usage: undefined })],
+    [
+      "a declared size is refused",
+      byToken,
+      (report, { body }) => (body["size"] === "1536x1024" ? { status: 400 } : report),
+    ],
+  ])("%s", async (_what, deployment, cheat) => {
+    expect(await statusesOf(deployment, cheat)).toEqual({ ...GOOD, C11: "fail" });
+  });
+
+  test("two images may cost twice the ceiling of one", async () => {
+    const dear: Cheat = (report, probe) => ({
+      ...report,
+      usage: { cost: 0.04 * imageCount(probe) },
+    });
+    expect(await statusesOf(byCost, dear)).toEqual(GOOD);
+  });
+});
+
+test("every value that is declared is asked for", async () => {
+  const asked: unknown[] = [];
+  const deployment = imageListing("token", {
+    size: { type: "enum", values: ["1024x1024", "auto"] },
+    aspect_ratio: { type: "enum", values: ["1:1", "16:9"] },
+  });
+  await statusesOf(deployment, (report, { body }) => {
+    asked.push(body["size"] ?? body["aspect_ratio"]);
+    return report;
+  });
+  expect(asked).toEqual([undefined, undefined, "1024x1024", "auto", "1:1", "16:9"]);
+});
+
+test("what was not asked for want of budget is said, and what was seen before still counts", async () => {
+  const isLast = ({ body }: Probe): boolean => body["size"] === "auto";
+  expect(await statusesOf(byToken, (report, probe) => (isLast(probe) ? "unsent" : report))).toEqual(
+    { ...GOOD, C11: "skip" },
+  );
+  const wrong: Cheat = (report, probe) =>
+    isLast(probe)
+      ? "unsent"
+      : { ...report, data: report.data.map(() => ({ b64_json: pngOfSize(9, 9) })) };
+  expect(await statusesOf(byToken, wrong)).toEqual({ ...GOOD, C11: "fail" });
+});
+
+test("where a usual request is refused, C11 has nothing to say", async () => {
+  expect(await statusesOf(byToken, () => ({ status: 503 }))).toEqual({
+    C2: "fail",
+    C4: "skip",
+    C11: "skip",
+  });
+});

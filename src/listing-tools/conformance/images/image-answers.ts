@@ -1,0 +1,120 @@
+import { type Deployment, exactCost, quoteImages } from "../../../catalog/index.ts";
+import {
+  floorToMicroUsd,
+  parseUsdToPico,
+  promptTokensTotal,
+  asObject,
+} from "../../../kernel/index.ts";
+import { type ImageReport, readImageReport, type Fields } from "../../../formats/index.ts";
+import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
+import { imageCount, imageProbes } from "./image-probes.ts";
+import { type ImageSize, imageSizeOfBase64 } from "./image-size.ts";
+import type { Lab } from "../probing/lab.ts";
+import { isServed, type Observation } from "../probing/observation.ts";
+import type { Probe } from "../probing/probe.ts";
+import { contentTypeOf, jsonOf } from "../chat/read-chat.ts";
+
+/** A provider's images as it sent them. */
+export interface ImageAnswer {
+  readonly json: Fields;
+  /** One for each item; undefined: no image that is known. */
+  readonly sizes: readonly (ImageSize | undefined)[];
+  readonly report: ImageReport;
+}
+
+/** Undefined: there is not a JSON object to read. */
+export function readImages({ body, status }: Observation): ImageAnswer | undefined {
+  const json = jsonOf(body);
+  if (json === undefined || status !== 200) return undefined;
+  const items: readonly unknown[] = Array.isArray(json["data"]) ? json["data"] : [];
+  const sizes = items.map((item) => {
+    const text = asObject(item)?.["b64_json"];
+    return typeof text === "string" ? imageSizeOfBase64(text) : undefined;
+  });
+  return { json, sizes, report: readImageReport(json, body.toString("utf8")) };
+}
+
+/** C2 of images: as many images as were asked for, each of them one. */
+export async function imageShape(lab: Lab): Promise<Finding> {
+  const probes = [imageProbes.one(), imageProbes.two(lab.deployment)];
+  const parts: (Finding | undefined)[] = [];
+  for (const probe of probes) {
+    if (probe !== undefined) parts.push(shapeFinding(lab.deployment, probe, await lab.ask(probe)));
+  }
+  return worstOf(parts, passed("as many images as were asked for, as PNG, JPEG or WebP"));
+}
+
+function shapeFinding(
+  deployment: Deployment,
+  probe: Probe,
+  seen: Observation,
+): Finding | undefined {
+  const count = imageCount(probe);
+  const evidence = { probe: seen.probe, status: seen.status, asked: count };
+  if (seen.status !== 200) {
+    return failed(`${seen.probe}: a usual request is answered with ${seen.status}`, evidence);
+  }
+  const answer = readImages(seen);
+  if (answer === undefined) return failed(`${seen.probe}: the body is not a JSON object`, evidence);
+  const type = contentTypeOf(seen);
+  if (type !== "application/json") {
+    return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
+  }
+  const { sizes } = answer;
+  if (sizes.length !== count) {
+    return failed(`${sizes.length} images where ${count} were asked for`, evidence);
+  }
+  const at = sizes.indexOf(undefined);
+  if (at !== -1) {
+    return failed(`data[${at}].b64_json is not a PNG, JPEG or WebP in base64`, evidence);
+  }
+  // What an image costs is another promise than its form.
+  if (isServed(seen) || isAboveHold(deployment, probe, answer)) return undefined;
+  const why = seen.failure?.refusal.message ?? "";
+  return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
+}
+
+/** Does it cost more than the gateway would hold? Then nothing of it is delivered. */
+function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswer): boolean {
+  const { prices, billing, modelId, maxOutputTokens: ceiling } = deployment;
+  const { usage, costUsd } = answer.report;
+  if (prices === null || ceiling === undefined) return false;
+  const cost =
+    billing === "reported_cost" ? parseUsdToPico(costUsd ?? "") : usage && exactCost(prices, usage);
+  if (cost === undefined) return false;
+  const input = Buffer.byteLength(JSON.stringify({ model: modelId, ...body }));
+  const images = imageCount({ name: "", body });
+  return floorToMicroUsd(cost) > quoteImages(prices, { input, images, ceiling });
+}
+
+/** C4 of images: the tokens that are billed are counts, and add up. */
+export async function imageUsage(lab: Lab): Promise<Finding> {
+  const { deployment } = lab;
+  const probes = [imageProbes.one(), imageProbes.two(deployment)];
+  const parts: (Finding | undefined)[] = [];
+  for (const probe of probes) {
+    if (probe === undefined) continue;
+    const seen = await lab.ask(probe);
+    const answer = readImages(seen);
+    if (answer !== undefined) parts.push(usageFinding(deployment, probe, answer));
+  }
+  if (parts.length === 0) return skipped("no request for images was answered");
+  return worstOf(parts, passed("the tokens that are reported are counts, and add up"));
+}
+
+/** Where the cost itself is reported, tokens need not be: C11 asks for the cost. */
+function usageFinding(
+  { billing, modelId }: Deployment,
+  { name, body }: Probe,
+  { report }: ImageAnswer,
+): Finding | undefined {
+  const evidence = { probe: name };
+  if (report.flaw !== undefined) return failed(report.flaw, evidence);
+  if (report.usage === undefined) {
+    return billing === "token" ? failed("an answer reports no usage", evidence) : undefined;
+  }
+  const tokens = promptTokensTotal(report.usage);
+  const bytes = Buffer.byteLength(JSON.stringify({ model: modelId, ...body }));
+  if (billing !== "token" || tokens <= bytes) return undefined;
+  return failed("more input tokens are billed than the request has bytes", { tokens, bytes });
+}

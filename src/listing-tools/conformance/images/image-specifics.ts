@@ -1,0 +1,118 @@
+import { type Deployment, quoteImages } from "../../../catalog/index.ts";
+import { floorToMicroUsd, formatUsd, parseUsdToPico } from "../../../kernel/index.ts";
+import { askEach } from "../probing/ask-each.ts";
+import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
+import { type ImageAnswer, readImages } from "./image-answers.ts";
+import { imageCount, imageProbes, type ShapeProbe } from "./image-probes.ts";
+import { type AskedShape, askedShape, hasShape } from "./image-shapes.ts";
+import type { ImageSize } from "./image-size.ts";
+import type { Lab } from "../probing/lab.ts";
+import type { Observation } from "../probing/observation.ts";
+import type { Probe } from "../probing/probe.ts";
+
+/** C11 of images: every declared shape is made, at a cost under the ceiling of an image. */
+export async function imageSpecifics(lab: Lab): Promise<Finding> {
+  const { deployment } = lab;
+  const { status } = await lab.ask(imageProbes.one());
+  if (status !== 200) return skipped(`a usual request is answered with ${status}`);
+  const shapes = imageProbes.shapes(deployment);
+  const two = imageProbes.two(deployment);
+  const plain: readonly Probe[] =
+    two === undefined ? [imageProbes.one()] : [imageProbes.one(), two];
+  const priced = await askEach(lab, plain, (seen, probe) => costFinding(deployment, probe, seen));
+  const shaped = await askEach(
+    lab,
+    shapes.map((shape) => ({ ...shape.probe, shape })),
+    (seen, { shape }) => shapeFinding(deployment, shape, seen),
+  );
+  const parts = [...priced.parts, ...shaped.parts];
+  const unsent = priced.unsent ?? shaped.unsent;
+  const otherwise =
+    unsent === undefined
+      ? passed(`${shapes.length} declared shapes are made, each under the ceiling`, {
+          shapes: shapes.map(({ value }) => value),
+        })
+      : notAll(unsent, shaped.parts.length, shapes.length);
+  return worstOf(parts, otherwise);
+}
+
+function notAll(
+  unsent: { status: "skip" | "error"; message: string },
+  sent: number,
+  of: number,
+): Finding {
+  return {
+    status: unsent.status,
+    message: `${sent} of ${of} shapes were tried: ${unsent.message}`,
+  };
+}
+
+function shapeFinding(
+  deployment: Deployment,
+  { parameter, value, probe }: ShapeProbe,
+  seen: Observation,
+): Finding | undefined {
+  const { status } = seen;
+  if (status !== 200) return failed(`${parameter} ${value} is answered with ${status}`, { status });
+  const answer = readImages(seen);
+  // How an answer is formed is C2's promise.
+  if (answer === undefined) return undefined;
+  const asked = askedShape(parameter, value);
+  const made = answer.sizes.slice(0, imageCount(probe));
+  const other = asked && made.find((size) => size !== undefined && !hasShape(size, asked));
+  if (asked !== undefined && other !== undefined) return misshapen(parameter, asked, other);
+  return costFinding(deployment, probe, seen);
+}
+
+function misshapen(parameter: string, asked: AskedShape, { width, height }: ImageSize): Finding {
+  return failed(`an image of ${width}x${height} where ${parameter} ${asked.value} was asked for`, {
+    asked: asked.value,
+    width,
+    height,
+  });
+}
+
+function costFinding(deployment: Deployment, probe: Probe, seen: Observation): Finding | undefined {
+  const answer = readImages(seen);
+  // Another count of images is C2's finding, and has another cost.
+  if (answer?.sizes.length !== imageCount(probe)) return undefined;
+  return deployment.billing === "reported_cost"
+    ? reportedCostFinding(deployment, probe, answer)
+    : tokenCostFinding(deployment, probe, answer);
+}
+
+function reportedCostFinding(
+  { prices, maxOutputTokens: ceiling }: Deployment,
+  probe: Probe,
+  { report }: ImageAnswer,
+): Finding | undefined {
+  const cost = parseUsdToPico(report.costUsd ?? "");
+  if (cost === undefined) {
+    return failed("an answer reports no cost, by which it is billed", { probe: probe.name });
+  }
+  if (prices === null || ceiling === undefined) return undefined;
+  const images = imageCount(probe);
+  const most = quoteImages(prices, { input: 0, images, ceiling });
+  if (floorToMicroUsd(cost) <= most) return undefined;
+  return failed("images cost more than their ceiling", {
+    probe: probe.name,
+    cost_usd: report.costUsd ?? null,
+    ceiling_usd: formatUsd(most),
+  });
+}
+
+function tokenCostFinding(
+  { maxOutputTokens: ceiling }: Deployment,
+  probe: Probe,
+  { report }: ImageAnswer,
+): Finding | undefined {
+  const tokens = report.usage?.completion;
+  if (tokens === undefined || ceiling === undefined) return undefined;
+  const most = imageCount(probe) * ceiling;
+  if (tokens <= most) return undefined;
+  return failed("images are billed more tokens than their ceiling", {
+    probe: probe.name,
+    tokens,
+    ceiling: most,
+  });
+}

@@ -1,0 +1,105 @@
+import { parseUsd, systemClock } from "../../kernel/index.ts";
+import type { CheckId } from "./report/finding.ts";
+import type { CheckLine, ConformanceReport } from "./report/report.ts";
+import { checkLine } from "./report/report-lines.ts";
+import { PROBE_TIMEOUT_MS, runSuite as runWholeSuite } from "./run-suite.ts";
+
+/**
+ * What the package exports as `tokenmarket/conformance`. Its types need no other file than those
+ * that are exported here.
+ */
+export { CHECK_IDS, type CheckId, type CheckStatus, type Evidence } from "./report/finding.ts";
+export {
+  type CheckLine,
+  type ConformanceReport,
+  junitReport,
+  markdownReport,
+  type ModelReport,
+} from "./report/report.ts";
+export {
+  type ReadReport,
+  readSignedReport,
+  type SignedReport,
+  signReport,
+} from "./report/signed-report.ts";
+export {
+  type ConformanceExit,
+  exitCodeOf,
+  type ProviderVerdict,
+  type Verdict,
+} from "./report/verdict.ts";
+
+/** A run of the checks over one manifest. */
+export interface SuiteOptions {
+  /** The manifest, as it is on disk. */
+  readonly manifestText: string;
+  /** Has the key in the variable that the manifest names; nothing else of it is read. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Its name in messages. Default `manifest.json`. */
+  readonly file?: string;
+  /** Model ids; `*` is any text. Default: all. */
+  readonly models?: readonly string[];
+  /** Default: all. A listing counts as verified by all of them only. */
+  readonly checks?: readonly CheckId[];
+  /** Most that the run may cost, in dollars. Default `1.00`. */
+  readonly budgetUsd?: string;
+  /** Models that are tested at once. Default 2. */
+  readonly concurrency?: number;
+  /** Longest whole answer, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** May the endpoint be loopback or private? Default false. */
+  readonly allowPrivateUpstreams?: boolean;
+  /** Is a decisions host asked in its own public grammar? Default: in the marketplace's. */
+  readonly decisionsPublicForm?: boolean;
+  /** Aborted: the run ends with the report of what ran. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: SuiteProgress) => void;
+}
+
+/** A check that has ended, and how far the run is. */
+export interface SuiteProgress {
+  readonly modelId: string;
+  readonly check: CheckLine;
+  readonly done: number;
+  readonly total: number;
+}
+
+export type SuiteOutcome =
+  | { readonly ok: true; readonly report: ConformanceReport }
+  /** The manifest is not valid, its key is missing, or no model has the name. */
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/**
+ * Checks every listing of a manifest against its provider. Whatever the provider does ends in a
+ * report; it throws for options that cannot be used.
+ */
+export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
+  const { budgetUsd = "1.00", concurrency = 2, timeoutMs = PROBE_TIMEOUT_MS, onProgress } = options;
+  const budgetMicroUsd = parseUsd(budgetUsd);
+  if (budgetMicroUsd === undefined || budgetMicroUsd < 0n) {
+    throw new TypeError(`budgetUsd must be an amount such as 1.50, not ${budgetUsd}`);
+  }
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw new TypeError(`concurrency must be a whole number above 0, not ${concurrency}`);
+  }
+  if (!(timeoutMs > 0)) throw new TypeError(`timeoutMs must be above 0, not ${timeoutMs}`);
+  return await runWholeSuite({
+    manifestText: options.manifestText,
+    file: options.file ?? "manifest.json",
+    env: options.env,
+    clock: systemClock,
+    allowPrivateUpstreams: options.allowPrivateUpstreams ?? false,
+    decisionsPublicForm: options.decisionsPublicForm ?? false,
+    models: options.models ?? [],
+    checks: options.checks ?? [],
+    budgetMicroUsd,
+    concurrency,
+    timeoutMs,
+    signal: options.signal ?? new AbortController().signal,
+    ...(onProgress && {
+      onProgress: ({ modelId, check, done, total }) => {
+        onProgress({ modelId, check: checkLine(check), done, total });
+      },
+    }),
+  });
+}

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { AttemptHandler, OutputSink } from "../../../upstream/index.ts";
+import { isPieces, type Output, type WholeBody } from "../../../formats/index.ts";
+
+/** Most bytes that are kept of one answer, of the provider's body and of the client's each. */
+export const BODY_KEPT_BYTES_MAX = 4_194_304;
+/** Of a provider's images: as much as the gateway itself would take. */
+export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
+
+/** Takes an answer's client bytes, and listens to the provider's on their way to the attempt. */
+export class AnswerRecorder implements OutputSink {
+  readonly committed: boolean = true;
+  headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  wasReset = false;
+  /** Pieces of the body that have arrived. */
+  pieces = 0;
+  readonly #raw: KeptBytes;
+  readonly #output = new KeptBytes(BODY_KEPT_BYTES_MAX);
+
+  readonly #closed: Promise<void>;
+  #close: () => void = () => {};
+
+  /** `bodyBytesMax`: most bytes that are kept of the provider's body. */
+  constructor(bodyBytesMax: number = BODY_KEPT_BYTES_MAX) {
+    this.#raw = new KeptBytes(bodyBytesMax);
+    this.#closed = new Promise((resolve) => {
+      this.#close = resolve;
+    });
+  }
+
+  write(output: Output): boolean {
+    this.#output.add(output);
+    return true;
+  }
+
+  commit(): void {}
+
+  /** The last bytes of a complete answer, which for a JSON answer are all of it. */
+  takeLast(body: WholeBody): void {
+    for (const piece of isPieces(body) ? body : [body]) this.#output.add(piece);
+  }
+
+  /** A handler that passes everything on, and keeps what it saw. */
+  listening(inner: AttemptHandler): AttemptHandler {
+    return {
+      onRefused: (error) => inner.onRefused(error),
+      onRequestStart: (controller, context) => inner.onRequestStart?.(controller, context),
+      onResponseStart: (controller, status, headers, message) => {
+        if (status >= 200) this.headers = headers;
+        inner.onResponseStart?.(controller, status, headers, message);
+      },
+      onResponseData: (controller, chunk) => {
+        this.pieces += 1;
+        this.#raw.add(chunk);
+        inner.onResponseData?.(controller, chunk);
+      },
+      onResponseEnd: (controller, trailers) => {
+        inner.onResponseEnd?.(controller, trailers);
+        this.#close();
+      },
+      onResponseError: (controller, error) => {
+        // An attempt that has seen enough breaks the connection itself. Where there never was one,
+        // there is no controller, whatever its type says.
+        const { aborted } = (controller as Partial<typeof controller> | undefined) ?? {};
+        this.wasReset = aborted !== true;
+        inner.onResponseError?.(controller, error);
+        this.#close();
+      },
+    };
+  }
+
+  /** Resolves when the provider has closed its answer, or after so many milliseconds. */
+  async closed(waitMs: number): Promise<void> {
+    const waiting = new AbortController();
+    await Promise.race([this.#closed, sleep(waitMs, undefined, { signal: waiting.signal })]).catch(
+      () => undefined,
+    );
+    waiting.abort();
+  }
+
+  body(): Buffer {
+    return this.#raw.whole();
+  }
+
+  output(): string {
+    return this.#output.whole().toString("utf8");
+  }
+}
+
+class KeptBytes {
+  readonly #pieces: Buffer[] = [];
+  readonly #bytesMax: number;
+  #length = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  add(piece: Output): void {
+    const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
+    const left = this.#bytesMax - this.#length;
+    const kept = bytes.length > left ? bytes.subarray(0, left) : bytes;
+    if (kept.length > 0) this.#pieces.push(Buffer.from(kept));
+    this.#length += kept.length;
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+
+import { readJob } from "../../../formats/index.ts";
+import { followJob } from "./follow-job.ts";
+import type { JobAnswer, JobQuestions } from "./job-questions.ts";
+
+const POLL_MS = 1_000;
+
+/** A provider that answers polls from a list, the last one again and again. */
+function answering(answers: readonly (object | number | undefined)[]): JobQuestions {
+  let polls = 0;
+  let nowMs = 0;
+  return {
+    deadlineMs: 10 * POLL_MS,
+    nowMs: () => nowMs,
+    ask: async () => {
+      const answer = answers[Math.min(polls, answers.length - 1)];
+      polls += 1;
+      return answered(answer);
+    },
+    read: () => Promise.reject(new Error("no file is read")),
+    cancel: () => Promise.reject(new Error("nothing is cancelled")),
+    pause: async () => {
+      nowMs += POLL_MS;
+    },
+  };
+}
+
+function answered(answer: object | number | undefined): JobAnswer | undefined {
+  if (answer === undefined) return undefined;
+  if (typeof answer === "number") return { status: answer, job: undefined };
+  return { status: 200, job: readJob(Buffer.from(JSON.stringify(answer))) };
+}
+
+const running = { id: "j", status: "in_progress" };
+
+test.each(["completed", "failed", "cancelled", "expired"])("a job ends as %s", async (status) => {
+  const end = await followJob(answering([running, running, { id: "j", status }]), "j");
+  expect(end).toMatchObject({ kind: "ended", polls: 3, job: { state: status } });
+});
+
+test("a job that does not end is late", async () => {
+  const end = await followJob(answering([running]), "j");
+  expect(end).toEqual({ kind: "late", state: "in_progress", polls: 11 });
+});
+
+test("a state that no provider has is no end", async () => {
+  const end = await followJob(answering([{ id: "j", status: "baking" }]), "j");
+  expect(end).toMatchObject({ kind: "late", state: "unknown" });
+});
+
+describe("answers that say nothing", () => {
+  test("are passed over while they are few", async () => {
+    const answers = [500, 503, undefined, {}, running, 500, { id: "j", status: "completed" }];
+    expect(await followJob(answering(answers), "j")).toMatchObject({ kind: "ended" });
+  });
+
+  test.each([
+    [404, "its record is answered with 404"],
+    [{ hello: 1 }, "its record has neither an id nor a state"],
+  ])("end the job's life after five of %j", async (answer, reason) => {
+    expect(await followJob(answering([running, answer]), "j")).toEqual({ kind: "lost", reason });
+  });
+
+  test("are no failure of the provider where the network is silent", async () => {
+    await expect(followJob(answering([running, undefined]), "j")).rejects.toMatchObject({
+      status: "error",
+    });
+  });
+});

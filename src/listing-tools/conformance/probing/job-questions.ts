@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Deployment } from "../../../catalog/index.ts";
+import type { Clock, Deadlines } from "../../../kernel/index.ts";
+import {
+  type ContentEnd,
+  fetchAnswer,
+  fetchContent,
+  type FetchedAnswer,
+  type FetchInput,
+  type UpstreamClient,
+} from "../../../upstream/index.ts";
+import { contentPath, jobPath, type ProviderJob, readJob } from "../../../formats/index.ts";
+import { ProbeNotSent } from "./observation.ts";
+
+/** Questions about the jobs of one listing, asked as the gateway asks them. */
+export interface JobQuestions {
+  /** Longest life of a job, in milliseconds: what is not over by then is late. */
+  readonly deadlineMs: number;
+  nowMs(): number;
+  /** Asks once. Undefined: there was no answer in time. */
+  ask(jobId: string): Promise<JobAnswer | undefined>;
+  /** Reads bytes of the file, the first and the last included. */
+  read(jobId: string, range: ByteRange): Promise<FilePart>;
+  /** Asks the provider to end a job that is not wanted. */
+  cancel(jobId: string): Promise<void>;
+  /** Waits until the next poll; rejects with `ProbeNotSent` when the run was ended. */
+  pause(): Promise<void>;
+}
+
+export interface JobAnswer {
+  readonly status: number;
+  /** Undefined: the answer is not a record of a job. */
+  readonly job: ProviderJob | undefined;
+}
+
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What came of a file. */
+export interface FilePart {
+  readonly end: ContentEnd;
+  /** Undefined: there was no file. */
+  readonly status: number | undefined;
+  readonly contentRange: string | undefined;
+  /** Never more than was asked for. */
+  readonly bytes: Buffer;
+}
+
+export interface JobDeps {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** Asks with the listing's key. */
+  readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere" | "delete">;
+  /** Aborted: nothing more is asked. */
+  readonly signal: AbortSignal;
+  /** Longest life of a job, in milliseconds. Default 15 minutes. */
+  readonly deadlineMs?: number;
+  /** Between two polls, in milliseconds. Default 3000. */
+  readonly pollMs?: number;
+  /** Longest wait for an answer to a poll, and for the next byte of a file. Default 30 s. */
+  readonly answerMs?: number;
+}
+
+const DEADLINE_MS = 900_000;
+const POLL_MS = 3_000;
+const ANSWER_MS = 30_000;
+/** A record is small. */
+const RECORD_BYTES_MAX = 1_048_576;
+const FILE_BYTES_MAX = 1_073_741_824;
+
+export function jobQuestions(deps: JobDeps, deployment: Deployment): JobQuestions {
+  const { clock, deadlines, upstream, signal } = deps;
+  const { deadlineMs = DEADLINE_MS, pollMs = POLL_MS, answerMs = ANSWER_MS } = deps;
+  const fetchRecord = (send: FetchInput["send"]): Promise<FetchedAnswer | undefined> =>
+    fetchAnswer({ clock, deadlines, totalMs: answerMs, bytesMax: RECORD_BYTES_MAX, send }).ended;
+  const about = (jobId: string): { path: string; headers: Record<string, string> } => ({
+    path: jobPath(deployment, jobId),
+    headers: { accept: "application/json" },
+  });
+  return {
+    deadlineMs,
+    nowMs: () => clock.monotonicMs(),
+    ask: async (jobId) => {
+      const answer = await fetchRecord((handler) =>
+        upstream.get(deployment, about(jobId), handler),
+      );
+      return answer && { status: answer.status, job: readJob(answer.body) };
+    },
+    cancel: async (jobId) => {
+      await fetchRecord((handler) => upstream.delete(deployment, about(jobId), handler));
+    },
+    read: (jobId, range) => readPart({ ...deps, answerMs }, { deployment, jobId, range }),
+    pause: async () => {
+      await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw new ProbeNotSent("skip", "the run was ended");
+    },
+  };
+}
+
+async function readPart(
+  { clock, deadlines, upstream, answerMs }: JobDeps & { readonly answerMs: number },
+  asked: { readonly deployment: Deployment; readonly jobId: string; readonly range: ByteRange },
+): Promise<FilePart> {
+  const { deployment, jobId, range } = asked;
+  const wanted = range.last - range.first + 1;
+  const kept: Buffer[] = [];
+  let length = 0;
+  let head: Pick<FilePart, "status" | "contentRange"> | undefined;
+  const running = fetchContent({
+    clock,
+    deadlines,
+    upstream,
+    deployment,
+    path: contentPath(deployment, jobId),
+    range: `bytes=${range.first}-${range.last}`,
+    headOnly: false,
+    idleMs: answerMs,
+    bytesMax: FILE_BYTES_MAX,
+    sink: {
+      get committed() {
+        return head !== undefined;
+      },
+      begin: ({ status, contentHeaders }) => {
+        head = { status, contentRange: contentHeaders["content-range"] };
+      },
+      write: (chunk) => {
+        const piece = chunk.subarray(0, wanted - length);
+        kept.push(Buffer.from(piece));
+        length += piece.length;
+        // A provider that ignores the range sends a whole film: enough was seen of it.
+        if (piece.length < chunk.length) setImmediate(() => running.abandon());
+        return true;
+      },
+    },
+  });
+  const end = await running.ended;
+  return {
+    end,
+    status: head?.status,
+    contentRange: head?.contentRange,
+    bytes: Buffer.concat(kept),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Deployment } from "../../../catalog/index.ts";
+import { assert } from "../../../kernel/index.ts";
+import type { ProviderJob } from "../../../formats/index.ts";
+import type { JobQuestions } from "./job-questions.ts";
+import { type Observation, ProbeNotSent } from "./observation.ts";
+import type { Probe } from "./probe.ts";
+
+/** Sends a probe once; rejects with `ProbeNotSent` when there is no answer to judge. */
+export type Send = (probe: Probe) => Promise<Observation>;
+
+/** A model that let so many probes wait in vain is asked nothing more: a run has an end. */
+const TIMEOUTS_MAX = 3;
+
+/** One model under test: what was asked of it, and what it answered. */
+export class Lab {
+  readonly deployment: Deployment;
+  /** Of a video listing; undefined: this run does not ask after jobs. */
+  readonly jobs: JobQuestions | undefined;
+  readonly #send: Send;
+  readonly #asked = new Map<string, Promise<Observation>>();
+  readonly #seen: Observation[] = [];
+  readonly #ended: ProviderJob[] = [];
+
+  constructor(deployment: Deployment, send: Send, jobs?: JobQuestions) {
+    this.deployment = deployment;
+    this.#send = send;
+    this.jobs = jobs;
+  }
+
+  /** The answer to a probe; a probe of the same name is sent once, whichever check wants it. */
+  ask(probe: Probe): Promise<Observation> {
+    const known = this.#asked.get(probe.name);
+    if (known !== undefined) return known;
+    if (this.#seen.filter(({ timedOut }) => timedOut).length >= TIMEOUTS_MAX) {
+      return Promise.reject(
+        new ProbeNotSent("skip", `${TIMEOUTS_MAX} probes were not answered in time`),
+      );
+    }
+    const asking = this.#send(probe).then((observation) => {
+      assert(observation.probe === probe.name, "an observation is of the probe that was sent");
+      this.#seen.push(observation);
+      return observation;
+    });
+    this.#asked.set(probe.name, asking);
+    return asking;
+  }
+
+  /** Keeps what a provider says of a job that has ended. */
+  noteEnded(job: ProviderJob): void {
+    this.#ended.push(job);
+  }
+
+  /** The last records of the jobs that have ended until now. */
+  endedJobs(): readonly ProviderJob[] {
+    return this.#ended;
+  }
+
+  /** Every answer until now, in the order in which they ended. */
+  seen(): readonly Observation[] {
+    return this.#seen;
+  }
+}

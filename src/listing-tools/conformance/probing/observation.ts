@@ -1,0 +1,56 @@
+import type { ServedModel, Usage } from "../../../kernel/index.ts";
+import type { UpstreamFailure, Wire } from "../../../formats/index.ts";
+
+/** Everything that was seen of one answer. */
+export interface Observation {
+  /** Name of the probe. */
+  readonly probe: string;
+  /** Was it asked as a customer could ask? */
+  readonly isPlain: boolean;
+  /** The client's wire; undefined for other modalities. */
+  readonly wire: Wire | undefined;
+  readonly stream: boolean;
+  readonly status: number | null;
+  /** Lower-case name to value, as the provider sent them. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The provider's body as it came, cut at `BODY_KEPT_BYTES_MAX`. */
+  readonly body: Buffer;
+  /** In how many pieces the body arrived. */
+  readonly pieces: number;
+  /** What the gateway's own reader makes of it; undefined: a usable answer. */
+  readonly failure: UpstreamFailure | undefined;
+  readonly timedOut: boolean;
+  /** The provider, or the way to it, broke the connection in the answer. */
+  readonly wasReset: boolean;
+  /** Of a usable answer, as settlement would read it. */
+  readonly usage: Usage | undefined;
+  /** Why its counts cannot be right; undefined: they can. */
+  readonly usageFlaw: string | undefined;
+  readonly servedModel: ServedModel | undefined;
+  /** What a client would have got: UTF-8 text, cut at the same bound. */
+  readonly output: string;
+  readonly firstByteMs: number | null;
+  /** Dispatches that this took: connection errors and 429 are tried again. */
+  readonly tries: number;
+}
+
+/** Why a probe has no observation: the check that wanted it becomes `skip` or `error`. */
+export class ProbeNotSent extends Error {
+  override readonly name = "ProbeNotSent";
+  readonly status: "skip" | "error";
+
+  constructor(status: "skip" | "error", message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** What the gateway would answer its client instead; empty: the answer is usable. */
+export function problemOf({ failure }: Observation): string {
+  return failure?.refusal.message ?? "";
+}
+
+/** Did the gateway's own reader take it as a complete answer? */
+export function isServed(observation: Observation): boolean {
+  return observation.failure === undefined;
+}

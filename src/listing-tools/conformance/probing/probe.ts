@@ -1,0 +1,24 @@
+import type { Wire } from "../../../formats/index.ts";
+
+/** One question to a provider, written as a client of the gateway would write it. */
+export interface Probe {
+  /** Unique among the probes of a model: what is asked twice is sent once. */
+  readonly name: string;
+  /** The client's wire of a chat; absent for the other modalities. */
+  readonly wire?: Wire;
+  /** The client's body without `model`, which is the listing's. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /**
+   * Changes the finished body: for what no gateway would send. The name of the model and the key
+   * are changed by `as`.
+   */
+  readonly changeBody?: (body: Buffer) => Buffer;
+  readonly as?: "wrong_key" | "unknown_model";
+  /** Another limit than that of the run, in milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+/** Is it what a customer could send? Others say nothing about what customers get. */
+export function isPlain(probe: Probe): boolean {
+  return probe.changeBody === undefined && probe.as === undefined;
+}

@@ -1,0 +1,241 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { type Deployment, exactCost } from "../../../catalog/index.ts";
+import {
+  ceilToMicroUsd,
+  type Clock,
+  type Deadlines,
+  type MicroUsd,
+  newRequestId,
+  parseUsdToPico,
+  ZERO_MICRO_USD,
+} from "../../../kernel/index.ts";
+import {
+  type AttemptClassifier,
+  type AttemptResult,
+  runAttempt,
+  streamBytesMax,
+  type UpstreamClient,
+} from "../../../upstream/index.ts";
+import {
+  chatOn,
+  decisions,
+  images,
+  videos,
+  type CallRequest,
+  type Modality,
+  type UpstreamRequest,
+  wires,
+} from "../../../formats/index.ts";
+import { AnswerRecorder, IMAGE_BODY_KEPT_BYTES_MAX } from "./answer-recorder.ts";
+import { type Observation, ProbeNotSent } from "./observation.ts";
+import { isPlain, type Probe } from "./probe.ts";
+import type { Spending } from "./spending.ts";
+
+export interface ProbeDeps {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly classify: AttemptClassifier;
+  /** Sends with the listing's key. */
+  readonly upstream: Pick<UpstreamClient, "send">;
+  /** Sends with a key that no provider has given out. */
+  readonly upstreamWithWrongKey: Pick<UpstreamClient, "send">;
+  readonly spending: Spending;
+  /** Longest whole answer to a probe that names none, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Aborted: nothing more is sent, and what is under way ends now. */
+  readonly signal: AbortSignal;
+}
+
+/** Most dispatches of one probe: connection errors and 429 are tried again. */
+const TRIES_MAX = 3;
+const RETRY_WAIT_MS = 500;
+/** A provider may ask for a longer wait than this; it is then tried again after this. */
+const RETRY_WAIT_MS_MAX = 10_000;
+const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
+
+/** Sends one probe by the way that customers' requests take, and returns what came back. */
+export async function sendProbe(
+  deps: ProbeDeps,
+  deployment: Deployment,
+  probe: Probe,
+): Promise<Observation> {
+  const worst = prepared(deployment, probe);
+  for (let tries = 1; ; tries += 1) {
+    if (deps.signal.aborted) throw new ProbeNotSent("skip", "the run was ended");
+    const observation = await sendOnce(deps, worst, tries);
+    const { status, failure } = observation;
+    const mayRetry = failure !== undefined && (status === null || status === 429);
+    if (!mayRetry || observation.timedOut) return observation;
+    if (tries === TRIES_MAX) throw new ProbeNotSent("error", unanswered(observation));
+    const askedMs = (failure.refusal.retryAfterSeconds ?? 0) * 1000;
+    const waitMs = Math.min(RETRY_WAIT_MS_MAX, Math.max(askedMs, RETRY_WAIT_MS * tries));
+    await sleep(waitMs, undefined, { signal: deps.signal }).catch(() => undefined);
+  }
+}
+
+function unanswered({ status, tries, failure }: Observation): string {
+  if (status === 429) return `429 Too Many Requests, ${tries} times`;
+  return `no answer in ${tries} tries: ${failure?.refusal.message ?? "the connection broke"}`;
+}
+
+/** A probe that is ready to be sent, with the most that it can cost. */
+interface Prepared {
+  readonly deployment: Deployment;
+  readonly probe: Probe;
+  readonly worstMicroUsd: MicroUsd;
+  readonly dispatch: (deps: ProbeDeps, recorder: AnswerRecorder) => Promise<AttemptResult>;
+  readonly stream: boolean;
+}
+
+function prepared(deployment: Deployment, probe: Probe): Prepared {
+  return PREPARED[deployment.modality](deployment, probe);
+}
+
+const PREPARED: Readonly<Record<Deployment["modality"], typeof prepared>> = {
+  text: (deployment, probe) => {
+    const wire = probe.wire ?? wires.get(deployment.wire);
+    return prepareFor(chatOn(wire, wires), deployment, probe);
+  },
+  image: (deployment, probe) => prepareFor(images, deployment, probe),
+  video: (deployment, probe) => prepareFor(videos, deployment, probe),
+  decisions: (deployment, probe) => prepareFor(decisions, deployment, probe),
+};
+
+function prepareFor<R extends CallRequest>(
+  kind: Modality<R>,
+  deployment: Deployment,
+  probe: Probe,
+): Prepared {
+  if (deployment.prices === null) {
+    throw new ProbeNotSent(
+      "skip",
+      "the listing has no prices, so nothing bounds what a probe costs",
+    );
+  }
+  const body = Buffer.from(JSON.stringify({ model: deployment.modelId, ...probe.body }));
+  const read = kind.read({ body, header: headerOf });
+  if (!read.ok) throw new ProbeNotSent("error", read.refusal.message);
+  const { request } = read;
+  const target = targetOf(deployment, probe);
+  const problem = kind.servabilityProblem(request, target);
+  if (problem !== undefined) throw new ProbeNotSent("skip", problem.message);
+  const encoded = kind.encode(request, target);
+  if (!encoded.ok) throw new ProbeNotSent("skip", encoded.refusal.message);
+  const worstMicroUsd = kind.quote(request, target);
+  const upstream = changed(encoded.upstream, probe);
+  const dispatch: Prepared["dispatch"] = (deps, recorder) => {
+    const totalMs = probe.timeoutMs ?? deps.timeoutMs;
+    const { clock, classify } = deps;
+    const own = kind.classify;
+    const sender = probe.as === "wrong_key" ? deps.upstreamWithWrongKey : deps.upstream;
+    const running = runAttempt({
+      clock,
+      deadlines: deps.deadlines,
+      timeouts: { headersMs: totalMs, idleMs: totalMs, totalMs, drainMs: totalMs },
+      stream: request.stream,
+      streamBytesMax: streamBytesMax(request.outputTokens),
+      sink: recorder,
+      commitDueMs: Number.POSITIVE_INFINITY,
+      openBridge: () =>
+        kind.openAnswer(request, target, {
+          requestId: newRequestId(clock.nowMs()),
+          createdSeconds: Math.floor(clock.nowMs() / 1000),
+          reserveMicroUsd: worstMicroUsd,
+        }),
+      classify:
+        own === undefined
+          ? classify
+          : { ...classify, answer: (answer) => own(answer, target, clock.nowMs()) },
+      send: (handler) => sender.send(target, upstream, recorder.listening(handler)),
+    });
+    const abandon = (): void => running.abandon();
+    deps.signal.addEventListener("abort", abandon, { once: true });
+    return running.ended.finally(() => deps.signal.removeEventListener("abort", abandon));
+  };
+  return { deployment: target, probe, worstMicroUsd, dispatch, stream: request.stream };
+}
+
+/** A provider has this long to close an answer behind its end mark. */
+const TRAILING_MS = 2_500;
+
+function changed(upstream: UpstreamRequest, { changeBody }: Probe): UpstreamRequest {
+  if (changeBody === undefined) return upstream;
+  const { body } = upstream;
+  return { ...upstream, body: changeBody(Buffer.isBuffer(body) ? body : body.toBuffer()) };
+}
+
+function headerOf(name: string): string | undefined {
+  return name === "content-type" ? "application/json" : undefined;
+}
+
+function targetOf(deployment: Deployment, probe: Probe): Deployment {
+  return probe.as === "unknown_model"
+    ? { ...deployment, upstreamModelId: UNKNOWN_MODEL }
+    : deployment;
+}
+
+async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promise<Observation> {
+  const { spending } = deps;
+  if (!spending.hold(ready.worstMicroUsd)) {
+    throw new ProbeNotSent("skip", "over the budget of the run");
+  }
+  let costMicroUsd: MicroUsd = ready.worstMicroUsd;
+  try {
+    const isImage = ready.deployment.modality === "image";
+    const keptBytesMax = isImage ? IMAGE_BODY_KEPT_BYTES_MAX : undefined;
+    const recorder = new AnswerRecorder(keptBytesMax);
+    const result = await ready.dispatch(deps, recorder);
+    // What comes behind the end mark is of no use to a customer, and says something of the provider.
+    if (result.upstreamStatus !== null) await recorder.closed(TRAILING_MS);
+    costMicroUsd = costOf(ready, result);
+    return observationOf(ready, { result, recorder, tries });
+  } finally {
+    spending.settle(ready.worstMicroUsd, costMicroUsd);
+  }
+}
+
+/** What the provider will bill, as far as it says; a 2xx that says nothing may cost its worst. */
+function costOf({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
+  const { upstreamStatus, bridge } = result;
+  if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;
+  const reported = parseUsdToPico(bridge?.reportedCostUsd ?? "");
+  if (reported !== undefined && deployment.billing === "reported_cost") {
+    return ceilToMicroUsd(reported);
+  }
+  const { usage } = bridge ?? {};
+  if (usage === undefined || deployment.prices === null) return worstMicroUsd;
+  return ceilToMicroUsd(exactCost(deployment.prices, usage));
+}
+
+function observationOf(
+  { probe, deployment, stream }: Prepared,
+  seen: {
+    readonly result: AttemptResult;
+    readonly recorder: AnswerRecorder;
+    readonly tries: number;
+  },
+): Observation {
+  const { result, recorder, tries } = seen;
+  const { bridge, failure } = result;
+  if (bridge !== undefined && failure === undefined) recorder.takeLast(bridge.finish("0"));
+  return {
+    probe: probe.name,
+    isPlain: isPlain(probe),
+    wire: deployment.modality === "text" ? (probe.wire ?? wires.get(deployment.wire)) : undefined,
+    stream,
+    status: result.upstreamStatus,
+    headers: recorder.headers,
+    body: recorder.body(),
+    pieces: recorder.pieces,
+    failure,
+    timedOut: result.timedOut,
+    wasReset: recorder.wasReset,
+    usage: bridge?.usage,
+    usageFlaw: bridge?.usageFlaw,
+    servedModel: bridge?.servedModel,
+    output: recorder.output(),
+    firstByteMs: result.firstByteMs,
+    tries,
+  };
+}

@@ -1,0 +1,36 @@
+import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../../kernel/index.ts";
+
+/**
+ * What one run may spend: the most that a probe can cost is held before it is sent, so that probes
+ * in flight never pass the budget together. What a provider bills above its own prices is counted
+ * all the same, and ends the run the sooner.
+ */
+export class Spending {
+  readonly budgetMicroUsd: MicroUsd;
+  #heldMicroUsd: MicroUsd = ZERO_MICRO_USD;
+  #spentMicroUsd: MicroUsd = ZERO_MICRO_USD;
+
+  constructor(budgetMicroUsd: MicroUsd) {
+    assert(budgetMicroUsd >= 0n, "a budget is not negative");
+    this.budgetMicroUsd = budgetMicroUsd;
+  }
+
+  get spentMicroUsd(): MicroUsd {
+    return this.#spentMicroUsd;
+  }
+
+  /** Holds this much; false: the budget does not allow it. */
+  hold(worstMicroUsd: MicroUsd): boolean {
+    const after = this.#spentMicroUsd + this.#heldMicroUsd + worstMicroUsd;
+    if (after > this.budgetMicroUsd) return false;
+    this.#heldMicroUsd = microUsd(this.#heldMicroUsd + worstMicroUsd);
+    return true;
+  }
+
+  /** Ends a hold with what the probe did cost. */
+  settle(heldMicroUsd: MicroUsd, costMicroUsd: MicroUsd): void {
+    assert(heldMicroUsd <= this.#heldMicroUsd, "what is settled was held");
+    this.#heldMicroUsd = microUsd(this.#heldMicroUsd - heldMicroUsd);
+    this.#spentMicroUsd = microUsd(this.#spentMicroUsd + costMicroUsd);
+  }
+}

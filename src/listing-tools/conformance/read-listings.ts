@@ -1,0 +1,60 @@
+import { type Catalog, compileCatalog, parseManifestFiles } from "../../catalog/index.ts";
+import { type Clock, matchesGlob } from "../../kernel/index.ts";
+
+export interface ListingsOptions {
+  /** The manifest as it is on disk. */
+  readonly manifestText: string;
+  /** Its name, for problems of it. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** Is a decisions host asked in its own public grammar? Default: in the marketplace's. */
+  readonly decisionsPublicForm?: boolean;
+  /** Model ids with `*` for any text; empty: all. */
+  readonly models: readonly string[];
+}
+
+export type Listings =
+  | {
+      readonly ok: true;
+      readonly providerId: string;
+      readonly deployments: Catalog["deployments"];
+    }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** The listings that a run is about, or why there are none. */
+export function readListings(options: ListingsOptions): Listings {
+  const { file, manifestText, env, clock, decisionsPublicForm = false } = options;
+  const parsed = parseManifestFiles([{ file, text: manifestText }]);
+  const outcome = parsed.ok
+    ? compileCatalog({
+        manifests: parsed.manifests,
+        hasKey: (name) => (env[name] ?? "") !== "",
+        today: new Date(clock.nowMs()).toISOString().slice(0, 10),
+        publicForm: () => decisionsPublicForm,
+      })
+    : parsed;
+  if (!outcome.ok) {
+    return {
+      ok: false,
+      problems: outcome.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`),
+    };
+  }
+  const { deployments } = outcome.catalog;
+  const keyless = deployments.find(({ notReady }) => notReady === "key_missing");
+  if (keyless !== undefined) {
+    const { apiKeyEnv = "" } = keyless;
+    return { ok: false, problems: [`the environment variable ${apiKeyEnv} holds no key`] };
+  }
+  const [first] = deployments;
+  if (first === undefined)
+    return { ok: false, problems: ["every model of the manifest is past its date"] };
+  const chosen = deployments.filter(({ modelId }) => isChosen(options.models, modelId));
+  if (chosen.length === 0)
+    return { ok: false, problems: ["no model of the manifest has this name"] };
+  return { ok: true, providerId: first.providerId, deployments: chosen };
+}
+
+function isChosen(globs: readonly string[], modelId: string): boolean {
+  return globs.length === 0 || globs.some((glob) => matchesGlob(glob, modelId));
+}

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+
+import type { Deployment } from "../../catalog/catalog.ts";
+import type { Check } from "./checks/check.ts";
+import { type CheckId, failed, type Finding, passed } from "./report/finding.ts";
+import { Lab } from "./probing/lab.ts";
+import { ProbeNotSent } from "./probing/observation.ts";
+import { runChecks } from "./run-checks.ts";
+
+const lab = new Lab({ modelId: "m" } as Deployment, () => Promise.reject(new Error("not sent")));
+
+function check(id: CheckId, run: () => Promise<Finding>, inapplicable?: string): Check {
+  return { id, title: `title of ${id}`, inapplicable: () => inapplicable, run };
+}
+
+async function ran(checks: readonly Check[], signal = new AbortController().signal) {
+  const ended: CheckId[] = [];
+  const reports = await runChecks(lab, {
+    checks,
+    nowMs: () => 0,
+    signal,
+    shown: (report) => report,
+    onEnd: ({ id }) => void ended.push(id),
+  });
+  return { ended, reports: reports.map(({ id, status, message }) => [id, status, message]) };
+}
+
+const fine = (): Promise<Finding> => Promise.resolve(passed("fine"));
+
+test("C7 runs last, and the report keeps the order of the numbers", async () => {
+  const { ended, reports } = await ran([check("C1", fine), check("C7", fine), check("C9", fine)]);
+  expect(ended).toEqual(["C1", "C9", "C7"]);
+  expect(reports.map(([id]) => id)).toEqual(["C1", "C7", "C9"]);
+});
+
+test("nothing else is asked of an endpoint that does not answer", async () => {
+  const silent = () => Promise.resolve({ ...failed("silence"), isUnreachable: true });
+  const { reports } = await ran([check("C1", silent), check("C2", fine)]);
+  expect(reports).toEqual([
+    ["C1", "fail", "silence"],
+    ["C2", "skip", "the endpoint gives no usable answer (C1)"],
+  ]);
+});
+
+test("a probe that was not sent is no failure of the provider", async () => {
+  const { reports } = await ran([
+    check("C2", () => Promise.reject(new ProbeNotSent("skip", "over the budget of the run"))),
+    check("C3", () => Promise.reject(new ProbeNotSent("error", "no answer in 3 tries"))),
+    check("C4", fine, "does not apply"),
+  ]);
+  expect(reports).toEqual([
+    ["C2", "skip", "over the budget of the run"],
+    ["C3", "error", "no answer in 3 tries"],
+    ["C4", "skip", "does not apply"],
+  ]);
+});
+
+test("after the end of a run nothing more is asked", async () => {
+  const stop = new AbortController();
+  stop.abort();
+  const { reports } = await ran([check("C2", fine)], stop.signal);
+  expect(reports).toEqual([["C2", "skip", "the run was ended"]]);
+});
+
+test("a bug of ours is not taken for a verdict", async () => {
+  await expect(ran([check("C2", () => Promise.reject(new Error("bug")))])).rejects.toThrow("bug");
+});

@@ -1,0 +1,190 @@
+import { createHash } from "node:crypto";
+
+import type { Deployment } from "../../catalog/index.ts";
+import { Deadlines, formatUsd, type MicroUsd } from "../../kernel/index.ts";
+import { attemptClassifier, type Outbound, UpstreamClient } from "../../upstream/index.ts";
+import type { Check } from "./checks/check.ts";
+import { CHECKS } from "./checks/index.ts";
+import type { CheckId, CheckReport } from "./report/finding.ts";
+import { type JobDeps, jobQuestions } from "./probing/job-questions.ts";
+import { Lab, type Send } from "./probing/lab.ts";
+import { type ListingsOptions, readListings } from "./read-listings.ts";
+import { Redaction } from "./report/redaction.ts";
+import type { ConformanceReport, ModelReport } from "./report/report.ts";
+import { checkLine } from "./report/report-lines.ts";
+import { runChecks } from "./run-checks.ts";
+import { type ProbeDeps, sendProbe } from "./probing/send-probe.ts";
+import { shownFinding } from "./report/shown-finding.ts";
+import { Spending } from "./probing/spending.ts";
+import { modelVerdict, providerVerdict } from "./report/verdict.ts";
+
+export interface SuiteOptions extends ListingsOptions {
+  readonly allowPrivateUpstreams: boolean;
+  /** Default: straight to the provider. */
+  readonly outbound?: Outbound;
+  /** Empty: all. */
+  readonly checks: readonly CheckId[];
+  readonly budgetMicroUsd: MicroUsd;
+  /** Models that are tested at once. */
+  readonly concurrency: number;
+  /** Longest whole answer, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Between two questions after a video. Default 3000 ms. */
+  readonly jobPollMs?: number;
+  /** Aborted: the run ends with a report of what ran. */
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: SuiteProgress) => void;
+}
+
+/** A check that has ended, and how far the run is. */
+export interface SuiteProgress {
+  readonly modelId: string;
+  readonly check: CheckReport;
+  readonly done: number;
+  readonly total: number;
+  readonly spentMicroUsd: MicroUsd;
+}
+
+export type SuiteOutcome =
+  | { readonly ok: true; readonly report: ConformanceReport }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Any 5-minute answer is too late for a customer; a video's job has a limit of its own. */
+export const PROBE_TIMEOUT_MS = 60_000;
+const WRONG_KEY = "invalid-key-of-a-conformance-run";
+
+/**
+ * Checks every listing of a manifest against its provider, with the marketplace's key from the
+ * environment and nothing else: no database, no gateway. Never rejects for what a provider does.
+ */
+export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
+  const listings = readListings(options);
+  if (!listings.ok) return listings;
+  const { clock, signal } = options;
+  const startedMs = clock.nowMs();
+  const clients = openClients(options);
+  const run = openRun(options, { clients: clients.probes, models: listings.deployments.length });
+  try {
+    const models = await inParallel(listings.deployments, options.concurrency, (deployment) =>
+      testModel(run, deployment),
+    );
+    return {
+      ok: true,
+      report: {
+        report_version: "1",
+        provider: listings.providerId,
+        manifest_sha256: createHash("sha256").update(options.manifestText).digest("hex"),
+        started_at: new Date(startedMs).toISOString(),
+        duration_ms: Math.round(clock.nowMs() - startedMs),
+        spend_usd: formatUsd(run.deps.spending.spentMicroUsd),
+        is_complete: !signal.aborted,
+        verdict: providerVerdict(models),
+        models,
+      },
+    };
+  } finally {
+    await clients.close();
+  }
+}
+
+/** What the models of one run share. */
+interface Run {
+  readonly options: SuiteOptions;
+  readonly deps: ProbeDeps & Pick<JobDeps, "upstream">;
+  readonly checks: readonly Check[];
+  readonly ended: (modelId: string, check: CheckReport) => void;
+}
+
+function openRun(
+  options: SuiteOptions,
+  { clients, models }: { readonly clients: Clients; readonly models: number },
+): Run {
+  const { clock, signal, timeoutMs, budgetMicroUsd } = options;
+  const checks = CHECKS.filter(
+    ({ id }) => options.checks.length === 0 || options.checks.includes(id),
+  );
+  const spending = new Spending(budgetMicroUsd);
+  const deadlines = new Deadlines(clock);
+  const classify = attemptClassifier(clock);
+  const total = models * checks.length;
+  let done = 0;
+  return {
+    options,
+    deps: { clock, deadlines, classify, ...clients, spending, timeoutMs, signal },
+    checks,
+    ended: (modelId, check) => {
+      done += 1;
+      const { spentMicroUsd } = spending;
+      options.onProgress?.({ modelId, check, done, total, spentMicroUsd });
+    },
+  };
+}
+
+async function testModel(run: Run, deployment: Deployment): Promise<ModelReport> {
+  const { deps, checks, options } = run;
+  const { env, jobPollMs } = options;
+  const redaction = new Redaction([env[deployment.apiKeyEnv ?? ""] ?? "", WRONG_KEY]);
+  const send: Send = (probe) => {
+    redaction.addPrompt(probe.body);
+    return sendProbe(deps, deployment, probe);
+  };
+  const polling = { ...deps, ...(jobPollMs && { pollMs: jobPollMs }) };
+  const jobs = deployment.modality === "video" ? jobQuestions(polling, deployment) : undefined;
+  const reports = await runChecks(new Lab(deployment, send, jobs), {
+    checks,
+    nowMs: () => deps.clock.monotonicMs(),
+    signal: deps.signal,
+    shown: (report) => shownFinding(report, redaction),
+    onEnd: (check) => run.ended(deployment.modelId, check),
+  });
+  return modelReport(deployment, reports);
+}
+
+function modelReport(deployment: Deployment, reports: readonly CheckReport[]): ModelReport {
+  const declares = (id: CheckId): boolean =>
+    CHECKS.some((check) => check.id === id && check.isDeclared?.(deployment) === true);
+  return {
+    id: deployment.modelId,
+    upstream_id: deployment.upstreamModelId,
+    ready: deployment.notReady !== "staged",
+    verdict: modelVerdict(reports, declares),
+    checks: reports.map(checkLine),
+  };
+}
+
+interface Clients {
+  /** Sends with the listing's key. */
+  readonly upstream: UpstreamClient;
+  readonly upstreamWithWrongKey: UpstreamClient;
+}
+
+function openClients({ env, allowPrivateUpstreams, outbound }: SuiteOptions): {
+  readonly probes: Clients;
+  readonly close: () => Promise<void>;
+} {
+  const by = { allowPrivateUpstreams, ...(outbound && { outbound }) };
+  const upstream = new UpstreamClient({ ...by, providerKey: (name) => env[name] });
+  const upstreamWithWrongKey = new UpstreamClient({ ...by, providerKey: () => WRONG_KEY });
+  return {
+    probes: { upstream, upstreamWithWrongKey },
+    close: async () => {
+      await Promise.all([upstream.close(), upstreamWithWrongKey.close()]);
+    },
+  };
+}
+
+async function inParallel<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results = new Map<number, R>();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) {
+      results.set(index, await work(items[index] as T));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  return items.flatMap((_item, index) => (results.has(index) ? [results.get(index) as R] : []));
+}

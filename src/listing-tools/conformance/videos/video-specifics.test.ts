@@ -1,0 +1,184 @@
+import { describe, expect, test } from "vitest";
+
+import { readJob } from "../../../formats/index.ts";
+import { type Answer, stubLab, videoListing } from "../fixtures/stub-lab.ts";
+import type { ByteRange, FilePart, JobQuestions } from "../probing/job-questions.ts";
+import { videoSpecifics } from "./video-specifics.ts";
+import type { Probe } from "../probing/probe.ts";
+
+const FILE = Buffer.from(Array.from({ length: 200 }, (_, at) => at));
+
+/** A provider of videos that keeps its promises, but for what a test changes. */
+interface Provider {
+  readonly record?: object;
+  readonly read?: (range: ByteRange) => Partial<FilePart>;
+  readonly accept?: (probe: Probe) => Answer | "unsent" | undefined;
+  /** Seconds of a request that names none. */
+  readonly usual?: number;
+}
+
+const isTooLong = ({ changeBody }: Probe): boolean => changeBody !== undefined;
+
+async function seenOf({ record = {}, read, accept, usual = 8 }: Provider = {}) {
+  const cancelled: string[] = [];
+  const asked: string[] = [];
+  const jobs: JobQuestions = {
+    deadlineMs: 3,
+    nowMs: nowMs(),
+    ask: async (id) => {
+      const finished = { id, status: "completed", model: "m", usage: { cost: 0.4 }, ...record };
+      return { status: 200, job: readJob(Buffer.from(JSON.stringify(finished))) };
+    },
+    read: async (_id, range) => ({ ...partOf(range), ...read?.(range) }),
+    cancel: async (id) => {
+      cancelled.push(id);
+    },
+    pause: async () => undefined,
+  };
+  const deployment = videoListing({ min: 4, max: 12, default: usual });
+  const lab = stubLab(
+    deployment,
+    (probe) => {
+      asked.push(probe.name);
+      const answer = accept?.(probe);
+      if (answer !== undefined) return answer;
+      return isTooLong(probe) ? { status: 400 } : { body: { id: idOf(probe), status: "queued" } };
+    },
+    jobs,
+  );
+  const finding = await videoSpecifics(lab);
+  return { ...finding, cancelled, asked, ended: lab.endedJobs() };
+}
+
+function idOf({ name }: Probe): string {
+  return name.replaceAll(/[ ,]+/g, "-");
+}
+
+function nowMs(): () => number {
+  let now = 0;
+  return () => (now += 1);
+}
+
+function partOf({ first, last }: ByteRange): FilePart {
+  return {
+    end: { kind: "complete" },
+    status: 206,
+    contentRange: `bytes ${first}-${last}/${FILE.length}`,
+    bytes: FILE.subarray(first, last + 1),
+  };
+}
+
+test("a provider that keeps what it lists passes", async () => {
+  const { status, message, asked, cancelled, ended } = await seenOf();
+  expect(status).toBe("pass");
+  expect(message).toContain("video of 8 s: completed, with a cost under the ceiling");
+  expect(asked).toEqual(["13 seconds, one above the maximum", "video of 4 s", "video of 8 s"]);
+  expect(cancelled).toEqual([]);
+  expect(ended.map(({ model }) => model)).toEqual(["m", "m"]);
+});
+
+test("one length is asked for once", async () => {
+  const { asked } = await seenOf({ usual: 4 });
+  expect(asked).toEqual(["13 seconds, one above the maximum", "video of 4 s"]);
+});
+
+test("a run that does not ask after jobs says so", async () => {
+  const lab = stubLab(videoListing({ min: 4, max: 12, default: 4 }), () => ({ status: 400 }));
+  expect(await videoSpecifics(lab)).toMatchObject({ status: "skip" });
+});
+
+describe("a job that", () => {
+  test.each<[string, object, string]>([
+    ["costs more than its seconds", { usage: { cost: 0.401 } }, "costs more than the ceiling"],
+    ["reports no cost", { usage: {} }, "reports no cost"],
+    ["fails and is billed", { status: "failed" }, "ended as failed is billed"],
+    ["fails", { status: "failed", usage: undefined }, "the job ended as failed"],
+    [
+      "is refused",
+      { status: "completed", respect_moderation: false, usage: undefined },
+      "ended as refused",
+    ],
+    ["does not end", { status: "queued" }, "the job is queued after"],
+  ])("%s", async (_what, record, message) => {
+    const { status, message: found } = await seenOf({ record });
+    expect(status).toBe("fail");
+    expect(found).toContain(message);
+  });
+
+  test("is not accepted", async () => {
+    const { status, message } = await seenOf({
+      accept: ({ name }) => (name === "video of 8 s" ? { status: 422 } : undefined),
+    });
+    expect(status).toBe("fail");
+    expect(message).toBe("video of 8 s: not accepted: refused with 422");
+  });
+});
+
+describe("one second too many", () => {
+  test("is not accepted; if it is, the job is cancelled", async () => {
+    const { status, message, cancelled } = await seenOf({
+      accept: (probe) => ({ body: { id: idOf(probe), status: "queued" } }),
+    });
+    expect(status).toBe("fail");
+    expect(message).toBe("13 seconds, one above the maximum: accepted with 200");
+    expect(cancelled).toEqual(["13-seconds-one-above-the-maximum"]);
+  });
+
+  test("may be refused in any form: that is another promise", async () => {
+    const { status } = await seenOf({
+      accept: (probe) =>
+        isTooLong(probe) ? { status: 500 } : { body: { id: "j", status: "queued" } },
+    });
+    expect(status).toBe("pass");
+  });
+});
+
+describe("a file of which", () => {
+  test.each<[string, Provider["read"], string, string]>([
+    [
+      "a range has other bytes",
+      ({ first }) => (first === 0 ? {} : { bytes: FILE.subarray(0, 32) }),
+      "fail",
+      "differ in the bytes",
+    ],
+    ["a range is cut", () => ({ bytes: FILE.subarray(0, 10) }), "fail", "has 10 bytes"],
+    [
+      "another range is said",
+      () => ({ contentRange: "bytes 0-9/200" }),
+      "fail",
+      "answered as bytes 0-9/200",
+    ],
+    [
+      "there is no byte",
+      () => ({ status: 416, bytes: Buffer.alloc(0) }),
+      "fail",
+      "answered with 416",
+    ],
+    [
+      "there is no file",
+      () => ({ status: undefined, end: { kind: "refused", status: 404, headers: {} } }),
+      "fail",
+      "not read: status 404",
+    ],
+    ["ranges are ignored", () => ({ status: 200 }), "warn", "answered with all of it"],
+  ])("%s", async (_what, read, status, message) => {
+    const found = await seenOf({ ...(read && { read }) });
+    expect(found.status).toBe(status);
+    expect(found.message).toContain(message);
+  });
+});
+
+test("what is over the budget is said, and what was seen before still counts", async () => {
+  const overBudget = (other: Answer) => (probe: Probe) =>
+    probe.name === "video of 8 s" ? ("unsent" as const) : other;
+  const queued = { body: { id: "j", status: "queued" } };
+  expect(
+    await seenOf({
+      accept: (probe) => (isTooLong(probe) ? { status: 400 } : overBudget(queued)(probe)),
+    }),
+  ).toMatchObject({
+    status: "skip",
+    message: "video of 8 s: over the budget of the run",
+  });
+  expect(await seenOf({ accept: overBudget({ status: 400 }) })).toMatchObject({ status: "fail" });
+});

@@ -1,0 +1,150 @@
+import { type Deployment, quoteWorstCase } from "../../../catalog/index.ts";
+import { floorToMicroUsd, formatExactUsd, formatUsd, type PicoUsd } from "../../../kernel/index.ts";
+import { type ProviderJob, readJob } from "../../../formats/index.ts";
+import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import { followJob } from "../probing/follow-job.ts";
+import type { FilePart, JobQuestions } from "../probing/job-questions.ts";
+import type { Lab } from "../probing/lab.ts";
+import { isServed, ProbeNotSent } from "../probing/observation.ts";
+import type { Probe } from "../probing/probe.ts";
+import { videoProbes, videoSeconds } from "./video-probes.ts";
+
+/** C11 of videos: jobs end, their files are read in parts, and they cost what is listed. */
+export async function videoSpecifics(lab: Lab): Promise<Finding> {
+  const { deployment, jobs } = lab;
+  if (jobs === undefined) return skipped("this run does not ask after jobs");
+  const probes = [videoProbes.shortest(deployment), videoProbes.usual(deployment)];
+  const lengths = probes.filter(({ name }, at) => probes.findIndex((p) => p.name === name) === at);
+  const parts = [await findingOf(videoProbes.tooLong(deployment), () => tooLongFinding(lab, jobs))];
+  for (const probe of lengths) {
+    parts.push(await findingOf(probe, () => videoFinding(lab, jobs, probe)));
+  }
+  const skip = parts.find(({ status }) => status === "skip");
+  return worstOf(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
+}
+
+/** What one video has shown is not lost when another one is over the budget. */
+async function findingOf({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await find();
+  } catch (fault) {
+    if (!(fault instanceof ProbeNotSent)) throw fault;
+    return { status: fault.status, message: `${name}: ${fault.message}` };
+  }
+}
+
+/**
+ * One second above the maximum is not accepted; with which status it is refused is C8's promise. A
+ * job that was accepted all the same is cancelled.
+ */
+async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
+  const probe = videoProbes.tooLong(lab.deployment);
+  const { status, body } = await lab.ask(probe);
+  if (status === null || status >= 300) return passed(`${probe.name}: not accepted`);
+  const id = readJob(body)?.id;
+  if (id !== undefined) await jobs.cancel(id);
+  return failed(`${probe.name}: accepted with ${status}`, { status });
+}
+
+async function videoFinding(lab: Lab, jobs: JobQuestions, probe: Probe): Promise<Finding> {
+  const { name } = probe;
+  const seen = await lab.ask(probe);
+  const id = readJob(seen.body)?.id;
+  if (!isServed(seen) || id === undefined) {
+    const why = seen.failure?.refusal.message ?? "the answer has no id";
+    return failed(`${name}: not accepted: ${why}`, { status: seen.status });
+  }
+  const end = await followJob(jobs, id);
+  if (end.kind === "lost") return failed(`${name}: the job was accepted, but ${end.reason}`);
+  if (end.kind === "late") {
+    const seconds = Math.round(jobs.deadlineMs / 1000);
+    return failed(`${name}: the job is ${end.state} after ${seconds} s`, { polls: end.polls });
+  }
+  lab.noteEnded(end.job);
+  return await endedFinding(lab, jobs, { probe, id, job: end.job });
+}
+
+interface EndedVideo {
+  readonly probe: Probe;
+  readonly id: string;
+  readonly job: ProviderJob;
+}
+
+async function endedFinding(
+  { deployment }: Lab,
+  jobs: JobQuestions,
+  { probe, id, job }: EndedVideo,
+): Promise<Finding> {
+  const { name } = probe;
+  const { state, costPicoUsd } = job;
+  if (state !== "completed") {
+    const isBilled = costPicoUsd !== undefined && costPicoUsd > 0n;
+    return isBilled
+      ? failed(`${name}: a job that ended as ${state} is billed`, costEvidence(costPicoUsd))
+      : failed(`${name}: the job ended as ${state}`);
+  }
+  const cost = costFinding(deployment, videoSeconds(probe), costPicoUsd);
+  if (cost !== undefined) return { ...cost, message: `${name}: ${cost.message}` };
+  const file = await fileFinding(jobs, id);
+  return { ...file, message: `${name}: ${file.message}` };
+}
+
+function costFinding(
+  { prices, maxOutputTokens }: Deployment,
+  seconds: number,
+  cost: PicoUsd | undefined,
+): Finding | undefined {
+  if (cost === undefined) return failed("the finished job reports no cost, by which it is billed");
+  if (prices === null || maxOutputTokens === undefined) return undefined;
+  const most = quoteWorstCase(prices, { input: 0, output: seconds * maxOutputTokens });
+  if (floorToMicroUsd(cost) <= most) return undefined;
+  const evidence = { ...costEvidence(cost), ceiling_usd: formatUsd(most) };
+  return failed("the job costs more than the ceiling of its seconds", evidence);
+}
+
+function costEvidence(cost: PicoUsd): { readonly cost_usd: string } {
+  return { cost_usd: formatExactUsd(cost) };
+}
+
+/** The second part begins in the first one: they must agree about what they share. */
+const FIRST_PART = { first: 0, last: 63 };
+const SECOND_PART = { first: 32, last: 63 };
+
+async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
+  const whole = await jobs.read(id, FIRST_PART);
+  if (whole.status === 200 && whole.bytes.length > 0) {
+    return warned("the file is read, but a range is answered with all of it");
+  }
+  const part = await jobs.read(id, SECOND_PART);
+  const flaw = partFlaw(whole, FIRST_PART) ?? partFlaw(part, SECOND_PART);
+  if (flaw !== undefined) return failed(flaw);
+  if (!whole.bytes.subarray(SECOND_PART.first).equals(part.bytes)) {
+    return failed("two ranges of the file differ in the bytes that they share");
+  }
+  return passed("completed, with a cost under the ceiling, and read by ranges");
+}
+
+function partFlaw(
+  { end, status, contentRange, bytes }: FilePart,
+  { first, last }: typeof FIRST_PART,
+): string | undefined {
+  if (status === undefined) return `the file is not read: ${whyUnread(end)}`;
+  if (status !== 206) return `a range of the file is answered with ${status}`;
+  if (contentRange?.startsWith(`bytes ${first}-${last}/`) !== true) {
+    return `bytes ${first}-${last} are answered as ${contentRange ?? "no range"}`;
+  }
+  const isWhole = end.kind === "complete" && bytes.length === last - first + 1;
+  return isWhole ? undefined : `a range of the file has ${bytes.length} bytes: ${whyUnread(end)}`;
+}
+
+function whyUnread(end: FilePart["end"]): string {
+  if (end.kind === "broken") return end.reason;
+  if (end.kind === "refused") return end.unusableReason ?? `status ${end.status}`;
+  return UNREAD[end.kind];
+}
+
+const UNREAD = {
+  complete: "it ended",
+  unreachable: "it is not reached",
+  silent: "nothing comes",
+} as const;

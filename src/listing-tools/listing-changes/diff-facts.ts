@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from "node:util";
+
+import type { Manifest, ManifestDescriptor } from "../../catalog/index.ts";
+import { OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
+import type { Listing } from "./listing-prices.ts";
+
+/** One thing other than a price that is not the same before and after. */
+export interface FactDifference {
+  /** `context_length`, `supported_parameters.seed`, `listing_terms.checked`, `endpoint.base_url` */
+  readonly field: string;
+  /** As written; null: not declared. */
+  readonly old: unknown;
+  readonly new: unknown;
+  /** Something that customers had is less, or goes. */
+  readonly is_less: boolean;
+}
+
+/** Everything about a listing but its prices. */
+export function diffListingFacts(before: Listing, after: Listing): readonly FactDifference[] {
+  const old = fieldsOf(before);
+  const next = fieldsOf(after);
+  const parameters = diffParameters(
+    before.model.supported_parameters ?? {},
+    after.model.supported_parameters ?? {},
+  );
+  return [...differences(old, next, LESS), ...parameters];
+}
+
+/** Everything that a manifest says about all its listings. */
+export function diffProviderFacts(before: Manifest, after: Manifest): readonly FactDifference[] {
+  return differences(providerFields(before), providerFields(after), LESS);
+}
+
+/** Of changes of a listing, which prices are compared elsewhere. */
+const PRICED = new Set(["id", "pricing", "price_card", "supported_parameters"]);
+const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
+
+type Fields = ReadonlyMap<string, unknown>;
+
+function fieldsOf({ model, terms }: Listing): Fields {
+  const own = Object.entries(model).filter(([field]) => !PRICED.has(field));
+  const others = Object.entries(terms).filter(([field]) => !PRICED_TERMS.has(field));
+  return new Map([
+    ...own,
+    ...others.map(([field, value]): [string, unknown] => [`listing_terms.${field}`, value]),
+  ]);
+}
+
+/** `catalog_source` says where the prices are from; a note is for readers. */
+const PER_LISTING = new Set(["models", "listing_terms", "catalog_source", "note"]);
+
+function providerFields(manifest: Manifest): Fields {
+  return new Map(
+    Object.entries(manifest).flatMap(([name, value]): [string, unknown][] => {
+      if (PER_LISTING.has(name)) return [];
+      if (typeof value !== "object" || value === null || Array.isArray(value)) {
+        return [[name, value]];
+      }
+      const members = Object.entries(value as object);
+      return members.map(([member, inner]): [string, unknown] => [`${name}.${member}`, inner]);
+    }),
+  );
+}
+
+type IsLess = (old: unknown, next: unknown) => boolean;
+
+function differences(
+  old: Fields,
+  next: Fields,
+  less: Readonly<Record<string, IsLess>>,
+): readonly FactDifference[] {
+  const names = [...new Set([...old.keys(), ...next.keys()])].toSorted();
+  return names.flatMap((field): FactDifference[] => {
+    const pair = { old: old.get(field), new: next.get(field) };
+    if (isDeepStrictEqual(pair.old, pair.new)) return [];
+    const isLess = less[field]?.(pair.old, pair.new) ?? false;
+    return [{ field, old: pair.old ?? null, new: pair.new ?? null, is_less: isLess }];
+  });
+}
+
+/** When a change takes something away; a field that is not here never does. */
+const LESS: Readonly<Record<string, IsLess>> = {
+  context_length: isSmaller,
+  // A listing without a bound may write as much as any listing.
+  max_output_tokens: (old, next) => isSmaller(old ?? OUTPUT_TOKENS_MAX, next ?? OUTPUT_TOKENS_MAX),
+  input_modalities: (old, next) => lacks(next ?? ["text"], old ?? ["text"]),
+  output_modality: (old, next) => (old ?? "text") !== (next ?? "text"),
+  is_ready: (old, next) => (old ?? true) === true && next === false,
+  streaming: (old, next) => old === true && next !== true,
+  // Days of one form compare as text.
+  deprecation_date: (old, next) =>
+    typeof next === "string" && (typeof old !== "string" || next < old),
+  decisions_image_parts: (old, next) => old === true && next !== true,
+  "provider.listing": (old, next) => (old ?? "public") === "public" && next === "private",
+  "provider.prompt_logging": (old, next) => old === "none" && next !== "none",
+};
+
+function isSmaller(old: unknown, next: unknown): boolean {
+  if (typeof old !== "number") return false;
+  return typeof next !== "number" || next < old;
+}
+
+/** Is something of `wanted` missing? */
+function lacks(found: unknown, wanted: unknown): boolean {
+  if (!Array.isArray(found) || !Array.isArray(wanted)) return true;
+  return wanted.some((each) => !found.includes(each));
+}
+
+type Parameters = Readonly<Record<string, ManifestDescriptor>>;
+
+function diffParameters(old: Parameters, next: Parameters): readonly FactDifference[] {
+  const before = new Map(Object.entries(old));
+  const after = new Map(Object.entries(next));
+  const names = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+  return names.flatMap((name): FactDifference[] => {
+    const pair = { old: before.get(name), new: after.get(name) };
+    if (isDeepStrictEqual(pair.old, pair.new)) return [];
+    return [
+      {
+        field: `supported_parameters.${name}`,
+        old: pair.old ?? null,
+        new: pair.new ?? null,
+        is_less: pair.old !== undefined && isNarrower(pair.old, pair.new),
+      },
+    ];
+  });
+}
+
+/** Is there a value that was taken and is not any more? */
+function isNarrower(old: ManifestDescriptor, next: ManifestDescriptor | undefined): boolean {
+  if (next === undefined) return true;
+  if (next.type === "unknown" || next.type === "boolean") return false;
+  if (next.type === "enum") return old.type !== "enum" || lacks(next.values, old.values);
+  const [min, max] = boundsOf(next);
+  const [oldMin, oldMax] = boundsOf(old);
+  return min > oldMin || max < oldMax;
+}
+
+function boundsOf(of: ManifestDescriptor): readonly [number, number] {
+  if (of.type !== "range" && of.type !== "integer") return [-Infinity, Infinity];
+  return [of.min ?? -Infinity, of.max ?? Infinity];
+}

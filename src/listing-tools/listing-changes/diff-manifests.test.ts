@@ -1,0 +1,311 @@
+import { describe, expect, test } from "vitest";
+
+import type { Manifest, ManifestPrice, ManifestSku } from "../../catalog/manifest/index.ts";
+import { diffManifests, type ListingDifference } from "./diff-manifests.ts";
+
+const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
+const MIDNIGHT = "2027-01-01T00:00:00Z";
+
+function pricing(prices: Partial<Record<ManifestSku, string>>): ManifestPrice[] {
+  return Object.entries(prices).map(([type, cost]) => ({
+    type: type as ManifestSku,
+    unit: "token",
+    cost_usd_per_million: cost,
+  }));
+}
+
+type Model = Manifest["models"][number];
+type Terms = NonNullable<Manifest["listing_terms"]>[string];
+
+function listing(change: Partial<Model> = {}): Model {
+  return {
+    id: "acme/small",
+    context_length: 100_000,
+    max_output_tokens: 8_192,
+    streaming: true,
+    input_modalities: ["text", "image"],
+    supported_parameters: {
+      temperature: { type: "range", min: 0, max: 2 },
+      seed: { type: "integer" },
+      effort: { type: "enum", values: ["low", "high"] },
+    },
+    pricing: pricing({ prompt: "1", completion: "4" }),
+    ...change,
+  };
+}
+
+function manifest(models: readonly Model[], terms: Record<string, Terms> = {}): Manifest {
+  return {
+    manifest_version: "1",
+    provider: {
+      id: "acme",
+      name: "Acme",
+      privacy_policy_url: "https://acme.example/privacy",
+      prompt_logging: "none",
+    },
+    endpoint: { base_url: "https://api.acme.example/v1", dialect: "wire_a" },
+    settlement: { mode: "arrears", interval: "monthly" },
+    models,
+    listing_terms: terms,
+  };
+}
+
+/** The difference of one listing, with its terms before and after. */
+function diffOf(
+  before: { model?: Partial<Model>; terms?: Terms },
+  after: { model?: Partial<Model>; terms?: Terms },
+): ListingDifference | undefined {
+  const made = ({ model, terms = {} }: typeof before): Manifest =>
+    manifest([listing(model)], { "acme/small": terms });
+  return diffManifests(made(before), made(after), NOW_MS).models[0];
+}
+
+const rising = (prices: Partial<Record<ManifestSku, string>>): { model: Partial<Model> } => ({
+  model: { pricing: pricing(prices) },
+});
+
+describe("prices of a listing", () => {
+  test("a rise is dearer and a cut is cheaper, each with its percent", () => {
+    const found = diffOf(
+      rising({ prompt: "1.25", completion: "4", cached_prompt: "0.1", cache_write: "1" }),
+      rising({ prompt: "1.5", completion: "3", cached_prompt: "0.1", cache_write: "1" }),
+    );
+    expect(found).toMatchObject({ is_dearer: true, is_cheaper: true, is_less: false });
+    const base = { above_prompt_tokens: 0, from: null };
+    expect(found?.prices).toEqual([
+      { sku: "prompt", ...base, old: "1.25", new: "1.5", percent: "+20" },
+      { sku: "completion", ...base, old: "4", new: "3", percent: "-25" },
+      { sku: "internal_reasoning", ...base, old: "4", new: "3", percent: "-25" },
+    ]);
+  });
+
+  test("a price that is left out costs its base, so leaving it out can be dearer", () => {
+    const found = diffOf(
+      rising({ prompt: "1", completion: "4", cached_prompt: "0.1" }),
+      rising({ prompt: "1", completion: "4" }),
+    );
+    expect(found?.prices.map(({ sku, old, new: next }) => [sku, old, next])).toEqual([
+      ["cached_prompt", "0.1", "1"],
+    ]);
+    expect(found?.is_dearer).toBe(true);
+  });
+
+  test("writing the same price another way is no difference", () => {
+    expect(
+      diffOf(
+        rising({ prompt: "1", completion: "4" }),
+        rising({ prompt: "1.00", completion: "04", cache_write: "1.0" }),
+      ),
+    ).toBeUndefined();
+  });
+
+  test("a tier that is added is a rise for the prompts above it", () => {
+    const found = diffOf(
+      {},
+      {
+        terms: {
+          price_tiers: [
+            { above_prompt_tokens: 50_000, pricing: pricing({ prompt: "2", completion: "4" }) },
+          ],
+        },
+      },
+    );
+    expect(found?.is_dearer).toBe(true);
+    expect(found?.prices.map((each) => [each.sku, each.above_prompt_tokens, each.new])).toEqual([
+      ["prompt", 50_000, "2"],
+      ["cached_prompt", 50_000, "2"],
+      ["cache_write", 50_000, "2"],
+      ["cache_write_1h", 50_000, "2"],
+    ]);
+  });
+
+  test("a tier that begins later costs no request more, and some less", () => {
+    const tier = (bound: number): Terms => ({
+      price_tiers: [
+        { above_prompt_tokens: bound, pricing: pricing({ prompt: "2", completion: "4" }) },
+      ],
+    });
+    const found = diffOf({ terms: tier(20_000) }, { terms: tier(50_000) });
+    expect(found).toMatchObject({ is_dearer: false, is_cheaper: true });
+    expect(found?.prices[0]).toMatchObject({ above_prompt_tokens: 20_000, old: "2", new: "1" });
+    expect(diffOf({ terms: tier(50_000) }, { terms: tier(20_000) })?.is_dearer).toBe(true);
+  });
+
+  test("a write of an hour costs what a write costs until it has a price", () => {
+    const found = diffOf({}, { terms: { extra_pricing: { cache_write_1h: "2" } } });
+    expect(found?.prices).toEqual([
+      {
+        sku: "cache_write_1h",
+        above_prompt_tokens: 0,
+        from: null,
+        old: "1",
+        new: "2",
+        percent: "+100",
+      },
+    ]);
+  });
+
+  test("an announced rise is a rise from its instant on", () => {
+    const found = diffOf(
+      {},
+      {
+        terms: {
+          price_changes: [{ from: MIDNIGHT, pricing: pricing({ prompt: "1", completion: "5" }) }],
+        },
+      },
+    );
+    expect(found?.is_dearer).toBe(true);
+    expect(found?.prices).toContainEqual({
+      sku: "completion",
+      above_prompt_tokens: 0,
+      from: MIDNIGHT,
+      old: "4",
+      new: "5",
+      percent: "+25",
+    });
+  });
+
+  test("a rise that was announced before and holds by now is no difference", () => {
+    const begun = {
+      from: "2026-11-01T00:00:00Z",
+      pricing: pricing({ prompt: "2", completion: "4" }),
+    };
+    expect(
+      diffOf({ terms: { price_changes: [begun] } }, rising({ prompt: "2", completion: "4" }))
+        ?.prices,
+    ).toBeUndefined();
+  });
+
+  test("a rise that is brought forward is said for the time in between, once", () => {
+    const from = (instant: string): Terms => ({
+      price_changes: [{ from: instant, pricing: pricing({ prompt: "2", completion: "4" }) }],
+    });
+    const found = diffOf({ terms: from(MIDNIGHT) }, { terms: from("2026-12-01T00:00:00Z") });
+    expect(found?.prices[0]).toMatchObject({ sku: "prompt", from: "2026-12-01T00:00:00Z" });
+    expect(found?.prices.filter(({ sku }) => sku === "prompt")).toHaveLength(1);
+  });
+
+  test("what is dearer now and at every later instant is said once", () => {
+    const at = (prompt: string): Terms => ({
+      price_changes: [{ from: MIDNIGHT, pricing: pricing({ prompt, completion: "5" }) }],
+    });
+    const found = diffOf(
+      { terms: at("1") },
+      { ...rising({ prompt: "2", completion: "4" }), terms: at("2") },
+    );
+    expect(found?.prices.filter(({ sku }) => sku === "prompt")).toEqual([
+      { sku: "prompt", above_prompt_tokens: 0, from: null, old: "1", new: "2", percent: "+100" },
+    ]);
+  });
+
+  test("a line of a price card that costs more is dearer, and one that comes is not", () => {
+    const card = (cost: string): Partial<Model> => ({
+      price_card: [{ unit: "image", variant: "hd", cost_usd: cost }],
+    });
+    expect(diffOf({ model: card("0.04") }, { model: card("0.040000001") })).toMatchObject({
+      is_dearer: true,
+      prices: [{ sku: "card image hd", old: "0.04", new: "0.040000001", percent: "+0.01" }],
+    });
+    expect(diffOf({}, { model: card("0.04") })).toMatchObject({ is_dearer: false });
+  });
+});
+
+describe("what is less", () => {
+  const half = { temperature: { type: "range", min: 0, max: 1 } } as const;
+  const rest = {
+    seed: { type: "integer" },
+    effort: { type: "enum", values: ["low", "high"] },
+  } as const;
+  const full = { temperature: { type: "range", min: 0, max: 2 } } as const;
+  test.each<[string, Partial<Model>]>([
+    ["a smaller context", { context_length: 99_999 }],
+    ["a smaller output bound", { max_output_tokens: 8_191 }],
+    ["an input modality that goes", { input_modalities: ["text"] }],
+    ["a listing that is staged", { is_ready: false }],
+    ["a date on which it goes", { deprecation_date: "2027-01-01" }],
+    ["a parameter that goes", { supported_parameters: { ...full, seed: { type: "integer" } } }],
+    ["a range that gets narrower", { supported_parameters: { ...half, ...rest } }],
+    [
+      "a value that goes",
+      { supported_parameters: { ...full, ...rest, effort: { type: "enum", values: ["low"] } } },
+    ],
+  ])("%s", (_what, change) => {
+    expect(diffOf({}, { model: change })).toMatchObject({ is_less: true, is_dearer: false });
+    expect(diffOf({ model: change }, {})).toMatchObject(
+      change.is_ready === false ? { is_less: false } : { is_less: false, is_dearer: false },
+    );
+  });
+
+  test("an output bound that is no smaller than every listing's is not less", () => {
+    const { max_output_tokens: _, ...unbounded } = listing();
+    const before = manifest([unbounded]);
+    const at = (bound: number): boolean | undefined =>
+      diffManifests(before, manifest([listing({ max_output_tokens: bound })]), NOW_MS).models[0]
+        ?.is_less;
+    expect([at(32_768), at(32_767)]).toEqual([false, true]);
+  });
+
+  test("a name, a quantization and a check are facts, and nothing is less", () => {
+    const found = diffOf(
+      {},
+      {
+        model: { display_name: "Small", quantization: "fp8" },
+        terms: { checked: { on: "2026-11-22", by: "page" } },
+      },
+    );
+    expect(found).toMatchObject({ is_less: false, prices: [] });
+    expect(found?.facts.map(({ field }) => field)).toEqual([
+      "display_name",
+      "listing_terms.checked",
+      "quantization",
+    ]);
+  });
+
+  test("a provider that begins to keep prompts, or hides its listings, offers less", () => {
+    const before = manifest([listing()]);
+    const provider = { ...before.provider, prompt_logging: "retained" } as const;
+    const found = diffManifests(before, { ...before, provider }, NOW_MS);
+    expect(found).toMatchObject({ ok: false, models: [] });
+    expect(found.facts).toEqual([
+      { field: "provider.prompt_logging", old: "none", new: "retained", is_less: true },
+    ]);
+    const hidden = { ...before, provider: { ...before.provider, listing: "private" } } as const;
+    expect(diffManifests(before, hidden, NOW_MS).ok).toBe(false);
+    expect(diffManifests(hidden, before, NOW_MS).ok).toBe(true);
+  });
+});
+
+describe("listings that come and go", () => {
+  const one = listing({ id: "acme/one" });
+  const two = listing({ id: "acme/two" });
+
+  test("one that comes is no harm, one that goes is", () => {
+    const come = diffManifests(manifest([one]), manifest([one, two]), NOW_MS);
+    expect(come).toMatchObject({ ok: true, counts: { old: 1, new: 2, added: 1, removed: 0 } });
+    expect(come.models).toMatchObject([{ model: "acme/two", change: "added", is_dearer: false }]);
+    const gone = diffManifests(manifest([one, two]), manifest([one]), NOW_MS);
+    expect(gone).toMatchObject({ ok: false, counts: { added: 0, removed: 1 } });
+  });
+
+  test("a staged listing is not sold: it may become dearer, and may be removed", () => {
+    const staged = { ...two, is_ready: false };
+    expect(diffManifests(manifest([one, staged]), manifest([one]), NOW_MS).ok).toBe(true);
+    const dearer = { ...staged, pricing: pricing({ prompt: "9", completion: "9" }) };
+    const found = diffManifests(manifest([staged]), manifest([dearer]), NOW_MS);
+    expect(found).toMatchObject({ ok: true, counts: { changed: 1, dearer: 0 } });
+  });
+
+  test("the order of listings and of members is no difference", () => {
+    const turned = Object.fromEntries(Object.entries(one).toReversed()) as unknown as Model;
+    expect(diffManifests(manifest([one, two]), manifest([two, turned]), NOW_MS)).toMatchObject({
+      ok: true,
+      facts: [],
+      models: [],
+    });
+  });
+
+  test("an id that is a member of every object is a listing like others", () => {
+    const odd = listing({ id: "constructor" });
+    expect(diffManifests(manifest([odd]), manifest([odd]), NOW_MS).models).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+import type { Manifest } from "../../catalog/index.ts";
+import { diffListingFacts, diffProviderFacts, type FactDifference } from "./diff-facts.ts";
+import { diffPrices, isCheaper, isDearer, type PriceDifference } from "./diff-prices.ts";
+import { type Listing, listingsOf } from "./listing-prices.ts";
+
+/** What is not the same about one listing. */
+export interface ListingDifference {
+  readonly model: string;
+  readonly change: "added" | "removed" | "changed";
+  /** A request of some kind costs more, now or from an announced instant on. */
+  readonly is_dearer: boolean;
+  readonly is_cheaper: boolean;
+  /** It goes, or something of it is less. */
+  readonly is_less: boolean;
+  readonly prices: readonly PriceDifference[];
+  readonly facts: readonly FactDifference[];
+}
+
+/** What is not the same in two manifests of one provider. */
+export interface ManifestDifference {
+  /** No client pays more, and nothing leaves or is less. */
+  readonly ok: boolean;
+  readonly provider: string;
+  readonly counts: Readonly<
+    Record<"old" | "new" | "added" | "removed" | "changed" | "dearer" | "cheaper", number>
+  >;
+  /** Of what holds for all listings. */
+  readonly facts: readonly FactDifference[];
+  /** Those with a difference, in the order of their ids. */
+  readonly models: readonly ListingDifference[];
+}
+
+/**
+ * Compares what customers are offered, listing by listing. The instant decides which of the dated
+ * prices holds now.
+ */
+export function diffManifests(
+  before: Manifest,
+  after: Manifest,
+  nowMs: number,
+): ManifestDifference {
+  const old = listingsOf(before);
+  const next = listingsOf(after);
+  const ids = [...new Set([...old.keys(), ...next.keys()])].toSorted();
+  const models = ids.flatMap((id) => diffListing(id, old.get(id), next.get(id), nowMs));
+  const facts = diffProviderFacts(before, after);
+  const count = (is: (each: ListingDifference) => boolean): number => models.filter(is).length;
+  return {
+    ok: !models.some((each) => each.is_dearer || each.is_less) && !facts.some(isLess),
+    provider: after.provider.id,
+    counts: {
+      old: old.size,
+      new: next.size,
+      added: count(({ change }) => change === "added"),
+      removed: count(({ change }) => change === "removed"),
+      changed: count(({ change }) => change === "changed"),
+      dearer: count((each) => each.is_dearer),
+      cheaper: count((each) => each.is_cheaper),
+    },
+    facts,
+    models,
+  };
+}
+
+function diffListing(
+  model: string,
+  before: Listing | undefined,
+  after: Listing | undefined,
+  nowMs: number,
+): readonly ListingDifference[] {
+  const prices = diffPrices(before, after, nowMs);
+  const isChange = before !== undefined && after !== undefined;
+  const facts = isChange ? diffListingFacts(before, after) : [];
+  if (isChange && prices.length === 0 && facts.length === 0) return [];
+  const change = before === undefined ? "added" : after === undefined ? "removed" : "changed";
+  // No client is served by a staged listing: who would pay more, or miss it?
+  const isSold = before !== undefined && before.model.is_ready !== false;
+  return [
+    {
+      model,
+      change,
+      is_dearer: isSold && prices.some(isDearer),
+      is_cheaper: isSold && prices.some(isCheaper),
+      is_less: isSold && (change === "removed" || facts.some(isLess)),
+      prices,
+      facts,
+    },
+  ];
+}
+
+function isLess({ is_less: isIt }: FactDifference): boolean {
+  return isIt;
+}

@@ -1,0 +1,136 @@
+import { BILLED_SKUS } from "../../catalog/index.ts";
+import { percentChange, priceUnits } from "./decimal-text.ts";
+import {
+  changesAfter,
+  type Listing,
+  ratesAbove,
+  ratesAt,
+  type RateTier,
+} from "./listing-prices.ts";
+
+/** One price that is not the same before and after. */
+export interface PriceDifference {
+  /** A SKU, or a line of the price card: `card image hd`. */
+  readonly sku: string;
+  /** It is for prompts above so many tokens. */
+  readonly above_prompt_tokens: number;
+  /** The instant from which on it differs; null: now. */
+  readonly from: string | null;
+  /** USD per million tokens, or per unit of the price card; null: there is none. */
+  readonly old: string | null;
+  readonly new: string | null;
+  /** Rounded up to two fraction digits; null: there is no percent of nothing. */
+  readonly percent: string | null;
+}
+
+/** Does any client pay more? A price that was not there before is not more than another. */
+export function isDearer({ old, new: next }: PriceDifference): boolean {
+  return old !== null && next !== null && priceUnits(next) > priceUnits(old);
+}
+
+/** Does any client pay less? */
+export function isCheaper({ old, new: next }: PriceDifference): boolean {
+  return old !== null && next !== null && priceUnits(next) < priceUnits(old);
+}
+
+/** Every price that differs: what is billed by tokens, and the lines of the price card. */
+export function diffPrices(
+  before: Listing | undefined,
+  after: Listing | undefined,
+  nowMs: number,
+): readonly PriceDifference[] {
+  return [...diffRates(before, after, nowMs), ...diffPriceCards(before, after)];
+}
+
+/**
+ * Every price that differs, now or at an instant that either announces, for each prompt size at
+ * which either has a tier. What a request would cost is compared: to write a price out which
+ * held anyway is not a difference, and a change that both announce is none either.
+ */
+export function diffRates(
+  before: Listing | undefined,
+  after: Listing | undefined,
+  nowMs: number,
+): readonly PriceDifference[] {
+  const listings = [before, after].flatMap((listing) => listing ?? []);
+  const begins = listings.flatMap((listing) => changesAfter(listing, nowMs));
+  const sheets = [nowMs, ...ascending(begins)].map((atMs) => ({
+    from: atMs === nowMs ? null : isoSecond(atMs),
+    old: before === undefined ? undefined : ratesAt(before, atMs),
+    new: after === undefined ? undefined : ratesAt(after, atMs),
+  }));
+  const tiers = sheets.flatMap((sheet) => [...(sheet.old ?? []), ...(sheet.new ?? [])]);
+  const bounds = ascending(tiers.map(({ abovePromptTokens }) => abovePromptTokens));
+  return BILLED_SKUS.flatMap((sku) =>
+    bounds.flatMap((bound) => {
+      const rateOf = (of: readonly RateTier[] | undefined): string | null =>
+        of === undefined ? null : canonical(ratesAbove(of, bound)[sku]);
+      const pairs = sheets.map((sheet) => ({ old: rateOf(sheet.old), new: rateOf(sheet.new) }));
+      return sheets.flatMap(({ from }, at): PriceDifference[] => {
+        const pair = pairs[at];
+        if (pair === undefined || pair.old === pair.new) return [];
+        const earlier = pairs[at - 1];
+        if (earlier?.old === pair.old && earlier.new === pair.new) return [];
+        return [{ sku, above_prompt_tokens: bound, from, ...withPercent(pair) }];
+      });
+    }),
+  );
+}
+
+interface PricePair {
+  /** Canonical, so that equal prices are equal texts. */
+  readonly old: string | null;
+  readonly new: string | null;
+}
+
+function withPercent({
+  old,
+  new: next,
+}: PricePair): PricePair & { readonly percent: string | null } {
+  const percent =
+    old === null || next === null ? null : percentChange(priceUnits(old), priceUnits(next));
+  return { old, new: next, percent };
+}
+
+/** What customers see of images and videos, and pay where the provider reports its cost. */
+function diffPriceCards(
+  before: Listing | undefined,
+  after: Listing | undefined,
+): readonly PriceDifference[] {
+  const old = cardOf(before);
+  const next = cardOf(after);
+  const names = [...new Set([...old.keys(), ...next.keys()])];
+  return names.flatMap((sku): PriceDifference[] => {
+    const pair = { old: old.get(sku) ?? null, new: next.get(sku) ?? null };
+    if (pair.old === pair.new) return [];
+    return [{ sku, above_prompt_tokens: 0, from: null, ...withPercent(pair) }];
+  });
+}
+
+/** A second line of one name is known by its place. */
+function cardOf(listing: Listing | undefined): ReadonlyMap<string, string> {
+  const lines = new Map<string, string>();
+  for (const line of listing?.model.price_card ?? []) {
+    const { unit, billable, variant } = line;
+    const name = ["card", unit, billable, variant].filter((part) => part !== undefined).join(" ");
+    let key = name;
+    for (let at = 2; lines.has(key); at++) key = `${name} (${at})`;
+    lines.set(key, canonical(line.cost_usd));
+  }
+  return lines;
+}
+
+/** `01.50` and `1.5` are the same price. */
+function canonical(text: string): string {
+  const [whole = "", fraction = ""] = text.split(".");
+  const digits = fraction.replace(/0+$/, "");
+  return `${whole.replace(/^0+(?=\d)/, "")}${digits === "" ? "" : `.${digits}`}`;
+}
+
+function ascending(numbers: readonly number[]): readonly number[] {
+  return [...new Set(numbers)].toSorted((a, b) => a - b);
+}
+
+function isoSecond(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

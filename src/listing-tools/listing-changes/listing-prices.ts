@@ -1,0 +1,72 @@
+import {
+  BILLED_SKUS,
+  type BilledSku,
+  type Manifest,
+  type ManifestPrice,
+  type ManifestTermPrices,
+  statedRates,
+} from "../../catalog/index.ts";
+import { assert } from "../../kernel/index.ts";
+
+type ManifestModel = Manifest["models"][number];
+type Terms = NonNullable<Manifest["listing_terms"]>[string];
+
+/** What each SKU costs, in USD per million tokens as written: nothing is left out. */
+export type Rates = Readonly<Record<BilledSku, string>>;
+
+/** Rates of prompts above so many tokens; the first of a list is for all above nothing. */
+export interface RateTier {
+  readonly abovePromptTokens: number;
+  readonly rates: Rates;
+}
+
+/** A listing with its terms. */
+export interface Listing {
+  readonly model: ManifestModel;
+  readonly terms: Terms;
+}
+
+/** The listings of a manifest by model id. */
+export function listingsOf({ models, listing_terms: terms = {} }: Manifest): Map<string, Listing> {
+  return new Map(
+    models.map((model) => {
+      const own = Object.hasOwn(terms, model.id) ? terms[model.id] : undefined;
+      return [model.id, { model, terms: own ?? {} }];
+    }),
+  );
+}
+
+/** When prices of this listing begin, after `afterMs`. */
+export function changesAfter({ terms }: Listing, afterMs: number): readonly number[] {
+  const begins = (terms.price_changes ?? []).map(({ from }) => Date.parse(from));
+  return begins.filter((ms) => ms > afterMs);
+}
+
+/** The rates that hold at an instant, by prompt size in ascending order. */
+export function ratesAt({ model, terms }: Listing, atMs: number): readonly RateTier[] {
+  const begun = (terms.price_changes ?? []).findLast(({ from }) => Date.parse(from) <= atMs);
+  const pricing = begun?.pricing ?? model.pricing;
+  const prices: ManifestTermPrices = begun ?? terms;
+  const tiers = (prices.price_tiers ?? []).map((tier) => ({
+    abovePromptTokens: tier.above_prompt_tokens,
+    rates: ratesOf(tier.pricing, tier.extra_pricing),
+  }));
+  return [{ abovePromptTokens: 0, rates: ratesOf(pricing, prices.extra_pricing) }, ...tiers];
+}
+
+/** The rates of a prompt of one token more than the bound. */
+export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
+  const tier = tiers.findLast(({ abovePromptTokens }) => abovePromptTokens <= bound);
+  assert(tier !== undefined, "the first tier is above nothing");
+  return tier.rates;
+}
+
+/** An hour's write without a price costs what any write costs. */
+function ratesOf(
+  pricing: readonly ManifestPrice[],
+  extra: ManifestTermPrices["extra_pricing"],
+): Rates {
+  const rates = statedRates(pricing, extra);
+  const skus = BILLED_SKUS.map((sku) => [sku, rates[sku] ?? rates.cache_write]);
+  return Object.fromEntries(skus) as Rates;
+}

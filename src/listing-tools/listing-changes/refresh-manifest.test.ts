@@ -1,0 +1,360 @@
+import { createHash } from "node:crypto";
+
+import { describe, expect, test } from "vitest";
+
+import type { Manifest, ManifestPrice, ManifestSku } from "../../catalog/manifest/index.ts";
+import { listingsOf, ratesAt, type Listing } from "./listing-prices.ts";
+import { type ListingHash, refreshManifest, type Refreshed } from "./refresh-manifest.ts";
+
+const DAY_MS = 86_400_000;
+const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
+const RISE_MS = Date.parse("2026-12-01T00:00:00Z");
+const ID = "acme/small";
+
+type Model = Manifest["models"][number];
+type Terms = NonNullable<Manifest["listing_terms"]>[string];
+type Sourced = Parameters<typeof refreshManifest>[0]["imported"];
+
+function pricing(prices: Partial<Record<ManifestSku, string>>): ManifestPrice[] {
+  return Object.entries(prices).map(([type, cost]) => ({
+    type: type as ManifestSku,
+    unit: "token",
+    cost_usd_per_million: cost,
+  }));
+}
+
+const at = (prompt: string, completion = "4"): ManifestPrice[] => pricing({ prompt, completion });
+
+function model(change: Partial<Model> = {}): Model {
+  return { id: ID, context_length: 100_000, streaming: true, pricing: at("1"), ...change };
+}
+
+const hashOf: ListingHash = (listing, terms) => {
+  const text = JSON.stringify([listing, terms ?? null]);
+  return createHash("sha256").update(text).digest("hex");
+};
+
+/** As an import of these listings would write it. */
+function imported(
+  models: readonly Model[],
+  terms: Record<string, Terms> = {},
+  dated = "2026-11-01",
+): Sourced {
+  const hashes = models.map((each) => [each.id, hashOf(each, terms[each.id])] as const);
+  return {
+    manifest_version: "1",
+    provider: {
+      id: "acme",
+      name: "Acme",
+      privacy_policy_url: "https://acme.example/privacy",
+      prompt_logging: "none",
+    },
+    endpoint: { base_url: "https://api.acme.example/v1", dialect: "wire_a" },
+    settlement: { mode: "arrears", interval: "monthly" },
+    models,
+    ...(Object.keys(terms).length === 0 ? {} : { listing_terms: terms }),
+    catalog_source: {
+      from: "litellm",
+      dated,
+      sha256: "0".repeat(64),
+      imported: Object.fromEntries(hashes),
+    },
+  };
+}
+
+interface Options {
+  readonly nowMs?: number;
+  readonly riseFromMs?: number;
+  readonly effectiveMs?: number;
+  readonly riseMax?: bigint;
+  readonly accept?: readonly string[];
+}
+
+function refresh(current: Sourced, next: Sourced, options: Options = {}): Refreshed {
+  const { nowMs = NOW_MS, riseFromMs = RISE_MS, riseMax = 20_000_000n, accept = [] } = options;
+  const { effectiveMs } = options;
+  return refreshManifest({
+    current,
+    imported: next,
+    rules: { nowMs, riseFromMs, riseMax, ...(effectiveMs === undefined ? {} : { effectiveMs }) },
+    accepted: new Set(accept),
+    hashOf,
+  });
+}
+
+function again(first: Refreshed, next: Sourced, options: Options = {}): Refreshed {
+  return refresh(first.manifest as Sourced, next, options);
+}
+
+function listingIn({ manifest }: Refreshed, id = ID): Listing {
+  const found = listingsOf(manifest).get(id);
+  if (found === undefined) throw new Error(`no ${id}`);
+  return found;
+}
+
+function promptAt(refreshed: Refreshed, atMs: number): string | undefined {
+  return ratesAt(listingIn(refreshed), atMs)[0]?.rates.prompt;
+}
+
+const kinds = ({ findings }: Refreshed): string[] => findings.map(({ kind }) => kind);
+
+describe("prices that the source has changed", () => {
+  const old = imported([model()]);
+
+  test("a rise is announced: the old price until its day, the new one from then on", () => {
+    const found = refresh(old, imported([model({ pricing: at("1.2") })]));
+    expect(promptAt(found, RISE_MS - 1)).toBe("1");
+    expect(promptAt(found, RISE_MS)).toBe("1.2");
+    expect(listingIn(found).terms.price_changes).toMatchObject([{ from: "2026-12-01T00:00:00Z" }]);
+    expect(found.findings).toEqual([]);
+  });
+
+  test("the provider is owed its new price at once, the days between are the operator's", () => {
+    const { terms } = listingIn(refresh(old, imported([model({ pricing: at("1.2") })])));
+    expect(terms.purchase_pricing).toEqual(at("1.2"));
+    expect(terms.price_changes?.[0]?.purchase_pricing).toEqual(at("1.2"));
+  });
+
+  test("a cut holds at once, and nothing is announced", () => {
+    const next = imported([model({ pricing: at("0.5") })]);
+    const found = refresh(old, next);
+    expect(listingIn(found)).toEqual({ model: model({ pricing: at("0.5") }), terms: {} });
+    expect(found.manifest).toEqual(next);
+  });
+
+  test("where one price rises and another falls, both wait for the day", () => {
+    const found = refresh(old, imported([model({ pricing: at("1.1", "3") })]));
+    const [now] = ratesAt(listingIn(found), NOW_MS);
+    expect(now?.rates).toMatchObject({ prompt: "1", completion: "4" });
+    const [later] = ratesAt(listingIn(found), RISE_MS);
+    expect(later?.rates).toMatchObject({ prompt: "1.1", completion: "3" });
+  });
+
+  test("an instant that the operator names holds for rises and for cuts", () => {
+    const effectiveMs = Date.parse("2027-02-01T00:00:00Z");
+    for (const price of ["1.2", "0.5"]) {
+      const found = refresh(old, imported([model({ pricing: at(price) })]), { effectiveMs });
+      expect([promptAt(found, effectiveMs - 1), promptAt(found, effectiveMs)]).toEqual([
+        "1",
+        price,
+      ]);
+    }
+  });
+
+  test("refreshing twice changes nothing the second time, the same day and on a later one", () => {
+    const next = imported([model({ pricing: at("1.2") })], {}, "2026-11-22");
+    const first = refresh(old, next);
+    expect(again(first, next).manifest).toBe(first.manifest);
+    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
+    expect(again(first, next, later).manifest).toBe(first.manifest);
+    expect(again(first, next, { effectiveMs: RISE_MS + 9 * DAY_MS }).manifest).toBe(first.manifest);
+  });
+
+  test("a price that is only written another way is not announced, whatever day is named", () => {
+    const next = imported([model({ pricing: at("1.0") })]);
+    expect(refresh(old, next, { effectiveMs: RISE_MS }).manifest).toEqual(next);
+  });
+
+  test("what was announced has become the price when its day has come, in the source's own bytes", () => {
+    const next = imported([model({ pricing: at("1.2") })], {}, "2026-11-22");
+    const found = again(refresh(old, next), next, { nowMs: RISE_MS, riseFromMs: RISE_MS + 7 });
+    expect(found.manifest).toEqual(next);
+  });
+
+  test("a rise that turns out smaller before its day begins on that day", () => {
+    const first = refresh(old, imported([model({ pricing: at("1.2") })]));
+    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
+    const found = again(first, imported([model({ pricing: at("1.1") })]), later);
+    expect([promptAt(found, RISE_MS - 1), promptAt(found, RISE_MS)]).toEqual(["1", "1.1"]);
+  });
+
+  test("a rise beyond the announced one is announced on its own", () => {
+    const first = refresh(old, imported([model({ pricing: at("1.2") })]));
+    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
+    const found = again(first, imported([model({ pricing: at("1.3") })]), later);
+    const prices = [RISE_MS - 1, RISE_MS, RISE_MS + DAY_MS].map((ms) => promptAt(found, ms));
+    expect(prices).toEqual(["1", "1.2", "1.3"]);
+  });
+
+  test("a rise that the source itself announces for later keeps the source's day", () => {
+    const from = "2027-01-01T00:00:00Z";
+    const next = imported([model()], { [ID]: { price_changes: [{ from, pricing: at("1.2") }] } });
+    const found = refresh(old, next);
+    expect(listingIn(found).terms).toEqual({ price_changes: [{ from, pricing: at("1.2") }] });
+  });
+
+  test("a tier that comes is a rise for long prompts: all prices wait for the day", () => {
+    const tiers = [{ above_prompt_tokens: 200_000, pricing: at("1.1", "4") }];
+    const found = refresh(old, imported([model()], { [ID]: { price_tiers: tiers } }));
+    expect(ratesAt(listingIn(found), NOW_MS)).toHaveLength(1);
+    expect(ratesAt(listingIn(found), RISE_MS)).toHaveLength(2);
+    expect(listingIn(found).terms.purchase_tiers).toEqual(tiers);
+  });
+
+  test("a tier that goes while the rest rises: there is a purchase price for every sale price", () => {
+    const tiers = [{ above_prompt_tokens: 200_000, pricing: at("1.1", "4") }];
+    const before = imported([model()], { [ID]: { price_tiers: tiers } });
+    const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
+    expect(terms.price_tiers).toEqual(tiers);
+    expect(terms.purchase_tiers).toEqual([{ above_prompt_tokens: 200_000, pricing: at("1.2") }]);
+  });
+
+  test("a price of an hour's writes that goes is what any write costs from its day on", () => {
+    const before = imported([model()], { [ID]: { extra_pricing: { cache_write_1h: "1" } } });
+    const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
+    expect(terms.price_changes?.[0]).toMatchObject({
+      extra_pricing: { cache_write_1h: "1.2" },
+      purchase_extra: { cache_write_1h: "1.2" },
+    });
+    expect(terms).toMatchObject({
+      extra_pricing: { cache_write_1h: "1" },
+      purchase_extra: { cache_write_1h: "1.2" },
+    });
+  });
+
+  test("a staged listing serves no client, so its new prices hold at once", () => {
+    const staged = (prompt: string): Sourced =>
+      imported([model({ is_ready: false, pricing: at(prompt) })]);
+    expect(refresh(staged("1"), staged("9")).manifest).toEqual(staged("9"));
+  });
+});
+
+describe("what waits for a person", () => {
+  const old = imported([model()]);
+
+  test.each([
+    ["1.2", 20_000_000n, []],
+    ["1.200001", 20_000_000n, ["rise_waits"]],
+    ["1.200001", 20_000_100n, []],
+    ["3", 200_000_000n, []],
+    ["3.000001", 200_000_000n, ["rise_waits"]],
+  ])("a rise to %s with a bound of %s millionths of a percent", (price, riseMax, wanted) => {
+    const found = refresh(old, imported([model({ pricing: at(price) })]), { riseMax });
+    expect(kinds(found)).toEqual(wanted);
+    expect(promptAt(found, RISE_MS)).toBe(wanted.length === 0 ? price : "1");
+  });
+
+  test("a rise from nothing is above every bound", () => {
+    const free = imported([model({ pricing: at("0") })]);
+    const next = imported([model({ pricing: at("0.000001") })]);
+    expect(kinds(refresh(free, next, { riseMax: 10n ** 12n }))).toEqual(["rise_waits"]);
+  });
+
+  test("an accepted rise is announced like others, and is not asked for again", () => {
+    const next = imported([model({ pricing: at("2") })]);
+    const waiting = refresh(old, next);
+    expect(waiting.findings).toMatchObject([
+      { model: ID, kind: "rise_waits", prices: [{ sku: "prompt", percent: "+100" }, {}, {}, {}] },
+    ]);
+    expect(kinds(again(waiting, next))).toEqual(["rise_waits"]);
+    const taken = again(waiting, next, { accept: [ID] });
+    expect([promptAt(taken, NOW_MS), promptAt(taken, RISE_MS)]).toEqual(["1", "2"]);
+    expect(again(taken, next)).toMatchObject({ isUnchanged: true, findings: [] });
+  });
+
+  test("a listing that is sold is not staged by itself", () => {
+    const next = imported([model({ is_ready: false })], { [ID]: { staged_because: ["dated"] } });
+    const found = refresh(old, next);
+    expect(kinds(found)).toEqual(["staging_waits"]);
+    expect(listingIn(found).model.is_ready).toBeUndefined();
+    const taken = refresh(old, next, { accept: [ID] });
+    expect(taken.manifest).toEqual(next);
+  });
+});
+
+describe("what a hand has changed", () => {
+  test("a listing that was edited keeps every byte, and what the source says is reported", () => {
+    const old = imported([model()]);
+    const edited = { ...old, models: [model({ display_name: "Mine", pricing: at("1.5") })] };
+    const found = refresh(edited, imported([model({ pricing: at("0.5") })]), { accept: [ID] });
+    expect(found.manifest.models).toEqual(edited.models);
+    expect(found.findings).toMatchObject([
+      {
+        kind: "edited",
+        prices: [{ sku: "prompt", old: "1.5", new: "0.5" }, {}, {}, {}],
+        facts: [{}],
+      },
+    ]);
+    expect(again(found, imported([model({ pricing: at("0.5") })])).manifest).toBe(found.manifest);
+  });
+
+  test("terms that were edited are an edit as well", () => {
+    const old = imported([model()]);
+    const checked: Terms = { checked: { on: "2026-11-20", by: "page" } };
+    const edited = { ...old, listing_terms: { [ID]: checked } };
+    const found = refresh(edited, imported([model({ pricing: at("0.5") })]));
+    expect(listingIn(found)).toEqual({ model: model(), terms: checked });
+    expect(kinds(found)).toEqual(["edited"]);
+  });
+
+  test("an edit that the source has come to agree with is not an edit any more", () => {
+    const old = imported([model()]);
+    const edited = { ...old, models: [model({ pricing: at("2") })] };
+    const agreed = refresh(edited, imported([model({ pricing: at("2") })]));
+    expect(agreed.findings).toEqual([]);
+    expect(kinds(again(agreed, imported([model({ pricing: at("1.9") })])))).toEqual([]);
+    expect(promptAt(again(agreed, imported([model({ pricing: at("1.9") })])), NOW_MS)).toBe("1.9");
+  });
+
+  test("a listing that was removed stays so, and one that was written stays", () => {
+    const own = model({ id: "acme/own" });
+    const old = imported([model(), model({ id: "acme/other" })]);
+    const edited = { ...old, models: [old.models[1] as Model, own] };
+    const found = refresh(edited, imported([model(), model({ id: "acme/other" })]));
+    expect(found.manifest.models.map(({ id }) => id)).toEqual(["acme/other", "acme/own"]);
+    expect(kinds(found)).toEqual(["removed_by_hand"]);
+    expect(again(found, old).manifest).toBe(found.manifest);
+  });
+
+  test("everything else in the manifest stays, in its order", () => {
+    const old = { note: "ours", ...imported([model()]), more: { deep: [1] } };
+    const changed = { ...old, settlement: { mode: "prepaid", interval: "daily" } } as const;
+    const found = refresh(changed, imported([model({ pricing: at("0.5") })]));
+    expect(Object.keys(found.manifest)).toEqual(Object.keys(changed));
+    expect(found.manifest).toMatchObject({
+      note: "ours",
+      more: { deep: [1] },
+      settlement: { mode: "prepaid" },
+    });
+  });
+});
+
+describe("listings that come and go in the source", () => {
+  const two = [model({ id: "acme/a" }), model({ id: "acme/b" })];
+  const three = [...two, model({ id: "acme/c" })];
+
+  test("one that comes is listed, with its hash", () => {
+    const next = imported(three);
+    expect(refresh(imported(two), next).manifest).toEqual(next);
+  });
+
+  test("one that goes ends in fourteen days, once, and is not deleted", () => {
+    const found = refresh(imported(three), imported(two));
+    expect(kinds(found)).toEqual(["gone"]);
+    expect(listingIn(found, "acme/c").model.deprecation_date).toBe("2026-12-07");
+    const later = { nowMs: NOW_MS + 3 * DAY_MS };
+    expect(again(found, imported(two), later)).toMatchObject({ isUnchanged: true, findings: [] });
+  });
+
+  test("one that comes back has no end any more", () => {
+    const found = again(refresh(imported(three), imported(two)), imported(three));
+    expect(found.manifest).toEqual(imported(three));
+  });
+
+  test("half of the list gone at once is a broken list: they wait to be accepted", () => {
+    const next = imported([model({ id: "acme/a" })]);
+    const found = refresh(imported(three), next);
+    expect(kinds(found)).toEqual(["going_waits", "going_waits"]);
+    expect(found.manifest.models).toEqual(three);
+    const taken = refresh(imported(three), next, { accept: ["acme/b"] });
+    expect(kinds(taken)).toEqual(["gone", "going_waits"]);
+  });
+
+  test("one that was edited does not end by itself", () => {
+    const old = imported(three);
+    const edited = { ...old, models: [...two, model({ id: "acme/c", display_name: "Mine" })] };
+    const found = refresh(edited, imported(two));
+    expect(listingIn(found, "acme/c").model.deprecation_date).toBeUndefined();
+    expect(kinds(found)).toEqual(["edited"]);
+  });
+});

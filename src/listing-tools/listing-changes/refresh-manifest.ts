@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from "node:util";
+
+import type { Manifest } from "../../catalog/index.ts";
+import { diffRates, type PriceDifference } from "./diff-prices.ts";
+import { diffListingFacts, type FactDifference } from "./diff-facts.ts";
+import { type Listing, listingsOf } from "./listing-prices.ts";
+import { mergeListing, type PriceRules } from "./merge-listing.ts";
+
+/** SHA-256 of a listing and its terms; undefined: it has none. */
+export type ListingHash = (model: Listing["model"], terms: Listing["terms"] | undefined) => string;
+
+export interface RefreshInput {
+  /** As it is, with the hashes of what was imported. */
+  readonly current: Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
+  /** The same listings, imported again. */
+  readonly imported: Manifest & {
+    readonly catalog_source: NonNullable<Manifest["catalog_source"]>;
+  };
+  readonly rules: PriceRules;
+  /** Models whose rise, staging or going was accepted. */
+  readonly accepted: ReadonlySet<string>;
+  readonly hashOf: ListingHash;
+}
+
+/** Something that a person has to decide, or should know. */
+export interface RefreshFinding {
+  readonly model: string;
+  readonly kind:
+    /** A rise above the bound, a listing that would be staged, or too many that go: `accept` it. */
+    | "rise_waits"
+    | "staging_waits"
+    | "going_waits"
+    /** It was edited by hand and is not what the source says: nothing of it was changed. */
+    | "edited"
+    /** It was removed by hand, and stays so. */
+    | "removed_by_hand"
+    /** The source has it no more: it ends on a day. */
+    | "gone";
+  readonly prices: readonly PriceDifference[];
+  readonly facts: readonly FactDifference[];
+}
+
+export interface Refreshed {
+  /** The very same object when there is nothing to change. */
+  readonly manifest: Manifest;
+  readonly isUnchanged: boolean;
+  readonly findings: readonly RefreshFinding[];
+}
+
+const GOES_AFTER_MS = 14 * 86_400_000;
+
+/**
+ * Merges three ways: what was imported once (known by its hash), what is there, what the source
+ * says now. What was edited, added or removed by hand stays as it is; the rest follows the source.
+ */
+export function refreshManifest(input: RefreshInput): Refreshed {
+  return new Refresh(input).result();
+}
+
+class Refresh {
+  readonly #input: RefreshInput;
+  readonly #current: ReadonlyMap<string, Listing>;
+  readonly #next: ReadonlyMap<string, Listing>;
+  readonly #written: (readonly [string, Listing])[] = [];
+  readonly #hashes = new Map<string, string>();
+  readonly #findings: RefreshFinding[] = [];
+
+  constructor(input: RefreshInput) {
+    this.#input = input;
+    this.#current = listingsOf(input.current);
+    this.#next = listingsOf(input.imported);
+  }
+
+  result(): Refreshed {
+    const { imported } = this.#input.current.catalog_source;
+    const going = [...this.#current.keys()].filter(
+      (id) => Object.hasOwn(imported, id) && !this.#next.has(id) && !this.#hasEnd(id),
+    );
+    // Half of everything at once is a broken list rather than a decision of the provider's.
+    const mayGo = going.length * 2 <= Object.keys(imported).length;
+    for (const [id, listing] of this.#current) this.#merge(id, listing, mayGo);
+    for (const [id, listing] of this.#next) this.#add(id, listing);
+    const manifest = this.#manifest();
+    const isUnchanged = manifest === this.#input.current;
+    return { manifest, isUnchanged, findings: this.#findings };
+  }
+
+  #hasEnd(id: string): boolean {
+    return this.#current.get(id)?.model.deprecation_date !== undefined;
+  }
+
+  #merge(id: string, listing: Listing, mayGo: boolean): void {
+    const base = this.#baseOf(id);
+    const next = this.#next.get(id);
+    const hash = this.#hash(listing);
+    if (base === undefined) return this.#keep(id, listing, next);
+    if (next !== undefined && hash === this.#hash(next)) return this.#take(id, next);
+    if (hash !== base) return this.#keep(id, listing, next);
+    if (next === undefined) return this.#end(id, listing, mayGo);
+    const { rules, accepted } = this.#input;
+    const merged = mergeListing(listing, next, { ...rules, isAccepted: accepted.has(id) });
+    if (merged.kind === "taken") return this.#take(id, merged.listing);
+    this.#keepAsImported(id, listing);
+    const kind = merged.reason === "rise" ? "rise_waits" : "staging_waits";
+    this.#find(id, kind, { before: listing, after: next });
+  }
+
+  /** One that was edited, or written, by hand. */
+  #keep(id: string, listing: Listing, next: Listing | undefined): void {
+    const base = this.#baseOf(id);
+    this.#written.push([id, listing]);
+    if (base !== undefined) this.#hashes.set(id, base);
+    if (next !== undefined) this.#find(id, "edited", { before: listing, after: next });
+    else if (base !== undefined) this.#find(id, "edited");
+  }
+
+  #keepAsImported(id: string, listing: Listing): void {
+    this.#written.push([id, listing]);
+    this.#hashes.set(id, this.#hash(listing));
+  }
+
+  #take(id: string, listing: Listing): void {
+    const before = this.#current.get(id);
+    // Equal facts keep the bytes they have.
+    const isSame = before !== undefined && this.#hash(before) === this.#hash(listing);
+    this.#keepAsImported(id, isSame ? before : listing);
+  }
+
+  #end(id: string, listing: Listing, mayGo: boolean): void {
+    const { accepted, rules } = this.#input;
+    if (this.#hasEnd(id)) return this.#keepAsImported(id, listing);
+    if (!mayGo && !accepted.has(id)) {
+      this.#keepAsImported(id, listing);
+      return this.#find(id, "going_waits");
+    }
+    const day = new Date(rules.nowMs + GOES_AFTER_MS).toISOString().slice(0, 10);
+    const model = { ...listing.model, deprecation_date: day };
+    this.#keepAsImported(id, { model, terms: listing.terms });
+    this.#find(id, "gone");
+  }
+
+  #add(id: string, listing: Listing): void {
+    if (this.#current.has(id)) return;
+    const base = this.#baseOf(id);
+    if (base === undefined) return this.#keepAsImported(id, listing);
+    this.#hashes.set(id, base);
+    this.#find(id, "removed_by_hand");
+  }
+
+  #find(
+    model: string,
+    kind: RefreshFinding["kind"],
+    pair?: { readonly before: Listing; readonly after: Listing },
+  ): void {
+    const { nowMs } = this.#input.rules;
+    this.#findings.push({
+      model,
+      kind,
+      prices: pair === undefined ? [] : diffRates(pair.before, pair.after, nowMs),
+      facts: pair === undefined ? [] : diffListingFacts(pair.before, pair.after),
+    });
+  }
+
+  #baseOf(id: string): string | undefined {
+    const { imported } = this.#input.current.catalog_source;
+    return Object.hasOwn(imported, id) ? imported[id] : undefined;
+  }
+
+  #hash({ model, terms }: Listing): string {
+    return this.#input.hashOf(model, Object.keys(terms).length === 0 ? undefined : terms);
+  }
+
+  #manifest(): Manifest {
+    const { current, imported } = this.#input;
+    const terms = this.#written.flatMap(([id, listing]) =>
+      Object.keys(listing.terms).length === 0 ? [] : [[id, listing.terms] as const],
+    );
+    const hashes = [...this.#hashes].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const manifest = {
+      // In the order of the file, with whatever else is in it.
+      ...current,
+      models: this.#written.map(([, { model }]) => model),
+      listing_terms: Object.fromEntries(terms),
+      catalog_source: { ...imported.catalog_source, imported: Object.fromEntries(hashes) },
+    };
+    const { listing_terms: _none, ...withoutTerms } = manifest;
+    const merged = terms.length === 0 ? withoutTerms : manifest;
+    return isDeepStrictEqual(merged, current) ? current : merged;
+  }
+}

@@ -1,0 +1,269 @@
+import { createHash } from "node:crypto";
+
+import type {
+  Manifest,
+  ManifestListingTerms,
+  ManifestModel,
+  ManifestProvider,
+  ManifestSourceFile,
+} from "../../catalog/index.ts";
+import { cutText, daysBefore, matchesGlob, type RawJson } from "../../kernel/index.ts";
+import type { Draft, ImportNote } from "./draft.ts";
+import { isModelId, isMovingName, undatedName } from "./entry-rules.ts";
+import { groupOpinions, type SourceOpinions } from "./group-opinions.ts";
+import { knownReasons, labModelId, marketplaceId } from "./ids.ts";
+import { listingHash } from "./listing-hash.ts";
+import { mergeDrafts, type Opinion } from "./merge-drafts.ts";
+import { EVERY_AUTHOR } from "./openrouter.ts";
+import type { ListingSource, ProviderHead } from "./provider-heads.ts";
+import { readSource } from "./read-source.ts";
+import { writeListing } from "./write-listing.ts";
+
+/** A file of a source. */
+export interface SourceInput {
+  readonly from: ListingSource;
+  /** The day it speaks of, YYYY-MM-DD. */
+  readonly dated: string;
+  readonly bytes: Uint8Array;
+  readonly document: RawJson;
+}
+
+export interface ImportInput {
+  readonly head: ProviderHead & { readonly provider: ManifestProvider };
+  readonly source: SourceInput;
+  /** Sources that have to agree; none: the one source is believed. */
+  readonly against: readonly SourceInput[];
+  /** Patterns of marketplace or upstream ids; none: all. */
+  readonly models: readonly string[];
+  /** Percent on top of the source's prices. */
+  readonly margin?: string;
+  readonly withCapacity: boolean;
+}
+
+export interface ImportResult {
+  /** Undefined when nothing could be listed or staged. */
+  readonly manifest?: Manifest;
+  /** Marketplace ids of ready listings. */
+  readonly listed: readonly string[];
+  readonly staged: readonly string[];
+  /** Names in the source of what is not a listing; a note says why. */
+  readonly skipped: readonly string[];
+  readonly notes: readonly ImportNote[];
+}
+
+/** Reads sources into the manifest of one provider. The same input gives the same manifest. */
+export function importListings(input: ImportInput): ImportResult {
+  const lead = readOpinions(input.source, input.head);
+  const others = input.against.map((source) => readOpinions(source, input.head));
+  const run = new ImportRun(input, lead.skipped);
+  const groups = groupOpinions(lead, others, (name, id) =>
+    run.skip({ model: name, code: "dated-twin", message: `is ${id}, which is listed already` }),
+  );
+  const files = [input.source, ...input.against];
+  const denied = [lead, ...others].flatMap((each, at) => {
+    const { from = "", dated = "" } = files[at] ?? {};
+    return each.denied.map((id): Denial => ({ id, from, dated }));
+  });
+  const recentFrom = daysBefore(
+    files
+      .map(({ dated }) => dated)
+      .toSorted()
+      .at(-1) ?? "",
+    RECENT_DAYS,
+  );
+  const names = new Set([...groups.values()].flatMap((group) => group.map(upstreamIdOf)));
+  for (const id of [...groups.keys()].toSorted()) {
+    run.list(id, groups.get(id) ?? [], { names, denied, recentFrom });
+  }
+  return run.result();
+}
+
+function upstreamIdOf({ draft }: Opinion): string {
+  return draft.upstreamId;
+}
+
+function readOpinions(source: SourceInput, head: ProviderHead): SourceOpinions {
+  const provider = head.sources[source.from];
+  if (provider === undefined) return { opinions: [], skipped: [], denied: [] };
+  const isLab = source.from === "openrouter" && provider !== EVERY_AUTHOR;
+  const idOf = (name: string): string =>
+    isLab ? labModelId(name) : marketplaceId(head.provider.id, name);
+  const readings = readSource(source.from, source.document, { provider, dated: source.dated });
+  const opinions = readings.flatMap((each): (readonly [string, Opinion])[] => {
+    if (each.kind === "skipped") return [];
+    const draft = isLab ? atTheLab(each.draft) : each.draft;
+    return [
+      [
+        idOf(each.draft.upstreamId),
+        {
+          from: source.from,
+          dated: source.dated,
+          isOwn: !isLab && source.from !== "genai-prices",
+          draft,
+        },
+      ],
+    ];
+  });
+  const skipped = readings.flatMap((each) => (each.kind === "skipped" ? [each.note] : []));
+  const denied = readings.flatMap((each) =>
+    each.kind === "skipped" && each.denied !== undefined ? [idOf(each.denied)] : [],
+  );
+  return { opinions, skipped, denied };
+}
+
+/** OpenRouter's entry as the lab itself would have it: without the author in front of its names. */
+function atTheLab(draft: Draft): Draft {
+  const bare = (name: string): string => name.slice(name.indexOf("/") + 1);
+  return {
+    ...draft,
+    upstreamId: bare(draft.upstreamId),
+    resolvesTo: draft.resolvesTo.map(bare),
+  };
+}
+
+/** How much older than the newest list a list may be that makes a listing ready. */
+const RECENT_DAYS = 60;
+
+/** A source of this day says that a model is retired, or none to chat with. */
+interface Denial {
+  readonly id: string;
+  readonly from: string;
+  readonly dated: string;
+}
+
+interface RunContext {
+  readonly recentFrom: string;
+  /** All ids at the provider. */
+  readonly names: ReadonlySet<string>;
+  readonly denied: readonly Denial[];
+}
+
+class ImportRun {
+  readonly #input: ImportInput;
+  readonly #written: (readonly [ManifestModel, ManifestListingTerms | undefined])[] = [];
+  readonly #skipped: string[] = [];
+  readonly #notes: ImportNote[] = [];
+
+  constructor(input: ImportInput, skipped: readonly ImportNote[]) {
+    this.#input = input;
+    for (const note of skipped) this.skip(note);
+  }
+
+  skip(note: ImportNote): void {
+    this.#notes.push(note);
+    this.#skipped.push(note.model);
+  }
+
+  list(id: string, group: readonly Opinion[], context: RunContext): void {
+    const [lead, ...others] = group;
+    if (lead === undefined || !this.#isWanted(id, lead.draft)) return;
+    const newest =
+      group
+        .map(({ dated }) => dated)
+        .toSorted()
+        .at(-1) ?? "";
+    const why = this.#unfit(id, lead.draft, context, newest);
+    if (why !== undefined) return this.skip(why);
+    const { head, against, margin, withCapacity } = this.#input;
+    const merged = mergeDrafts({
+      lead,
+      others,
+      alone: against.length === 0,
+      recentFrom: context.recentFrom,
+    });
+    this.#notes.push(...merged.notes);
+    const listing = writeListing(merged, {
+      id,
+      head,
+      withCapacity,
+      stagedBecause: [...knownReasons(head.provider.id, id), ...(head.staged_because ?? [])],
+      ...(margin === undefined ? {} : { margin }),
+    });
+    if (listing !== undefined) this.#written.push([listing.model, listing.terms]);
+    else {
+      const message = "a price with the margin has over 7 whole digits";
+      this.skip({ model: merged.name, code: "price-out-of-range", message });
+    }
+  }
+
+  #isWanted(id: string, { upstreamId }: Draft): boolean {
+    const { models } = this.#input;
+    return (
+      models.length === 0 ||
+      models.some((glob) => matchesGlob(glob, id) || matchesGlob(glob, upstreamId))
+    );
+  }
+
+  #unfit(
+    id: string,
+    draft: Draft,
+    { names, denied }: RunContext,
+    newest: string,
+  ): ImportNote | undefined {
+    const { name: model, upstreamId } = draft;
+    const isNamed = this.#input.models.some((glob) => glob === id || glob === upstreamId);
+    const undated = undatedName(upstreamId);
+    if (!isModelId(id)) {
+      return { model, code: "id-not-expressible", message: `the id would be ${id}` };
+    }
+    // A newer list that prices a model is right about it.
+    const denial = denied.findLast((each) => each.id === id && each.dated >= newest);
+    if (denial !== undefined) {
+      const message = `${denial.from} says that it is retired, or none to chat with`;
+      return { model, code: "not-chat", message };
+    }
+    if (undated !== undefined && names.has(undated) && !isNamed) {
+      return { model, code: "dated-twin", message: `is ${undated} under a date` };
+    }
+    return isMovingName(upstreamId) && !isNamed
+      ? { model, code: "alias", message: "moves to another model by itself; name it to list it" }
+      : undefined;
+  }
+
+  result(): ImportResult {
+    const ids = (isReady: boolean): string[] =>
+      this.#written.flatMap(([model]) =>
+        (model.is_ready !== false) === isReady ? [model.id] : [],
+      );
+    return {
+      ...(this.#written.length === 0 ? {} : { manifest: this.#manifest() }),
+      listed: ids(true),
+      staged: ids(false),
+      skipped: this.#skipped.map(cutText),
+      notes: this.#notes.map(({ model, code, message }) => ({
+        model: cutText(model),
+        code,
+        message: cutText(message),
+      })),
+    };
+  }
+
+  #manifest(): Manifest {
+    const { head, source, against, models, margin } = this.#input;
+    const terms = this.#written.flatMap(([model, each]): [string, ManifestListingTerms][] =>
+      each === undefined ? [] : [[model.id, each]],
+    );
+    return {
+      manifest_version: "1",
+      provider: head.provider,
+      endpoint: head.endpoint,
+      settlement: head.settlement,
+      ...(head.wire_profile === undefined ? {} : { wire_profile: head.wire_profile }),
+      models: this.#written.map(([model]) => model),
+      ...(terms.length === 0 ? {} : { listing_terms: Object.fromEntries(terms) }),
+      catalog_source: {
+        ...fileOf(source),
+        ...(margin === undefined ? {} : { margin_percent: margin }),
+        ...(against.length === 0 ? {} : { against: against.map(fileOf) }),
+        ...(models.length === 0 ? {} : { models }),
+        imported: Object.fromEntries(
+          this.#written.map(([model, each]) => [model.id, listingHash(model, each)]),
+        ),
+      },
+    };
+  }
+}
+
+function fileOf({ from, dated, bytes }: SourceInput): ManifestSourceFile {
+  return { from, dated, sha256: createHash("sha256").update(bytes).digest("hex") };
+}

@@ -1,0 +1,181 @@
+import type { RawJson, RawObject } from "../../kernel/index.ts";
+import {
+  type Draft,
+  type DraftCapacity,
+  type ImportNote,
+  type ReaderInput,
+  type Reading,
+  type SkipCode,
+  skipped,
+} from "./draft.ts";
+import { endOf, idFlaw, outputBound, reasonsOfName, RETIRED } from "./entry-rules.ts";
+import { litellmPrices } from "./litellm-prices.ts";
+import { comparePriceTexts } from "./price-text.ts";
+import {
+  countAt,
+  dayAt,
+  flagAt,
+  isNothing,
+  numberTextAt,
+  objectOf,
+  textAt,
+  textsAt,
+} from "./raw-fields.ts";
+import { readPrices } from "./sheet-builder.ts";
+
+/** Entries of the file that describe the file. */
+const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
+
+/** Reads `model_prices_and_context_window.json`: "prefix/id" to facts, prices in USD per token. */
+export function readLitellm(document: RawJson, input: ReaderInput): Reading[] {
+  return [...(objectOf(document) ?? [])].flatMap(([key, value]): Reading[] => {
+    if (NOT_MODELS.has(key)) return [skipped(key, "not-a-model", "describes the file itself")];
+    const entry = objectOf(value);
+    if (entry === undefined) return [skipped(key, "not-a-model", "is not an object")];
+    const provider = textAt(entry, "litellm_provider");
+    if (provider === undefined) return [skipped(key, "not-a-model", "names no provider")];
+    return provider === input.provider ? [readEntry(key, entry, input)] : [];
+  });
+}
+
+function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
+  const unfit = whyUnfit(entry, input);
+  const upstreamId = upstreamOf(key, input.provider);
+  if (unfit !== undefined) return skipped(key, ...unfit, upstreamId);
+  const flaw = idFlaw(upstreamId);
+  if (flaw !== undefined) return skipped(key, "id-not-expressible", flaw);
+  const priced = readPrices({ model: key, ...litellmPrices(entry), places: 6 });
+  if (!priced.ok) return skipped(key, priced.code, priced.message);
+  const context = countAt(entry, "max_input_tokens");
+  // `max_tokens` is not read: it is the input in one entry and the output in another.
+  const bound = outputBound(key, countAt(entry, "max_output_tokens"), context);
+  const units = otherUnits(key, entry);
+  const facts: Draft = {
+    name: key,
+    upstreamId,
+    prices: priced.prices,
+    changes: [],
+    inputs: inputsOf(entry),
+    abilities: abilitiesOf(entry),
+    resolvesTo: [],
+    stagedBecause: [
+      ...reasonsOfName(upstreamId),
+      ...units.fee,
+      ...(entry.has("off_peak_pricing") ? (["time-of-day"] as const) : []),
+    ],
+    notes: [...priced.notes, ...bound.notes, ...units.notes],
+    ...(context === undefined ? {} : { contextLength: context }),
+    ...(bound.maxOutputTokens === undefined ? {} : { maxOutputTokens: bound.maxOutputTokens }),
+    ...endFields(entry, input),
+    ...capacityOf(entry),
+  };
+  return { kind: "draft", draft: facts };
+}
+
+function whyUnfit(entry: RawObject, input: ReaderInput): [SkipCode, string] | undefined {
+  const mode = textAt(entry, "mode");
+  const endpoints = textsAt(entry, "supported_endpoints");
+  if (mode === "responses" || (endpoints.length > 0 && !endpoints.some(isChat))) {
+    return ["other-endpoint", "is not served by chat completions or messages"];
+  }
+  if (mode !== "chat") return ["not-chat", `is of the mode ${mode ?? "(none)"}`];
+  if (textsAt(entry, "supported_output_modalities").includes("audio")) {
+    return ["not-chat", "answers in sound, which tokens of text do not price"];
+  }
+  return endOf(dayAt(entry, "deprecation_date"), input.dated).gone ? RETIRED : undefined;
+}
+
+function isChat(endpoint: string): boolean {
+  return /\/chat\/completions$|\/messages$/.test(endpoint);
+}
+
+function endFields(entry: RawObject, input: ReaderInput): Pick<Draft, "deprecationDate"> {
+  const { day } = endOf(dayAt(entry, "deprecation_date"), input.dated);
+  return day === undefined ? {} : { deprecationDate: day };
+}
+
+/** The key without the prefix of its provider; Fireworks has a short and a long form of one id. */
+function upstreamOf(key: string, provider: string): string {
+  const prefix = `${provider.replace(/_chat$/, "")}/`;
+  const id = key.startsWith(prefix) ? key.slice(prefix.length) : key;
+  const isShort = provider === "fireworks_ai" && !id.includes("/");
+  return isShort ? `accounts/fireworks/models/${id}` : id;
+}
+
+function inputsOf(entry: RawObject): NonNullable<Draft["inputs"]> {
+  const has = (flag: string): boolean => flagAt(entry, flag) === true;
+  const prompt = numberTextAt(entry, "input_cost_per_token");
+  const same = (field: string): boolean => {
+    const price = numberTextAt(entry, field);
+    return price !== undefined && prompt !== undefined && comparePriceTexts(price, prompt) === 0;
+  };
+  const unpriced = (field: string): boolean => isNothing(numberTextAt(entry, field));
+  return new Set([
+    ...(has("supports_vision") &&
+    unpriced("input_cost_per_image") &&
+    (numberTextAt(entry, "input_cost_per_image_token") === undefined ||
+      same("input_cost_per_image_token"))
+      ? (["image"] as const)
+      : []),
+    ...(has("supports_pdf_input") ? (["file"] as const) : []),
+    ...(has("supports_audio_input") && same("input_cost_per_audio_token")
+      ? (["audio"] as const)
+      : []),
+    ...(has("supports_video_input") && unpriced("input_cost_per_video_per_second")
+      ? (["video"] as const)
+      : []),
+  ]);
+}
+
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+
+function abilitiesOf(entry: RawObject): Draft["abilities"] {
+  const stated = (name: string, flag: string): Record<string, boolean> => {
+    const value = flagAt(entry, flag);
+    return value === undefined ? {} : { [name]: value };
+  };
+  const extra = EFFORTS.filter((each) => flagAt(entry, `supports_${each}_reasoning_effort`));
+  const known = new Set<string>([...extra, "low", "medium", "high"]);
+  return {
+    ...stated("tools", "supports_function_calling"),
+    ...stated("structured", "supports_response_schema"),
+    ...stated("reasoning", "supports_reasoning"),
+    ...stated("sampling", "supports_sampling_params"),
+    ...(extra.length > 0 ? { efforts: EFFORTS.filter((each) => known.has(each)) } : {}),
+  };
+}
+
+/** Prices by other units: not offered, and what sets them off is refused or not declared. */
+function otherUnits(
+  key: string,
+  entry: RawObject,
+): { readonly notes: ImportNote[]; readonly fee: "request-fee"[] } {
+  const units = [...entry.keys()].filter(
+    (field) => OTHER_UNIT.test(field) && !isNothing(numberTextAt(entry, field)),
+  );
+  const isSearched = entry.has("search_context_cost_per_query");
+  const all = isSearched ? [...units, "search_context_cost_per_query"] : units;
+  const perRequest = ["input_cost_per_request", "citation_cost_per_token"];
+  return {
+    notes:
+      all.length === 0
+        ? []
+        : [{ model: key, code: "other-unit", message: `not offered: ${all.join(", ")}` }],
+    fee: perRequest.some((field) => !isNothing(numberTextAt(entry, field))) ? ["request-fee"] : [],
+  };
+}
+
+const OTHER_UNIT =
+  /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority|ultrafast|decisions)$|^regional_|^citation_/;
+
+function capacityOf(entry: RawObject): { readonly capacity?: DraftCapacity } {
+  const requests = countAt(entry, "rpm");
+  const tokens = countAt(entry, "tpm");
+  if (requests === undefined && tokens === undefined) return {};
+  return {
+    capacity: {
+      ...(requests === undefined ? {} : { requestsPerMinute: requests }),
+      ...(tokens === undefined ? {} : { promptTokensPerMinute: tokens }),
+    },
+  };
+}

@@ -1,0 +1,274 @@
+import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { DEFAULT_SKUS, difference, isRise, OPTIONAL_SKUS, type OptionalSku } from "./agree.ts";
+import type {
+  Draft,
+  DraftAbilities,
+  DraftChange,
+  DraftPrices,
+  DraftSheet,
+  InfoCode,
+  StageCode,
+} from "./draft.ts";
+import type { ListingSource } from "./provider-heads.ts";
+import { comparePrices, withMargin } from "./price-text.ts";
+
+/** What one source says of a model. */
+export interface Opinion {
+  readonly from: ListingSource;
+  /** The day of the source. */
+  readonly dated: string;
+  /** False: the source speaks of the model elsewhere, so its name need not exist at the provider. */
+  readonly isOwn: boolean;
+  readonly draft: Draft;
+}
+
+/** A model as all sources together describe it. */
+export interface MergedDraft extends Draft {
+  readonly stagedBecause: readonly StageCode[];
+  /** The older day of two sources that agree. */
+  readonly agreedOn?: string;
+}
+
+export interface MergeInput {
+  /** The first names the model; the prices of the newest hold, when another agrees. */
+  readonly lead: Opinion;
+  readonly others: readonly Opinion[];
+  /** There is one source, and it is believed. */
+  readonly alone: boolean;
+  /** Sources from this day on are recent, YYYY-MM-DD. */
+  readonly recentFrom: string;
+}
+
+/**
+ * Puts opinions on one model together. Where only one source states an SKU, the dearer of its
+ * price and the default holds.
+ */
+export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
+  const everyone = [lead, ...others];
+  const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));
+  const draft: Draft = {
+    ...lead.draft,
+    prices: newest.draft.prices,
+    changes: newest.draft.changes,
+  };
+  const compared = everyone
+    .filter(({ from }) => from !== newest.from)
+    .map((other) => ({ other, flaw: difference(draft, other.draft) }));
+  const agreed = compared.filter(({ flaw }) => flaw === undefined).map(({ other }) => other);
+  const differing = compared.filter(({ flaw }) => flaw !== undefined);
+  const isRecent = ({ dated }: Opinion): boolean => dated >= recentFrom;
+  const recent = isRecent(newest) ? agreed.filter(isRecent) : [];
+  const agreeing = recent.length > 0 ? recent : agreed;
+  const notes = [...new Set([...draft.notes, ...newest.draft.notes])];
+  const note = (code: InfoCode, message: string): void => {
+    notes.push({ model: draft.name, code, message });
+  };
+  for (const { other, flaw } of differing) note("source-disagrees", `${other.from}: ${flaw}`);
+  const prices = alone
+    ? draft.prices
+    : mergePrices(draft.prices, agreeing, (sku, price) =>
+        note("sku-one-source", `only one source prices ${sku}: ${price} is left out`),
+      );
+  const dated = adoptChanges(draft, agreeing, prices);
+  const whole = wholePrices({ prices, changes: dated.changes }, () =>
+    note("one-hour-derived", `${HOUR_SKU_NAME} is twice the prompt where it is not stated`),
+  );
+  const doubt = (): StageCode => {
+    if (agreed.length > 0) return "old-agreement";
+    const isAlone = isRecent(newest) && !differing.some(({ other }) => isRecent(other));
+    return isAlone || differing.length === 0 ? "one-source" : "sources-differ";
+  };
+  const all = everyone.map((each) => each.draft);
+  const recentOnes = everyone.filter(isRecent).map((each) => each.draft);
+  const current = recentOnes.length > 0 ? recentOnes : all;
+  const agreedOn = agreeing
+    .map((each) => each.dated)
+    .toSorted()
+    .at(-1);
+  return {
+    ...draft,
+    ...factsOf(all, current),
+    ...whole,
+    stagedBecause: [
+      ...new Set([
+        ...(alone || recent.length > 0 ? [] : [doubt()]),
+        ...current.flatMap((each) => each.stagedBecause),
+        ...dated.stagedBecause,
+      ]),
+    ],
+    notes,
+    ...(agreedOn === undefined
+      ? {}
+      : { agreedOn: agreedOn < newest.dated ? agreedOn : newest.dated }),
+  };
+}
+
+/** Prices that are stated by two hold; one that only one states holds when it is the dearer. */
+function mergePrices(
+  lead: DraftPrices,
+  agreeing: readonly Opinion[],
+  leftOut: (sku: OptionalSku, price: string) => void,
+): DraftPrices {
+  if (agreeing.length === 0) return lead;
+  const merged = (sheet: DraftSheet, others: readonly (DraftSheet | undefined)[]): DraftSheet => {
+    const stated = OPTIONAL_SKUS.flatMap((sku): [OptionalSku, string][] => {
+      const prices = [sheet, ...others].flatMap((each) => each?.[sku] ?? []);
+      const price = dearest(prices);
+      if (price === undefined) return [];
+      const isDearer = comparePrices(price, sheet[DEFAULT_SKUS[sku]]) > 0;
+      if (prices.length > 1 || isDearer) return [[sku, price]];
+      leftOut(sku, price);
+      return [];
+    });
+    return {
+      prompt: sheet.prompt,
+      completion: sheet.completion,
+      ...Object.fromEntries(stated),
+    };
+  };
+  return {
+    sheet: merged(
+      lead.sheet,
+      agreeing.map((each) => each.draft.prices.sheet),
+    ),
+    tiers: lead.tiers.map((tier, index) => ({
+      abovePromptTokens: Math.min(
+        ...[lead, ...agreeing.map((each) => each.draft.prices)].map(
+          ({ tiers }) => tiers[index]?.abovePromptTokens ?? tier.abovePromptTokens,
+        ),
+      ),
+      sheet: merged(
+        tier.sheet,
+        agreeing.map((each) => each.draft.prices.tiers[index]?.sheet),
+      ),
+    })),
+  };
+}
+
+function dearest(prices: readonly string[]): string | undefined {
+  return prices.toSorted(comparePrices).at(-1);
+}
+
+/** Announced prices of any source that agrees today; a fall that one source announces waits. */
+function adoptChanges(
+  draft: Draft,
+  agreeing: readonly Opinion[],
+  prices: DraftPrices,
+): { readonly changes: readonly DraftChange[]; readonly stagedBecause: readonly StageCode[] } {
+  const announcing = [draft, ...agreeing.map((each) => each.draft)].filter(
+    ({ changes }) => changes.length > 0,
+  );
+  const changes = announcing[0]?.changes ?? [];
+  const steps = [prices, ...changes];
+  const rises = changes.every((change, at) => {
+    const before = steps[at]?.sheet;
+    return before !== undefined && isRise(statedIn(before, change.sheet), change.sheet);
+  });
+  const isTrusted = rises || announcing.length > 1 || agreeing.length === 0;
+  return { changes, stagedBecause: isTrusted ? [] : ["dated"] };
+}
+
+/** Only the SKUs that the other sheet states: a list that knows no 1 h price does not lower it. */
+function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
+  const kept = Object.entries(sheet).filter(([sku]) => Object.hasOwn(other, sku));
+  return Object.fromEntries(kept) as unknown as DraftSheet;
+}
+
+/**
+ * Every tier and change prices the same SKUs as the base. What is not stated costs what the
+ * sheet's own prompt or completion costs; a write for an hour twice the prompt.
+ */
+function wholePrices(
+  { prices, changes }: { readonly prices: DraftPrices; readonly changes: readonly DraftChange[] },
+  derived: () => void,
+): Pick<Draft, "prices" | "changes"> {
+  const sheetsOf = (each: DraftPrices): DraftSheet[] => [
+    each.sheet,
+    ...each.tiers.map((tier) => tier.sheet),
+  ];
+  const whole = <T extends DraftPrices>(each: T, wantsHour: boolean): T => {
+    const sheets = sheetsOf(each);
+    const skus = OPTIONAL_SKUS.filter(
+      (sku) =>
+        sheets.some((sheet) => sheet[sku] !== undefined) || (wantsHour && sku === HOUR_SKU_NAME),
+    );
+    const fill = (sheet: DraftSheet): DraftSheet => ({
+      prompt: sheet.prompt,
+      completion: sheet.completion,
+      ...Object.fromEntries(skus.map((sku) => [sku, sheet[sku] ?? missing(sheet, sku)])),
+    });
+    const missing = (sheet: DraftSheet, sku: OptionalSku): string => {
+      if (sku !== HOUR_SKU_NAME) return sheet[DEFAULT_SKUS[sku]];
+      derived();
+      return withMargin(sheet.prompt, "100") ?? sheet.prompt;
+    };
+    return {
+      ...each,
+      sheet: fill(each.sheet),
+      tiers: each.tiers.map((tier) => ({ ...tier, sheet: fill(tier.sheet) })),
+    };
+  };
+  const wantsHour = [prices, ...changes].some((each) =>
+    sheetsOf(each).some((sheet) => sheet[HOUR_SKU_NAME] !== undefined),
+  );
+  return {
+    prices: whole(prices, wantsHour),
+    changes: changes.map((change) => whole(change, wantsHour)),
+  };
+}
+
+/**
+ * Facts beside the prices: limits are the smallest of the current sources that know one, abilities
+ * what none of them denies. What only older sources know is taken from them.
+ */
+function factsOf(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
+  const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
+    smallest(current.map((each) => each[key])) ?? smallest(all.map((each) => each[key]));
+  const context = least("contextLength");
+  const bound = least("maxOutputTokens");
+  const first = <K extends "displayName" | "released" | "deprecationDate" | "capacity">(
+    key: K,
+  ): Partial<Pick<Draft, K>> => {
+    const found = all.find((each) => each[key] !== undefined);
+    return found === undefined ? {} : ({ [key]: found[key] } as Partial<Pick<Draft, K>>);
+  };
+  const saying = current.some((each) => each.inputs !== undefined) ? current : all;
+  const stated = saying.flatMap((each) => each.inputs ?? []);
+  const inputs = new Set(
+    [...(stated[0] ?? [])].filter((kind) => stated.every((each) => each.has(kind))),
+  );
+  return {
+    inputs,
+    abilities: mergeAbilities(saying.map((each) => each.abilities)),
+    ...first("displayName"),
+    ...first("released"),
+    ...first("deprecationDate"),
+    ...first("capacity"),
+    ...(context === undefined ? {} : { contextLength: context }),
+    ...(bound === undefined ? {} : { maxOutputTokens: Math.min(bound, context ?? bound) }),
+    resolvesTo: [...new Set(all.flatMap((each) => each.resolvesTo))],
+  };
+}
+
+function smallest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.flatMap((value) => value ?? []);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
+  const merged = (key: "tools" | "structured" | "sampling"): Record<string, boolean> => {
+    const stated = all.flatMap((each) => each[key] ?? []);
+    return stated.length === 0 ? {} : { [key]: stated.every(Boolean) };
+  };
+  const efforts = all.flatMap((each) => (each.efforts === undefined ? [] : [each.efforts]));
+  const shared = (efforts[0] ?? []).filter((value) =>
+    efforts.every((list) => list.includes(value)),
+  );
+  return {
+    ...merged("tools"),
+    ...merged("structured"),
+    ...merged("sampling"),
+    ...(all.some((each) => each.reasoning === true) ? { reasoning: true } : {}),
+    ...(shared.length > 0 ? { efforts: shared } : {}),
+  };
+}

@@ -1,0 +1,177 @@
+import type { RawJson, RawObject } from "../../kernel/index.ts";
+import { type Draft, type ReaderInput, type Reading, type SkipCode, skipped } from "./draft.ts";
+import { endOf, idFlaw, outputBound, reasonsOfName, RETIRED } from "./entry-rules.ts";
+import { comparePriceTexts } from "./price-text.ts";
+import {
+  countAt,
+  dayAt,
+  isNothing,
+  listAt,
+  numberTextAt,
+  objectAt,
+  objectOf,
+  textAt,
+  textsAt,
+} from "./raw-fields.ts";
+import { type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
+
+/** Every author's models: OpenRouter as the provider, not as an opinion on a lab's own prices. */
+export const EVERY_AUTHOR = "*";
+
+/** Reads the answer of `GET /api/v1/models`: `data[]`, prices as texts in USD per token. */
+export function readOpenRouter(document: RawJson, input: ReaderInput): Reading[] {
+  const models = objectOf(document);
+  return (models === undefined ? [] : listAt(models, "data")).flatMap((each, at): Reading[] => {
+    const entry = objectOf(each);
+    const id = entry === undefined ? undefined : textAt(entry, "id");
+    if (entry === undefined || id === undefined) {
+      return [skipped(`data[${at}]`, "not-a-model", "has no id")];
+    }
+    const author = id.split("/")[0] ?? "";
+    const isWanted = input.provider === EVERY_AUTHOR || author === input.provider;
+    return isWanted ? [readEntry(id, entry, input)] : [];
+  });
+}
+
+function readEntry(id: string, entry: RawObject, input: ReaderInput): Reading {
+  const unfit = whyUnfit(id, entry, input);
+  if (unfit !== undefined) return skipped(id, ...unfit);
+  const pricing = objectAt(entry, "pricing");
+  if (pricing === undefined) return skipped(id, "no-price", "no price is stated");
+  const base = sheetOf(pricing);
+  const priced = readPrices({ model: id, sheet: base, tiers: tiersOf(pricing, base), places: 6 });
+  if (!priced.ok) return skipped(id, priced.code, priced.message);
+  const top = objectAt(entry, "top_provider");
+  const context = countAt(entry, "context_length");
+  const output = top === undefined ? undefined : countAt(top, "max_completion_tokens");
+  const bound = outputBound(id, output, context);
+  const end = endOf(dayAt(entry, "expiration_date"), input.dated).day;
+  const displayName = textAt(entry, "name")?.replace(/^[^:]{1,40}: /, "");
+  const released = createdDay(entry);
+  return {
+    kind: "draft",
+    draft: {
+      name: id,
+      upstreamId: id,
+      prices: priced.prices,
+      changes: [],
+      inputs: inputsOf(entry, pricing),
+      abilities: abilitiesOf(entry),
+      resolvesTo: resolvesTo(id, entry),
+      stagedBecause: [
+        ...reasonsOfName(id),
+        ...(isNothing(numberTextAt(pricing, "request")) ? [] : (["request-fee"] as const)),
+      ],
+      notes: [...priced.notes, ...bound.notes, ...otherUnits(id, pricing)],
+      ...(displayName === undefined ? {} : { displayName }),
+      ...(context === undefined ? {} : { contextLength: context }),
+      ...(bound.maxOutputTokens === undefined ? {} : { maxOutputTokens: bound.maxOutputTokens }),
+      ...(released === undefined ? {} : { released }),
+      ...(end === undefined ? {} : { deprecationDate: end }),
+    },
+  };
+}
+
+function whyUnfit(
+  id: string,
+  entry: RawObject,
+  input: ReaderInput,
+): [SkipCode, string] | undefined {
+  if (id.startsWith("~") || entry.has("alias_target")) {
+    const target = objectAt(entry, "alias_target");
+    const slug = target === undefined ? undefined : textAt(target, "slug");
+    return ["alias", `names ${slug ?? "another model"}, and another one later`];
+  }
+  const flaw = idFlaw(id);
+  if (flaw !== undefined) return ["id-not-expressible", flaw];
+  const architecture = objectAt(entry, "architecture");
+  const outputs = architecture === undefined ? [] : textsAt(architecture, "output_modalities");
+  if (!(outputs.length === 1 && outputs[0] === "text")) {
+    return ["not-chat", `answers in ${outputs.join(", ") || "nothing that is stated"}`];
+  }
+  return endOf(dayAt(entry, "expiration_date"), input.dated).gone ? RETIRED : undefined;
+}
+
+function sheetOf(pricing: RawObject): RawSheet {
+  return {
+    prompt: numberTextAt(pricing, "prompt"),
+    completion: numberTextAt(pricing, "completion"),
+    cached_prompt: numberTextAt(pricing, "input_cache_read"),
+    cache_write: numberTextAt(pricing, "input_cache_write"),
+    cache_write_1h: numberTextAt(pricing, "input_cache_write_1h"),
+    internal_reasoning: numberTextAt(pricing, "internal_reasoning"),
+  };
+}
+
+/** An override has its own prompt and completion; what it leaves out is as in the base. */
+function tiersOf(pricing: RawObject, base: RawSheet): RawTier[] {
+  return listAt(pricing, "overrides").flatMap((each): RawTier[] => {
+    const override = objectOf(each);
+    const bound = override === undefined ? undefined : countAt(override, "min_prompt_tokens");
+    if (override === undefined || bound === undefined) return [];
+    const stated = Object.entries(sheetOf(override)).filter(([, price]) => price !== undefined);
+    return [{ abovePromptTokens: bound, sheet: { ...base, ...Object.fromEntries(stated) } }];
+  });
+}
+
+function inputsOf(entry: RawObject, pricing: RawObject): NonNullable<Draft["inputs"]> {
+  const architecture = objectAt(entry, "architecture");
+  const stated = new Set(
+    architecture === undefined ? [] : textsAt(architecture, "input_modalities"),
+  );
+  const prompt = numberTextAt(pricing, "prompt");
+  const same = (field: string): boolean => {
+    const price = numberTextAt(pricing, field);
+    return price !== undefined && prompt !== undefined && comparePriceTexts(price, prompt) === 0;
+  };
+  const image = numberTextAt(pricing, "image");
+  return new Set([
+    ...(stated.has("image") && (image === undefined || same("image")) ? (["image"] as const) : []),
+    ...(stated.has("file") ? (["file"] as const) : []),
+    ...(stated.has("audio") && same("audio") ? (["audio"] as const) : []),
+    ...(stated.has("video") ? (["video"] as const) : []),
+  ]);
+}
+
+function abilitiesOf(entry: RawObject): Draft["abilities"] {
+  const parameters = new Set(textsAt(entry, "supported_parameters"));
+  if (parameters.size === 0) return {};
+  const reasoning = objectAt(entry, "reasoning");
+  const efforts = reasoning === undefined ? [] : textsAt(reasoning, "supported_efforts");
+  return {
+    tools: parameters.has("tools"),
+    structured: parameters.has("structured_outputs") || parameters.has("response_format"),
+    reasoning: parameters.has("reasoning"),
+    sampling: parameters.has("temperature"),
+    ...(efforts.length > 0 && parameters.has("reasoning_effort") ? { efforts } : {}),
+  };
+}
+
+function createdDay(entry: RawObject): string | undefined {
+  const seconds = countAt(entry, "created");
+  if (seconds === undefined || seconds > 4_102_444_800) return undefined;
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
+}
+
+/** The canonical name when it is not this id and a date, which is accepted anyway. */
+function resolvesTo(id: string, entry: RawObject): string[] {
+  const slug = textAt(entry, "canonical_slug");
+  if (slug === undefined || slug === id || idFlaw(slug) !== undefined) return [];
+  return /^-\d{8}$/.test(slug.slice(id.length)) && slug.startsWith(id) ? [] : [slug];
+}
+
+function otherUnits(id: string, pricing: RawObject): Draft["notes"] {
+  const units = [...pricing.keys()].filter((key) =>
+    [
+      "audio",
+      "input_audio_cache",
+      "image_output",
+      "audio_output",
+      "web_search",
+      "request",
+    ].includes(key),
+  );
+  return units.length === 0
+    ? []
+    : [{ model: id, code: "other-unit", message: `not offered: ${units.join(", ")}` }];
+}

@@ -1,0 +1,99 @@
+import {
+  type Decimal,
+  decimalSize,
+  parseDecimal,
+  plainDecimal,
+  shiftDecimal,
+} from "../../kernel/index.ts";
+
+/** A price as a manifest takes it, and what had to be done to it. */
+export type PriceReading =
+  | {
+      readonly ok: true;
+      readonly usdPerMillion: string;
+      readonly changed?: "price-noise" | "price-rounded";
+    }
+  | { readonly ok: false; readonly reason: "not-a-price" | "negative" | "too-large" };
+
+const WHOLE_DIGITS_MAX = 7;
+const FRACTION_DIGITS_MAX = 6;
+/** From so many digits on a number is what a float made of a shorter one. */
+const NOISE_DIGITS_MIN = 15;
+const NOISE_PARTS = 1_000_000_000n;
+/** Digits behind the point that count: far more than a float has. */
+const EXACT_DIGITS_MAX = 60;
+
+/**
+ * Reads the price `raw` of a source, `places` digits left of USD per million tokens: 6 for a price
+ * per token, 0 for one per million. Exact; what a manifest cannot hold is rounded up, never down.
+ */
+export function readPrice(raw: string, places: number): PriceReading {
+  const written = parseDecimal(raw);
+  if (written === undefined) return { ok: false, reason: "not-a-price" };
+  if (written.negative) return { ok: false, reason: "negative" };
+  return inManifestDigits(shiftDecimal(written, places));
+}
+
+function inManifestDigits(decimal: Decimal): PriceReading {
+  const { whole, fraction } = decimalSize(decimal);
+  if (whole > WHOLE_DIGITS_MAX) return { ok: false, reason: "too-large" };
+  if (fraction <= FRACTION_DIGITS_MAX) {
+    return { ok: true, usdPerMillion: plainDecimal(decimal, FRACTION_DIGITS_MAX) };
+  }
+  const exact = fixedPoint(decimal);
+  const unit = 10n ** BigInt(EXACT_DIGITS_MAX - FRACTION_DIGITS_MAX);
+  const nearest = ((exact + unit / 2n) / unit) * unit;
+  const distance = nearest > exact ? nearest - exact : exact - nearest;
+  const isNoise =
+    decimal.digits.length >= NOISE_DIGITS_MIN && distance * NOISE_PARTS <= exact && nearest > 0n;
+  const kept = isNoise ? nearest / unit : (exact + unit - 1n) / unit;
+  const usdPerMillion = printMillionths(kept);
+  if (usdPerMillion === undefined) return { ok: false, reason: "too-large" };
+  return { ok: true, usdPerMillion, changed: isNoise ? "price-noise" : "price-rounded" };
+}
+
+/** As a count of 10^-60; a number with more digits counts one more. */
+function fixedPoint(decimal: Decimal): bigint {
+  const [whole = "0", fraction = ""] = plainDecimal(decimal, EXACT_DIGITS_MAX).split(".");
+  const cut = BigInt(whole + fraction.padEnd(EXACT_DIGITS_MAX, "0"));
+  return decimalSize(decimal).fraction > EXACT_DIGITS_MAX ? cut + 1n : cut;
+}
+
+/** Undefined above the digits that a manifest has. */
+function printMillionths(count: bigint): string | undefined {
+  const digits = count.toString().padStart(FRACTION_DIGITS_MAX + 1, "0");
+  const whole = digits.slice(0, -FRACTION_DIGITS_MAX);
+  const fraction = digits.slice(-FRACTION_DIGITS_MAX).replace(/0+$/, "");
+  if (whole.length > WHOLE_DIGITS_MAX) return undefined;
+  return fraction === "" ? whole : `${whole}.${fraction}`;
+}
+
+function millionths(usdPerMillion: string): bigint {
+  const [whole = "0", fraction = ""] = usdPerMillion.split(".");
+  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, "0"));
+}
+
+/** Percent as decimal text ("10", "7.5"): at most three whole and six fraction digits. */
+export function isMargin(percent: string): boolean {
+  return /^\d{1,3}(?:\.\d{1,6})?$/.test(percent);
+}
+
+/** The price with a margin on it, rounded up to what a manifest holds; undefined when too large. */
+export function withMargin(usdPerMillion: string, percent: string): string | undefined {
+  const whole = 100n * 1_000_000n;
+  const exact = millionths(usdPerMillion) * (whole + millionths(percent));
+  return printMillionths((exact + whole - 1n) / whole);
+}
+
+/** Negative, zero or positive, like a difference. */
+export function comparePrices(a: string, b: string): number {
+  const [left, right] = [millionths(a), millionths(b)];
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+/** The same of prices as sources write them ("2e-06"); not a number is larger than all. */
+export function comparePriceTexts(a: string, b: string): number {
+  const [left, right] = [readPrice(a, 6), readPrice(b, 6)];
+  if (!left.ok || !right.ok) return left.ok === right.ok ? 0 : left.ok ? -1 : 1;
+  return comparePrices(left.usdPerMillion, right.usdPerMillion);
+}

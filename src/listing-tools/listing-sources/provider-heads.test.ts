@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { validateManifest } from "../../catalog/index.ts";
+import { ceilingBody, findHead, headParameters, providerHeads } from "./provider-heads.ts";
+
+const PRICING = [
+  { type: "prompt", unit: "token", cost_usd_per_million: "0.15" },
+  { type: "cached_prompt", unit: "token", cost_usd_per_million: "0.05" },
+  { type: "completion", unit: "token", cost_usd_per_million: "0.6" },
+] as const;
+
+const PAGE = /^(?:https:\/\/\S+|[\w.-]+\/[\w.-]+#\d+)$/;
+
+describe.each(providerHeads().map((head) => [head.provider.id, head] as const))(
+  "the head %s",
+  (_id, head) => {
+    const { provider, endpoint, settlement, wire_profile: profile, asks = [] } = head;
+    const everything = { reasons: true, tools: true, structured: true, sampling: true };
+
+    test("makes a valid manifest with a model", () => {
+      const baseUrl = asks.reduce((url, name) => url.replace(name, "name-1"), endpoint.base_url);
+      const manifest = {
+        manifest_version: "1",
+        provider: { privacy_policy_url: "https://operator.example/privacy", ...provider },
+        endpoint: { ...endpoint, base_url: baseUrl },
+        settlement,
+        models: [false, true].map((reasons) => ({
+          id: `lab/model-${String(reasons)}`,
+          context_length: 100_000,
+          streaming: true,
+          supported_parameters: headParameters(head, { ...everything, reasons }),
+          pricing: PRICING,
+        })),
+        ...(profile !== undefined && { wire_profile: profile }),
+      };
+      expect(validateManifest(JSON.stringify(manifest))).toMatchObject({ ok: true });
+    });
+
+    test("is reached over TLS, or on the machine itself", () => {
+      const url = new URL(endpoint.base_url);
+      expect(url.protocol).toBe(head.use === "local" ? "http:" : "https:");
+      expect(url.hostname === "127.0.0.1").toBe(head.use === "local");
+      expect(endpoint.api_key_env === undefined).toBe(head.use === "local");
+      expect(provider.privacy_policy_url === undefined).toBe(head.use === "local");
+      expect(endpoint.base_url.match(/[A-Z]{2,}/g) ?? []).toEqual(asks);
+    });
+
+    test("names where its facts are from, and renames only what its listings declare", () => {
+      expect(head.facts.length).toBeGreaterThan(0);
+      for (const page of head.facts) expect(page).toMatch(PAGE);
+      const declared = headParameters(head, everything);
+      for (const name of Object.keys(profile?.rename ?? {})) expect(declared).toHaveProperty(name);
+    });
+  },
+);
+
+test("every provider has one head, and a key of one origin", () => {
+  const ids = providerHeads().map(({ provider }) => provider.id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.length).toBe(28);
+  const origins = new Map<string, string>();
+  for (const { endpoint } of providerHeads()) {
+    if (endpoint.api_key_env === undefined) continue;
+    const { origin } = new URL(endpoint.base_url);
+    expect(origins.get(endpoint.api_key_env) ?? origin).toBe(origin);
+    origins.set(endpoint.api_key_env, origin);
+  }
+});
+
+test("a model declares what its provider takes, as far as the model does", () => {
+  const openai = findHead("openai");
+  if (openai === undefined) throw new Error("there is a head of OpenAI");
+  const facts = { tools: false, structured: false, sampling: true, maxOutputTokens: 9 };
+  const plain = headParameters(openai, { ...facts, reasons: false });
+  expect(plain["max_tokens"]).toEqual({ type: "integer", min: 1, max: 9, unit: "tokens" });
+  expect(plain).toHaveProperty("temperature");
+  expect(plain).not.toHaveProperty("tools");
+  const reasoning = headParameters(openai, { ...facts, reasons: true, efforts: ["low", "max"] });
+  expect(reasoning).not.toHaveProperty("temperature");
+  expect(reasoning).not.toHaveProperty("max_tokens");
+  expect(reasoning).toHaveProperty("max_completion_tokens");
+  expect(reasoning["reasoning_effort"]).toEqual({ type: "enum", values: ["low", "max"] });
+});
+
+test("a ceiling is the listing's own prices, where the provider has one", () => {
+  const [openrouter, openai] = [findHead("openrouter"), findHead("openai")];
+  if (openrouter === undefined || openai === undefined) throw new Error("both have heads");
+  expect(ceilingBody(openrouter, PRICING)).toEqual({
+    provider: { max_price: { prompt: "0.15", completion: "0.6" } },
+  });
+  expect(ceilingBody(openai, PRICING)).toBeUndefined();
+});

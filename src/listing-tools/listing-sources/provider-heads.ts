@@ -1,0 +1,148 @@
+import type {
+  ManifestDescriptor,
+  ManifestEndpoint,
+  ManifestPrice,
+  ManifestProvider,
+  ManifestSettlement,
+  ManifestWireProfile,
+} from "../../catalog/index.ts";
+import table from "./heads.json" with { type: "json" };
+
+/** The public sources of listings, by the names that commands and manifests use. */
+export const LISTING_SOURCES = ["litellm", "models.dev", "openrouter", "genai-prices"] as const;
+
+export type ListingSource = (typeof LISTING_SOURCES)[number];
+
+export function isListingSource(text: string): text is ListingSource {
+  return (LISTING_SOURCES as readonly string[]).includes(text);
+}
+
+type Parameters = Readonly<Record<string, ManifestDescriptor>>;
+
+/**
+ * Everything of a provider's manifest but its models. No source has these facts: each was read on
+ * the provider's own pages, on the day that `checked_on` of the file gives.
+ */
+export interface ProviderHead {
+  /**
+   * `import`: its models come from the sources. `init`: its address or its models are the
+   * operator's own. `local`: a server on the operator's machines, whose legal addresses are the operator's.
+   */
+  readonly use: "import" | "init" | "local";
+  readonly provider: HeadProvider;
+  /** With the names of `asks` in its address until the operator has filled them in. */
+  readonly endpoint: ManifestEndpoint;
+  readonly settlement: ManifestSettlement;
+  /** Names in the address that the operator fills in, such as `REGION`. */
+  readonly asks?: readonly string[];
+  /** The name of the output bound, for models that reason and for the others. */
+  readonly output_bound: { readonly usual: string; readonly reasoning: string };
+  readonly parameters: HeadParameters;
+  readonly wire_profile?: ManifestWireProfile;
+  /** Where the body holds a ceiling for the price of what serves a request. */
+  readonly price_ceiling?: { readonly path: readonly string[] };
+  /** Why no listing of this provider is ready. */
+  readonly staged_because?: readonly string[];
+  /** The provider's name in each source; `*`: every listing of that source is one of its own. */
+  readonly sources: Readonly<Partial<Record<ListingSource, string>>>;
+  /** Pages and threads that the facts were read on. */
+  readonly facts: readonly string[];
+}
+
+/** A local server has no privacy policy but its operator's. */
+export type HeadProvider = Omit<ManifestProvider, "privacy_policy_url"> &
+  Partial<Pick<ManifestProvider, "privacy_policy_url">>;
+
+/** Descriptors by what a model is said to do. */
+export interface HeadParameters {
+  readonly always?: Parameters;
+  /** Unless the model is said to take no sampling parameters. */
+  readonly sampling?: Parameters;
+  /** Of models that do not reason. */
+  readonly plain?: Parameters;
+  readonly reasoning?: Parameters;
+  readonly tools?: Parameters;
+  readonly structured?: Parameters;
+}
+
+/** What a source says of a model, as far as its parameters depend on it. */
+export interface ModelAbilities {
+  readonly reasons: boolean;
+  readonly tools: boolean;
+  readonly structured: boolean;
+  /** False: the model refuses temperature and its like. */
+  readonly sampling: boolean;
+  /** Values of `reasoning_effort`, where a source has them. */
+  readonly efforts?: readonly string[];
+  readonly maxOutputTokens?: number;
+}
+
+interface Heads {
+  readonly checked_on: string;
+  readonly heads: readonly ProviderHead[];
+}
+
+/** All heads, in the order in which they are offered. */
+export function providerHeads(): readonly ProviderHead[] {
+  return read().heads;
+}
+
+/** A head whose manifest lacks nothing but models, which sources have. */
+export function isImportable(head: ProviderHead): head is ProviderHead & {
+  readonly provider: ManifestProvider;
+} {
+  return head.provider.privacy_policy_url !== undefined && Object.keys(head.sources).length > 0;
+}
+
+/** The head of this provider id. */
+export function findHead(id: string): ProviderHead | undefined {
+  return read().heads.find(({ provider }) => provider.id === id);
+}
+
+function read(): Heads {
+  return table as unknown as Heads;
+}
+
+/** The `supported_parameters` of a listing: what its provider takes, as far as the model does. */
+export function headParameters(
+  { parameters, output_bound: bound }: ProviderHead,
+  model: ModelAbilities,
+): Record<string, ManifestDescriptor> {
+  const { maxOutputTokens: max, efforts } = model;
+  const taken: Record<string, ManifestDescriptor> = {
+    [model.reasons ? bound.reasoning : bound.usual]: {
+      type: "integer",
+      min: 1,
+      ...(max !== undefined && { max }),
+      unit: "tokens",
+    },
+    ...parameters.always,
+    ...(model.sampling && parameters.sampling),
+    ...(!model.reasons && parameters.plain),
+    ...(model.reasons && parameters.reasoning),
+    ...(model.tools && parameters.tools),
+    ...(model.structured && parameters.structured),
+  };
+  if (efforts !== undefined && efforts.length > 0 && taken["reasoning_effort"] !== undefined) {
+    taken["reasoning_effort"] = { type: "enum", values: efforts };
+  }
+  return taken;
+}
+
+/**
+ * The fixed members of a listing's body that keep endpoints dearer than these prices from serving
+ * it; undefined where the provider has no ceiling. Give the dearest prices of the listing.
+ */
+export function ceilingBody(
+  { price_ceiling: ceiling }: ProviderHead,
+  pricing: readonly ManifestPrice[],
+): Readonly<Record<string, unknown>> | undefined {
+  if (ceiling === undefined) return undefined;
+  const limits = pricing
+    .filter(({ type }) => type === "prompt" || type === "completion")
+    .map(({ type, cost_usd_per_million: price }) => [type, price]);
+  return ceiling.path.reduceRight<Record<string, unknown>>(
+    (inner, key) => ({ [key]: inner }),
+    Object.fromEntries(limits) as Record<string, unknown>,
+  );
+}

@@ -1,0 +1,109 @@
+import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { BILLED_SKUS, type BilledSku } from "../../catalog/index.ts";
+import type {
+  DraftPrices,
+  DraftSheet,
+  DraftTier,
+  ImportNote,
+  NoteCode,
+  SkipCode,
+} from "./draft.ts";
+import { readPrice } from "./price-text.ts";
+import { isNothing } from "./raw-fields.ts";
+
+/** Prices of one entry as its source writes them; undefined: not stated. */
+export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
+
+export interface RawTier {
+  readonly abovePromptTokens: number;
+  readonly sheet: RawSheet;
+}
+
+export interface PricesInput {
+  readonly model: string;
+  readonly sheet: RawSheet;
+  readonly tiers: readonly RawTier[];
+  /** How far the source's unit is from USD per million tokens: 6 or 0. */
+  readonly places: number;
+}
+
+export type PricesReading =
+  | { readonly ok: true; readonly prices: DraftPrices; readonly notes: readonly ImportNote[] }
+  | { readonly ok: false; readonly code: SkipCode; readonly message: string };
+
+class PriceFlaw extends Error {
+  readonly code: SkipCode;
+  constructor(code: SkipCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Prices of an entry in the digits of a manifest, by the rules that all sources share. */
+export function readPrices(input: PricesInput): PricesReading {
+  const notes: ImportNote[] = [];
+  try {
+    const sheet = readSheet(input, input.sheet, notes);
+    const tiers = input.tiers
+      .map(({ abovePromptTokens, sheet: raw }): DraftTier => {
+        return { abovePromptTokens, sheet: readSheet(input, raw, notes) };
+      })
+      .toSorted((a, b) => a.abovePromptTokens - b.abovePromptTokens)
+      // A tier at the prices before it is none.
+      .filter((tier, at, all) => !sameSheet(tier.sheet, all[at - 1]?.sheet ?? sheet));
+    return { ok: true, prices: { sheet, tiers }, notes };
+  } catch (error) {
+    if (!(error instanceof PriceFlaw)) throw error;
+    return { ok: false, code: error.code, message: error.message };
+  }
+}
+
+function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportNote[]): DraftSheet {
+  const note = (code: NoteCode, message: string): void => void notes.push({ model, code, message });
+  const read = (sku: BilledSku): string | undefined => {
+    const text = raw[sku];
+    if (text === undefined) return undefined;
+    const price = readPrice(text, places);
+    if (!price.ok) {
+      const code = price.reason === "negative" ? "variable-price" : "price-out-of-range";
+      throw new PriceFlaw(code, `the price of ${sku} is ${price.reason.replaceAll("-", " ")}`);
+    }
+    if (price.changed === "price-noise") note(price.changed, `${sku}: ${text} is a float's digits`);
+    if (price.changed === "price-rounded") note(price.changed, `${sku}: ${text} is rounded up`);
+    return price.usdPerMillion;
+  };
+  const prompt = read("prompt");
+  const completion = read("completion");
+  if (prompt === undefined || completion === undefined) {
+    throw new PriceFlaw("no-price", "the prices of prompt and completion are not both stated");
+  }
+  if (prompt === "0" && completion === "0") {
+    throw new PriceFlaw("free", "it is priced at nothing: an experiment, or a local model");
+  }
+  const reasoning = read("internal_reasoning");
+  return {
+    prompt,
+    completion,
+    ...optional("cached_prompt", read("cached_prompt")),
+    ...written("cache_write"),
+    ...written(HOUR_SKU_NAME),
+    ...optional("internal_reasoning", reasoning === completion ? undefined : reasoning),
+  };
+
+  /* 0 beside a paid prompt means that there is no extra fee, not that the tokens are free. */
+  function written(sku: BilledSku): Partial<Record<BilledSku, string>> {
+    if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
+      note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);
+      return {};
+    }
+    return optional(sku, read(sku));
+  }
+}
+
+function optional(sku: BilledSku, price: string | undefined): Partial<Record<BilledSku, string>> {
+  return price === undefined ? {} : { [sku]: price };
+}
+
+export function sameSheet(a: DraftSheet, b: DraftSheet): boolean {
+  return BILLED_SKUS.every((sku) => a[sku] === b[sku]);
+}

@@ -1,0 +1,404 @@
+import { describe, expect, test } from "vitest";
+
+import type { ManifestModel } from "../../catalog/index.ts";
+import { draftOf, importFor, skipCodeOf, SNAPSHOTS } from "./fixtures/snapshots.ts";
+import type { Reading } from "./draft.ts";
+import type { ImportResult, SourceInput } from "./import-listings.ts";
+import { readSource } from "./read-source.ts";
+
+const { litellm, modelsDev, modelsDevLater, openRouter, genaiPrices } = SNAPSHOTS;
+const { litellmNovember, genaiPricesNovember } = SNAPSHOTS;
+
+type Name = keyof typeof SNAPSHOTS;
+
+function codesOf(notes: readonly { readonly code: string }[]): string[] {
+  return notes.map(({ code }) => code);
+}
+
+function listing(result: ImportResult, id: string): ManifestModel {
+  const found = result.manifest?.models.find((model) => model.id === id);
+  if (found === undefined) throw new Error(`${id} is not in the manifest`);
+  return found;
+}
+
+describe("1: an output bound that is a copy of the input's", () => {
+  test.each([
+    ["mistral", "mistral/mistral-large-latest"],
+    ["xai", "xai/grok-4.5"],
+  ])("of %s %s is not known", (provider, name) => {
+    const draft = draftOf(litellm, provider, name);
+    expect(draft.maxOutputTokens).toBeUndefined();
+    expect(codesOf(draft.notes)).toContain("output-bound-unknown");
+    expect(draft.contextLength).toBeGreaterThan(0);
+  });
+
+  test("the legacy max_tokens is not read: deepseek-v4-pro has 8,192 under both names", () => {
+    const draft = draftOf(litellm, "deepseek", "deepseek/deepseek-v4-pro");
+    expect(draft.maxOutputTokens).toBe(8192);
+    const { maxOutputTokens } = draftOf(modelsDev, "deepseek", "deepseek-v4-pro");
+    // What the gateway takes at most: the source has 384,000.
+    expect(maxOutputTokens).toBe(32_768);
+    // perplexity/sonar has nothing but max_tokens.
+    expect(draftOf(litellm, "perplexity", "perplexity/sonar").maxOutputTokens).toBeUndefined();
+  });
+
+  test("the smaller of two bounds is listed", () => {
+    const result = importFor("deepseek", litellm, [modelsDev]);
+    expect(listing(result, "deepseek/deepseek-v4-pro").max_output_tokens).toBe(8192);
+  });
+});
+
+describe("2: an input limit is not the context", () => {
+  test("gpt-5 is listed with the smaller of 272,000 and 400,000, and nothing is added up", () => {
+    expect(draftOf(litellm, "openai", "gpt-5").contextLength).toBe(272_000);
+    expect(draftOf(modelsDev, "openai", "gpt-5").contextLength).toBe(400_000);
+    const result = importFor("openai", litellm, [modelsDev]);
+    expect(listing(result, "openai/gpt-5").context_length).toBe(272_000);
+    const turned = importFor("openai", modelsDev, [litellm]);
+    expect(listing(turned, "openai/gpt-5").context_length).toBe(272_000);
+  });
+});
+
+describe("3: tiers", () => {
+  test("above_1hr is how long a write lives: claude-opus-4-8 has a price for it, and no tier", () => {
+    const { prices } = draftOf(litellm, "anthropic", "claude-opus-4-8");
+    expect(prices.tiers).toEqual([]);
+    expect(prices.sheet).toMatchObject({ cache_write: "6.25", cache_write_1h: "10" });
+  });
+
+  test("above_1hr_above_200k_tokens is both: claude-sonnet-4-5", () => {
+    expect(draftOf(litellm, "anthropic", "claude-sonnet-4-5").prices).toEqual({
+      sheet: {
+        prompt: "3",
+        completion: "15",
+        cached_prompt: "0.3",
+        cache_write: "3.75",
+        cache_write_1h: "6",
+      },
+      tiers: [
+        {
+          abovePromptTokens: 200_000,
+          sheet: {
+            prompt: "6",
+            completion: "22.5",
+            cached_prompt: "0.6",
+            cache_write: "7.5",
+            cache_write_1h: "12",
+          },
+        },
+      ],
+    });
+  });
+
+  test("the suffixes 128k, 200k, 272k and 512k are bounds of prompts", () => {
+    const bounds = (provider: string, name: string): number[] =>
+      draftOf(litellm, provider, name).prices.tiers.map((tier) => tier.abovePromptTokens);
+    expect(bounds("openai", "gpt-5.4")).toEqual([272_000]);
+    expect(bounds("gemini", "gemini/gemini-2.5-pro")).toEqual([200_000]);
+    expect(bounds("minimax", "minimax/MiniMax-M3")).toEqual([512_000]);
+  });
+
+  test("prices of priority and flex, with a bound in their name, are no tiers of gpt-5.6-luna", () => {
+    const { tiers } = draftOf(litellm, "openai", "gpt-5.6-luna").prices;
+    expect(tiers).toHaveLength(1);
+    expect(tiers[0]?.sheet).toMatchObject({ prompt: "0.4", completion: "1.8", cache_write: "0.5" });
+  });
+
+  test("ranges of qwen3-max are a base and two tiers, which the cheapest flat price is not", () => {
+    const { prices } = draftOf(litellm, "dashscope", "dashscope/qwen3-max");
+    expect(prices.sheet.prompt).toBe("1.2");
+    expect(prices.tiers.map((tier) => [tier.abovePromptTokens, tier.sheet.prompt])).toEqual([
+      [32_000, "2.4"],
+      [128_000, "3"],
+    ]);
+    expect(draftOf(modelsDev, "alibaba", "qwen3-max").prices.tiers).toEqual([]);
+    const result = importFor("qwen", litellm, [modelsDev]);
+    expect(result.staged).toContain("qwen/qwen3-max");
+    const terms = result.manifest?.listing_terms?.["qwen/qwen3-max"];
+    expect(terms?.staged_because).toContain("sources-differ");
+  });
+
+  test("models.dev's context_over_200k is a copy that stands for 272,000 too: gpt-5.4", () => {
+    const { tiers } = draftOf(modelsDev, "openai", "gpt-5.4").prices;
+    expect(tiers.map((tier) => tier.abovePromptTokens)).toEqual([272_000]);
+  });
+
+  test("OpenRouter's overrides are tiers: qwen3.7-flash has two", () => {
+    const { tiers } = draftOf(openRouter, "*", "qwen/qwen3.7-flash").prices;
+    expect(tiers.map((tier) => [tier.abovePromptTokens, tier.sheet.completion])).toEqual([
+      [32_000, "0.4"],
+      [256_000, "0.8"],
+    ]);
+  });
+});
+
+test("4: a tier is of the whole request: gemini-2.5-pro's has a price of its output too", () => {
+  const result = importFor("google", litellm, [modelsDev, openRouter]);
+  const tiers = result.manifest?.listing_terms?.["google/gemini-2.5-pro"]?.price_tiers;
+  expect(tiers?.[0]).toMatchObject({ above_prompt_tokens: 200_000 });
+  const skus = (pricing: ManifestModel["pricing"] | undefined): string[] =>
+    (pricing ?? []).map((entry) => `${entry.type} ${entry.cost_usd_per_million}`);
+  expect(skus(tiers?.[0]?.pricing)).toEqual(["prompt 2.5", "cached_prompt 0.25", "completion 15"]);
+});
+
+describe("5: cache writes", () => {
+  test("0 beside a paid prompt is no extra fee, not a gift: deepseek-v4-pro has no such SKU", () => {
+    const draft = draftOf(litellm, "deepseek", "deepseek/deepseek-v4-pro");
+    expect(draft.prices.sheet.cache_write).toBeUndefined();
+    expect(codesOf(draft.notes)).toContain("no-extra-fee");
+  });
+
+  test("gpt-5.6-luna bills writes at one and a quarter of its input", () => {
+    const { sheet } = draftOf(litellm, "openai", "gpt-5.6-luna").prices;
+    expect(sheet).toMatchObject({ prompt: "0.2", cache_write: "0.25" });
+  });
+
+  test("a write price below the prompt's that one source states is left out: gemini-3.6-flash", () => {
+    expect(draftOf(openRouter, "google", "google/gemini-3.6-flash").prices.sheet.cache_write).toBe(
+      "0.083334",
+    );
+    const result = importFor("google", litellm, [openRouter]);
+    const { pricing } = listing(result, "google/gemini-3.6-flash");
+    expect(pricing.map(({ type }) => type)).not.toContain("cache_write");
+  });
+});
+
+describe("6: dated prices", () => {
+  test("claude-sonnet-5 costs 2 and 10 dollars until September, then 3 and 15", () => {
+    const result = importFor("anthropic", litellm, [modelsDev, genaiPrices]);
+    const terms = result.manifest?.listing_terms?.["anthropic/claude-sonnet-5"];
+    const { pricing } = listing(result, "anthropic/claude-sonnet-5");
+    expect(pricing.find(({ type }) => type === "prompt")?.cost_usd_per_million).toBe("2");
+    expect(terms?.price_changes).toHaveLength(1);
+    expect(terms?.price_changes?.[0]).toMatchObject({
+      from: "2026-09-01T00:00:00Z",
+      pricing: [
+        { type: "prompt", cost_usd_per_million: "3" },
+        { type: "cached_prompt", cost_usd_per_million: "0.3" },
+        { type: "cache_write", cost_usd_per_million: "3.75" },
+        { type: "completion", cost_usd_per_million: "15" },
+      ],
+      extra_pricing: { cache_write_1h: "6" },
+    });
+    // A rise that only one source announces is believed.
+    expect(terms?.staged_because ?? []).not.toContain("dated");
+  });
+
+  test("a change before the day of the source has been made: o3, claude-opus-4-6", () => {
+    const o3 = draftOf(genaiPrices, "openai", "o3");
+    expect(o3.prices.sheet).toMatchObject({ prompt: "2", completion: "8" });
+    expect(o3.changes).toEqual([]);
+    expect(draftOf(genaiPrices, "anthropic", "claude-opus-4-6").prices.tiers).toEqual([]);
+  });
+
+  test.each(["gemini-3.6-flash", "gemini-3.8-flash"])("%s doubles with the year", (name) => {
+    const result = importFor("google", litellmNovember, [genaiPricesNovember]);
+    const { pricing } = listing(result, `google/${name}`);
+    const at = (prices: typeof pricing): (string | undefined)[] =>
+      (["prompt", "completion"] as const).map(
+        (sku) => prices.find(({ type }) => type === sku)?.cost_usd_per_million,
+      );
+    expect(at(pricing)).toEqual(["0.75", "3.75"]);
+    const [change] = result.manifest?.listing_terms?.[`google/${name}`]?.price_changes ?? [];
+    expect(change?.from).toBe("2027-01-01T00:00:00Z");
+    expect(at(change?.pricing ?? [])).toEqual(["1.5", "7.5"]);
+    expect(result.listed).toContain(`google/${name}`);
+  });
+
+  test("of several prices that have begun the last holds: mistral-large-4", () => {
+    const draft = draftOf(genaiPricesNovember, "mistral", "mistral-large-4");
+    expect(draft.prices.sheet).toMatchObject({ prompt: "0.7", completion: "2.1" });
+    expect(draft.changes).toEqual([]);
+  });
+});
+
+describe("7: time of day", () => {
+  test.each(["deepseek-v4-pro", "deepseek-v4-flash"])("%s is staged, whatever the rate", (name) => {
+    for (const source of [litellm, modelsDev, modelsDevLater]) {
+      const result = importFor("deepseek", source);
+      const terms = result.manifest?.listing_terms?.[`deepseek/${name}`];
+      expect(terms?.staged_because).toContain("time-of-day");
+    }
+  });
+
+  test("a price by the hour that has begun on a day is still its peak: deepseek-v4-pro", () => {
+    for (const source of [litellmNovember, genaiPricesNovember]) {
+      const draft = draftOf(
+        source,
+        "deepseek",
+        source === litellmNovember ? "deepseek/deepseek-v4-pro" : "deepseek-v4-pro",
+      );
+      expect(draft.prices.sheet).toMatchObject({ prompt: "1.32", completion: "3.96" });
+      expect(draft).toMatchObject({ changes: [], stagedBecause: ["time-of-day"] });
+    }
+  });
+
+  test("of deepseek-chat the dearest rate of the day is read", () => {
+    const draft = draftOf(genaiPrices, "deepseek", "deepseek-chat");
+    expect(draft.prices.sheet).toMatchObject({ prompt: "0.27", completion: "1.1" });
+    expect(draft.stagedBecause).toEqual(["time-of-day"]);
+  });
+});
+
+describe("8: noise and nothing", () => {
+  test("Databricks' 0.0000029999900000000002 is 2.99999", () => {
+    const draft = draftOf(litellm, "databricks", "databricks/databricks-claude-sonnet-4");
+    expect(draft.prices.sheet.prompt).toBe("2.99999");
+    expect(codesOf(draft.notes)).toContain("price-noise");
+  });
+
+  test("Bedrock's 0.049999999999999996 at models.dev is 0.05", () => {
+    const noisy = readAll(modelsDev, "amazon-bedrock").flatMap((each) =>
+      each.kind === "draft" && codesOf(each.draft.notes).includes("price-noise")
+        ? Object.values(each.draft.prices.sheet)
+        : [],
+    );
+    expect(noisy).toContain("0.05");
+    expect(noisy.filter((price) => price.length > 9)).toEqual([]);
+  });
+
+  test.each(["ollama", "gemini"])("what is priced at nothing is no listing: %s", (provider) => {
+    const skips = readAll(litellm, provider).map((each) =>
+      each.kind === "skipped" ? each.note.code : "",
+    );
+    expect(skips).toContain("free");
+  });
+
+  test("-1 is a price that varies: openrouter/pareto-code", () => {
+    expect(skipCodeOf(openRouter, "*", "openrouter/pareto-code")).toBe("variable-price");
+  });
+});
+
+describe("9: other units", () => {
+  test("audio is taken only at the prompt's price: gemini-2.5-flash's is three times that", () => {
+    for (const [source, provider, name] of [
+      [litellm, "gemini", "gemini/gemini-2.5-flash"],
+      [modelsDev, "google", "gemini-2.5-flash"],
+      [openRouter, "google", "google/gemini-2.5-flash"],
+    ] as const) {
+      const draft = draftOf(source, provider, name);
+      expect(draft.inputs?.has("audio")).toBe(false);
+      expect(draft.inputs?.has("image")).toBe(true);
+      expect(codesOf(draft.notes)).toContain("other-unit");
+    }
+    expect(draftOf(openRouter, "google", "google/gemini-3.6-flash").inputs?.has("audio")).toBe(
+      true,
+    );
+  });
+
+  test("batches, flex, priority and regions set no price: gpt-5.4", () => {
+    const draft = draftOf(litellm, "openai", "gpt-5.4");
+    expect(draft.prices.sheet).toEqual({ prompt: "2.5", completion: "15", cached_prompt: "0.25" });
+    const message = draft.notes.find(({ code }) => code === "other-unit")?.message ?? "";
+    expect(message).toContain("input_cost_per_token_batches");
+    expect(message).toContain("regional_processing_uplift_multiplier_eu");
+  });
+
+  test.each([
+    ["litellm", "perplexity", "perplexity/sonar"],
+    ["modelsDev", "perplexity", "sonar-pro"],
+    ["openRouter", "perplexity", "perplexity/sonar-pro"],
+    ["genaiPrices", "perplexity", "sonar"],
+    ["litellm", "openai", "gpt-4o-search-preview"],
+  ] as const)("a fee per request waits (case %#)", (source, provider, name) => {
+    const draft = draftOf(SNAPSHOTS[source satisfies Name], provider, name);
+    expect(draft.stagedBecause).toContain("request-fee");
+  });
+});
+
+describe("10: gone, or not to chat with", () => {
+  test.each([
+    ["litellm", "anthropic", "claude-3-7-sonnet-20250219", "retired"],
+    ["litellm", "openai", "gpt-5-pro", "other-endpoint"],
+    ["litellm", "openai", "gpt-5.2-codex", "other-endpoint"],
+    ["litellm", "openai", "o3-pro", "other-endpoint"],
+    ["modelsDev", "openai", "o3-pro", "other-endpoint"],
+    ["modelsDev", "openai", "gpt-5.2-codex", "other-endpoint"],
+    ["modelsDev", "openai", "text-embedding-3-large", "not-chat"],
+    ["openRouter", "google", "google/lyria-3-pro-preview", "not-chat"],
+    ["litellm", "gemini", "gemini/lyria-3-pro-preview", "not-chat"],
+    ["litellm", "openai", "gpt-audio", "not-chat"],
+    ["modelsDev", "anthropic", "claude-3-opus-20240229", "retired"],
+  ] as const)("in %s %s %s: %s", (source, provider, name, code) => {
+    expect(skipCodeOf(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
+  });
+
+  test("2098-12-31 is no date: glm-5-turbo stays, and gpt-5.3-chat has its end", () => {
+    expect(draftOf(openRouter, "*", "z-ai/glm-5-turbo").deprecationDate).toBeUndefined();
+    expect(draftOf(openRouter, "*", "openai/gpt-5.3-chat").deprecationDate).toBe("2026-08-10");
+  });
+
+  test("what one source calls no chat model is not brought in by another: gpt-5.4-pro", () => {
+    const { manifest } = importFor("openai", litellm, [modelsDev, openRouter, genaiPrices]);
+    const ids = manifest?.models.map(({ id }) => id) ?? [];
+    expect(ids).toContain("openai/gpt-5.4");
+    for (const id of ["openai/gpt-5.4-pro", "openai/gpt-5-pro", "openai/o3-mini-high"]) {
+      expect(ids).not.toContain(id);
+    }
+  });
+});
+
+describe("11: ids", () => {
+  test.each([
+    ["openRouter", "*", "~anthropic/claude-opus-latest", "alias"],
+    ["openRouter", "*", "openai/gpt-oss-20b:free", "id-not-expressible"],
+    ["openRouter", "*", "qwen/qwen-plus-2025-07-28:thinking", "id-not-expressible"],
+    [
+      "litellm",
+      "vertex_ai-anthropic_models",
+      "vertex_ai/claude-opus-4-5@20251101",
+      "id-not-expressible",
+    ],
+    ["modelsDev", "ollama-cloud", "gemma3:12b", "no-price"],
+  ] as const)("in %s %s %s: %s", (source, provider, name, code) => {
+    expect(skipCodeOf(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
+  });
+
+  test("a moving name and a name with its date are no listings of their own", () => {
+    const result = importFor("mistral", litellm);
+    expect(result.skipped).toContain("mistral/mistral-large-latest");
+    const gpt = importFor("openai", litellm);
+    expect(gpt.skipped).toContain("gpt-5-2025-08-07");
+    expect(gpt.listed).not.toContain("openai/gpt-5-2025-08-07");
+    const claude = importFor("anthropic", litellm, [modelsDev]);
+    expect(claude.skipped).toContain("claude-opus-4-5-20251101");
+    expect(listing(claude, "anthropic/claude-opus-4.5").upstream_id).toBe("claude-opus-4-5");
+  });
+
+  test("one open model has one id at all its hosts, and an unknown one only its provider's", () => {
+    for (const provider of ["groq", "cerebras", "together", "fireworks", "deepinfra"]) {
+      const ids = importFor(provider, litellm).manifest?.models.map(({ id }) => id) ?? [];
+      expect(ids).toContain("openai/gpt-oss-120b");
+    }
+    const { manifest } = importFor("deepinfra", litellm);
+    const ids = manifest?.models.map(({ id }) => id) ?? [];
+    expect(ids).toContain("deepinfra/Gryphe/MythoMax-L2-13b");
+  });
+});
+
+describe("12: what a source's assembly loses", () => {
+  test("a cache price under another name is read: MiniMax-M2.1", () => {
+    // The assembly of this snapshot has dropped it already, and LiteLLM still has one.
+    const lost = draftOf(modelsDev, "minimax", "MiniMax-M2.1").prices.sheet.cached_prompt;
+    const kept = draftOf(litellm, "minimax", "minimax/MiniMax-M2.1").prices.sheet.cached_prompt;
+    expect([lost, kept]).toEqual([undefined, "0.03"]);
+  });
+
+  test.each(["sample_spec", "fallback_generalizations"])("%s is no model", (name) => {
+    expect(skipCodeOf(litellm, "openai", name)).toBe("not-a-model");
+  });
+
+  test("a base model that is not in the file leaves limits out: kimi-k3, claude-opus-5-5", () => {
+    for (const [provider, id] of [
+      ["moonshot", "moonshotai/kimi-k3"],
+      ["anthropic", "anthropic/claude-opus-5.5"],
+    ] as const) {
+      const result = importFor(provider, modelsDevLater);
+      expect(result.manifest?.listing_terms?.[id]?.staged_because).toContain("no-limit");
+    }
+  });
+});
+
+function readAll({ from, document, dated }: SourceInput, provider: string): readonly Reading[] {
+  return readSource(from, document, { provider, dated });
+}

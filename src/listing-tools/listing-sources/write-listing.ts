@@ -1,0 +1,228 @@
+import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import {
+  extraPricing,
+  MANIFEST_SKUS,
+  type ManifestCapacity,
+  type ManifestListingTerms,
+  type ManifestModel,
+  type ManifestPrice,
+  type ManifestPriceTier,
+  type ManifestTermPrices,
+} from "../../catalog/index.ts";
+import type { DraftPrices, DraftSheet, StageCode } from "./draft.ts";
+import type { MergedDraft } from "./merge-drafts.ts";
+import { withMargin } from "./price-text.ts";
+import { ceilingBody, headParameters, type ProviderHead } from "./provider-heads.ts";
+
+/** A listing as a manifest has it. */
+export interface WrittenListing {
+  readonly model: ManifestModel;
+  readonly terms?: ManifestListingTerms;
+}
+
+export interface WriteOptions {
+  readonly id: string;
+  readonly head: ProviderHead;
+  /** Percent on top of the source's prices, which are then the purchase prices. */
+  readonly margin?: string;
+  /** Write the rate limits of the source, which are those of an account. */
+  readonly withCapacity: boolean;
+  /** Reasons beside those of the draft. */
+  readonly stagedBecause: readonly string[];
+}
+
+/** What a context is taken for when no source knows it; such a listing is staged. */
+const UNKNOWN_CONTEXT = 4096;
+
+/** The draft as a manifest has it; undefined when a price with the margin is too large. */
+export function writeListing(
+  draft: MergedDraft,
+  options: WriteOptions,
+): WrittenListing | undefined {
+  const { head, id } = options;
+  const prices = pricesWith(draft.prices, options.margin);
+  const changes = draft.changes.map((change) => ({
+    from: change.from,
+    prices: pricesWith(change, options.margin),
+  }));
+  if (prices === undefined || changes.some((each) => each.prices === undefined)) return undefined;
+  const staged = [
+    ...new Set<string>([
+      ...draft.stagedBecause,
+      ...(draft.contextLength === undefined ? (["no-limit"] satisfies StageCode[]) : []),
+      ...options.stagedBecause,
+    ]),
+  ].slice(0, REASONS_MAX);
+  const body = ceilingBody(head, dearestPricing(draft));
+  const terms: ManifestListingTerms = {
+    ...prices.terms,
+    ...(changes.length === 0
+      ? {}
+      : {
+          price_changes: changes.flatMap(({ from, prices: each }) =>
+            each === undefined ? [] : [{ from, pricing: each.pricing, ...each.terms }],
+          ),
+        }),
+    ...(body === undefined ? {} : { body }),
+    ...(staged.length === 0 ? {} : { staged_because: staged }),
+    ...(draft.agreedOn === undefined
+      ? {}
+      : { checked: { on: draft.agreedOn, by: "two-sources" as const } }),
+  };
+  const model = { ...listingOf(draft, options), pricing: prices.pricing };
+  const shown = orderedModel({ ...model, id, ...(staged.length > 0 ? { is_ready: false } : {}) });
+  return Object.keys(terms).length === 0 ? { model: shown } : { model: shown, terms };
+}
+
+const REASONS_MAX = 8;
+
+function listingOf(
+  draft: MergedDraft,
+  options: WriteOptions,
+): Omit<ManifestModel, "id" | "pricing"> {
+  const { abilities, inputs } = draft;
+  const kinds = (["image", "file", "audio", "video"] as const).filter((kind) => inputs?.has(kind));
+  const resolvesTo = draft.resolvesTo.filter((each) => each !== draft.upstreamId);
+  const capacity = options.withCapacity ? capacityOf(draft) : [];
+  return {
+    context_length: draft.contextLength ?? draft.maxOutputTokens ?? UNKNOWN_CONTEXT,
+    streaming: true,
+    supported_parameters: headParameters(options.head, {
+      reasons: abilities.reasoning === true,
+      tools: abilities.tools === true,
+      structured: abilities.structured === true,
+      sampling: abilities.sampling !== false,
+      ...(abilities.efforts === undefined ? {} : { efforts: abilities.efforts }),
+      ...(draft.maxOutputTokens === undefined ? {} : { maxOutputTokens: draft.maxOutputTokens }),
+    }),
+    upstream_id: draft.upstreamId,
+    ...quantizationOf(draft.upstreamId),
+    ...(draft.displayName === undefined ? {} : { display_name: draft.displayName }),
+    ...(kinds.length === 0 ? {} : { input_modalities: ["text", ...kinds] }),
+    ...(draft.maxOutputTokens === undefined ? {} : { max_output_tokens: draft.maxOutputTokens }),
+    ...(resolvesTo.length === 0 ? {} : { resolves_to: resolvesTo }),
+    ...(capacity.length === 0 ? {} : { capacity }),
+    ...(draft.released === undefined ? {} : { released: draft.released }),
+    ...(draft.deprecationDate === undefined ? {} : { deprecation_date: draft.deprecationDate }),
+  };
+}
+
+/** Where the host says so in the name. */
+function quantizationOf(upstreamId: string): Pick<ManifestModel, "quantization"> {
+  const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(upstreamId)?.[1];
+  return named === undefined ? {} : { quantization: named.toLowerCase() };
+}
+
+const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
+  "id",
+  "display_name",
+  "upstream_id",
+  "is_ready",
+  "input_modalities",
+  "context_length",
+  "max_output_tokens",
+  "quantization",
+  "streaming",
+  "pricing",
+  "supported_parameters",
+  "resolves_to",
+  "capacity",
+  "released",
+  "deprecation_date",
+];
+
+/** One order of fields, so that the same facts are the same bytes. */
+function orderedModel(model: ManifestModel): ManifestModel {
+  const fields = MODEL_FIELDS.flatMap((field): [string, unknown][] =>
+    model[field] === undefined ? [] : [[field, model[field]]],
+  );
+  return Object.fromEntries(fields) as unknown as ManifestModel;
+}
+
+function capacityOf({ capacity }: MergedDraft): ManifestCapacity[] {
+  const { requestsPerMinute: requests, promptTokensPerMinute: tokens } = capacity ?? {};
+  return [
+    ...(requests === undefined
+      ? []
+      : [{ type: "request", per: "minute", value: requests } as const]),
+    ...(tokens === undefined
+      ? []
+      : [{ type: "prompt", unit: "token", per: "minute", value: tokens } as const]),
+  ];
+}
+
+interface WrittenPrices {
+  readonly pricing: readonly ManifestPrice[];
+  readonly terms: ManifestTermPrices;
+}
+
+function pricesWith(prices: DraftPrices, margin: string | undefined): WrittenPrices | undefined {
+  const own = termsOf(prices);
+  if (margin === undefined) return own;
+  const sold = raised(prices, margin);
+  if (sold === undefined) return undefined;
+  const { pricing, terms } = termsOf(sold);
+  const { price_tiers: tiers, extra_pricing: extra } = own.terms;
+  return {
+    pricing,
+    terms: {
+      ...terms,
+      purchase_pricing: own.pricing,
+      ...(tiers === undefined ? {} : { purchase_tiers: tiers }),
+      ...(extra === undefined ? {} : { purchase_extra: extra }),
+    },
+  };
+}
+
+function raised(prices: DraftPrices, margin: string): DraftPrices | undefined {
+  let fits = true;
+  const sheetWith = (sheet: DraftSheet): DraftSheet => {
+    const entries = Object.entries(sheet).map(([sku, price]): [string, string] => {
+      const more = withMargin(price, margin);
+      if (more === undefined) fits = false;
+      return [sku, more ?? price];
+    });
+    return Object.fromEntries(entries) as unknown as DraftSheet;
+  };
+  const sold = {
+    sheet: sheetWith(prices.sheet),
+    tiers: prices.tiers.map((tier) => ({ ...tier, sheet: sheetWith(tier.sheet) })),
+  };
+  return fits ? sold : undefined;
+}
+
+function termsOf({ sheet, tiers }: DraftPrices): WrittenPrices {
+  return {
+    pricing: pricingOf(sheet),
+    terms: {
+      ...(tiers.length === 0
+        ? {}
+        : {
+            price_tiers: tiers.map((tier): ManifestPriceTier => ({
+              above_prompt_tokens: tier.abovePromptTokens,
+              pricing: pricingOf(tier.sheet),
+              ...extraOf(tier.sheet),
+            })),
+          }),
+      ...extraOf(sheet),
+    },
+  };
+}
+
+function extraOf(sheet: DraftSheet): Pick<ManifestTermPrices, "extra_pricing"> {
+  const hour = sheet[HOUR_SKU_NAME];
+  return hour === undefined ? {} : { extra_pricing: extraPricing(() => hour) };
+}
+
+function pricingOf(sheet: DraftSheet): ManifestPrice[] {
+  return MANIFEST_SKUS.flatMap((type) => {
+    const price = sheet[type];
+    return price === undefined ? [] : [{ type, unit: "token", cost_usd_per_million: price }];
+  });
+}
+
+/** What a request can cost the gateway at most: the prices of the last tier and change. */
+function dearestPricing({ prices, changes }: MergedDraft): ManifestPrice[] {
+  const last = changes.at(-1) ?? prices;
+  return pricingOf(last.tiers.at(-1)?.sheet ?? last.sheet);
+}

@@ -1,0 +1,127 @@
+import type { PlannedLimits, PlannedOrg } from "./plan-accounts.ts";
+
+/** An argument: a text, or what an earlier command answered. */
+export type CommandArgument = string | { readonly saved: string };
+
+/** A `tokenmarket` command of the plan. */
+export interface PlannedCommand {
+  readonly args: readonly CommandArgument[];
+  /** The field of the answer that later commands use, and its name there. */
+  readonly saves?: { readonly field: string; readonly as: string };
+  /** The answer holds a new key, which is written to the file of keys under this name. */
+  readonly newKeyOf?: string;
+}
+
+/** The variable of the contact address that organizations get. */
+const EMAIL = "EMAIL";
+
+/** The commands that make organizations and keys, in their order. */
+export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
+  return orgs.flatMap((org, at): PlannedCommand[] => {
+    const id = { saved: `ORG_${at + 1}` };
+    return [
+      {
+        args: ["org", "create", "--email", { saved: EMAIL }, "--json", "--", org.name],
+        saves: { field: "org_id", as: id.saved },
+      },
+      ...(org.creditUsd === undefined
+        ? []
+        : [
+            {
+              args: [
+                "credit",
+                "grant",
+                "--org",
+                id,
+                `--amount-usd=${org.creditUsd}`,
+                `--ref=${org.ref}`,
+              ],
+            },
+          ]),
+      ...(org.capUsd === undefined
+        ? []
+        : [{ args: ["org", "cap", id, `--cap-usd=${org.capUsd}`] }]),
+      ...contract(["limits", "contract", "--org", id, "--scope=org"], org.limits),
+      ...org.keys.flatMap((key, keyAt): PlannedCommand[] => {
+        const keyId = { saved: `KEY_${at + 1}_${keyAt + 1}` };
+        const { rpm, ...others } = key.limits;
+        return [
+          {
+            args: [
+              "key",
+              "create",
+              "--org",
+              id,
+              `--name=${key.name}`,
+              ...(rpm === undefined || rpm > KEY_RPM_MAX ? [] : [`--rpm=${rpm}`]),
+              ...(key.capUsd === undefined ? [] : [`--cap-usd=${key.capUsd}`]),
+              "--json",
+            ],
+            saves: { field: "key.key_id", as: keyId.saved },
+            newKeyOf: `${org.name} / ${key.name}`,
+          },
+          ...contract(["limits", "contract", "--org", id, "--scope=key", "--key-id", keyId], {
+            ...others,
+            ...(rpm !== undefined && rpm > KEY_RPM_MAX ? { rpm } : {}),
+          }),
+        ];
+      }),
+    ];
+  });
+}
+
+/** Of `key create`. */
+const KEY_RPM_MAX = 1_000_000;
+
+function contract(args: readonly CommandArgument[], limits: PlannedLimits): PlannedCommand[] {
+  const flags = Object.entries(limits).map(([name, value]) => `--${name}=${value}`);
+  return flags.length === 0 ? [] : [{ args: [...args, ...flags] }];
+}
+
+/**
+ * The commands as a script for `sh`. New keys go to a file that only its owner can read, which must
+ * not exist before; nothing of it is printed.
+ */
+export function scriptOf(commands: readonly PlannedCommand[]): string {
+  return [HEAD, ...commands.map(lineOf), TAIL, ""].join("\n");
+}
+
+const HEAD = `#!/bin/sh
+# Makes the organizations and keys of a LiteLLM installation.
+# Run it once, with the server up or down.
+# The old keys cannot be carried: LiteLLM has only their hashes.
+# Give the new ones to their users.
+set -eu
+umask 077
+: "\${EMAIL:?set EMAIL to the contact address of the organizations}"
+KEYS_FILE=\${KEYS_FILE:-new-keys.tsv}
+set -C
+: > "$KEYS_FILE"
+set +C
+tm() { \${TOKENMARKET:-tokenmarket} "$@"; }
+field() {
+  node -e 'let t="";process.stdin.on("data",(d)=>(t+=d)).on("end",()=>console.log(process.argv[1].split(".").reduce((v,k)=>v[k],JSON.parse(t))))' "$1"
+}`;
+
+const TAIL = `echo "the new keys are in $KEYS_FILE; only its owner can read it" >&2`;
+
+function lineOf({ args, saves, newKeyOf }: PlannedCommand): string {
+  const command = `tm ${args.map(shellWord).join(" ")}`;
+  if (saves === undefined) return `${command} >/dev/null`;
+  const answer = `ANSWER=$(${command})`;
+  const saved = `${saves.as}=$(printf '%s' "$ANSWER" | field ${saves.field})`;
+  if (newKeyOf === undefined) return `${answer}\n${saved}`;
+  const key = `"$(printf '%s' "$ANSWER" | field secret)"`;
+  const line = `printf '%s\\t%s\\t%s\\n' ${quoted(newKeyOf)} "$${saves.as}" ${key}`;
+  return `${answer}\n${saved}\n${line} >>"$KEYS_FILE"`;
+}
+
+function shellWord(argument: CommandArgument): string {
+  if (typeof argument !== "string") return `"$${argument.saved}"`;
+  return /^[\w./=:-]+$/.test(argument) ? argument : quoted(argument);
+}
+
+/** Inside of single quotes nothing has a meaning but the quote itself. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,125 @@
+import { findHead, type ProviderHead } from "../listing-sources/provider-heads.ts";
+import table from "./litellm-providers.json" with { type: "json" };
+import { shortText } from "./setting-tree.ts";
+
+interface KnownProvider {
+  /** The provider here. */
+  readonly head: string;
+  /** The variable that LiteLLM reads its key from. */
+  readonly key: string;
+  /** Any server that speaks its wire may be behind the name. */
+  readonly compatible?: boolean;
+}
+
+const providers: Readonly<Record<string, KnownProvider>> = table.providers;
+/** Providers without a counterpart: why, and what to do, with a semicolon between the two. */
+export const refusedProviders: Readonly<Record<string, string>> = table.refused;
+/** What models of other modes than chat make. */
+export const otherKinds: Readonly<Record<string, string>> = table.kinds;
+const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
+const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
+
+/** Where a deployment of LiteLLM is served, by its `model`. */
+export type FoundProvider =
+  | {
+      readonly ok: true;
+      /** LiteLLM's name of the provider: the prefix of its price list. */
+      readonly prefix: string;
+      readonly head: ProviderHead;
+      /** The model's id at the provider. */
+      readonly upstreamId: string;
+      readonly defaultKeyName: string;
+      readonly isCompatible: boolean;
+    }
+  | { readonly ok: false; readonly why: string; readonly next: string };
+
+/**
+ * Finds the provider of a model as LiteLLM does: by its prefix, else by the model's name. A server
+ * that is only said to be compatible is the provider whose address it has.
+ */
+export function findProvider(
+  model: string,
+  { customProvider, apiBase }: { customProvider: string | undefined; apiBase: string | undefined },
+): FoundProvider {
+  const found = byName(model, customProvider);
+  if (!found.ok || !found.isCompatible || apiBase === undefined) return found;
+  const origin = URL.canParse(apiBase) ? new URL(apiBase).origin : undefined;
+  const [prefix, known] =
+    Object.entries(providers).find(([, { head }]) => originOf(findHead(head)) === origin) ?? [];
+  const head = known === undefined ? undefined : findHead(known.head);
+  if (prefix === undefined || known === undefined || head === undefined) return found;
+  return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
+}
+
+/** Of a provider with one address for all. */
+function originOf(head: ProviderHead | undefined): string | undefined {
+  const hasOne = head !== undefined && head.use === "import";
+  return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
+}
+
+function byName(model: string, customProvider: string | undefined): FoundProvider {
+  const slash = model.indexOf("/");
+  const first = slash === -1 ? "" : model.slice(0, slash);
+  const isKnown = Object.hasOwn(providers, first) || Object.hasOwn(refusedProviders, first);
+  const prefix = customProvider ?? (isKnown ? first : bareProvider(model));
+  if (prefix === undefined) {
+    return {
+      ok: false,
+      why: `the provider of ${shortText(model)} is not known here`,
+      next: "write its manifest: tokenmarket manifest init --base-url ADDRESS",
+    };
+  }
+  if (Object.hasOwn(refusedProviders, prefix)) {
+    const [why = "", next = ""] = (refusedProviders[prefix] ?? "").split("; ");
+    return { ok: false, why: `${prefix}: ${why}`, next };
+  }
+  const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
+  const rest = isKnown && first === prefix ? model.slice(slash + 1) : model;
+  const upstreamId = prefix.startsWith("bedrock") ? rest.replace(/^(converse|invoke)\//, "") : rest;
+  const head = known === undefined ? undefined : findHead(headOf(known.head, upstreamId));
+  if (known === undefined || head === undefined) {
+    return {
+      ok: false,
+      why: `the provider ${shortText(prefix)} has no head here`,
+      next: "write its manifest: tokenmarket manifest init --base-url ADDRESS",
+    };
+  }
+  return {
+    ok: true,
+    prefix,
+    head,
+    upstreamId,
+    defaultKeyName: known.key,
+    isCompatible: known.compatible === true,
+  };
+}
+
+/** Claude on Bedrock is served on the other wire. */
+function headOf(head: string, upstreamId: string): string {
+  const isClaude = /(^|\.)anthropic\./.test(upstreamId);
+  return head === "bedrock" && isClaude ? "bedrock-messages" : head;
+}
+
+function bareProvider(model: string): string | undefined {
+  const rule = table.bare.find(({ starts }) => starts.some((start) => model.startsWith(start)));
+  return rule?.provider;
+}
+
+/** What the model makes, where it is not chat, as a text for a note. */
+export function otherKind(mode: string | undefined, upstreamId: string): string | undefined {
+  if (mode !== undefined) {
+    return Object.hasOwn(otherKinds, mode) ? otherKinds[mode] : undefined;
+  }
+  const name = upstreamId.slice(upstreamId.lastIndexOf("/") + 1).toLowerCase();
+  const found = Object.entries(kindsByName).find(([, parts]) =>
+    parts.some((part) =>
+      part.startsWith("*") ? name.includes(part.slice(1)) : name.startsWith(part),
+    ),
+  );
+  return found === undefined ? undefined : otherKinds[found[0]];
+}
+
+/** Is this text written where a server wants no key? */
+export function isPlaceholderKey(text: string): boolean {
+  return placeholderKeys.has(text.toLowerCase());
+}

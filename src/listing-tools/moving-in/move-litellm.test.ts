@@ -1,0 +1,470 @@
+import { describe, expect, test } from "vitest";
+
+import { moveText, parsed } from "./fixtures/move-text.ts";
+import type { MovedConfig, MoveInput } from "./move-litellm.ts";
+import { priceFileListings } from "./price-file.ts";
+import { readRawJson } from "../../kernel/index.ts";
+
+/** A configuration of deployments: each a name, its parameters and its description as flow maps. */
+function config(...deployments: readonly (readonly [string, string, string?])[]): string {
+  const items = deployments.map(
+    ([name, params, info = "{}"]) =>
+      `  - model_name: ${name}\n    litellm_params: ${params}\n    model_info: ${info}`,
+  );
+  return `model_list:\n${items.join("\n")}\n`;
+}
+
+const OPENAI_KEY = "api_key: os.environ/OPENAI_API_KEY";
+const PRICED = "input_cost_per_token: 1e-06, output_cost_per_token: 2e-06";
+
+function fateOf({ notes }: MovedConfig, path: string): string {
+  const note = notes.find((each) => each.path === path);
+  return note === undefined ? "no note" : `${note.fate}: ${note.why}`;
+}
+
+function listed({ listings }: MovedConfig): string[] {
+  return listings.map(({ id, providerId, upstreamId }) => `${id} ${providerId} ${upstreamId}`);
+}
+
+describe("a deployment of a known provider", () => {
+  test("is listed under the client's name with the shipped limits and prices", () => {
+    const moved = moveText(config(["chat", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`]));
+    expect(listed(moved)).toEqual(["chat openai gpt-4.1"]);
+    const [manifest] = moved.manifests;
+    expect(manifest?.endpoint).toMatchObject({
+      base_url: "https://api.openai.com/v1",
+      api_key_env: "OPENAI_API_KEY",
+    });
+    expect(manifest?.models[0]?.pricing).toContainEqual({
+      type: "prompt",
+      unit: "token",
+      cost_usd_per_million: "2",
+    });
+  });
+
+  test("is found by its prefix, by its name alone, and by custom_llm_provider", () => {
+    const moved = moveText(
+      config(
+        ["a", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+        ["b", `{model: gpt-4.1, ${OPENAI_KEY}}`],
+        ["c", `{model: gpt-4.1, custom_llm_provider: openai, ${OPENAI_KEY}}`],
+        ["d", "{model: claude-sonnet-4-5}"],
+      ),
+    );
+    expect(moved.listings.map(({ providerId }) => providerId)).toEqual([
+      "openai",
+      "openai",
+      "openai",
+      "anthropic",
+    ]);
+  });
+
+  test("is asked for by the name that its provider knows, whatever clients call it", () => {
+    const server = 'api_base: "https://llm.example.com/v1"';
+    const moved = moveText(
+      config(
+        ["chat", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+        ["own", `{model: openai/some-model, ${server}, ${PRICED}}`],
+      ),
+    );
+    const names = moved.manifests.map(({ models }) => models[0]?.upstream_id);
+    expect(names).toEqual(["gpt-4.1", "some-model"]);
+  });
+
+  test("keeps the address of the provider when the file repeats it without its version", () => {
+    const params = `{model: anthropic/claude-sonnet-4-5, api_base: https://api.anthropic.com}`;
+    const [manifest] = moveText(config(["a", params])).manifests;
+    expect(manifest?.endpoint.base_url).toBe("https://api.anthropic.com/v1");
+  });
+
+  test("a compatible server at a known address is that provider, with its own prices", () => {
+    const params =
+      "{model: openai/x/y, api_base: https://openrouter.ai/api/v1, api_key: os.environ/K}";
+    const moved = moveText(config(["a", params]));
+    expect(moved.manifests[0]?.provider.id).toBe("openrouter");
+    expect(moved.listings[0]?.stagedBecause).toEqual(["no-price", "no-limit"]);
+  });
+});
+
+describe("a deployment at another server", () => {
+  test("never has the prices of the lab whose wire the server speaks", () => {
+    const params = `{model: openai/gpt-4.1, api_base: "https://llm.example.com/v1", ${OPENAI_KEY}}`;
+    const moved = moveText(config(["a", params]));
+    expect(moved.listings).toMatchObject([{ providerId: "llm-example-com", isReady: false }]);
+    expect(moved.manifests[0]?.models[0]?.pricing[0]?.cost_usd_per_million).toBe("9999999");
+  });
+
+  test("whose address is a variable that is not set is not taken for the lab's own", () => {
+    const params = `{model: openai/gpt-4.1, api_base: os.environ/OUR_BASE, ${OPENAI_KEY}}`;
+    const moved = moveText(config(["a", params]));
+    expect(moved.manifests).toEqual([]);
+    expect(fateOf(moved, "model_list[0]")).toContain("a variable that is not set");
+    const set = moveText(config(["a", params]), { addressOf: () => "http://gpu:8000/v1" });
+    expect(set.manifests[0]?.endpoint.base_url).toBe("http://gpu:8000/v1");
+  });
+
+  test.each([
+    ["ollama/llama3", "http://localhost:11434", "http://localhost:11434/v1"],
+    ["hosted_vllm/m", "http://gpu:8000/v1/", "http://gpu:8000/v1"],
+    ["openai/m", "http://gpu:8000/v1/chat/completions", "http://gpu:8000/v1"],
+    ["azure/dep", "https://r.openai.azure.com/", "https://r.openai.azure.com/openai/v1"],
+    [
+      "azure/dep",
+      "https://r.openai.azure.com/openai/deployments/dep",
+      "https://r.openai.azure.com/openai/v1",
+    ],
+    ["anthropic/m", "https://proxy.example.com", "https://proxy.example.com/v1"],
+  ])("%s at %s is asked at %s", (model, apiBase, baseUrl) => {
+    const moved = moveText(config(["a", `{model: ${model}, api_base: "${apiBase}", ${PRICED}}`]));
+    expect(moved.manifests[0]?.endpoint.base_url).toBe(baseUrl);
+  });
+
+  test.each([
+    ["a password", "https://user:secret-word@h.example/v1"],
+    ["a query", "https://h.example/v1?key=secret-word"],
+    ["no http", "ftp://h.example/secret-word"],
+    ["no address", "secret-word"],
+  ])("with %s in its address is named, and the address is not shown", (_what, apiBase) => {
+    const moved = moveText(config(["a", `{model: openai/m, api_base: "${apiBase}"}`]));
+    expect(moved.manifests).toEqual([]);
+    expect(JSON.stringify(moved)).not.toContain("secret-word");
+  });
+
+  test("Bedrock is at its region, with Claude on its own wire", () => {
+    const region = "aws_region_name: eu-central-1";
+    const moved = moveText(
+      config(
+        ["a", `{model: bedrock/us.anthropic.claude-x-v1:0, ${region}}`],
+        ["b", `{model: bedrock/converse/openai.gpt-oss-120b-1:0, ${region}}`],
+        ["c", "{model: bedrock/openai.gpt-oss-120b-1:0}"],
+      ),
+    );
+    expect(moved.manifests.map(({ endpoint }) => endpoint.base_url)).toEqual([
+      "https://bedrock-runtime.eu-central-1.amazonaws.com/anthropic/v1",
+      "https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1",
+    ]);
+    expect(fateOf(moved, "model_list[2]")).toContain("aws_region_name");
+  });
+});
+
+/** What the notes say is to be done. */
+function nextOf({ notes }: MovedConfig): string {
+  return notes.map(({ next }) => next).join("\n");
+}
+
+describe("a model is found", () => {
+  test.each([
+    ["anthropic/claude-opus-4-6-20260205", "claude-opus-4-6"],
+    ["openai/gpt-4.1-2025-04-14", "gpt-4.1"],
+  ])("under its dated id: %s", (model, undated) => {
+    const moved = moveText(config(["a", `{model: ${model}}`]));
+    const dated = moved.manifests[0]?.models[0];
+    const plain = moveText(config(["a", `{model: ${model.split("/")[0]}/${undated}}`]));
+    expect(dated?.upstream_id).toBe(model.split("/")[1]);
+    expect(dated?.pricing).toEqual(plain.manifests[0]?.models[0]?.pricing);
+    expect(moved.listings[0]?.isReady).toBe(true);
+  });
+
+  test("by its base model at Azure: with prices and limits, staged, and the note says what is left", () => {
+    const params = `{model: azure/my-dep, api_base: "https://r.openai.azure.com"}`;
+    const moved = moveText(config(["a", params, "{base_model: azure/gpt-5.4}"]));
+    expect(moved.listings[0]).toMatchObject({ isReady: false, stagedBecause: ["base-model"] });
+    const [model] = moved.manifests[0]?.models ?? [];
+    expect(model).toMatchObject({ upstream_id: "my-dep" });
+    expect(model?.pricing[0]?.cost_usd_per_million).toBe("2.5");
+    expect(model?.context_length).toBeGreaterThan(100_000);
+    expect(nextOf(moved)).toMatch(/with your contract; then set is_ready/);
+    const priced =
+      "{base_model: azure/gpt-5.4, input_cost_per_token: 3e-06, output_cost_per_token: 4e-06, max_input_tokens: 1000}";
+    const own = moveText(config(["a", params, priced]));
+    expect(own.listings[0]).toMatchObject({ isReady: true, pricesFrom: "config" });
+  });
+});
+
+test("a server of one's own without a price asks for one", () => {
+  const moved = moveText(config(["a", `{model: hosted_vllm/x, api_base: "http://gpu:8000/v1"}`]));
+  expect(nextOf(moved)).toContain("say what you ask for your own server");
+});
+
+test("a wildcard offers what is shipped of its provider", () => {
+  const of = (model: string): string => nextOf(moveText(config([`"*"`, `{model: "${model}"}`])));
+  expect(of("anthropic/*")).toContain("anthropic/claude-opus-5.5");
+  expect(of("anthropic/*")).not.toContain("openai/");
+});
+
+describe("what cannot be a listing is named, model by model", () => {
+  test.each([
+    ["a wildcard", '"*"', "{model: openai/*}", /one model/],
+    ["embeddings by mode", "e", "{model: openai/x}", /embeddings/, "{mode: embedding}"],
+    ["embeddings by name", "e", "{model: text-embedding-3-small}", /embeddings/],
+    ["images by name", "e", "{model: gemini/gemini-3-pro-image-preview}", /images/],
+    ["a cloud with short keys", "v", "{model: vertex_ai/gemini-2.5-pro}", /token of an hour/],
+    ["a router", "r", "{model: auto_router/x}", /chooses another model/],
+    ["an unknown provider", "u", "{model: unlisted/model}", /is not known here/],
+    ["a model that is a variable", "m", "{model: os.environ/MODEL}", /model is a variable/],
+    ["a tag that no manifest holds", "t", "{model: ollama/qwen3:0.6b}", /no manifest can hold/],
+    ["an entry without a model", "n", "{api_base: http://a}", /no litellm_params.model/],
+  ])("%s", (_what, name, params, why, info = "{}") => {
+    const moved = moveText(config([name, params, info]));
+    expect(moved.listings).toEqual([]);
+    expect(moved.notes).toHaveLength(1);
+    expect(fateOf(moved, "model_list[0]")).toMatch(/^not_carried/);
+    expect(fateOf(moved, "model_list[0]")).toMatch(why);
+  });
+
+  test("a name that is not an id here is named, and its aliases are listed", () => {
+    const text =
+      config(["'a b'", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`]) +
+      'router_settings: {model_group_alias: {fast: "a b", "x y": "a b", lost: gone}}\n';
+    const moved = moveText(text);
+    expect(listed(moved)).toEqual(["fast openai gpt-4.1"]);
+    expect(fateOf(moved, "model_list[0].model_name")).toMatch(/^not_carried: an id is/);
+    expect(fateOf(moved, "router_settings.model_group_alias")).toMatch(
+      /^not_carried: 2 of 3 aliases .*: x y, lost; the others are listed/,
+    );
+  });
+});
+
+describe("deployments of one name", () => {
+  test("are one listing each, by account: other keys, addresses and orders are other manifests", () => {
+    const moved = moveText(
+      config(
+        ["a", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+        ["a", "{model: openai/gpt-4.1, api_key: os.environ/OTHER_KEY}"],
+        ["a", `{model: openai/gpt-4.1, ${OPENAI_KEY}, order: 2}`],
+        ["a", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`],
+        ["b", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
+      ),
+    );
+    expect(listed(moved)).toEqual([
+      "a openai gpt-4.1",
+      "a openai-2 gpt-4.1",
+      "a openai-3 gpt-4.1",
+      "a openai-4 gpt-4.1-mini",
+      "b openai gpt-4.1",
+    ]);
+    expect(moved.manifests.map(({ provider }) => provider.priority)).toEqual([0, 0, 2, 0]);
+    expect(new Set(moved.manifests.map(({ provider }) => provider.id)).size).toBe(4);
+  });
+
+  test("that are the same are one, and the second is named", () => {
+    const same = ["a", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`] as const;
+    const moved = moveText(config(same, same));
+    expect(listed(moved)).toEqual(["a openai gpt-4.1"]);
+    expect(fateOf(moved, "model_list[1]")).toMatch(/^ignored: another deployment/);
+  });
+
+  test("with capacity have a pool with the shares of one organization, and a declared capacity", () => {
+    const moved = moveText(
+      config(
+        [
+          "a",
+          `{model: openai/gpt-4.1, ${OPENAI_KEY}, rpm: 60, tpm: 9000, max_parallel_requests: 4}`,
+        ],
+        ["b", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`],
+      ),
+    );
+    expect(moved.pools).toEqual([
+      {
+        id: "openai-1",
+        listings: ["openai/a"],
+        org_share: "three_quarters",
+        requests_per_minute: 60,
+        tokens_per_minute: 9000,
+        concurrent: 4,
+      },
+    ]);
+    expect(moved.manifests[0]?.models[0]?.capacity).toEqual([
+      { type: "request", per: "minute", value: 60 },
+    ]);
+    expect(moved.settings).toContainEqual({ setting: "pools_file", value: "pools.yaml" });
+  });
+});
+
+describe("provider keys", () => {
+  test("are named, never copied: each key that is written has a variable of its own", () => {
+    const moved = moveText(
+      config(
+        ["a", "{model: openai/gpt-4.1, api_key: sk-first-000000001}"],
+        ["b", "{model: openai/gpt-4.1, api_key: sk-second-00000002}"],
+        ["c", "{model: openai/gpt-4.1-mini, api_key: sk-first-000000001}"],
+        ["d", "{model: openai/gpt-4.1-mini, api_key: os.environ/OPENAI_API_KEY}"],
+        ["e", "{model: gemini/gemini-2.5-flash}"],
+      ),
+    );
+    const names = moved.manifests.map(({ endpoint }) => endpoint.api_key_env);
+    expect(names).toEqual([
+      "OPENAI_API_KEY_2",
+      "OPENAI_API_KEY_3",
+      "OPENAI_API_KEY",
+      "GEMINI_API_KEY",
+    ]);
+    expect(JSON.stringify(moved)).not.toMatch(/sk-first|sk-second/);
+  });
+
+  test("in variables of this program, or with names that no manifest holds, get other names", () => {
+    const moved = moveText(
+      config(
+        ["a", "{model: openai/gpt-4.1, api_key: os.environ/DATABASE_URL}"],
+        ["b", "{model: openai/gpt-4.1, api_key: os.environ/my-key}"],
+      ),
+    );
+    expect(moved.manifests.map(({ endpoint }) => endpoint.api_key_env)).toEqual([
+      "OPENAI_API_KEY",
+      "OPENAI_API_KEY_2",
+    ]);
+    expect(fateOf(moved, "model_list[0].litellm_params.api_key")).toContain(
+      "belongs to this program",
+    );
+  });
+
+  test("that one file sends to two servers are allowed both, by name", () => {
+    const azure = (host: string): string =>
+      `{model: azure/d, api_base: "https://${host}.openai.azure.com", api_key: os.environ/AZ, ${PRICED}}`;
+    const moved = moveText(config(["a", azure("one")], ["a", azure("two")]));
+    expect(moved.settings).toEqual([
+      {
+        setting: "provider_key_origins",
+        value: "AZ=https://one.openai.azure.com,AZ=https://two.openai.azure.com",
+      },
+    ]);
+  });
+
+  test("that mean no key are none", () => {
+    const moved = moveText(
+      config([
+        "a",
+        `{model: hosted_vllm/m, api_base: "http://gpu:8000/v1", api_key: EMPTY, ${PRICED}}`,
+      ]),
+    );
+    expect(moved.manifests[0]?.endpoint).not.toHaveProperty("api_key_env");
+    expect(moved.settings).toEqual([{ setting: "allow_private_upstreams", value: true }]);
+  });
+});
+
+describe("prices", () => {
+  const server = 'api_base: "https://llm.example.com/v1"';
+  const priceOf = (params: string, info = "{max_input_tokens: 1000}"): unknown => {
+    const moved = moveText(config(["a", `{model: openai/m, ${server}, ${params}}`, info]));
+    const [model] = moved.manifests[0]?.models ?? [];
+    return model?.is_ready === false
+      ? moved.listings[0]?.stagedBecause
+      : model?.pricing.map(({ type, cost_usd_per_million: cost }) => `${type} ${cost}`);
+  };
+
+  test.each([
+    ["2e-07", "8E-07", ["prompt 0.2", "completion 0.8"]],
+    ["0.000003", '"0.000015"', ["prompt 3", "completion 15"]],
+    ["0.0000000000001", "0.1234567", ["prompt 0.000001", "completion 123456.7"]],
+    ["0.0000029999900000000002", "1e-6", ["prompt 2.99999", "completion 1"]],
+    ["0", "0", ["prompt 0", "completion 0"]],
+    ["-1", "1e-6", ["no-price"]],
+    ["1e-6", "lots", ["no-price"]],
+    ["1e-6", "1e99", ["no-price"]],
+    ["1e-6", "~", ["no-price"]],
+  ])("of the file are exact: %s and %s", (prompt, completion, expected) => {
+    const written = `input_cost_per_token: ${prompt}, output_cost_per_token: ${completion}`;
+    expect(priceOf(written)).toEqual(expected);
+  });
+
+  test("of the description count, too, and those of the deployment win", () => {
+    const info = `{max_input_tokens: 9, ${PRICED}, cache_read_input_token_cost: 1e-7}`;
+    expect(priceOf("input_cost_per_token: 5e-06", info)).toEqual([
+      "prompt 5",
+      "completion 2",
+      "cached_prompt 0.1",
+    ]);
+  });
+
+  test("a listing without price or limit is staged, and would sell nothing if made ready", () => {
+    expect(priceOf("rpm: 1", "{}")).toEqual(["no-price", "no-limit"]);
+    expect(priceOf(PRICED, "{}")).toEqual(["no-limit"]);
+  });
+
+  test("of the shipped listing win, and the file's own are named with both amounts", () => {
+    const params = `{model: openai/gpt-4.1, ${OPENAI_KEY}, input_cost_per_token: 9e-06, output_cost_per_token: 8e-06}`;
+    const moved = moveText(config(["a", params]));
+    const at = "model_list[0].litellm_params";
+    expect(fateOf(moved, `${at}.input_cost_per_token`)).toMatch(
+      /^not_carried: .*has \$2, the file \$9/,
+    );
+    expect(fateOf(moved, `${at}.output_cost_per_token`)).toBe(
+      "carried: the shipped listing has the same price",
+    );
+  });
+
+  test("of the price file are those of exactly that model, at exactly that provider", () => {
+    const entries = {
+      "gpt-x": entry("openai", "1e-06"),
+      "gpt-x-2024-05-13": entry("openai", "5e-06"),
+      "azure/gpt-x": entry("azure", "2e-06"),
+      "groq/gpt-x": entry("groq", "3e-06"),
+    };
+    const text = JSON.stringify(entries);
+    const reading = readRawJson(text, 1000);
+    if (!reading.ok) throw new Error("not JSON");
+    const fromPriceFile = priceFileListings({
+      dated: "2026-08-01",
+      bytes: Buffer.from(text),
+      document: reading.value,
+    });
+    const input: Partial<MoveInput> = {
+      finder: { shipped: () => undefined, shippedIds: () => [], fromPriceFile },
+    };
+    const azure = `{model: azure/dep, api_base: "https://r.openai.azure.com"}`;
+    const moved = moveText(
+      config(
+        ["a", "{model: openai/gpt-x}"],
+        ["b", "{model: openai/gpt-x-2024-05-13}"],
+        ["c", azure, "{base_model: azure/gpt-x}"],
+        ["d", azure, "{base_model: gpt-x}"],
+        ["e", "{model: openai/unlisted}"],
+        ["f", `{model: openai/gpt-x, ${server}}`],
+      ),
+      input,
+    );
+    const prompts = moved.manifests.flatMap(({ models }) =>
+      models.map(({ id, pricing, is_ready: isReady }) => {
+        return `${id} ${isReady === false ? "staged" : pricing[0]?.cost_usd_per_million}`;
+      }),
+    );
+    expect(prompts.toSorted()).toEqual(["a 1", "b 5", "c 2", "d 2", "e staged", "f staged"]);
+  });
+});
+
+function entry(provider: string, price: string): object {
+  return {
+    litellm_provider: provider,
+    mode: "chat",
+    max_input_tokens: 1000,
+    max_output_tokens: 100,
+    input_cost_per_token: Number(price),
+    output_cost_per_token: Number(price),
+  };
+}
+
+describe("settings of the installation", () => {
+  test("are carried where there is one, and checked by the program's own rules", () => {
+    const text =
+      "router_settings: {timeout: 120, stream_timeout: 30.0}\n" +
+      "litellm_settings: {request_timeout: 600}\n" +
+      "general_settings: {global_max_parallel_requests: 50, max_parallel_requests: 5}\n";
+    const moved = moveText(text, {
+      settingProblem: ({ setting }) =>
+        setting === "timeouts.first_content_ms" ? "too short" : undefined,
+    });
+    expect(moved.settings).toEqual([
+      { setting: "timeouts.generation_ms", value: 120_000 },
+      { setting: "limits.platform_concurrent_requests", value: 50 },
+    ]);
+    expect(fateOf(moved, "router_settings.stream_timeout")).toBe("not_carried: too short");
+    expect(fateOf(moved, "litellm_settings.request_timeout")).toMatch(/^ignored: .*120000 already/);
+    expect(fateOf(moved, "general_settings.max_parallel_requests")).toMatch(/^not_carried/);
+  });
+});
+
+test("the same configuration gives the same result", () => {
+  const text = config(["a", "{model: openai/gpt-4.1}"], ["b", "{model: groq/llama}"]);
+  expect(moveText(text)).toEqual(moveText(text));
+  expect(parsed(text)).toEqual(parsed(text));
+});

@@ -1,0 +1,140 @@
+import type { Manifest } from "../../catalog/index.ts";
+import { accountCommands, type PlannedCommand } from "./commands.ts";
+import { buildManifests, type MovedListing } from "./build-manifests.ts";
+import { Fates, type MoveNote, notesOf } from "./fates.ts";
+import { KeyNames } from "./key-names.ts";
+import {
+  exportTree,
+  KEYS_ROOT,
+  planAccounts,
+  type PlannedOrg,
+  TEAMS_ROOT,
+} from "./plan-accounts.ts";
+import type { ListingFinder } from "./price-listing.ts";
+import {
+  type PlannedPool,
+  type PlannedSetting,
+  planPools,
+  planSettings,
+  settingsOfManifests,
+} from "./plan-settings.ts";
+import { type MovedDeployment, readDeployments } from "./read-deployments.ts";
+import { looksSecret, secretsOf, withoutSecrets } from "./secrets.ts";
+import { type Setting, settingAt, shortText } from "./setting-tree.ts";
+
+export interface MoveInput {
+  /** The configuration, read within bounds. */
+  readonly config: Setting;
+  /** The answers of `/key/list` and `/team/list`, where they were given. */
+  readonly keys?: Setting;
+  readonly teams?: Setting;
+  readonly nowMs: number;
+  readonly finder: ListingFinder;
+  /** Whether the program reads a setting or a secret of its own from this variable. */
+  readonly isOwnVariable: (name: string) => boolean;
+  /** The value of a variable that an address is written as. */
+  readonly addressOf: (envName: string) => string | undefined;
+  /** Why the program would refuse a setting. */
+  readonly settingProblem: (planned: PlannedSetting) => string | undefined;
+}
+
+/** What a configuration of LiteLLM becomes here, and what becomes of each of its settings. */
+export interface MovedConfig {
+  readonly manifests: readonly Manifest[];
+  readonly listings: readonly MovedListing[];
+  readonly pools: readonly PlannedPool[];
+  /** Lines of `tokenmarket.yaml`. */
+  readonly settings: readonly PlannedSetting[];
+  readonly orgs: readonly PlannedOrg[];
+  /** What makes the organizations and keys. */
+  readonly commands: readonly PlannedCommand[];
+  readonly notes: readonly MoveNote[];
+}
+
+/** Moves a configuration of LiteLLM. Every key of it has exactly one note, or its members do. */
+export function moveLitellm(input: MoveInput): MovedConfig {
+  const { config, finder, addressOf, settingProblem, nowMs } = input;
+  const keys = input.keys === undefined ? undefined : exportTree(input.keys, "keys");
+  const teams = input.teams === undefined ? undefined : exportTree(input.teams, "teams");
+  const secrets = secretsOf([config, keys, teams].flatMap((tree) => tree ?? []));
+  const fates = new Fates();
+  const keyNames = new KeyNames(input.isOwnVariable);
+  const { shippedIds } = finder;
+  const read = readDeployments({ config, fates, keyNames, addressOf, secrets, shippedIds });
+  const { manifests, listings } = buildManifests(withAliases(config, read, fates), finder, fates);
+  const orgs = planAccounts({ keys, teams, fates, nowMs });
+  const pools = planPools(listings);
+  const settings = [
+    ...planSettings(config, fates, settingProblem),
+    ...settingsOfManifests(manifests),
+    ...(pools.length === 0 ? [] : [{ setting: "pools_file", value: "pools.yaml" }]),
+  ];
+  const notes = [
+    ...notesOf(config, [], fates),
+    ...(keys === undefined ? [] : notesOf(keys, [KEYS_ROOT], fates)),
+    ...(teams === undefined ? [] : notesOf(teams, [TEAMS_ROOT], fates)),
+  ];
+  return {
+    manifests,
+    listings,
+    pools,
+    settings,
+    orgs,
+    commands: accountCommands(orgs),
+    notes: withoutSecrets(notes, secrets),
+  };
+}
+
+const ALIAS_MAPS = [
+  ["router_settings", "model_group_alias"],
+  ["litellm_settings", "model_alias_map"],
+] as const;
+
+/** Gives each deployment the aliases of its name: each will be a listing of its own. */
+function withAliases(
+  config: Setting,
+  deployments: readonly MovedDeployment[],
+  fates: Fates,
+): MovedDeployment[] {
+  const aliases = new Map<string, string[]>();
+  const names = new Set(deployments.map(({ names: [name = ""] }) => name));
+  for (const [section, field] of ALIAS_MAPS) {
+    const map = settingAt(settingAt(config, section), field);
+    if (map?.kind !== "map") continue;
+    const lost: string[] = [];
+    for (const [alias, value] of map.entries) {
+      const target = targetOf(value);
+      if (target === undefined || !names.has(target) || !isId(alias)) lost.push(shortText(alias));
+      else aliases.set(target, [...(aliases.get(target) ?? []), alias]);
+    }
+    if (lost.length === 0) fates.carried([section, field]);
+    else fates.notCarried([section, field], lostAliases(lost, map.entries.size));
+  }
+  return deployments.map((deployment) => {
+    const [name = ""] = deployment.names;
+    return { ...deployment, names: [...new Set([name, ...(aliases.get(name) ?? [])])] };
+  });
+}
+
+/** An alias is a name, or a map that hides it from lists. */
+function targetOf(value: Setting): string | undefined {
+  const target = value.kind === "map" ? settingAt(value, "model") : value;
+  return target?.kind === "text" ? target.text : undefined;
+}
+
+/** Nothing that has the form of a key becomes the name of a listing. */
+function isId(alias: string): boolean {
+  return /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/.test(alias) && !looksSecret(alias);
+}
+
+const NAMED_MAX = 20;
+
+function lostAliases(lost: readonly string[], all: number): { why: string; next: string } {
+  const rest = lost.length > NAMED_MAX ? `, and ${lost.length - NAMED_MAX} more` : "";
+  return {
+    why:
+      `${lost.length} of ${all} aliases name a model that is not moved, or are not an id here: ` +
+      `${lost.slice(0, NAMED_MAX).join(", ")}${rest}; the others are listed`,
+    next: "list them by hand, or change the names in the clients",
+  };
+}

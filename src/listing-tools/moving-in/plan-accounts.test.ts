@@ -1,0 +1,224 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { budgetOf, remainingUsd } from "./budgets.ts";
+import { accountCommands, scriptOf } from "./commands.ts";
+import { moveText, parsed } from "./fixtures/move-text.ts";
+import type { MovedConfig } from "./move-litellm.ts";
+
+function moved(keys: unknown, teams: unknown = []): MovedConfig {
+  return moveText("model_list: []", {
+    keys: parsed(JSON.stringify(keys)),
+    teams: parsed(JSON.stringify(teams)),
+  });
+}
+
+function fateOf({ notes }: MovedConfig, path: string): string {
+  const note = notes.find((each) => each.path === path);
+  return note === undefined ? "no note" : `${note.fate}: ${note.why}`;
+}
+
+describe("budgets", () => {
+  test.each([
+    ["10.50", "30d", { kind: "monthly", usd: "10.5" }],
+    ["1e2", "1mo", { kind: "monthly", usd: "100" }],
+    ["0.1234567", "30d", { kind: "monthly", usd: "0.123456" }],
+    ["25", undefined, { kind: "lasting", usd: "25" }],
+    ["25", "7d", { kind: "other" }],
+    ["0", "30d", { kind: "other" }],
+    ["-5", "30d", { kind: "other" }],
+    ["9999999999", "30d", { kind: "other" }],
+    [undefined, "30d", { kind: "absent" }],
+  ])("%s a %s", (amount, duration, budget) => {
+    expect(budgetOf(amount, duration)).toEqual(budget);
+  });
+
+  test("what is left is exact, and never more than there is", () => {
+    expect(remainingUsd("100", "12.3456789")).toBe("87.654321");
+    expect(remainingUsd("100", "12.345678")).toBe("87.654322");
+    expect(remainingUsd("0.3", "0.1")).toBe("0.200000");
+    expect(remainingUsd("100", "1e-7")).toBe("99.999999");
+    expect(remainingUsd("100", undefined)).toBe("100.000000");
+    expect(remainingUsd("100", "100")).toBeUndefined();
+    expect(remainingUsd("100", "many")).toBeUndefined();
+  });
+});
+
+describe("teams and keys of LiteLLM", () => {
+  const teams = [
+    { team_id: "t1", team_alias: "Acme", max_budget: 50, budget_duration: "30d", rpm_limit: 900 },
+    { team_id: "t2", max_budget: 100, spend: 12.5 },
+    { team_id: "t3", team_alias: "Gone", blocked: true },
+  ];
+
+  test("become organizations with caps, credit and limits, and keys with theirs", () => {
+    const { orgs } = moved(
+      [
+        { key_alias: "web", team_id: "t1", max_budget: 5, budget_duration: "30d", rpm_limit: 60 },
+        { key_alias: "own", user_id: "u1", tpm_limit: 1000 },
+        { token: "h" },
+        { key_alias: "late", team_id: "t9" },
+      ],
+      teams,
+    );
+    expect(orgs).toEqual([
+      {
+        name: "Acme",
+        ref: "litellm-t1",
+        capUsd: "50",
+        limits: { rpm: 900 },
+        keys: [{ name: "web", capUsd: "5", limits: { rpm: 60 } }],
+      },
+      { name: "t2", ref: "litellm-t2", creditUsd: "87.500000", limits: {}, keys: [] },
+      {
+        name: "u1",
+        ref: "litellm-u1",
+        limits: {},
+        keys: [{ name: "own", limits: { tpm: 1000 } }],
+      },
+      {
+        name: "Keys without a team",
+        ref: "litellm-keys",
+        limits: {},
+        keys: [{ name: "key 1", limits: {} }],
+      },
+      { name: "t9", ref: "litellm-t9", limits: {}, keys: [{ name: "late", limits: {} }] },
+    ]);
+  });
+
+  test("a key that is blocked, expired or of a blocked team gets no new key, and is named", () => {
+    const result = moved(
+      [
+        { key_alias: "a", blocked: true },
+        { key_alias: "b", expires: "2026-11-22T00:00:00Z" },
+        { key_alias: "c", team_id: "t3" },
+        { key_alias: "d", expires: "2027-01-01T00:00:00Z" },
+      ],
+      teams,
+    );
+    expect(result.orgs.flatMap(({ keys }) => keys.map(({ name }) => name))).toEqual(["d"]);
+    expect(fateOf(result, "keys_file.keys[0]")).toMatch(/^ignored: it is blocked/);
+    expect(fateOf(result, "keys_file.keys[1]")).toMatch(/^ignored: it has expired/);
+    expect(fateOf(result, "keys_file.keys[2]")).toMatch(/^ignored: its team is blocked/);
+    expect(fateOf(result, "keys_file.keys[3].expires")).toMatch(/^not_carried: .*no end date/);
+  });
+
+  test("what a key cannot have here is named: allow-lists, other periods, the key itself", () => {
+    const result = moved([
+      { token: "hash", models: ["gpt-4.1"], max_budget: 5, budget_duration: "1d" },
+      { models: ["all-team-models"], max_budget: 5 },
+      "0123456789abcdef",
+    ]);
+    const fates = (at: number, field: string): string =>
+      fateOf(result, `keys_file.keys[${at}].${field}`);
+    expect(fates(0, "token")).toMatch(/^not_carried: a hash/);
+    expect(fates(0, "models")).toMatch(/^not_carried: it allows 1 models/);
+    expect(fates(0, "max_budget")).toMatch(/^not_carried: .*another period/);
+    expect(fates(1, "models")).toMatch(/^carried/);
+    expect(fates(1, "max_budget")).toMatch(/^not_carried: .*no period/);
+    expect(fateOf(result, "keys_file.keys[2]")).toMatch(/^not_carried: .*only its hash/);
+  });
+
+  test("a file that is one page of several is named", () => {
+    const result = moved({ keys: [], total_pages: 3, current_page: 1 });
+    expect(fateOf(result, "keys_file.total_pages")).toMatch(/^not_carried: the export has 3 pages/);
+    expect(fateOf(moved({ keys: [], total_pages: 1 }), "keys_file.total_pages")).toMatch(
+      /^ignored/,
+    );
+  });
+});
+
+describe("the script that makes them", () => {
+  let folder = "";
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "tokenmarket-script-"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Runs the script with a program that notes its arguments and answers like the real one. */
+  function run(script: string, name: string): { status: number | null; stderr: string } {
+    const program = join(folder, `${name}-program.mjs`);
+    writeFileSync(
+      program,
+      `import { appendFileSync } from "node:fs";
+       const args = process.argv.slice(2);
+       appendFileSync(${JSON.stringify(join(folder, `${name}.log`))}, JSON.stringify(args) + "\\n");
+       console.log(JSON.stringify({ org_id: "org_1", secret: "tm_vk_new", key: { key_id: "key_1" } }));`,
+    );
+    const file = join(folder, `${name}.sh`);
+    writeFileSync(file, script);
+    chmodSync(file, 0o700);
+    const ran = spawnSync("sh", [file], {
+      cwd: folder,
+      encoding: "utf8",
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        EMAIL: "ops@example.com",
+        KEYS_FILE: join(folder, `${name}.tsv`),
+        TOKENMARKET: `${process.execPath} ${program}`,
+      },
+    });
+    return { status: ran.status, stderr: `${ran.stderr}${ran.stdout}` };
+  }
+
+  test("passes every name as one argument, whatever is in it, and runs nothing of it", () => {
+    const name = `a'; touch owned; echo "$(id)" \`id\` --json \\`;
+    const script = scriptOf(
+      accountCommands([
+        {
+          name,
+          ref: `litellm-${name}`,
+          creditUsd: "5",
+          capUsd: "7",
+          limits: { rpm: 10 },
+          keys: [{ name: `-${name}`, capUsd: "1", limits: { rpm: 2_000_000, tpm: 3 } }],
+        },
+      ]),
+    );
+    expect(run(script, "names")).toMatchObject({ status: 0 });
+    const log = readFileSync(join(folder, "names.log"), "utf8").trim().split("\n");
+    expect(log.map((line) => JSON.parse(line) as unknown)).toEqual([
+      ["org", "create", "--email", "ops@example.com", "--json", "--", name],
+      ["credit", "grant", "--org", "org_1", "--amount-usd=5", `--ref=litellm-${name}`],
+      ["org", "cap", "org_1", "--cap-usd=7"],
+      ["limits", "contract", "--org", "org_1", "--scope=org", "--rpm=10"],
+      ["key", "create", "--org", "org_1", `--name=-${name}`, "--cap-usd=1", "--json"],
+      [
+        "limits",
+        "contract",
+        "--org",
+        "org_1",
+        "--scope=key",
+        "--key-id",
+        "key_1",
+        "--tpm=3",
+        "--rpm=2000000",
+      ],
+    ]);
+    expect(readdirSync(folder)).not.toContain("owned");
+    const keys = join(folder, "names.tsv");
+    expect(readFileSync(keys, "utf8")).toBe(`${name} / -${name}\tkey_1\ttm_vk_new\n`);
+    expect(statSync(keys).mode & 0o777).toBe(0o600);
+  });
+
+  test("prints no key, and stops when the file of keys is there already", () => {
+    const org = { name: "A", ref: "r", limits: {}, keys: [{ name: "k", limits: {} }] };
+    const script = scriptOf(accountCommands([org]));
+    expect(run(script, "twice").stderr).not.toContain("tm_vk_new");
+    const again = run(script, "twice");
+    expect(again.status).not.toBe(0);
+    expect(readFileSync(join(folder, "twice.log"), "utf8").split("\n")).toHaveLength(3);
+  });
+});

@@ -1,0 +1,295 @@
+import { parseUsd } from "../../kernel/index.ts";
+import { budgetOf, type Budget, remainingUsd } from "./budgets.ts";
+import type { Fates } from "./fates.ts";
+import {
+  isEmpty,
+  numberAt,
+  type Setting,
+  settingAt,
+  type SettingPath,
+  shortText,
+  textAt,
+} from "./setting-tree.ts";
+
+/** An organization to be made, with its keys. */
+export interface PlannedOrg {
+  readonly name: string;
+  /** Identifies the grant of its credit permanently. */
+  readonly ref: string;
+  /** Dollars per month. */
+  readonly capUsd?: string;
+  /** What is left of a budget without a period. */
+  readonly creditUsd?: string;
+  readonly limits: PlannedLimits;
+  readonly keys: readonly PlannedKey[];
+}
+
+export interface PlannedKey {
+  readonly name: string;
+  readonly capUsd?: string;
+  readonly limits: PlannedLimits;
+}
+
+export interface PlannedLimits {
+  readonly rpm?: number;
+  readonly tpm?: number;
+  readonly concurrency?: number;
+}
+
+export interface AccountsInput {
+  /** The answer of `/key/list`, and that of `/team/list`; undefined where none was given. */
+  readonly keys: Setting | undefined;
+  readonly teams: Setting | undefined;
+  readonly fates: Fates;
+  readonly nowMs: number;
+}
+
+export const KEYS_ROOT = "keys_file";
+export const TEAMS_ROOT = "teams_file";
+
+/** An export in the form that notes speak of: a map with the list under its name. */
+export function exportTree(setting: Setting, list: "keys" | "teams"): Setting {
+  return setting.kind === "list" ? { kind: "map", entries: new Map([[list, setting]]) } : setting;
+}
+
+interface OpenOrg {
+  readonly org: Omit<PlannedOrg, "keys">;
+  readonly keys: PlannedKey[];
+}
+
+/** Organizations and keys for the teams and keys of LiteLLM. New keys: a hash cannot be carried. */
+export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
+  const orgs = new Map<string, OpenOrg>();
+  const blockedTeams = new Set<string>();
+  for (const { item, path } of itemsOf(teams, TEAMS_ROOT, "teams")) {
+    planTeam(item, path, { orgs, blockedTeams, fates });
+  }
+  for (const { item, path } of itemsOf(keys, KEYS_ROOT, "keys")) {
+    planKey(item, path, { orgs, blockedTeams, fates, nowMs });
+  }
+  namePages(keys, KEYS_ROOT, fates);
+  namePages(teams, TEAMS_ROOT, fates);
+  return [...orgs.values()].map(({ org, keys: planned }) => ({ ...org, keys: planned }));
+}
+
+function itemsOf(
+  tree: Setting | undefined,
+  root: string,
+  list: string,
+): { readonly item: Setting; readonly path: SettingPath }[] {
+  const found = settingAt(tree, list);
+  if (found?.kind !== "list") return [];
+  return found.items.map((item, at) => ({ item, path: [root, list, at] }));
+}
+
+interface Plan {
+  readonly orgs: Map<string, OpenOrg>;
+  readonly blockedTeams: Set<string>;
+  readonly fates: Fates;
+}
+
+function planTeam(item: Setting, path: SettingPath, { orgs, blockedTeams, fates }: Plan): void {
+  const id = textAt(item, "team_id");
+  if (id === undefined) {
+    if (item.kind !== "map") return;
+    fates.notCarried(path, {
+      what: "a team",
+      why: "it has no team_id",
+      next: "export it again with /team/list",
+    });
+    return;
+  }
+  if (isTrue(item, "blocked")) {
+    blockedTeams.add(id);
+    fates.ignored(path, { what: "a team", why: "it is blocked: it gets no organization" });
+    return;
+  }
+  const name = shortText(textAt(item, "team_alias") ?? id, NAME_CHARS_MAX);
+  const budget = noteBudget(item, path, { fates, hasCredit: true });
+  for (const field of ["team_id", "team_alias", "blocked"]) fates.carried([...path, field]);
+  noteModels(item, path, fates);
+  orgs.set(`team ${id}`, {
+    org: {
+      name,
+      ref: `litellm-${shortText(id, NAME_CHARS_MAX)}`,
+      ...moneyOf(budget, item),
+      limits: limitsOf(item, path, fates),
+    },
+    keys: [],
+  });
+}
+
+const NAME_CHARS_MAX = 80;
+
+function moneyOf(
+  budget: Budget,
+  item: Setting,
+): { readonly capUsd?: string } | { readonly creditUsd?: string } {
+  if (budget.kind === "monthly") return { capUsd: budget.usd };
+  if (budget.kind !== "lasting") return {};
+  const left = remainingUsd(budget.usd, numberAt(item, "spend"));
+  return left === undefined ? {} : { creditUsd: left };
+}
+
+function planKey(
+  item: Setting,
+  path: SettingPath,
+  { orgs, blockedTeams, fates, nowMs }: Plan & { readonly nowMs: number },
+): void {
+  if (item.kind === "text") {
+    fates.notCarried(path, {
+      what: "a key",
+      why: "the export has only its hash",
+      next: "export again with /key/list?return_full_object=true&size=100",
+    });
+    return;
+  }
+  if (item.kind !== "map") return;
+  const team = textAt(item, "team_id");
+  const gone = whyGone(item, { team, blockedTeams, nowMs });
+  if (gone !== undefined) {
+    fates.ignored(path, { what: "a key", why: `${gone}: no new key is issued` });
+    return;
+  }
+  const open = orgOf(item, orgs);
+  const name = shortText(
+    textAt(item, "key_alias") ?? `key ${open.keys.length + 1}`,
+    NAME_CHARS_MAX,
+  );
+  const budget = noteBudget(item, path, { fates, hasCredit: false });
+  const carried = ["key_alias", "team_id", "user_id", "org_id", "organization_id", "blocked"];
+  for (const field of carried) fates.carried([...path, field]);
+  const expires = textAt(item, "expires");
+  if (expires !== undefined) {
+    fates.notCarried([...path, "expires"], {
+      why: "a key has no end date",
+      next: "on that day: tokenmarket key disable KEY_ID",
+    });
+  }
+  noteModels(item, path, fates);
+  open.keys.push({
+    name,
+    ...(budget.kind === "monthly" ? { capUsd: budget.usd } : {}),
+    limits: limitsOf(item, path, fates),
+  });
+}
+
+function whyGone(
+  item: Setting,
+  of: {
+    readonly team: string | undefined;
+    readonly blockedTeams: ReadonlySet<string>;
+    readonly nowMs: number;
+  },
+): string | undefined {
+  if (isTrue(item, "blocked")) return "it is blocked";
+  if (of.team !== undefined && of.blockedTeams.has(of.team)) return "its team is blocked";
+  const expires = textAt(item, "expires");
+  const at = expires === undefined ? Number.NaN : Date.parse(expires);
+  return at <= of.nowMs ? "it has expired" : undefined;
+}
+
+/** The organization of a key's team, else of its user, else the one of keys without either. */
+function orgOf(item: Setting, orgs: Map<string, OpenOrg>): OpenOrg {
+  const team = textAt(item, "team_id");
+  const user = textAt(item, "user_id");
+  const kind = team !== undefined ? "team" : user !== undefined ? "user" : "none";
+  const id = team ?? user ?? "keys";
+  const key = `${kind} ${id}`;
+  const known = orgs.get(key);
+  if (known !== undefined) return known;
+  const name = kind === "none" ? "Keys without a team" : shortText(id, NAME_CHARS_MAX);
+  const ref = `litellm-${shortText(id, NAME_CHARS_MAX)}`;
+  const open: OpenOrg = { org: { name, ref, limits: {} }, keys: [] };
+  orgs.set(key, open);
+  return open;
+}
+
+function isTrue(item: Setting, field: string): boolean {
+  const found = settingAt(item, field);
+  return found?.kind === "boolean" && found.value;
+}
+
+function noteBudget(
+  item: Setting,
+  path: SettingPath,
+  { fates, hasCredit }: { readonly fates: Fates; readonly hasCredit: boolean },
+): Budget {
+  const budget = budgetOf(numberAt(item, "max_budget"), textAt(item, "budget_duration"));
+  const fields = ["max_budget", "budget_duration"];
+  const left = budget.kind === "lasting" ? remainingUsd(budget.usd, numberAt(item, "spend")) : "";
+  if (budget.kind === "monthly" || (budget.kind === "lasting" && hasCredit && left !== undefined)) {
+    for (const field of fields) fates.carried([...path, field]);
+    const why = "it is subtracted from a budget without a period";
+    if (budget.kind === "lasting") fates.carried([...path, "spend"], { why });
+    else fates.ignored([...path, "spend"], { why: SPENT_BEFORE });
+    return budget;
+  }
+  const why = WHY_NO_CAP[budget.kind];
+  if (budget.kind !== "absent") {
+    const next = "set a monthly cap by hand: tokenmarket org cap, tokenmarket key change";
+    for (const field of fields) fates.notCarried([...path, field], { why, next });
+  } else if (!isEmpty(settingAt(item, "budget_duration") ?? { kind: "nothing" })) {
+    fates.ignored([...path, "budget_duration"], { why });
+  }
+  fates.ignored([...path, "spend"], { why: SPENT_BEFORE });
+  return { kind: "absent" };
+}
+
+const SPENT_BEFORE = "the books here begin with the move; what was spent before stays in LiteLLM";
+
+const WHY_NO_CAP: Readonly<Record<Budget["kind"], string>> = {
+  absent: "there is no budget beside it",
+  monthly: "",
+  lasting: "a cap holds for a calendar month, and this budget has no period or is used up",
+  other: "a cap holds for a calendar month, and this budget has another period or is not an amount",
+};
+
+const ALL_MODELS = new Set(["all-proxy-models", "all-team-models", "*"]);
+
+function noteModels(item: Setting, path: SettingPath, fates: Fates): void {
+  const models = settingAt(item, "models");
+  if (models?.kind !== "list") return;
+  const isAll = models.items.some((each) => each.kind === "text" && ALL_MODELS.has(each.text));
+  if (models.items.length === 0 || isAll) {
+    fates.carried([...path, "models"]);
+    return;
+  }
+  fates.notCarried([...path, "models"], {
+    why: `it allows ${models.items.length} models; here a key may use every listed model`,
+    next:
+      "limit the others with tokenmarket limits contract --scope model, or give the models a private " +
+      "manifest and its organization a dedicated endpoint (tokenmarket endpoint add)",
+  });
+}
+
+const LIMIT_FIELDS = {
+  rpm: "rpm_limit",
+  tpm: "tpm_limit",
+  concurrency: "max_parallel_requests",
+} as const;
+const LIMIT_MAX = 1_000_000_000;
+
+function limitsOf(item: Setting, path: SettingPath, fates: Fates): PlannedLimits {
+  return Object.fromEntries(
+    Object.entries(LIMIT_FIELDS).flatMap(([name, field]) => {
+      const text = numberAt(item, field);
+      if (text === undefined || !/^\d{1,10}(?:\.0*)?$/.test(text)) return [];
+      const value = Number(text);
+      if (value < 1 || value > LIMIT_MAX) return [];
+      fates.carried([...path, field]);
+      return [[name, value]];
+    }),
+  );
+}
+
+/** An export of one page is not an export of everything. */
+function namePages(tree: Setting | undefined, root: string, fates: Fates): void {
+  const pages = numberAt(tree, "total_pages");
+  if (pages === undefined || parseUsd(pages) === undefined || /^0*1?(\.0*)?$/.test(pages)) return;
+  fates.notCarried([root, "total_pages"], {
+    what: "pages of the export",
+    why: `the export has ${shortText(pages, 12)} pages, and this file is one of them`,
+    next: "export every page, and import each",
+  });
+}

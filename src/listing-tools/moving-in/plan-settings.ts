@@ -1,0 +1,128 @@
+import type { Manifest } from "../../catalog/index.ts";
+import type { MovedListing } from "./build-manifests.ts";
+import type { Fates } from "./fates.ts";
+import { numberAt, type Setting, settingAt, type SettingPath } from "./setting-tree.ts";
+
+/** A line of `tokenmarket.yaml`. */
+export interface PlannedSetting {
+  readonly setting: string;
+  readonly value: string | number | boolean;
+}
+
+/** A pool of `pools.yaml`, as that file writes it. */
+export interface PlannedPool {
+  readonly id: string;
+  readonly listings: readonly string[];
+  readonly org_share: "three_quarters";
+  readonly requests_per_minute?: number;
+  readonly tokens_per_minute?: number;
+  readonly concurrent?: number;
+}
+
+interface Rule {
+  readonly path: SettingPath;
+  readonly setting: string;
+  /** How many of the setting's unit are one of the file's. */
+  readonly factor: number;
+}
+
+/** The first that is written counts, as in LiteLLM. */
+const RULES: readonly Rule[] = [
+  { path: ["router_settings", "timeout"], setting: "timeouts.generation_ms", factor: 1_000 },
+  {
+    path: ["litellm_settings", "request_timeout"],
+    setting: "timeouts.generation_ms",
+    factor: 1_000,
+  },
+  {
+    path: ["router_settings", "stream_timeout"],
+    setting: "timeouts.first_content_ms",
+    factor: 1_000,
+  },
+  {
+    path: ["general_settings", "global_max_parallel_requests"],
+    setting: "limits.platform_concurrent_requests",
+    factor: 1,
+  },
+];
+
+const WHOLE_NUMBER = /^\d{1,9}(?:\.0*)?$/;
+
+/** Settings of the installation that the configuration has in another form. */
+export function planSettings(
+  config: Setting,
+  fates: Fates,
+  settingProblem: (planned: PlannedSetting) => string | undefined,
+): PlannedSetting[] {
+  const planned = new Map<string, PlannedSetting>();
+  for (const { path, setting, factor } of RULES) {
+    const [section = "", field = ""] = path.map(String);
+    const text = numberAt(settingAt(config, section), field);
+    if (text === undefined || !WHOLE_NUMBER.test(text)) continue;
+    const value = Number(text) * factor;
+    const first = planned.get(setting);
+    if (first !== undefined) {
+      fates.ignored(path, { why: `${setting} is ${first.value} already, by another setting` });
+      continue;
+    }
+    const problem = settingProblem({ setting, value });
+    if (problem === undefined) {
+      planned.set(setting, { setting, value });
+      fates.carried(path, { why: `${setting} is ${value} in tokenmarket.yaml` });
+    } else {
+      fates.notCarried(path, { why: problem, next: `set ${setting} by hand` });
+    }
+  }
+  return [...planned.values()];
+}
+
+/** What the manifests need of the installation: keys for two servers, addresses that are private. */
+export function settingsOfManifests(manifests: readonly Manifest[]): PlannedSetting[] {
+  const origins = new Map<string, Set<string>>();
+  for (const { endpoint } of manifests) {
+    const name = endpoint.api_key_env;
+    if (name === undefined) continue;
+    origins.set(name, (origins.get(name) ?? new Set()).add(new URL(endpoint.base_url).origin));
+  }
+  const shared = [...origins].filter(([, places]) => places.size > 1);
+  const pairs = shared.flatMap(([name, places]) => [...places].map((place) => `${name}=${place}`));
+  const isPrivate = manifests.some(({ endpoint }) => isPrivateHost(endpoint.base_url));
+  return [
+    ...(pairs.length === 0 ? [] : [{ setting: "provider_key_origins", value: pairs.join(",") }]),
+    ...(isPrivate ? [{ setting: "allow_private_upstreams", value: true }] : []),
+  ];
+}
+
+const PRIVATE_ADDRESS =
+  /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.0\.0\.0$|\[(::1|f[cd]|fe80))/;
+
+/** Is this server on the operator's own network, as far as its name says? */
+function isPrivateHost(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl);
+  if (PRIVATE_ADDRESS.test(hostname)) return true;
+  return !hostname.includes(".") || /\.(local|internal|lan|svc|localhost)$/.test(hostname);
+}
+
+/** A pool for every deployment that says how much it can take. */
+export function planPools(listings: readonly MovedListing[]): PlannedPool[] {
+  const byDeployment = new Map<string, MovedListing[]>();
+  for (const listing of listings) {
+    const key = JSON.stringify(listing.path);
+    byDeployment.set(key, [...(byDeployment.get(key) ?? []), listing]);
+  }
+  return [...byDeployment.values()].flatMap((alike, at): PlannedPool[] => {
+    const [{ capacity, providerId }] = alike as [MovedListing];
+    const { requestsPerMinute: rpm, tokensPerMinute: tpm, concurrent } = capacity;
+    if (rpm === undefined && tpm === undefined && concurrent === undefined) return [];
+    return [
+      {
+        id: `${providerId.slice(0, 56)}-${at + 1}`,
+        listings: alike.map((each) => `${each.providerId}/${each.id}`),
+        org_share: "three_quarters",
+        ...(rpm === undefined ? {} : { requests_per_minute: rpm }),
+        ...(tpm === undefined ? {} : { tokens_per_minute: tpm }),
+        ...(concurrent === undefined ? {} : { concurrent }),
+      },
+    ];
+  });
+}

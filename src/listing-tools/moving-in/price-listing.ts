@@ -1,0 +1,185 @@
+import type { ManifestListingTerms, ManifestModel, ManifestPrice } from "../../catalog/index.ts";
+import { OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
+import { headParameters } from "../listing-sources/provider-heads.ts";
+import { readPrice } from "../listing-sources/price-text.ts";
+import type { Fates } from "./fates.ts";
+import { type MovedDeployment, PRICE_FIELDS } from "./read-deployments.ts";
+
+/** A listing with its terms, under the id of its source. */
+export interface SourcedListing {
+  readonly model: ManifestModel;
+  readonly terms?: ManifestListingTerms;
+}
+
+/** Where listings of known models come from, best first. */
+export interface ListingFinder {
+  /** Of a manifest that ships with the program. */
+  readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
+  /** Of a price file that the operator named. */
+  readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
+  /** Ids of the shipped listings of a provider; undefined: of all. */
+  readonly shippedIds: (providerId: string | undefined) => readonly string[];
+}
+
+export type PriceOrigin = "shipped" | "price_file" | "config" | "none";
+
+export interface PricedListing extends SourcedListing {
+  readonly origin: PriceOrigin;
+}
+
+type Sku = keyof typeof PRICE_FIELDS;
+const SKUS = Object.keys(PRICE_FIELDS) as readonly Sku[];
+
+/**
+ * The listing of a deployment: a shipped one, else one by the price file, else by the prices of the
+ * configuration, else a staged one that says what is missing. Prices of the configuration that are
+ * not used are named.
+ */
+export function priceListing(
+  deployment: MovedDeployment,
+  finder: ListingFinder,
+  fates: Fates,
+): PricedListing {
+  const shipped = finder.shipped(deployment);
+  // What the operator says of prices is better than a shipped listing that waits for a person.
+  const isStaged = shipped?.model.is_ready === false;
+  const filed = isStaged || shipped === undefined ? finder.fromPriceFile(deployment) : undefined;
+  const isPriced =
+    perMillion(deployment.prices.prompt) !== undefined &&
+    perMillion(deployment.prices.completion) !== undefined;
+  if (shipped !== undefined && !(isStaged && (filed !== undefined || isPriced))) {
+    namePrices(deployment, shipped, { fates, source: "the shipped listing" });
+    return { ...shipped, origin: "shipped" };
+  }
+  if (filed !== undefined) {
+    namePrices(deployment, filed, { fates, source: "the price file" });
+    return { ...filed, origin: "price_file" };
+  }
+  return configListing(deployment, fates);
+}
+
+/** The exact price per million tokens; undefined for what is not a price. */
+function perMillion(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const price = readPrice(text, PER_TOKEN_PLACES);
+  return price.ok ? price.usdPerMillion : undefined;
+}
+
+/** From USD per token to USD per million tokens. */
+const PER_TOKEN_PLACES = 6;
+
+function pathsOf({ path }: MovedDeployment, sku: Sku): (readonly (string | number)[])[] {
+  return ["litellm_params", "model_info"].map((place) => [...path, place, PRICE_FIELDS[sku]]);
+}
+
+/** Says of each price of the configuration whether the listing has the same. */
+function namePrices(
+  deployment: MovedDeployment,
+  { model }: SourcedListing,
+  { fates, source }: { readonly fates: Fates; readonly source: string },
+): void {
+  for (const sku of SKUS) {
+    const written = perMillion(deployment.prices[sku]);
+    const listed = model.pricing.find(({ type }) => type === sku)?.cost_usd_per_million;
+    for (const path of pathsOf(deployment, sku)) {
+      if (written !== undefined && written === plain(listed)) {
+        fates.carried(path, { why: `${source} has the same price` });
+      } else if (deployment.prices[sku] !== undefined) {
+        const here = listed === undefined ? "none of its own" : `$${listed}`;
+        const there = written === undefined ? "a value that is not a price" : `$${written}`;
+        fates.notCarried(path, {
+          why: `${source} counts: per million tokens it has ${here}, the file ${there}`,
+          next: "edit the price in the manifest if yours is the right one",
+        });
+      }
+    }
+  }
+}
+
+function plain(price: string | undefined): string | undefined {
+  return price?.includes(".") === true ? price.replace(/\.?0+$/, "") : price;
+}
+
+function configListing(deployment: MovedDeployment, fates: Fates): PricedListing {
+  const { prices, contextLength, abilities } = deployment;
+  const pricing = pricingOf(deployment, fates);
+  const missing = [
+    ...(pricing === undefined ? ["no-price"] : []),
+    ...(contextLength === undefined ? ["no-limit"] : []),
+  ];
+  const maxOutputTokens = Math.min(
+    deployment.maxOutputTokens ?? OUTPUT_TOKENS_MAX,
+    contextLength ?? OUTPUT_TOKENS_MAX,
+    OUTPUT_TOKENS_MAX,
+  );
+  const parts = [
+    ...(abilities.vision ? (["image"] as const) : []),
+    ...(abilities.files ? (["file"] as const) : []),
+  ];
+  const model: ManifestModel = {
+    id: deployment.upstreamId,
+    context_length: contextLength ?? UNKNOWN_CONTEXT_TOKENS,
+    max_output_tokens: maxOutputTokens,
+    streaming: true,
+    ...(parts.length === 0 ? {} : { input_modalities: ["text", ...parts] }),
+    supported_parameters: headParameters(deployment.head, {
+      ...abilities,
+      sampling: true,
+      maxOutputTokens,
+    }),
+    pricing: pricing ?? DETERRENT_PRICING,
+    ...(missing.length === 0 ? {} : { is_ready: false }),
+  };
+  const isUnpriced = pricing === undefined && Object.keys(prices).length > 0;
+  if (isUnpriced) nameUnusable(deployment, fates);
+  return {
+    model,
+    ...(missing.length === 0 ? {} : { terms: { staged_because: missing } }),
+    origin: pricing === undefined ? "none" : "config",
+  };
+}
+
+/** A staged listing needs a number; a small one keeps it from passing for a promise. */
+const UNKNOWN_CONTEXT_TOKENS = 4_096;
+
+/**
+ * Prices of a listing whose price is unknown. It is staged; were it made ready by mistake, no
+ * balance would cover a request, where a price of 0 would give it away.
+ */
+const DETERRENT_PRICING: readonly ManifestPrice[] = [
+  { type: "prompt", unit: "token", cost_usd_per_million: "9999999" },
+  { type: "completion", unit: "token", cost_usd_per_million: "9999999" },
+];
+
+/** The prices of the configuration; undefined unless prompt and completion are both stated. */
+function pricingOf(
+  deployment: MovedDeployment,
+  fates: Fates,
+): readonly ManifestPrice[] | undefined {
+  const found = new Map(SKUS.map((sku) => [sku, perMillion(deployment.prices[sku])]));
+  if (found.get("prompt") === undefined || found.get("completion") === undefined) return undefined;
+  // 0 beside a paid prompt means that there is no extra fee, not that the tokens are free.
+  if (found.get("cache_write") === "0" && found.get("prompt") !== "0") {
+    found.set("cache_write", undefined);
+  }
+  return SKUS.flatMap((sku) => {
+    const price = found.get(sku);
+    if (price === undefined) return [];
+    for (const path of pathsOf(deployment, sku)) {
+      fates.carried(path, { why: `$${price} per million tokens` });
+    }
+    return [{ type: sku, unit: "token", cost_usd_per_million: price } as const];
+  });
+}
+
+function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
+  for (const sku of SKUS) {
+    if (deployment.prices[sku] === undefined) continue;
+    for (const path of pathsOf(deployment, sku)) {
+      fates.notCarried(path, {
+        why: "a listing needs a price of prompt and one of completion, each at least 0",
+        next: "write input_cost_per_token and output_cost_per_token, or give --prices",
+      });
+    }
+  }
+}

@@ -1,0 +1,359 @@
+import type { ProviderHead } from "../listing-sources/provider-heads.ts";
+import type { Fates } from "./fates.ts";
+import { findAddress, type FoundAddress } from "./find-address.ts";
+import { findProvider, type FoundProvider, otherKind } from "./find-provider.ts";
+import type { KeyNames } from "./key-names.ts";
+import {
+  numberAt,
+  type Setting,
+  settingAt,
+  type SettingPath,
+  shortText,
+  textAt,
+} from "./setting-tree.ts";
+import { looksSecret } from "./secrets.ts";
+import { variableOf } from "./variables.ts";
+
+/** How a deployment is priced by its own configuration: numbers as written, in USD per token. */
+export interface WrittenPrices {
+  readonly prompt?: string;
+  readonly completion?: string;
+  readonly cached_prompt?: string;
+  readonly cache_write?: string;
+  readonly internal_reasoning?: string;
+}
+
+/** One deployment of LiteLLM that can be a listing here. */
+export interface MovedDeployment {
+  /** `model_list[2]`. */
+  readonly path: SettingPath;
+  /** The names that clients send: the model name first, then its aliases. */
+  readonly names: readonly string[];
+  /** LiteLLM's name of the provider. */
+  readonly prefix: string;
+  readonly head: ProviderHead;
+  readonly upstreamId: string;
+  readonly baseUrl: string;
+  /** False: another server than the provider's own. */
+  readonly isProvidersOwn: boolean;
+  readonly keyName?: string;
+  readonly priority?: number;
+  readonly capacity: MovedCapacity;
+  readonly prices: WrittenPrices;
+  readonly baseModel?: string;
+  readonly contextLength?: number;
+  readonly maxOutputTokens?: number;
+  readonly abilities: MovedAbilities;
+}
+
+export interface MovedCapacity {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly concurrent?: number;
+}
+
+export interface MovedAbilities {
+  readonly tools: boolean;
+  readonly structured: boolean;
+  readonly reasons: boolean;
+  readonly vision: boolean;
+  readonly files: boolean;
+}
+
+export interface DeploymentsInput {
+  readonly config: Setting;
+  readonly fates: Fates;
+  readonly keyNames: KeyNames;
+  /** The value of a variable that an address is written as. */
+  readonly addressOf: (envName: string) => string | undefined;
+  /** What the file holds of secrets: no listing may show one. */
+  readonly secrets: readonly string[];
+  /** Ids that stand for a wildcard of a provider; undefined: of any. */
+  readonly shippedIds: (providerId: string | undefined) => readonly string[];
+}
+
+/** Reads the deployments of `model_list`; each one that cannot be moved has a note instead. */
+export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
+  const list = settingAt(input.config, "model_list");
+  if (list?.kind !== "list") return [];
+  const keys = list.items.map((item) => textAt(settingAt(item, "litellm_params"), "api_key"));
+  input.keyNames.reserve(keys.flatMap((key) => variableOf(key ?? "") ?? []));
+  return list.items.flatMap((item, at) => {
+    const path = ["model_list", at];
+    // An item of another type is named by the walk over all settings.
+    if (item.kind !== "map") return [];
+    const read = readDeployment(item, path, input);
+    if (read.ok) return [read.deployment];
+    input.fates.notCarried(path, { what: `the model ${nameOf(item)}`, ...read.said });
+    return [];
+  });
+}
+
+function nameOf(item: Setting): string {
+  const name = textAt(item, "model_name");
+  return name === undefined ? "without a name" : shortText(name);
+}
+
+interface Refused {
+  readonly ok: false;
+  readonly said: { readonly why: string; readonly next: string };
+}
+
+type DeploymentReading = { readonly ok: true; readonly deployment: MovedDeployment } | Refused;
+
+function refused(why: string, next: string): Refused {
+  return { ok: false, said: { why, next } };
+}
+
+function readDeployment(
+  item: Setting,
+  path: SettingPath,
+  { fates, keyNames, addressOf, secrets, shippedIds }: DeploymentsInput,
+): DeploymentReading {
+  const params = settingAt(item, "litellm_params");
+  const located = locate(item, { addressOf, shippedIds });
+  if (!located.ok) return located;
+  const { name, found, address } = located;
+  const shown = [name, found.upstreamId, address.baseUrl];
+  if (shown.some((text) => looksSecret(text) || secrets.some((each) => text.includes(each)))) {
+    return refused("its name or its address holds a secret", "write it without, and import again");
+  }
+  const key = keyNames.nameFor({
+    written: textAt(params, "api_key"),
+    standard: found.defaultKeyName,
+    headKey: found.head.endpoint.api_key_env,
+    address,
+    isLocal: found.head.use === "local",
+  });
+  if (key.said !== undefined) fates[key.fate]([...path, "litellm_params", "api_key"], key.said);
+  return {
+    ok: true,
+    deployment: {
+      path,
+      names: [name],
+      prefix: found.prefix,
+      head: found.head,
+      upstreamId: found.upstreamId,
+      baseUrl: address.baseUrl,
+      isProvidersOwn: address.isProvidersOwn,
+      ...(key.name === undefined ? {} : { keyName: key.name }),
+      ...carriedFacts(item, path, fates),
+    },
+  };
+}
+
+interface Located {
+  readonly ok: true;
+  readonly name: string;
+  readonly found: FoundProvider & { readonly ok: true };
+  readonly address: FoundAddress & { readonly ok: true };
+}
+
+/** Which model of which provider at which address, or why there is none. */
+function locate(
+  item: Setting,
+  { addressOf, shippedIds }: Pick<DeploymentsInput, "addressOf" | "shippedIds">,
+): Located | Refused {
+  const params = settingAt(item, "litellm_params");
+  const name = textAt(item, "model_name");
+  const model = textAt(params, "model");
+  if (name === undefined || model === undefined) {
+    return refused("it has no model_name or no litellm_params.model", "complete the entry");
+  }
+  if (variableOf(model) !== undefined) {
+    return refused("its model is a variable", "write the model's name into litellm_params.model");
+  }
+  const resolved = (text: string | undefined): string | undefined => {
+    const variable = variableOf(text ?? "");
+    return variable === undefined ? text : addressOf(variable);
+  };
+  const written = addressText(params);
+  const apiBase = resolved(written);
+  // Without its address it would be the lab's own: another server, another price, another key.
+  if (written !== undefined && apiBase === undefined) {
+    const next = "set the variable, and import again";
+    return refused("its address is a variable that is not set", next);
+  }
+  const customProvider = textAt(params, "custom_llm_provider");
+  const found = findProvider(model, { customProvider, apiBase });
+  const why = whyNotListed({
+    name,
+    model,
+    found,
+    mode: textAt(settingAt(item, "model_info"), "mode"),
+    shippedIds,
+  });
+  if (why !== undefined) return why;
+  if (!found.ok) return refused(found.why, found.next);
+  const region = textAt(params, "aws_region_name") ?? textAt(params, "region_name");
+  const address = findAddress({ head: found.head, apiBase, region: resolved(region) });
+  return address.ok ? { ok: true, name, found, address } : refused(address.why, address.next);
+}
+
+/** What is said of a model that is not one chat model with an id. */
+function whyNotListed(of: {
+  readonly name: string;
+  readonly model: string;
+  readonly found: FoundProvider;
+  readonly mode: string | undefined;
+  readonly shippedIds: DeploymentsInput["shippedIds"];
+}): Refused | undefined {
+  const { name, model, found, mode, shippedIds } = of;
+  if (mode !== undefined && mode !== "chat" && otherKind(mode, "") === undefined) {
+    return refused(`its mode ${shortText(mode)} is not known here`, "list it by hand");
+  }
+  const other = otherKind(mode, found.ok ? found.upstreamId : model);
+  if (other !== undefined) {
+    const next = "keep it where it is, or list it by hand";
+    return refused(`it makes ${other}; only chat is moved`, next);
+  }
+  if (name.includes("*") || model.includes("*")) {
+    const ids = shippedIds(found.ok ? found.head.provider.id : undefined);
+    const shown = ids.slice(0, OFFERED_MAX).join(", ");
+    const more = ids.length > OFFERED_MAX ? ` and ${ids.length - OFFERED_MAX} more` : "";
+    const next =
+      ids.length === 0
+        ? "list each model by its name, or run tokenmarket manifest import for the provider"
+        : `list the models that you sell by their names; shipped and ready are ${shown}${more}`;
+    return refused("it means every model of a provider, and a listing is one model", next);
+  }
+  if (!found.ok || UPSTREAM_ID.test(found.upstreamId)) return undefined;
+  const next = "rename the model at its provider, for example with ollama cp";
+  return refused("the model's id at its provider has a form that no manifest can hold", next);
+}
+
+const OFFERED_MAX = 40;
+
+/** Of the schema of manifests: what `upstream_id` may be. */
+const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
+
+const ADDRESS_FIELDS = ["api_base", "base_url", "aws_bedrock_runtime_endpoint"] as const;
+
+function addressText(params: Setting | undefined): string | undefined {
+  const field = ADDRESS_FIELDS.find((each) => textAt(params, each) !== undefined);
+  return field === undefined ? undefined : textAt(params, field);
+}
+
+type Facts = Pick<
+  MovedDeployment,
+  | "priority"
+  | "capacity"
+  | "prices"
+  | "baseModel"
+  | "contextLength"
+  | "maxOutputTokens"
+  | "abilities"
+>;
+
+const PRIORITY_MAX = 100;
+
+/** What is read beside provider, address and key; each setting that is used is noted as carried. */
+function carriedFacts(item: Setting, path: SettingPath, fates: Fates): Facts {
+  const reader = new FieldReader(item, path, fates);
+  const priority = reader.count(["litellm_params", "order"], PRIORITY_MAX);
+  const rpm = reader.eitherCount("rpm");
+  const tpm = reader.eitherCount("tpm");
+  const parallel = reader.eitherCount("max_parallel_requests");
+  const legacy = reader.count(["model_info", "max_tokens"]);
+  const input = reader.count(["model_info", "max_input_tokens"]) ?? legacy;
+  const output = reader.count(["model_info", "max_output_tokens"]);
+  const baseModel = reader.text(["model_info", "base_model"]);
+  reader.text(["model_info", "mode"]);
+  reader.text(["litellm_params", "custom_llm_provider"]);
+  for (const field of [...ADDRESS_FIELDS, "aws_region_name", "region_name"]) {
+    reader.text(["litellm_params", field]);
+  }
+  fates.carried([...path, "model_name"]);
+  fates.carried([...path, "litellm_params", "model"]);
+  return {
+    ...(priority === undefined ? {} : { priority }),
+    capacity: {
+      ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
+      ...(tpm === undefined ? {} : { tokensPerMinute: tpm }),
+      ...(parallel === undefined ? {} : { concurrent: parallel }),
+    },
+    // Whether a price is used is decided where listings are priced.
+    prices: writtenPrices(item),
+    ...(baseModel === undefined ? {} : { baseModel }),
+    ...(input === undefined ? {} : { contextLength: input }),
+    ...(output === undefined ? {} : { maxOutputTokens: output }),
+    abilities: {
+      tools: reader.flag("supports_function_calling"),
+      structured: reader.flag("supports_response_schema"),
+      reasons: reader.flag("supports_reasoning"),
+      vision: reader.flag("supports_vision"),
+      files: reader.flag("supports_pdf_input"),
+    },
+  };
+}
+
+/** The field of LiteLLM that has the price of an SKU. */
+export const PRICE_FIELDS = {
+  prompt: "input_cost_per_token",
+  completion: "output_cost_per_token",
+  cached_prompt: "cache_read_input_token_cost",
+  cache_write: "cache_creation_input_token_cost",
+  internal_reasoning: "output_cost_per_reasoning_token",
+} as const;
+
+/** A price of the deployment itself wins over one of its description, as in LiteLLM. */
+function writtenPrices(item: Setting): WrittenPrices {
+  const places = [settingAt(item, "litellm_params"), settingAt(item, "model_info")];
+  return Object.fromEntries(
+    Object.entries(PRICE_FIELDS).flatMap(([sku, field]) => {
+      const price = places
+        .map((place) => numberAt(place, field))
+        .find((text) => text !== undefined);
+      return price === undefined ? [] : [[sku, price]];
+    }),
+  );
+}
+
+const WHOLE_NUMBER = /^\d{1,12}(?:\.0*)?$/;
+
+/** Reads fields of one deployment and notes each that it could read. */
+class FieldReader {
+  readonly #item: Setting;
+  readonly #path: SettingPath;
+  readonly #fates: Fates;
+
+  constructor(item: Setting, path: SettingPath, fates: Fates) {
+    this.#item = item;
+    this.#path = path;
+    this.#fates = fates;
+  }
+
+  /** A whole number above 0. */
+  count(at: readonly string[], max = Number.MAX_SAFE_INTEGER): number | undefined {
+    const text = numberAt(this.#parentOf(at), at.at(-1) ?? "");
+    if (text === undefined || !WHOLE_NUMBER.test(text)) return undefined;
+    const value = Number(text);
+    if (value < 1 || value > max) return undefined;
+    this.#fates.carried([...this.#path, ...at]);
+    return value;
+  }
+
+  /** Old files have it beside `litellm_params`. */
+  eitherCount(field: string): number | undefined {
+    const inside = this.count(["litellm_params", field]);
+    const beside = inside === undefined ? this.count([field]) : undefined;
+    return inside ?? beside;
+  }
+
+  text(at: readonly string[]): string | undefined {
+    const text = textAt(this.#parentOf(at), at.at(-1) ?? "");
+    if (text !== undefined) this.#fates.carried([...this.#path, ...at]);
+    return text;
+  }
+
+  flag(field: string): boolean {
+    const found = settingAt(settingAt(this.#item, "model_info"), field);
+    if (found?.kind !== "boolean") return false;
+    this.#fates.carried([...this.#path, "model_info", field]);
+    return found.value;
+  }
+
+  #parentOf(at: readonly string[]): Setting | undefined {
+    return at.slice(0, -1).reduce<Setting | undefined>(settingAt, this.#item);
+  }
+}

@@ -1,0 +1,203 @@
+import { compileCatalog, type Deployment, parseManifestFiles } from "../../catalog/index.ts";
+import { assert, type Clock, Deadlines, textOf, tryParse } from "../../kernel/index.ts";
+import {
+  fetchAnswer,
+  type FetchInput,
+  type Outbound,
+  UpstreamClient,
+} from "../../upstream/index.ts";
+import type { Wire } from "../../formats/index.ts";
+
+/** Where an endpoint is, and the key that it is asked with. */
+export interface EndpointAddress {
+  /** Up to and including the version segment. */
+  readonly baseUrl: string;
+  /** Sent to the endpoint's own origin only; absent: none. */
+  readonly key?: string;
+  /** How the endpoint deviates, as its manifest says. */
+  readonly wireProfile?: object;
+}
+
+export interface AskDeps {
+  readonly clock: Clock;
+  readonly allowPrivateUpstreams: boolean;
+  /** Default: straight to the endpoint. */
+  readonly outbound?: Outbound;
+}
+
+/** A question and the place it goes to: below the base address, or below the one before `/v1`. */
+export interface EndpointQuestion {
+  readonly from: "base" | "root";
+  readonly path: string;
+  readonly wire: Wire;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent with POST; absent: asked with GET. */
+  readonly body?: object;
+  readonly timeoutMs?: number;
+}
+
+export type EndpointAnswer =
+  | { readonly kind: "answer"; readonly status: number; readonly json: unknown }
+  /** `reason`: never the endpoint's own text. */
+  | { readonly kind: "silent"; readonly isPrivate: boolean; readonly reason: string };
+
+const ANSWER_TIMEOUT_MS = 15_000;
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Asks one endpoint by the way of calls; close it when all was asked. */
+export class EndpointAsker {
+  readonly #client: UpstreamClient;
+  readonly #deadlines: Deadlines;
+  readonly #clock: Clock;
+  readonly #address: EndpointAddress;
+
+  constructor(address: EndpointAddress, { clock, allowPrivateUpstreams, outbound }: AskDeps) {
+    this.#address = address;
+    this.#clock = clock;
+    this.#deadlines = new Deadlines(clock);
+    this.#client = new UpstreamClient({
+      allowPrivateUpstreams,
+      ...(outbound && { outbound }),
+      providerKey: () => address.key,
+    });
+  }
+
+  /** Never rejects: what an endpoint does is an answer, or none. */
+  async ask(question: EndpointQuestion): Promise<EndpointAnswer> {
+    const { from, path, wire, headers = {}, body, timeoutMs = ANSWER_TIMEOUT_MS } = question;
+    const deployment = this.#deploymentFor(wire, from);
+    let fault: Error | undefined;
+    const noted = (handler: Parameters<FetchInput["send"]>[0]): typeof handler =>
+      notingFaults(handler, (error) => {
+        fault ??= error;
+      });
+    const run = fetchAnswer({
+      clock: this.#clock,
+      deadlines: this.#deadlines,
+      totalMs: timeoutMs,
+      bytesMax: ANSWER_BYTES_MAX,
+      send: (handler) => {
+        if (body === undefined) this.#client.get(deployment, { path, headers }, noted(handler));
+        else this.#client.send(deployment, posted(path, headers, body), noted(handler));
+      },
+    });
+    const answer = await run.ended;
+    if (answer === undefined) return silence(fault, timeoutMs);
+    return { kind: "answer", status: answer.status, json: tryParse(answer.body.toString())?.value };
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  #deploymentFor(wire: Wire, from: EndpointQuestion["from"]): Deployment {
+    const { baseUrl, key, wireProfile } = this.#address;
+    const address = from === "base" ? baseUrl : rootOf(baseUrl);
+    return askedDeployment(wire, address, { hasKey: key !== undefined, wireProfile });
+  }
+}
+
+/** The address before the version segment: `http://gpu:8000` of `http://gpu:8000/v1`. */
+export function rootOf(baseUrl: string): string {
+  return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
+}
+
+/** What calls are sent to, for an endpoint that has no manifest yet. */
+function askedDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
+  const text = askedManifest(wire, baseUrl, asked);
+  const files = parseManifestFiles([{ file: "survey", text }]);
+  assert(files.ok, "the address of a survey is one that a manifest can have");
+  const { manifests } = files;
+  const compiled = compileCatalog({ manifests, hasKey: () => true, today: "2000-01-01" });
+  const [deployment] = compiled.ok ? compiled.catalog.deployments : [];
+  assert(deployment !== undefined, "a manifest with one model has one deployment");
+  return deployment;
+}
+
+/** Why no endpoint has this address; undefined: one may have it. */
+export function addressProblem(baseUrl: string, wire: Wire): string | undefined {
+  const files = parseManifestFiles([{ file: "", text: askedManifest(wire, baseUrl, NOTHING) }]);
+  return files.ok ? undefined : files.issues[0]?.message;
+}
+
+interface Asked {
+  readonly hasKey: boolean;
+  readonly wireProfile: object | undefined;
+}
+
+const NOTHING: Asked = { hasKey: false, wireProfile: undefined };
+
+function askedManifest(wire: Wire, baseUrl: string, { hasKey, wireProfile }: Asked): string {
+  return JSON.stringify({
+    manifest_version: "1",
+    provider: {
+      id: "surveyed",
+      name: "surveyed",
+      privacy_policy_url: "https://example.com",
+      prompt_logging: "none",
+    },
+    endpoint: {
+      base_url: baseUrl,
+      dialect: wire.id,
+      ...(hasKey ? { api_key_env: "SURVEYED_KEY" } : {}),
+    },
+    settlement: { mode: "arrears", interval: "monthly" },
+    ...(wireProfile === undefined ? {} : { wire_profile: wireProfile }),
+    models: [
+      {
+        id: "surveyed",
+        context_length: 1,
+        streaming: true,
+        pricing: [
+          { type: "prompt", unit: "token", cost_usd_per_million: "0" },
+          { type: "completion", unit: "token", cost_usd_per_million: "0" },
+        ],
+      },
+    ],
+  });
+}
+
+function posted(path: string, headers: Readonly<Record<string, string>>, body: object) {
+  return {
+    path,
+    headers: { "content-type": "application/json", ...headers },
+    body: Buffer.from(JSON.stringify(body)),
+    droppedParams: [],
+  };
+}
+
+type Handler = Parameters<FetchInput["send"]>[0];
+
+/** The same handler; why a connection failed is noted on the way. */
+function notingFaults(handler: Handler, note: (error: Error) => void): Handler {
+  return {
+    onRequestStart: (...given) => handler.onRequestStart?.(...given),
+    onResponseStart: (...given) => handler.onResponseStart?.(...given),
+    onResponseData: (...given) => handler.onResponseData?.(...given),
+    onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+    onResponseError: (controller, error) => {
+      note(error);
+      handler.onResponseError?.(controller, error);
+    },
+    onRefused: (error) => {
+      note(error);
+      handler.onRefused(error);
+    },
+  };
+}
+
+function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
+  const code = codeOf(fault);
+  if (code === "PRIVATE_ADDRESS") {
+    return { kind: "silent", isPrivate: true, reason: "its address is private" };
+  }
+  const reason = /^[A-Z][A-Z0-9_]{2,63}$/.test(code)
+    ? code
+    : `no whole answer within ${timeoutMs / 1000} s and ${ANSWER_BYTES_MAX / 1024 / 1024} MiB`;
+  return { kind: "silent", isPrivate: false, reason };
+}
+
+function codeOf(fault: Error | undefined): string {
+  const { code } = (fault ?? {}) as { readonly code?: unknown };
+  return textOf(code);
+}

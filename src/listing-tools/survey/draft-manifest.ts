@@ -1,0 +1,86 @@
+import type { Manifest, ManifestModel } from "../../catalog/index.ts";
+import { assert } from "../../kernel/index.ts";
+import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
+import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
+
+/** What an operator says of an endpoint of its own, beside what the endpoint says itself. */
+export interface OwnEndpoint {
+  readonly providerId: string;
+  readonly providerName: string;
+  /** The operator's own: a server program has none. */
+  readonly privacyPolicyUrl: string;
+  readonly kind: ServerKind;
+  readonly baseUrl: string;
+  readonly dialect: string;
+  readonly apiKeyEnv?: string;
+  readonly settlement: Manifest["settlement"];
+  /** USD per million tokens, as decimal texts. */
+  readonly promptPrice: string;
+  readonly completionPrice: string;
+}
+
+/** A surveyed model whose context length is known, by the endpoint or by the operator. */
+export type ListableModel = SurveyedModel & { readonly contextLength: number };
+
+/** An answer is not longer than this, even where the whole context would be allowed. */
+const OUTPUT_TOKENS_MAX = 32_768;
+
+/**
+ * The manifest of an endpoint of one's own: tried first, nothing logged, no capacity declared, one
+ * price for all its models. Pure.
+ */
+export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]): Manifest {
+  const head = headOf(own.kind);
+  return {
+    manifest_version: "1",
+    provider: {
+      id: own.providerId,
+      name: own.providerName,
+      privacy_policy_url: own.privacyPolicyUrl,
+      priority: 0,
+      prompt_logging: "none",
+      listing: "public",
+    },
+    endpoint: {
+      base_url: own.baseUrl,
+      dialect: own.dialect as Manifest["endpoint"]["dialect"],
+      ...(own.apiKeyEnv === undefined ? {} : { api_key_env: own.apiKeyEnv }),
+    },
+    settlement: own.settlement,
+    ...(head.wire_profile === undefined ? {} : { wire_profile: head.wire_profile }),
+    models: models.map((model) => draftModel(own, head, model)),
+  };
+}
+
+/** Of a server that is not known, what they all take. */
+function headOf(kind: ServerKind): ProviderHead {
+  const head = findHead(kind === "other" ? "llama-cpp" : kind);
+  assert(head !== undefined, "every kind of server has a head");
+  return head;
+}
+
+function draftModel(own: OwnEndpoint, head: ProviderHead, model: ListableModel): ManifestModel {
+  const { upstreamId, contextLength, quantization, readsImages, callsTools } = model;
+  const outputTokens = Math.min(contextLength, OUTPUT_TOKENS_MAX);
+  return {
+    id: `${own.providerId}/${modelName(upstreamId)}`,
+    upstream_id: upstreamId,
+    display_name: modelName(upstreamId),
+    input_modalities: readsImages === true ? ["text", "image"] : ["text"],
+    context_length: contextLength,
+    max_output_tokens: outputTokens,
+    streaming: true,
+    ...(quantization === undefined ? {} : { quantization }),
+    supported_parameters: headParameters(head, {
+      reasons: false,
+      sampling: true,
+      tools: callsTools === true,
+      structured: false,
+      maxOutputTokens: outputTokens,
+    }),
+    pricing: [
+      { type: "prompt", unit: "token", cost_usd_per_million: own.promptPrice },
+      { type: "completion", unit: "token", cost_usd_per_million: own.completionPrice },
+    ],
+  };
+}

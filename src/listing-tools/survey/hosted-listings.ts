@@ -1,0 +1,77 @@
+import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
+import { servedModelOf } from "../../kernel/index.ts";
+
+/** The listings of a manifest that its provider serves to this key, and those that it does not. */
+export function servedListings(
+  { models }: Manifest,
+  servedIds: readonly string[],
+): { readonly served: readonly ManifestModel[]; readonly unserved: readonly ManifestModel[] } {
+  const known = new Set(servedIds);
+  const isServed = (model: ManifestModel): boolean => {
+    const { id, upstream_id: upstreamModelId = id, resolves_to: resolvesTo = [] } = model;
+    if (known.has(upstreamModelId)) return true;
+    // Some list the dated snapshots of a name and not the name, which they take all the same.
+    const names = { upstreamModelId, resolvesTo };
+    return servedIds.some((served) => servedModelOf(names, served)?.isSubstituted === false);
+  };
+  return {
+    served: models.filter(isServed),
+    unserved: models.filter((model) => !isServed(model)),
+  };
+}
+
+/**
+ * The same manifest with these of its listings, and with what is said of them. `isChosen`: by name, so
+ * that nothing else is ever imported. Pure.
+ */
+export function withListings(
+  manifest: Manifest,
+  models: readonly ManifestModel[],
+  isChosen = false,
+): Manifest {
+  const kept = new Set(models.map(({ id }) => id));
+  const { listing_terms: terms, catalog_source: source, ...rest } = manifest;
+  return {
+    ...rest,
+    ...(source && {
+      catalog_source: {
+        ...source,
+        ...(isChosen && { models: models.map(({ id }) => id) }),
+        imported: entriesOf(source.imported, kept),
+      },
+    }),
+    models,
+    ...(terms && { listing_terms: entriesOf(terms, kept) }),
+  };
+}
+
+function entriesOf<V>(
+  record: Readonly<Record<string, V>>,
+  kept: ReadonlySet<string>,
+): Readonly<Record<string, V>> {
+  return Object.fromEntries(Object.entries(record).filter(([id]) => kept.has(id)));
+}
+
+/** A model of another provider's manifest under the name that it has at this one. */
+export interface NamedDeployment {
+  readonly upstreamId: string;
+  readonly model: ManifestModel;
+}
+
+/**
+ * The listing of a deployment that serves another provider's model: its limits and prices, the name
+ * of the deployment, and the model's own name for what answers report.
+ */
+export function deploymentListing({ upstreamId, model }: NamedDeployment): ManifestModel {
+  const { upstream_id: own = model.id, resolves_to: others = [] } = model;
+  const resolvesTo = [...new Set([own, ...others])].filter((name) => name !== upstreamId);
+  return { ...model, upstream_id: upstreamId, resolves_to: resolvesTo };
+}
+
+/** What is said of such a listing: that the lab's page was checked says nothing of another's. */
+export function deploymentTerms({
+  checked: _checked,
+  ...terms
+}: ManifestListingTerms): ManifestListingTerms {
+  return terms;
+}

@@ -1,0 +1,110 @@
+import {
+  extraPricing,
+  type Manifest,
+  type ManifestExtraPricing,
+  type ManifestListingTerms,
+  type ManifestModel,
+  type ManifestPrice,
+  type ManifestPriceTier,
+} from "../../catalog/index.ts";
+import { listingHash } from "../listing-sources/listing-hash.ts";
+import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
+
+/** Eight digits, which no manifest holds: the check of the manifest says where a price is too large. */
+const TOO_LARGE = "99999999";
+
+/** The price times (100 + percent) / 100, rounded up to six digits behind the point. */
+function raisedPrice(usdPerMillion: string, percent: string): string {
+  return priceWithMargin(usdPerMillion, percent) ?? TOO_LARGE;
+}
+
+/**
+ * The same manifest with a margin on every price: customers pay the raised prices, the provider is
+ * owed what it is owed now. A margin that is there already is replaced, not added to.
+ * Pure. Costs that a provider reports itself have no price to raise: such a manifest stays.
+ */
+export function withMargin(manifest: Manifest, percent: string): Manifest {
+  if (manifest.endpoint.billing === "reported_cost") return manifest;
+  const terms: Record<string, ManifestListingTerms> = { ...manifest.listing_terms };
+  const models = manifest.models.map((model): ManifestModel => {
+    const { price_changes: changes, ...own } = terms[model.id] ?? {};
+    const { pricing, ...rest } = raisedPrices({ ...own, pricing: model.pricing }, percent);
+    terms[model.id] = {
+      ...rest,
+      ...(changes && { price_changes: changes.map((change) => raisedPrices(change, percent)) }),
+    };
+    return { ...model, pricing };
+  });
+  const raised = { ...manifest, models, listing_terms: terms };
+  const { catalog_source: source } = manifest;
+  if (source === undefined) return raised;
+  const imported = { ...source.imported, ...importedHashes(manifest, raised) };
+  return { ...raised, catalog_source: { ...source, margin_percent: percent, imported } };
+}
+
+/** A listing that was edited by hand keeps its hash, and so stays one; the others are as imported. */
+function importedHashes(
+  before: Manifest,
+  { models, listing_terms: terms }: Manifest,
+): Readonly<Record<string, string>> {
+  const { imported = {} } = before.catalog_source ?? {};
+  const untouched = before.models.filter(
+    (model) => listingHash(model, before.listing_terms?.[model.id]) === imported[model.id],
+  );
+  const ids = new Set(untouched.map(({ id }) => id));
+  return Object.fromEntries(
+    models
+      .filter(({ id }) => ids.has(id))
+      .map((model) => [model.id, listingHash(model, terms?.[model.id])]),
+  );
+}
+
+/** Prices that hold together; what they are bought at is their `purchase_…`, or they themselves. */
+interface Prices {
+  readonly pricing: readonly ManifestPrice[];
+  readonly price_tiers?: readonly ManifestPriceTier[];
+  readonly extra_pricing?: ManifestExtraPricing;
+  readonly purchase_pricing?: readonly ManifestPrice[];
+  readonly purchase_tiers?: readonly ManifestPriceTier[];
+  readonly purchase_extra?: ManifestExtraPricing;
+}
+
+function raisedPrices<P extends Prices>(prices: P, percent: string): P {
+  const bought = prices.purchase_pricing ?? prices.pricing;
+  const tiers = prices.purchase_tiers ?? prices.price_tiers;
+  const extra = prices.purchase_extra ?? prices.extra_pricing;
+  return {
+    ...prices,
+    pricing: raisedEntries(bought, percent),
+    purchase_pricing: bought,
+    ...(tiers === undefined
+      ? {}
+      : { price_tiers: tiers.map((tier) => raisedTier(tier, percent)), purchase_tiers: tiers }),
+    ...(extra === undefined
+      ? {}
+      : { extra_pricing: raisedExtra(extra, percent), purchase_extra: extra }),
+  };
+}
+
+function raisedTier(tier: ManifestPriceTier, percent: string): ManifestPriceTier {
+  const { extra_pricing: extra } = tier;
+  return {
+    ...tier,
+    pricing: raisedEntries(tier.pricing, percent),
+    ...(extra === undefined ? {} : { extra_pricing: raisedExtra(extra, percent) }),
+  };
+}
+
+function raisedEntries(
+  entries: readonly ManifestPrice[],
+  percent: string,
+): readonly ManifestPrice[] {
+  return entries.map((entry) => ({
+    ...entry,
+    cost_usd_per_million: raisedPrice(entry.cost_usd_per_million, percent),
+  }));
+}
+
+function raisedExtra(extra: ManifestExtraPricing, percent: string): ManifestExtraPricing {
+  return extraPricing((sku) => raisedPrice(extra[sku], percent));
+}

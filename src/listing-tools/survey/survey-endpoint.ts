@@ -1,0 +1,216 @@
+import { asObject } from "../../kernel/index.ts";
+import { type Wire, wires } from "../../formats/index.ts";
+import {
+  addressProblem,
+  type AskDeps,
+  type EndpointAddress,
+  type EndpointAnswer,
+  EndpointAsker,
+} from "./ask-endpoint.ts";
+import { probeWire, type WireTrial } from "./probe-wire.ts";
+import { withLlamaProps } from "./read-llama-cpp.ts";
+import { readLmStudio } from "./read-lm-studio.ts";
+import { type ModelList, readModels } from "./read-models.ts";
+import { readOllamaLoaded, readOllamaModel } from "./read-ollama.ts";
+import {
+  type ServerKind,
+  type SkippedModel,
+  type SurveyedModel,
+  unlistableId,
+} from "./surveyed-model.ts";
+
+/** What an endpoint serves, as it says itself. */
+export interface Survey {
+  readonly kind: ServerKind;
+  readonly models: readonly SurveyedModel[];
+  readonly skipped: readonly SkippedModel[];
+}
+
+export type SurveyOutcome =
+  | { readonly ok: true; readonly survey: Survey }
+  /** `private`: the address, and only an operator's setting lets it be asked. */
+  | {
+      readonly ok: false;
+      readonly code: "address" | "private" | "unreachable" | "key_refused" | "no_list";
+      readonly message: string;
+    };
+
+export interface SurveyInput extends EndpointAddress {
+  /** The wire whose key header is used; absent: each wire's, until one is answered. */
+  readonly wireId?: string;
+  /** Is it a server program of one's own, which answers more than a hosted API does? */
+  readonly isSelfHosted: boolean;
+}
+
+/** Models that are asked after one by one: Ollama says nothing of them in its list. */
+const ASKED_ONE_BY_ONE_MAX = 200;
+const ASKED_AT_ONCE = 4;
+/** No further question is asked after this. */
+const SURVEY_MS_MAX = 60_000;
+
+/** The names that manifests have for the chat wires. */
+export const DIALECTS: readonly string[] = wires.all.map(({ id }) => id);
+
+/**
+ * Asks an endpoint which models it has, and what it says of them: `/models`, then the questions of the
+ * server program that seems to answer. Nothing is generated, so that nothing costs anything.
+ */
+export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise<SurveyOutcome> {
+  const asked = wires.all.filter(({ id }) => input.wireId === undefined || id === input.wireId);
+  const [first] = asked;
+  const problem = first === undefined ? undefined : addressProblem(input.baseUrl, first);
+  if (problem !== undefined) return { ok: false, code: "address", message: problem };
+  const asker = new EndpointAsker(input, deps);
+  try {
+    const listed = await askForList(asker, asked);
+    if (!listed.ok) return listed;
+    const { wire, list } = listed;
+    const found = input.isSelfHosted
+      ? await widened({ asker, wire, list, deps })
+      : surveyOf(list.kind, list.models, list);
+    return { ok: true, survey: found };
+  } finally {
+    await asker.close();
+  }
+}
+
+/** One token of a model on each wire of `wireIds`. */
+export async function tryWires(
+  input: EndpointAddress & { readonly upstreamId: string; readonly wireIds: readonly string[] },
+  deps: AskDeps,
+): Promise<readonly WireTrial[]> {
+  const asker = new EndpointAsker(input, deps);
+  try {
+    const trials: WireTrial[] = [];
+    // One after the other: a server for one user refuses or queues the second.
+    for (const wire of wires.all.filter(({ id }) => input.wireIds.includes(id))) {
+      trials.push(await probeWire(asker, wire, input.upstreamId));
+    }
+    return trials;
+  } finally {
+    await asker.close();
+  }
+}
+
+/** The context that Ollama has given the models that are loaded now, such as those just tried. */
+export async function loadedContexts(
+  input: EndpointAddress,
+  deps: AskDeps,
+): Promise<ReadonlyMap<string, number>> {
+  const asker = new EndpointAsker(input, deps);
+  try {
+    const [wire] = wires.all;
+    if (wire === undefined) return new Map();
+    const answer = await asker.ask({ from: "root", path: "/api/ps", wire });
+    return readOllamaLoaded(answer.kind === "answer" ? answer.json : undefined);
+  } finally {
+    await asker.close();
+  }
+}
+
+type Listed = Extract<SurveyOutcome, { readonly ok: false }> | FoundList;
+
+interface FoundList {
+  readonly ok: true;
+  readonly wire: Wire;
+  readonly list: ModelList;
+}
+
+/** The wires list their models at one path, and differ in the header that has the key. */
+async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise<Listed> {
+  let worst: Listed | undefined;
+  for (const wire of asked) {
+    const { path, headers } = wire.keyCheck;
+    const answer = await asker.ask({ from: "base", path, headers, wire });
+    const list = isOk(answer) ? readModels(answer.json) : undefined;
+    if (list !== undefined) return { ok: true, wire, list };
+    worst ??= failureOf(answer, path);
+    // The other header will not make an address answer.
+    if (answer.kind === "silent") break;
+  }
+  return worst ?? { ok: false, code: "no_list", message: "no wire has a list of models" };
+}
+
+function isOk(answer: EndpointAnswer): answer is Extract<EndpointAnswer, { kind: "answer" }> {
+  return answer.kind === "answer" && answer.status >= 200 && answer.status < 300;
+}
+
+function failureOf(answer: EndpointAnswer, path: string): Listed {
+  if (answer.kind === "silent") {
+    return answer.isPrivate
+      ? { ok: false, code: "private", message: answer.reason }
+      : { ok: false, code: "unreachable", message: `it does not answer: ${answer.reason}` };
+  }
+  const { status } = answer;
+  if (status === 401 || status === 403) {
+    return { ok: false, code: "key_refused", message: `it refuses the key (status ${status})` };
+  }
+  if (status >= 300 && status < 400) {
+    const message = `it redirects (status ${status}), which is not followed: give the address that it leads to`;
+    return { ok: false, code: "no_list", message };
+  }
+  const seen =
+    status < 300 ? "with something other than a list of models" : `with status ${status}`;
+  const message = `GET ${path} is answered ${seen}; does the address end in its version, such as /v1?`;
+  return { ok: false, code: "no_list", message };
+}
+
+interface Widening {
+  readonly asker: EndpointAsker;
+  readonly wire: Wire;
+  readonly list: ModelList;
+  readonly deps: AskDeps;
+}
+
+async function widened(input: Widening): Promise<Survey> {
+  const { asker, wire, list } = input;
+  const { kind, models } = list;
+  if (kind === "vllm") return surveyOf(kind, models, list);
+  if (kind === "llama-cpp") {
+    const props = await asker.ask({ from: "root", path: "/props", wire });
+    return surveyOf(kind, isOk(props) ? withLlamaProps(models, props.json) : models, list);
+  }
+  const studio = await asker.ask({ from: "root", path: "/api/v0/models", wire });
+  const read = isOk(studio) ? readLmStudio(studio.json, models) : undefined;
+  if (read === undefined) return await asOllama(input);
+  const said = models.map((model) => read.get(model.upstreamId) ?? model);
+  return surveyOf("lmstudio", said, list);
+}
+
+/** Ollama by what it answers: the list that every server has does not name it. */
+async function asOllama(input: Widening): Promise<Survey> {
+  const { asker, wire, list, deps } = input;
+  const tags = await asker.ask({ from: "root", path: "/api/tags", wire });
+  const isOllama = isOk(tags) && Array.isArray(asObject(tags.json)?.["models"]);
+  if (!isOllama) return surveyOf(list.kind, list.models, list);
+  const endMs = deps.clock.monotonicMs() + SURVEY_MS_MAX;
+  const asked = list.models.slice(0, ASKED_ONE_BY_ONE_MAX);
+  const said = new Map<string, SurveyedModel | SkippedModel>();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < asked.length && deps.clock.monotonicMs() < endMs) {
+      const model = asked[next++] as SurveyedModel;
+      const body = { model: model.upstreamId };
+      const answer = await asker.ask({ from: "root", path: "/api/show", wire, body });
+      const read = isOk(answer) ? readOllamaModel(model, answer.json) : undefined;
+      said.set(model.upstreamId, read ?? model);
+    }
+  };
+  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
+  const models = list.models.map((model) => said.get(model.upstreamId) ?? model);
+  return surveyOf("ollama", models, list);
+}
+
+function surveyOf(
+  kind: ServerKind,
+  said: readonly (SurveyedModel | SkippedModel)[],
+  { skipped, unlistable }: Pick<ModelList, "skipped" | "unlistable">,
+): Survey {
+  const unlisted = unlistable.map((id) => unlistableId(id, kind));
+  const others = said.flatMap((each) => (isModel(each) ? [] : [each]));
+  return { kind, models: said.filter(isModel), skipped: [...skipped, ...unlisted, ...others] };
+}
+
+function isModel(each: SurveyedModel | SkippedModel): each is SurveyedModel {
+  return Object.hasOwn(each, "upstreamId");
+}

@@ -1,1 +1,0 @@
-export { escapeHtml, plainPage, type PlainPage } from "./plain-page.ts";

@@ -1,1 +1,0 @@
-export { type OpenTracing, openTracing } from "./open-tracing.ts";

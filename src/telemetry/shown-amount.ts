@@ -1,6 +1,0 @@
-import type { MicroUsd } from "../core/index.ts";
-
-/** An amount as an attribute, which is a number: for people and sums of samples; the ledger is exact. */
-export function shownAmount(amount: MicroUsd): number {
-  return Number(amount);
-}

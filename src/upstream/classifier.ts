@@ -1,0 +1,53 @@
+import type { Clock } from "../kernel/index.ts";
+import {
+  brokenOffFailure,
+  classifyFailure,
+  connectionFailure,
+  type ConnectionFault,
+  timeoutFailure,
+  unusableFailure,
+  withoutBlame,
+} from "../formats/index.ts";
+import { NAME_FAULTS } from "./resolve-names.ts";
+import type { AttemptClassifier } from "./run-attempt.ts";
+
+const REFUSED =
+  /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|PRIVATE_ADDRESS)$/;
+const TLS = /^(ERR_(TLS|SSL)|EPROTO$|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_|INVALID_)/;
+
+/** Names what went wrong on the way to a provider in the terms of the wires. */
+export function attemptClassifier(clock: Clock): AttemptClassifier {
+  return {
+    answer: (failed) => classifyFailure(failed, clock.nowMs()),
+    connection: (error) => {
+      const code = codeOf(error);
+      const fault = faultOf(code);
+      return { ...connectionFailure(fault), reason: `${fault} ${code}`.trimEnd() };
+    },
+    timeout: (status) => timeoutFailure(status ?? undefined),
+    brokenBody: (status) => brokenOffFailure(status),
+    unusable: (status) => unusableFailure(status),
+    // Of what a client may ask, some needs more bytes for each token than others.
+    endless: (status) => withoutBlame(brokenOffFailure(status)),
+    // Our own decision: it says nothing about the provider's health, and no other provider is
+    // tried.
+    abandoned: (status) => ({
+      ...withoutBlame(brokenOffFailure(status ?? 200)),
+      strike: "neutral",
+      failover: false,
+    }),
+  };
+}
+
+function codeOf(error: Error): string {
+  // A proxy that opens no tunnel: undici says so in words alone.
+  const proxyStatus = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1];
+  if (proxyStatus !== undefined) return `proxy status ${proxyStatus}`;
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+function faultOf(code: string): ConnectionFault {
+  if (TLS.test(code)) return "tls";
+  if (NAME_FAULTS.has(code)) return "dns";
+  return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
+}

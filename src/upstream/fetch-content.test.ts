@@ -1,0 +1,380 @@
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { Deadlines } from "../kernel/core/deadlines.ts";
+import { systemClock, type Clock } from "../kernel/core/time.ts";
+import { deploymentOf } from "../formats/modality/fixtures/request-kit.ts";
+import type { ContentHead } from "./content-head.ts";
+import {
+  fetchContent,
+  type ContentEnd,
+  type ContentInput,
+  type ContentSink,
+  type RunningContent,
+} from "./fetch-content.ts";
+import { UpstreamClient } from "./upstream-client.ts";
+
+const KEY = "sk-marketplace-0123456789";
+
+interface Host {
+  readonly server: Server;
+  readonly url: string;
+  readonly asked: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
+  serve: RequestListener;
+}
+
+let home: Host;
+let away: Host;
+let clients: UpstreamClient[] = [];
+let deadlines: Deadlines;
+
+beforeEach(async () => {
+  deadlines = new Deadlines(systemClock);
+  home = await openHost();
+  away = await openHost();
+});
+afterEach(async () => {
+  for (const client of clients) await client.close();
+  clients = [];
+  for (const { server } of [home, away]) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function openHost(): Promise<Host> {
+  const server = createServer((request, response) => {
+    host.asked.push({ url: request.url ?? "", headers: request.headers });
+    host.serve(request, response);
+  });
+  const host: Host = { server, asked: [], serve: video("film"), url: "" };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return Object.assign(host, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
+
+function video(text: string, headers: Record<string, string> = {}): RequestListener {
+  return (_request, response) =>
+    void response.writeHead(200, { "content-type": "video/mp4", ...headers }).end(text);
+}
+
+function redirect(status: number, location: string): RequestListener {
+  return (_request, response) => void response.writeHead(status, { location }).end("moved");
+}
+
+interface Fetched {
+  readonly end: ContentEnd;
+  readonly head: ContentHead | undefined;
+  readonly text: string;
+}
+
+interface Wanted extends Partial<ContentInput> {
+  readonly allowPrivateUpstreams?: boolean;
+  readonly act?: (running: RunningContent) => void;
+}
+
+/** A sink that knows whether its head was written, as the exchange of a client does. */
+function sinkOf(to: Omit<ContentSink, "committed">): ContentSink {
+  let isWritten = false;
+  return {
+    get committed() {
+      return isWritten;
+    },
+    begin(head) {
+      isWritten = true;
+      to.begin(head);
+    },
+    write: (chunk) => to.write(chunk),
+  };
+}
+
+async function fetched(wanted: Wanted = {}): Promise<Fetched> {
+  const { act, allowPrivateUpstreams = true, ...more } = wanted;
+  const upstream = new UpstreamClient({ allowPrivateUpstreams, providerKey: () => KEY });
+  clients.push(upstream);
+  const got = { head: undefined as ContentHead | undefined, text: "" };
+  const running = fetchContent({
+    clock: systemClock,
+    deadlines,
+    upstream,
+    deployment: deploymentOf("wire_a", { baseUrl: `${home.url}/v1`, apiKeyEnv: "KEY" }),
+    path: "/videos/x/content",
+    headOnly: false,
+    idleMs: 5_000,
+    bytesMax: 1_000,
+    sink: sinkOf({
+      begin: (head) => (got.head = head),
+      write: (chunk) => ((got.text += chunk.toString()), true),
+    }),
+    ...more,
+  });
+  act?.(running);
+  const end = await running.ended;
+  // Whatever happened: nothing is watched any more.
+  expect(deadlines.size).toBe(0);
+  return { end, ...got };
+}
+
+describe("a file", () => {
+  test("comes as it is, with nothing but what speaks of it", async () => {
+    home.serve = video("film", {
+      "content-length": "4",
+      etag: '"v1"',
+      "last-modified": "Sat, 21 Nov 2026 10:00:00 GMT",
+      "accept-ranges": "bytes",
+      "set-cookie": "a=b",
+      "x-internal": "secret",
+      server: "nginx",
+    });
+    expect(await fetched()).toEqual({
+      end: { kind: "complete" },
+      text: "film",
+      head: {
+        status: 200,
+        contentHeaders: {
+          "content-type": "video/mp4",
+          "content-length": "4",
+          etag: '"v1"',
+          "last-modified": "Sat, 21 Nov 2026 10:00:00 GMT",
+          "accept-ranges": "bytes",
+        },
+      },
+    });
+    expect(home.asked[0]).toMatchObject({
+      url: "/v1/videos/x/content",
+      headers: { authorization: `Bearer ${KEY}`, "accept-encoding": "identity" },
+    });
+  });
+
+  test.each(["", "application/octet-stream", "binary/octet-stream", "image/png", "video/"])(
+    "of type '%s' is passed on as bytes of no type",
+    async (type) => {
+      home.serve = (_request, response) => {
+        if (type !== "") response.setHeader("content-type", type);
+        response.end("film");
+      };
+      const { head, text } = await fetched();
+      expect(head?.contentHeaders["content-type"]).toBe("application/octet-stream");
+      expect(text).toBe("film");
+    },
+  );
+
+  test("is not read when only its head is wanted", async () => {
+    const got = await fetched({ headOnly: true });
+    expect(got).toMatchObject({ end: { kind: "complete" }, head: { status: 200 }, text: "" });
+  });
+
+  test("comes in the part that was asked for", async () => {
+    home.serve = (_request, response) =>
+      void response
+        .writeHead(206, { "content-type": "video/mp4", "content-range": "bytes 1-2/4" })
+        .end("il");
+    const got = await fetched({ range: "bytes=1-2", ifRange: '"v1"' });
+    expect(home.asked[0]?.headers).toMatchObject({ range: "bytes=1-2", "if-range": '"v1"' });
+    expect(got).toMatchObject({ text: "il", end: { kind: "complete" }, head: { status: 206 } });
+    expect(got.head?.contentHeaders["content-range"]).toBe("bytes 1-2/4");
+  });
+
+  test("that has no such part says how long it is, and nothing of the provider's message", async () => {
+    home.serve = (_request, response) =>
+      void response.writeHead(416, { "content-range": "bytes */4" }).end("provider words");
+    expect(await fetched({ range: "bytes=9-" })).toEqual({
+      end: { kind: "complete" },
+      text: "",
+      head: {
+        status: 416,
+        contentHeaders: { "content-range": "bytes */4", "content-length": "0" },
+      },
+    });
+  });
+
+  test("waits for a slow reader, however long", async () => {
+    const idleMs = 60_000;
+    let paused = 0;
+    let movedMs = 0;
+    const clock: Clock = {
+      ...systemClock,
+      monotonicMs: () => systemClock.monotonicMs() + movedMs,
+    };
+    deadlines = new Deadlines(clock);
+    let resume: () => void = () => undefined;
+    const got = await fetched({
+      clock,
+      idleMs,
+      sink: sinkOf({
+        begin: () => undefined,
+        write: () => {
+          paused += 1;
+          // Twice, each time with sweeps in between: the first one still knows of this data.
+          movedMs += idleMs;
+          setTimeout(() => (movedMs += idleMs), 150);
+          setTimeout(() => resume(), 300);
+          return false;
+        },
+      }),
+      act: (running) => (resume = () => running.resume()),
+    });
+    expect(got.end).toEqual({ kind: "complete" });
+    expect(paused).toBe(1);
+  });
+});
+
+describe("an answer that is not a file", () => {
+  test.each<[string, RequestListener]>([
+    ["a page", video("<html>", { "content-type": "text/html; charset=utf-8" })],
+    ["a document", video("{}", { "content-type": "application/json" })],
+    ["a problem", video("{}", { "content-type": "application/problem+json" })],
+    ["several parts", video("--x", { "content-type": "multipart/byteranges; boundary=x" })],
+    ["compressed", video("x", { "content-encoding": "gzip" })],
+    ["longer than is passed on", video("x".repeat(1_001), { "content-length": "1001" })],
+    ["of another success", (_request, response) => void response.writeHead(204).end()],
+    [
+      "a part that was not requested",
+      (_request, response) => void response.writeHead(206).end("x"),
+    ],
+    ["an impossible range that was not requested", (_request, r) => void r.writeHead(416).end()],
+  ])("%s: nothing begins", async (_what, serve) => {
+    home.serve = serve;
+    const { end, head } = await fetched();
+    expect(end).toMatchObject({ kind: "refused", unusableReason: expect.any(String) as string });
+    expect(head).toBeUndefined();
+  });
+
+  test.each([400, 401, 404, 410, 429, 500, 503])(
+    "an error %i is reported as that",
+    async (status) => {
+      home.serve = (_request, response) => void response.writeHead(status).end("words");
+      const { end, head } = await fetched();
+      expect(end).toMatchObject({ kind: "refused", status });
+      expect(end).not.toHaveProperty("unusableReason");
+      expect(head).toBeUndefined();
+    },
+  );
+
+  test("a provider that is silent, or gone, is distinguished", async () => {
+    home.serve = () => undefined;
+    expect((await fetched({ idleMs: 60 })).end).toEqual({ kind: "silent" });
+    home.serve = (request) => void request.socket.destroy();
+    expect((await fetched()).end).toMatchObject({ kind: "unreachable" });
+    home.serve = () => deadlines.cutAll();
+    expect((await fetched()).end).toMatchObject({ kind: "unreachable" });
+  });
+});
+
+describe("a file that breaks off", () => {
+  test.each<[string, RequestListener, Wanted]>([
+    [
+      "because the provider dies",
+      (request, response) => {
+        response.writeHead(200, { "content-type": "video/mp4", "content-length": "100" });
+        response.write("fi", () => request.socket.destroy());
+      },
+      {},
+    ],
+    [
+      "because the provider falls silent",
+      (_request, response) => {
+        response.writeHead(200, { "content-type": "video/mp4" }).write("fi");
+      },
+      // Enough for the head of the answer on a busy machine.
+      { idleMs: 1_000 },
+    ],
+    ["because it is longer than is passed on", video("fi".repeat(600)), {}],
+  ])("%s is not taken for a whole one", async (_reason, serve, wanted) => {
+    home.serve = serve;
+    const { end, head } = await fetched(wanted);
+    expect(head?.status).toBe(200);
+    expect(end).toMatchObject({ kind: "broken" });
+  });
+
+  test.each<[string, (running: RunningContent | undefined) => void]>([
+    ["the reader has ended", (running) => running?.abandon()],
+    ["the program shuts down", () => deadlines.cutAll()],
+  ])("because %s lets the provider go", async (_reason, stop) => {
+    let closed: Promise<unknown> = Promise.resolve();
+    home.serve = (request, response) => {
+      closed = once(request.socket, "close");
+      response.writeHead(200, { "content-type": "video/mp4" }).write("fi");
+    };
+    let running: RunningContent | undefined;
+    const write = (): boolean => {
+      stop(running);
+      return true;
+    };
+    const act = (each: RunningContent): void => {
+      running = each;
+    };
+    const { end } = await fetched({ act, sink: sinkOf({ begin: () => undefined, write }) });
+    expect(end).toMatchObject({ kind: "broken" });
+    await closed;
+  });
+});
+
+describe("a redirect", () => {
+  test.each([301, 302, 303, 307, 308])(
+    "(%i) within the host is followed with the key",
+    async (status) => {
+      home.serve = (request, response) =>
+        request.url === "/files/a.mp4?x=1"
+          ? video("film")(request, response)
+          : redirect(status, "/files/a.mp4?x=1")(request, response);
+      expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
+      expect(home.asked.map(({ headers }) => headers.authorization)).toEqual([
+        `Bearer ${KEY}`,
+        `Bearer ${KEY}`,
+      ]);
+      expect(home.asked[1]?.headers.range).toBe("bytes=0-");
+    },
+  );
+
+  test("to another host is followed without the key, and so is the way back", async () => {
+    away.serve = redirect(302, `${home.url}/v1/again`);
+    home.serve = (request, response) =>
+      request.url === "/v1/again"
+        ? video("film")(request, response)
+        : redirect(302, `${away.url}/signed?sig=a%2Fb`)(request, response);
+    expect(await fetched()).toMatchObject({ end: { kind: "complete" }, text: "film" });
+    expect(away.asked[0]?.url).toBe("/signed?sig=a%2Fb");
+    expect(home.asked).toHaveLength(2);
+    for (const { headers } of [...away.asked, ...home.asked.slice(1)]) {
+      expect(JSON.stringify(headers)).not.toContain(KEY);
+      expect(headers["accept-encoding"]).toBe("identity");
+    }
+  });
+
+  test("is followed three times and not a fourth", async () => {
+    home.serve = (request, response) => {
+      const n = Number(request.url?.split("/").at(-1)) || 0;
+      if (n === 3) return video("film")(request, response);
+      redirect(302, `/v1/${n + 1}`)(request, response);
+    };
+    expect(await fetched()).toMatchObject({ text: "film" });
+    home.serve = redirect(302, "/v1/again");
+    const { end } = await fetched();
+    expect(end).toMatchObject({ kind: "refused", unusableReason: "more than 3 redirects" });
+    expect(home.asked).toHaveLength(8);
+  });
+
+  test.each<[string, (away: string) => string]>([
+    ["to another scheme", () => "ftp://example.com/a.mp4"],
+    ["to a file", () => "file:///etc/passwd"],
+    ["with credentials", (url) => url.replace("//", "//user:pass@")],
+  ])("%s is not followed", async (_what, target) => {
+    home.serve = redirect(302, target(away.url));
+    expect((await fetched()).end).toMatchObject({ kind: "unreachable" });
+    expect(away.asked).toEqual([]);
+  });
+
+  test("to nowhere is an error of the provider's", async () => {
+    home.serve = redirect(302, "http://[");
+    expect((await fetched()).end).toMatchObject({ kind: "refused", status: 302 });
+  });
+});

@@ -1,0 +1,227 @@
+import type { Dispatcher } from "undici";
+
+import type { Deployment } from "../catalog/index.ts";
+import type { Clock, Deadline, Deadlines } from "../kernel/index.ts";
+import { readContentHead, redirectTarget, type ContentHead } from "./content-head.ts";
+import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
+
+/** Where a file goes. */
+export interface ContentSink {
+  /** Was the head written? */
+  readonly committed: boolean;
+  /** Called once, before any byte. */
+  begin(head: ContentHead): void;
+  /** False: the reader is slow, the provider is paused until `resume`. */
+  write(chunk: Buffer): boolean;
+}
+
+export interface ContentInput {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere">;
+  readonly deployment: Deployment;
+  /** Below the deployment's base address. */
+  readonly path: string;
+  /** One range of bytes, and for which version of the file; absent: all of it. */
+  readonly range?: string;
+  readonly ifRange?: string;
+  /** Only the head is wanted. */
+  readonly headOnly: boolean;
+  /** Longest silence of the provider, before its headers and after. */
+  readonly idleMs: number;
+  /** A longer file is not passed on. */
+  readonly bytesMax: number;
+  readonly sink: ContentSink;
+}
+
+/** `broken` alone was committed: what was written is not the whole. */
+export type ContentEnd =
+  | { readonly kind: "complete" }
+  | { readonly kind: "broken"; readonly reason: string }
+  /** An error status, or `unusableReason` of an answer that is not a file. */
+  | {
+      readonly kind: "refused";
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      readonly unusableReason?: string;
+    }
+  | { readonly kind: "unreachable"; readonly error: Error }
+  | { readonly kind: "silent" };
+
+export interface RunningContent {
+  /** Never rejects. */
+  readonly ended: Promise<ContentEnd>;
+  /** The reader can take more. */
+  resume(): void;
+  /** The reader has ended. */
+  abandon(): void;
+}
+
+const REDIRECTS_MAX = 3;
+
+/**
+ * Passes a provider's file on as it comes. Redirects are followed, without the provider's key once
+ * they have left its host.
+ */
+export function fetchContent(input: ContentInput): RunningContent {
+  const run = new ContentRun(input);
+  input.deadlines.watch(run);
+  run.start();
+  return run;
+}
+
+class ContentRun implements RunningContent, Deadline {
+  readonly ended: Promise<ContentEnd>;
+  dueMs: number;
+  watchedAt = -1;
+
+  readonly #input: ContentInput;
+  readonly #home: URL;
+  #resolve: (end: ContentEnd) => void = () => {};
+  #controller: Dispatcher.DispatchController | undefined;
+  /** The request whose answer counts; those before it led here. */
+  #hop = 0;
+  #url: URL;
+  #isAway = false;
+  #isOver = false;
+  #sawData = false;
+  #bytes = 0;
+
+  constructor(input: ContentInput) {
+    this.#input = input;
+    this.#home = new URL(input.deployment.baseUrl + input.path);
+    this.#url = this.#home;
+    this.dueMs = input.clock.monotonicMs() + input.idleMs;
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  start(): void {
+    const { upstream, deployment, path, range, ifRange } = this.#input;
+    const headers = {
+      accept: "*/*",
+      ...(range !== undefined && { range }),
+      ...(range !== undefined && ifRange !== undefined && { "if-range": ifRange }),
+    };
+    const handler = this.#handlerOf(this.#hop);
+    try {
+      if (this.#isAway) upstream.getElsewhere(this.#url, headers, handler);
+      else {
+        upstream.get(deployment, { path: this.#hop === 0 ? path : this.#url, headers }, handler);
+      }
+    } catch (error) {
+      handler.onRefused(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  resume(): void {
+    if (this.#controller?.paused === true) this.#controller.resume();
+  }
+
+  abandon(): void {
+    this.#failed(new Error("the reader has ended"));
+  }
+
+  cut(): void {
+    this.#failed(new Error("the program shuts down"));
+  }
+
+  onDue(nowMs: number): void {
+    // A provider is silent, too, while the reader is slow; the reader has a time limit of its own.
+    if (this.#sawData || this.#controller?.paused === true) {
+      this.#sawData = false;
+      this.dueMs = nowMs + this.#input.idleMs;
+      return;
+    }
+    this.#end(
+      this.#input.sink.committed ? { kind: "broken", reason: "the provider is silent" } : SILENT,
+    );
+  }
+
+  /** Callbacks of a request that is no longer waited for change nothing. */
+  #handlerOf(hop: number): UpstreamHandler {
+    const counts = (): boolean => hop === this.#hop && !this.#isOver;
+    return {
+      onRequestStart: (controller) => {
+        if (counts()) this.#controller = controller;
+        else controller.abort(new Error("this answer is no longer needed"));
+      },
+      onResponseStart: (_controller, status, headers) => {
+        if (counts() && status >= 200) this.#answered(status, headers);
+      },
+      onResponseData: (_controller, chunk) => {
+        if (counts()) this.#take(chunk);
+      },
+      onResponseEnd: () => {
+        if (counts() && this.#input.sink.committed) this.#end({ kind: "complete" });
+      },
+      onResponseError: (_controller, error) => {
+        if (counts()) this.#failed(error);
+      },
+      onRefused: (error) => {
+        if (counts()) this.#failed(error);
+      },
+    };
+  }
+
+  #answered(status: number, headers: Record<string, string | string[] | undefined>): void {
+    const { range, headOnly, idleMs, clock, bytesMax, sink } = this.#input;
+    this.dueMs = clock.monotonicMs() + idleMs;
+    const target = redirectTarget(status, headers, this.#url);
+    if (target !== undefined) return this.#follow(target, { status, headers });
+    const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
+    if (!read.ok) {
+      const { unusableReason } = read;
+      const reason = unusableReason === undefined ? {} : { unusableReason };
+      return this.#end({ kind: "refused", status, headers, ...reason });
+    }
+    const { head } = read;
+    sink.begin(head);
+    // What a provider says beside an impossible range is not the file.
+    if (headOnly || head.status === 416) this.#end({ kind: "complete" });
+  }
+
+  #follow(target: URL, answer: Pick<ContentEnd & { kind: "refused" }, "status" | "headers">): void {
+    if (this.#hop === REDIRECTS_MAX) {
+      const unusableReason = `more than ${REDIRECTS_MAX} redirects`;
+      return this.#end({ kind: "refused", ...answer, unusableReason });
+    }
+    const left = this.#controller;
+    this.#hop += 1;
+    this.#url = target;
+    this.#isAway ||= target.origin !== this.#home.origin;
+    this.#controller = undefined;
+    left?.abort(new Error("the answer is elsewhere"));
+    this.start();
+  }
+
+  #take(chunk: Buffer): void {
+    if (!this.#input.sink.committed) return;
+    this.#sawData = true;
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#input.bytesMax) {
+      return this.#end({ kind: "broken", reason: "the file is too large" });
+    }
+    if (!this.#input.sink.write(chunk)) this.#controller?.pause();
+  }
+
+  #failed(error: Error): void {
+    const { committed } = this.#input.sink;
+    this.#end(
+      committed ? { kind: "broken", reason: error.message } : { kind: "unreachable", error },
+    );
+  }
+
+  #end(end: ContentEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#input.deadlines.unwatch(this);
+    this.#resolve(end);
+    if (this.#controller?.aborted === false) {
+      this.#controller.abort(new Error("this answer is no longer needed"));
+    }
+  }
+}
+
+const SILENT: ContentEnd = { kind: "silent" };

@@ -1,0 +1,157 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { until } from "../../test/support/books.ts";
+import {
+  type ClosingProvider,
+  type Ending,
+  startClosingProvider,
+} from "../../test/support/closing-provider.ts";
+import type { Deployment } from "../catalog/catalog.ts";
+import { BufferPool } from "../kernel/core/buffer-pool.ts";
+import { UpstreamClient } from "./upstream-client.ts";
+
+interface Opened {
+  readonly provider: ClosingProvider;
+  /** The status of the answer, or the code of what went wrong. */
+  readonly send: (text: string, isUnwanted?: boolean) => Promise<unknown>;
+  readonly sentAgain: () => number;
+}
+
+async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
+  const provider = await startClosingProvider();
+  let again = 0;
+  const client = new UpstreamClient({
+    allowPrivateUpstreams: true,
+    providerKey: () => "sk",
+    bodyPool: new BufferPool(),
+    outbound: { idleMs, noProxy: "", all: { proxy: "" }, byProvider: new Map() },
+    onSentAgain: () => {
+      again += 1;
+    },
+  });
+  onTestFinished(async () => {
+    await client.close();
+    provider.close();
+  });
+  const deployment = {
+    providerId: "acme",
+    wire: "wire_a",
+    baseUrl: provider.url,
+  } as unknown as Deployment;
+  const sendOnce = (text: string, isUnwanted: boolean): Promise<unknown> =>
+    new Promise((resolve) => {
+      let status = 0;
+      const bytes = Buffer.from(text);
+      const body = {
+        length: bytes.length,
+        toBuffer: () => bytes,
+        writeTo: (target: Uint8Array) => target.set(bytes),
+      };
+      const request = { path: "/chat/completions", headers: {}, body, droppedParams: [] };
+      client.send(deployment, request as unknown as Parameters<typeof client.send>[1], {
+        isUnwanted,
+        onRefused: resolve,
+        onRequestStart: () => undefined,
+        onResponseStart: (_controller, code) => {
+          status = code;
+        },
+        onResponseData: () => undefined,
+        onResponseEnd: () => resolve(status),
+        onResponseError: (_controller, fault) => resolve((fault as NodeJS.ErrnoException).code),
+      });
+    });
+  const send = async (text: string, isUnwanted = false): Promise<unknown> => {
+    const outcome = await sendOnce(text, isUnwanted);
+    // The connection may be used again two turns after its answer.
+    await turn();
+    await turn();
+    return outcome;
+  };
+  return { provider, send, sentAgain: () => again };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const ENDINGS: readonly Ending[] = ["fin", "rst"];
+/** Small bodies are sent as they are; large ones are written into a lent buffer. */
+const SIZES = [10, 300_000];
+
+describe("a kept connection that its provider has closed", () => {
+  test.each(ENDINGS.flatMap((ending) => SIZES.map((bytes) => [ending, bytes] as const)))(
+    "by %s costs the next request of %i bytes nothing: it is sent once more, whole",
+    async (ending, bytes) => {
+      const { provider, send, sentAgain } = await open();
+      provider.ending = ending;
+      const texts = ["a", "b", "c"].map((letter) => letter.repeat(bytes));
+      for (const text of texts) expect(await send(text)).toBe(200);
+      expect(sentAgain()).toBe(1);
+      // The first, the second in vain and again elsewhere, the third on a connection of its own.
+      expect(provider.requests.map(({ body }) => body[0])).toEqual(["a", "b", "b", "c"]);
+      expect(provider.requests.every(({ body }) => body === body[0]?.repeat(bytes))).toBe(true);
+      expect(provider.requests.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);
+    },
+  );
+
+  test("is asked no third time when the new connection ends too", async () => {
+    const { provider, send, sentAgain } = await open();
+    expect(await send("a")).toBe(200);
+    provider.endFrom = 1;
+    expect(await send("b")).toBe("UND_ERR_SOCKET");
+    expect([provider.requests.length, sentAgain()]).toEqual([3, 1]);
+  });
+
+  test("is not asked again for a client who has left", async () => {
+    const { provider, send, sentAgain } = await open();
+    expect(await send("a")).toBe(200);
+    expect(await send("b", true)).toBe("UND_ERR_SOCKET");
+    expect([provider.requests.length, sentAgain()]).toEqual([2, 0]);
+  });
+
+  test("is the provider's failure once a byte of the answer has come", async () => {
+    const { provider, send, sentAgain } = await open();
+    provider.ending = "half_status";
+    expect(await send("a")).toBe(200);
+    expect(await send("b")).not.toBe(200);
+    expect([provider.requests.length, sentAgain()]).toEqual([2, 0]);
+  });
+});
+
+test.each(ENDINGS)("a new connection that ends by %s is not tried again", async (ending) => {
+  const { provider, send, sentAgain } = await open();
+  provider.endFrom = 1;
+  provider.ending = ending;
+  expect(await send("a")).toBe(ending === "fin" ? "UND_ERR_SOCKET" : "ECONNRESET");
+  expect([provider.requests.length, sentAgain()]).toEqual([1, 0]);
+});
+
+test("an unused connection is closed after our own limit, whatever longer time its provider offers", async () => {
+  const { provider, send } = await open({ idleMs: 50 });
+  provider.keepAlive = "timeout=600";
+  expect(await send("a")).toBe(200);
+  await until("it is closed", () => provider.open === 0);
+});
+
+test("a connection is kept shorter than our limit when its provider says so", async () => {
+  const { provider, send, sentAgain } = await open();
+  provider.keepAlive = "timeout=1";
+  expect([await send("a"), await send("b")]).toEqual([200, 200]);
+  expect([provider.connections, sentAgain()]).toEqual([2, 0]);
+});
+
+test("calls beside each other fail at no provider that closes unused connections early", async () => {
+  const { provider, send } = await open();
+  provider.endFrom = Number.POSITIVE_INFINITY;
+  provider.idleMs = 5;
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+  const worker = async (number: number): Promise<unknown[]> => {
+    const statuses = [];
+    for (let n = 0; n < 25; n += 1) {
+      statuses.push(await send(`${number}`));
+      // Around the provider's limit, so that its end and our next request meet.
+      await pause(3 + ((n + number) % 5));
+    }
+    return statuses;
+  };
+  const statuses = await Promise.all(Array.from({ length: 8 }, (_, number) => worker(number)));
+  expect(new Set(statuses.flat())).toEqual(new Set([200]));
+});

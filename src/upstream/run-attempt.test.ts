@@ -1,0 +1,257 @@
+import { expect, test } from "vitest";
+
+import { Deadlines } from "../kernel/core/deadlines.ts";
+import { refusal } from "../kernel/core/refusals.ts";
+import { systemClock } from "../kernel/core/time.ts";
+import type { AnswerBridge, Output } from "../formats/wire/answer/answer-bridge.ts";
+import type { UpstreamFailure } from "../formats/wire/failure/upstream-failure.ts";
+import { runAttempt, type AttemptHandler, type RunningAttempt } from "./run-attempt.ts";
+
+const DRAIN_MS = 1_000;
+const STREAM_BYTES_MAX = 100;
+const FIRST_CONTENT_MS = 60_000;
+const COMMIT_MS = 45_000;
+const TOTAL_MS = 90_000;
+
+function failureOf(name: string): UpstreamFailure {
+  const says = refusal("upstream_error", name);
+  return { refusal: says, failover: true, strike: "strike", isMalformed: true };
+}
+
+/** Everything the provider sends is output, until it sends `end`. */
+class EchoBridge implements AnswerBridge {
+  readonly usageFlaw: undefined;
+  readonly hasWrongFinish = false;
+  state: AnswerBridge["state"] = "waiting";
+  readonly contentType = "text/event-stream";
+  readonly usage = undefined;
+  readonly reportedCostUsd = undefined;
+  readonly servedModel = undefined;
+  readonly failure = undefined;
+  #ready: Output | undefined;
+
+  push(bytes: Buffer): void {
+    const text = bytes.toString();
+    if (text === "ping") return;
+    this.state = text === "end" ? "complete" : "flowing";
+    this.#ready = text;
+  }
+  end(): void {
+    this.state = "complete";
+  }
+  takeOutput(): Output | undefined {
+    const ready = this.#ready;
+    this.#ready = undefined;
+    return ready;
+  }
+  finish(): string {
+    return "";
+  }
+  fail(): string {
+    return "";
+  }
+  keepAlive(): undefined {
+    return undefined;
+  }
+}
+
+/** An attempt whose transport and time are driven by the test. */
+function scriptedAttempt() {
+  const time = { ms: 0 };
+  const written: Output[] = [];
+  const sink = {
+    committed: false,
+    isFull: false,
+    write(output: Output) {
+      sink.committed = true;
+      written.push(output);
+      return !sink.isFull;
+    },
+    commit() {
+      sink.committed = true;
+      written.push("begun");
+    },
+  };
+  const aborted: string[] = [];
+  let handler: AttemptHandler | undefined;
+  const controller = {
+    paused: false,
+    get aborted() {
+      return aborted.length > 0;
+    },
+    abort: (reason: Error) => void aborted.push(reason.message),
+    pause: () => undefined,
+    resume: () => undefined,
+  } as unknown as Parameters<NonNullable<AttemptHandler["onRequestStart"]>>[0];
+  const clock = { ...systemClock, monotonicMs: () => time.ms };
+  const named = (name: string) => (): UpstreamFailure => failureOf(name);
+  const running = runAttempt({
+    clock,
+    deadlines: new Deadlines(clock),
+    timeouts: {
+      headersMs: 20_000,
+      idleMs: 20_000,
+      totalMs: TOTAL_MS,
+      firstContentMs: FIRST_CONTENT_MS,
+      drainMs: DRAIN_MS,
+    },
+    commitDueMs: COMMIT_MS,
+    stream: true,
+    streamBytesMax: STREAM_BYTES_MAX,
+    sink,
+    openBridge: () => new EchoBridge(),
+    classify: {
+      answer: named("answer"),
+      connection: named("connection"),
+      timeout: named("timeout"),
+      brokenBody: named("broken body"),
+      unusable: named("unusable"),
+      endless: named("endless"),
+      abandoned: named("abandoned"),
+    },
+    send: (given) => (handler = given),
+  });
+  return {
+    running: running as RunningAttempt & { onDue(nowMs: number): void },
+    time,
+    sink,
+    written,
+    aborted,
+    connected: () => handler?.onRequestStart?.(controller, {}),
+    headers: (status = 200) =>
+      handler?.onResponseStart?.(controller, status, { "content-type": "text/event-stream" }, ""),
+    bytes: (text: string) => handler?.onResponseData?.(controller, Buffer.from(text)),
+    bodyError: () => handler?.onResponseError?.(controller, new Error("reset")),
+    isUnwanted: () => handler?.isUnwanted,
+  };
+}
+
+test("headers and silence commit to no provider; the first output does", async () => {
+  const silent = scriptedAttempt();
+  silent.connected();
+  silent.headers();
+  silent.bytes("ping");
+  silent.bodyError();
+  expect(await silent.running.ended).toMatchObject({ hasOutput: false, upstreamStatus: 200 });
+  expect(silent.sink.committed).toBe(false);
+
+  const attempt = scriptedAttempt();
+  attempt.connected();
+  attempt.headers();
+  attempt.bytes("hello");
+  attempt.bodyError();
+  expect(await attempt.running.ended).toMatchObject({
+    hasOutput: true,
+    failure: { refusal: { message: "broken body" } },
+  });
+  expect(attempt.written).toEqual(["hello"]);
+  expect(attempt.sink.committed).toBe(true);
+});
+
+test("a provider that had to wait for a slow client is not blamed for what breaks off", async () => {
+  const broken = async (isFull: boolean): Promise<UpstreamFailure | undefined> => {
+    const attempt = scriptedAttempt();
+    attempt.sink.isFull = isFull;
+    attempt.connected();
+    attempt.headers();
+    attempt.bytes("hello");
+    attempt.running.resume();
+    attempt.bodyError();
+    return (await attempt.running.ended).failure;
+  };
+  expect(await broken(false)).toMatchObject({ strike: "strike", isMalformed: true });
+  const waited = await broken(true);
+  expect(waited?.strike).toBe("strike");
+  expect(waited?.isMalformed).toBeUndefined();
+});
+
+test("what an attempt owes does not depend on whether its client stayed for the output", async () => {
+  const left = scriptedAttempt();
+  left.connected();
+  left.headers();
+  expect(left.isUnwanted()).toBe(false);
+  left.running.detach();
+  // Then it is not sent again either.
+  expect(left.isUnwanted()).toBe(true);
+  left.bytes("hello");
+  left.bodyError();
+  expect(await left.running.ended).toMatchObject({ hasOutput: true });
+  expect(left.sink.committed).toBe(false);
+  expect(left.written).toEqual([]);
+});
+
+test("comments do not renew the time to the first content", async () => {
+  const attempt = scriptedAttempt();
+  const { running, time, connected, headers, bytes, sink, written, aborted } = attempt;
+  connected();
+  headers();
+  for (time.ms = 10_000; time.ms < FIRST_CONTENT_MS; time.ms += 10_000) {
+    bytes("ping");
+    running.onDue(time.ms);
+    // The 200 goes out once, in time for proxies that wait for a minute.
+    expect(written).toEqual(time.ms < COMMIT_MS ? [] : ["begun"]);
+  }
+  expect(aborted).toHaveLength(0);
+  bytes("ping");
+  running.onDue(FIRST_CONTENT_MS);
+  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: false });
+  expect(sink.committed).toBe(true);
+  expect(written).toEqual(["begun"]);
+});
+
+test("a stream that goes on has a bound of its own", async () => {
+  const { running, time, connected, headers, bytes, written, aborted } = scriptedAttempt();
+  connected();
+  headers();
+  bytes("hello");
+  for (time.ms = 10_000; time.ms < TOTAL_MS; time.ms += 10_000) {
+    bytes("ping");
+    running.onDue(time.ms);
+    expect(aborted).toHaveLength(0);
+  }
+  running.onDue(TOTAL_MS);
+  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: true });
+  expect(written).toEqual(["hello"]);
+});
+
+test("a request that waited for a connection is not sent after its attempt has ended", async () => {
+  const { running, aborted, connected } = scriptedAttempt();
+  running.abandon();
+  expect(await running.ended).toMatchObject({ upstreamStatus: null });
+  expect(aborted).toEqual([]);
+  connected();
+  expect(aborted).toHaveLength(1);
+});
+
+test("a provider that fails is stopped: it generates nothing more at our expense", async () => {
+  const { running, aborted, connected, headers, bytes } = scriptedAttempt();
+  connected();
+  headers();
+  bytes("hello");
+  running.abandon();
+  expect(await running.ended).toMatchObject({ failure: { refusal: { message: "abandoned" } } });
+  expect(aborted).toHaveLength(1);
+});
+
+test("after the client left an answer is read on for the drain time and no longer", async () => {
+  const { running, time, connected, headers, bytes, aborted } = scriptedAttempt();
+  connected();
+  headers();
+  running.detach();
+  bytes("hello");
+  time.ms = DRAIN_MS;
+  running.onDue(time.ms);
+  running.abandon();
+  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: true });
+  expect(aborted).toHaveLength(1);
+});
+
+test("a stream beyond its byte bound is ended", async () => {
+  const { running, connected, headers, bytes } = scriptedAttempt();
+  connected();
+  headers();
+  bytes("x".repeat(STREAM_BYTES_MAX));
+  bytes("x");
+  running.abandon();
+  expect(await running.ended).toMatchObject({ failure: { refusal: { message: "endless" } } });
+});

@@ -1,0 +1,397 @@
+import type { Dispatcher } from "undici";
+
+import {
+  type Clock,
+  type Deadline,
+  type Deadlines,
+  ERROR_BODY_BYTES_MAX,
+  SSE_LINE_BYTES_MAX,
+} from "../kernel/index.ts";
+import {
+  type AnswerBridge,
+  type FailedAnswer,
+  type Output,
+  type UpstreamFailure,
+  withoutBlame,
+} from "../formats/index.ts";
+import type { KeptHandler } from "./kept-connections.ts";
+
+/** Everything one physical dispatch may take. */
+export interface AttemptTimeouts {
+  /** Longest wait for the first headers. */
+  readonly headersMs: number;
+  /** Longest silence in a stream's body; Infinity where `totalMs` rules. */
+  readonly idleMs: number;
+  /** Longest whole answer, or stream that a client reads. */
+  readonly totalMs: number;
+  /** Longest wait for a stream's first content, whatever else the provider sends; absent: none. */
+  readonly firstContentMs?: number;
+  /** Longest reading on after the client left. */
+  readonly drainMs: number;
+}
+
+/** Where the answer's bytes go. */
+export interface OutputSink {
+  /** The commit point: the 200 is on its way, by the first `write` or by `commit`. */
+  readonly committed: boolean;
+  /** False: the client is slow, the provider is paused until `resume` of the attempt. */
+  write(output: Output): boolean;
+  /** Commits without output: the 200 is written, and the silent stream is kept open. */
+  commit(): void;
+}
+
+/** A stream may spend this many bytes of framing and text for each token of its output bound. */
+const STREAM_BYTES_PER_TOKEN = 2_048;
+/** More than a line may have, so that a line that is too long is reported as that. */
+const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
+
+/** Most bytes of a stream whose answer has so many tokens at most. */
+export function streamBytesMax(outputTokens: number): number {
+  return STREAM_BYTES_FREE + outputTokens * STREAM_BYTES_PER_TOKEN;
+}
+
+export interface AttemptInput {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly timeouts: AttemptTimeouts;
+  /** Is the answer a stream of server-sent events? */
+  readonly stream: boolean;
+  /** Most bytes of a stream: the output bound with generous framing. */
+  readonly streamBytesMax: number;
+  readonly sink: OutputSink;
+  /** Monotonic time from which a stream that has been answered is committed without content. */
+  readonly commitDueMs: number;
+  readonly openBridge: () => AnswerBridge;
+  readonly classify: AttemptClassifier;
+  /** Hands the handler to the transport. */
+  readonly send: (handler: AttemptHandler) => void;
+}
+
+/** How the wires name what went wrong. */
+export interface AttemptClassifier {
+  answer(failed: FailedAnswer): UpstreamFailure;
+  connection(error: Error): UpstreamFailure;
+  timeout(upstreamStatus: number | null): UpstreamFailure;
+  /** The body broke off after a status line. */
+  brokenBody(upstreamStatus: number): UpstreamFailure;
+  /** A 2xx that cannot be represented: it is compressed, which was not asked for. */
+  unusable(upstreamStatus: number): UpstreamFailure;
+  /** A stream that continued past every bound. */
+  endless(upstreamStatus: number): UpstreamFailure;
+  /** The client has left and the drain was cut. */
+  abandoned(upstreamStatus: number | null): UpstreamFailure;
+}
+
+export interface AttemptResult {
+  /** Undefined until a 2xx arrived. */
+  readonly bridge: AnswerBridge | undefined;
+  /** Undefined: the answer is complete. */
+  readonly failure: UpstreamFailure | undefined;
+  readonly timedOut: boolean;
+  /** Was there output, whether or not the client was still there to take it? It decides what is owed. */
+  readonly hasOutput: boolean;
+  readonly upstreamStatus: number | null;
+  /** Milliseconds from dispatch to the first headers. */
+  readonly firstByteMs: number | null;
+  /** From dispatch to the first output of a stream; null: there was none, or the answer was whole. */
+  readonly firstOutputMs: number | null;
+  readonly durationMs: number;
+}
+
+export type AttemptHandler = KeptHandler & { onRefused(error: Error): void };
+
+/** A running attempt: its end, and the two commands it accepts. */
+export interface RunningAttempt {
+  readonly ended: Promise<AttemptResult>;
+  /** The client can take more. */
+  resume(): void;
+  /** The client left: read on without output, bounded by the drain time. */
+  detach(): void;
+  /** Stop at once. */
+  abandon(): void;
+}
+
+type Phase = "headers" | "answer" | "error_body" | "ended";
+
+/** A failed answer is classified by the bytes that arrived in this time. */
+const ERROR_BODY_TIMEOUT_MS = 5_000;
+/** After its end mark a provider may take this long to close a stream properly. */
+const TRAILING_BYTES_TIMEOUT_MS = 2_000;
+
+/** Runs one physical dispatch from the first byte sent to the end of the provider's answer. */
+export function runAttempt(input: AttemptInput): RunningAttempt {
+  const run = new AttemptRun(input);
+  input.deadlines.watch(run);
+  try {
+    input.send(run);
+  } catch (error) {
+    run.onRefused(error instanceof Error ? error : new Error(String(error)));
+  }
+  return run;
+}
+
+class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
+  readonly ended: Promise<AttemptResult>;
+  dueMs: number;
+  watchedAt = -1;
+  isUnwanted = false;
+
+  readonly #input: AttemptInput;
+  readonly #startedMs: number;
+  #resolve: (result: AttemptResult) => void = () => {};
+  #phase: Phase = "headers";
+  #controller: Dispatcher.DispatchController | undefined;
+  #bridge: AnswerBridge | undefined;
+  #status: number | null = null;
+  #firstByteMs: number | null = null;
+  #firstOutputMs: number | null = null;
+  #headers: FailedAnswer["headers"] = {};
+  #errorBody: Buffer[] = [];
+  #bytes = 0;
+  #hasOutput = false;
+  #sawData = false;
+  /** The provider had to wait for a slow client. */
+  #hasWaited = false;
+  #responseEnded = false;
+  #totalDueMs: number;
+  /** Of the headers, then of a stream's silence. */
+  #idleDueMs: number;
+  readonly #contentDueMs: number;
+
+  constructor(input: AttemptInput) {
+    this.#input = input;
+    this.#startedMs = input.clock.monotonicMs();
+    this.#totalDueMs = this.#startedMs + input.timeouts.totalMs;
+    this.#idleDueMs = this.#startedMs + input.timeouts.headersMs;
+    this.#contentDueMs =
+      this.#startedMs + (input.timeouts.firstContentMs ?? Number.POSITIVE_INFINITY);
+    this.dueMs = this.#nextDueMs();
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  resume(): void {
+    if (this.#controller?.paused === true) this.#controller.resume();
+  }
+
+  detach(): void {
+    if (this.isUnwanted || this.#phase === "ended") return;
+    this.isUnwanted = true;
+    const drainDueMs = this.#input.clock.monotonicMs() + this.#input.timeouts.drainMs;
+    this.#totalDueMs = Math.min(this.#totalDueMs, drainDueMs);
+    this.dueMs = Math.min(this.dueMs, this.#totalDueMs);
+    this.resume();
+  }
+
+  abandon(): void {
+    this.#fail(this.#input.classify.abandoned(this.#status));
+  }
+
+  cut(): void {
+    this.abandon();
+  }
+
+  onRefused(error: Error): void {
+    this.#fail(this.#input.classify.connection(error));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The client may have gone, or the time run out, while the request waited for a connection.
+    if (this.#phase === "ended") controller.abort(new Error("the attempt has ended"));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200 || this.#phase !== "headers") return;
+    const nowMs = this.#input.clock.monotonicMs();
+    this.#status = status;
+    this.#headers = headers;
+    this.#firstByteMs = Math.round(nowMs - this.#startedMs);
+    this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
+    if (status >= 300) {
+      this.#awaitErrorBody(nowMs);
+      return;
+    }
+    const encoding = headers["content-encoding"];
+    if (encoding !== undefined && encoding !== "identity") {
+      this.#fail(this.#input.classify.unusable(status));
+      return;
+    }
+    if (this.#input.stream && !isEventStream(headers["content-type"])) {
+      // Some providers answer a stream request with a plain JSON error under a 200.
+      this.#awaitErrorBody(nowMs);
+      return;
+    }
+    this.#phase = "answer";
+    this.#bridge = this.#input.openBridge();
+    this.dueMs = this.#nextDueMs();
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    this.#sawData = true;
+    if (this.#phase === "answer") this.#takeAnswerBytes(chunk);
+    else if (this.#phase === "error_body") this.#takeErrorBytes(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#responseEnded = true;
+    if (this.#phase === "ended") this.#input.deadlines.unwatch(this);
+    else if (this.#phase === "error_body") {
+      this.#fail(this.#classifyErrorBody());
+    } else if (this.#phase === "answer" && this.#bridge !== undefined) {
+      this.#bridge.end();
+      this.#afterBridge(this.#bridge);
+      this.#end(this.#bridge.failure);
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#responseEnded = true;
+    if (this.#phase === "ended") this.#input.deadlines.unwatch(this);
+    else if (this.#phase === "error_body") this.#fail(this.#classifyErrorBody());
+    else if (this.#status === null) this.#fail(this.#input.classify.connection(error));
+    else this.#fail(this.#input.classify.brokenBody(this.#status));
+  }
+
+  onDue(nowMs: number): void {
+    if (this.#phase === "ended") {
+      this.#input.deadlines.unwatch(this);
+      this.#controller?.abort(new Error("the provider did not close its answer"));
+      return;
+    }
+    if (nowMs >= this.#commitDueMs()) this.#input.sink.commit();
+    if (!this.#isOverdue(nowMs)) {
+      this.dueMs = this.#nextDueMs();
+      return;
+    }
+    if (this.#phase === "error_body") this.#fail(this.#classifyErrorBody());
+    else this.#fail(this.#input.classify.timeout(this.#status), true);
+  }
+
+  #nextDueMs(): number {
+    const contentDueMs = this.#awaitsContent() ? this.#contentDueMs : Number.POSITIVE_INFINITY;
+    return Math.min(this.#idleDueMs, this.#totalDueMs, contentDueMs, this.#commitDueMs());
+  }
+
+  #awaitsContent(): boolean {
+    const isOpen = this.#phase === "headers" || this.#phase === "answer";
+    return this.#input.stream && isOpen && !this.#hasOutput;
+  }
+
+  /** Only a stream that its provider has answered is begun without content. */
+  #commitDueMs(): number {
+    const { sink, commitDueMs } = this.#input;
+    const isSilent = this.#phase === "answer" && this.#awaitsContent();
+    const mayCommit = isSilent && !this.isUnwanted && !sink.committed;
+    return mayCommit ? commitDueMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Bytes that are not content renew the time of silence, never the time to the first content. */
+  #isOverdue(nowMs: number): boolean {
+    if (nowMs >= this.#totalDueMs) return true;
+    if (this.#awaitsContent() && nowMs >= this.#contentDueMs) return true;
+    if (nowMs < this.#idleDueMs) return false;
+    // A provider may be silent because the client is slow, which has a time limit of its own.
+    if (!this.#sawData && this.#controller?.paused !== true) return true;
+    this.#sawData = false;
+    this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
+    return false;
+  }
+
+  #takeAnswerBytes(chunk: Buffer): void {
+    const bridge = this.#bridge;
+    if (bridge === undefined) return;
+    bridge.push(chunk);
+    this.#afterBridge(bridge);
+    if (bridge.state === "complete" || bridge.state === "failed") {
+      // A stream is over at its end mark; what a provider sends behind it is of no use.
+      this.#end(bridge.failure);
+    } else if (this.#input.stream && this.#bytes > this.#input.streamBytesMax) {
+      this.#fail(this.#input.classify.endless(this.#status ?? 200));
+    }
+  }
+
+  #afterBridge(bridge: AnswerBridge): void {
+    const output = bridge.takeOutput();
+    if (output === undefined) return;
+    if (!this.#hasOutput) this.#noteFirstOutput();
+    if (this.isUnwanted) return;
+    if (this.#input.sink.write(output)) return;
+    this.#hasWaited = true;
+    this.#controller?.pause();
+  }
+
+  #noteFirstOutput(): void {
+    this.#hasOutput = true;
+    if (!this.#input.stream) return;
+    this.#firstOutputMs = Math.round(this.#input.clock.monotonicMs() - this.#startedMs);
+  }
+
+  #awaitErrorBody(nowMs: number): void {
+    this.#phase = "error_body";
+    this.#totalDueMs = Math.min(this.#totalDueMs, nowMs + ERROR_BODY_TIMEOUT_MS);
+    this.#idleDueMs = Number.POSITIVE_INFINITY;
+    this.dueMs = this.#totalDueMs;
+  }
+
+  #takeErrorBytes(chunk: Buffer): void {
+    this.#errorBody.push(chunk);
+    if (this.#bytes > ERROR_BODY_BYTES_MAX) this.#fail(this.#classifyErrorBody());
+  }
+
+  #classifyErrorBody(): UpstreamFailure {
+    const body = Buffer.concat(this.#errorBody).subarray(0, ERROR_BODY_BYTES_MAX);
+    return this.#input.classify.answer({
+      status: this.#status ?? 200,
+      headers: this.#headers,
+      body,
+    });
+  }
+
+  #fail(failure: UpstreamFailure, timedOut = false): void {
+    this.#end(failure, timedOut);
+  }
+
+  #end(failure: UpstreamFailure | undefined, timedOut = false): void {
+    if (this.#phase === "ended") return;
+    const finished = this.#phase;
+    this.#phase = "ended";
+    this.#releaseProvider(failure);
+    this.#resolve({
+      bridge: finished === "answer" ? this.#bridge : undefined,
+      // A provider may close a connection that took nothing for long.
+      failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
+      timedOut,
+      hasOutput: this.#hasOutput,
+      upstreamStatus: this.#status,
+      firstByteMs: this.#firstByteMs,
+      firstOutputMs: this.#firstOutputMs,
+      durationMs: Math.round(this.#input.clock.monotonicMs() - this.#startedMs),
+    });
+  }
+
+  #releaseProvider(failure: UpstreamFailure | undefined): void {
+    const controller = this.#controller;
+    if (failure === undefined && !this.#responseEnded) {
+      // The end mark came before the end of the body: leave the socket a moment to be reusable.
+      this.dueMs = this.#input.clock.monotonicMs() + TRAILING_BYTES_TIMEOUT_MS;
+      if (controller?.paused === true) controller.resume();
+      return;
+    }
+    this.#input.deadlines.unwatch(this);
+    if (failure !== undefined && !this.#responseEnded && controller?.aborted === false) {
+      controller.abort(new Error("the attempt has ended"));
+    }
+  }
+}
+
+function isEventStream(contentType: string | string[] | undefined): boolean {
+  const text = Array.isArray(contentType) ? contentType[0] : contentType;
+  return text !== undefined && /^\s*text\/event-stream/i.test(text);
+}

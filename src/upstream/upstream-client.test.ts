@@ -1,0 +1,296 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { inspect } from "node:util";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import type { Deployment, OwnKey, WireId } from "../catalog/catalog.ts";
+import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
+import type { ModelId, OrgId, ProviderId } from "../kernel/core/ids.ts";
+import { wires } from "../formats/wire/wires.ts";
+import {
+  UpstreamClient,
+  type UpstreamClientOptions,
+  type UpstreamHandler,
+} from "./upstream-client.ts";
+
+const MARKETPLACE_KEY = "sk-marketplace-0123456789";
+const OWN_KEY = "sk-customer-0123456789";
+const REQUEST = {
+  path: "/chat/completions",
+  headers: { "content-type": "application/json" },
+  body: Buffer.from("{}"),
+  droppedParams: [],
+};
+
+interface Asked {
+  readonly what: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+let server: Server;
+let baseUrl = "";
+let asked: Asked[] = [];
+let answerStatus = 200;
+let isSilent = false;
+const clients: UpstreamClient[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked.push({ what: `${request.method} ${request.url}`, headers: request.headers });
+    request.resume();
+    if (!isSilent) response.writeHead(answerStatus).end("{}");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+beforeEach(() => {
+  asked = [];
+  answerStatus = 200;
+  isSilent = false;
+});
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  server.closeAllConnections();
+  server.close();
+});
+
+describe("the provider's key", () => {
+  test.each([
+    ["wire_a" as const, "authorization", `Bearer ${MARKETPLACE_KEY}`],
+    ["wire_b" as const, "x-api-key", MARKETPLACE_KEY],
+  ])("of the marketplace goes to a %s provider", async (wire, header, value) => {
+    expect(await send(clientOf(), listed(wire))).toBe(200);
+    expect(asked).toMatchObject([{ what: "POST /v1/chat/completions" }]);
+    expect(asked[0]?.headers[header]).toBe(value);
+  });
+
+  test.each([
+    ["wire_a" as const, "authorization", `Bearer ${OWN_KEY}`],
+    ["wire_b" as const, "x-api-key", OWN_KEY],
+  ])("of a customer goes to a %s provider in its place", async (wire, header, value) => {
+    const opened: OwnKey[] = [];
+    const client = clientOf({ openKey: (ownKey) => (opened.push(ownKey), OWN_KEY) });
+    const copy = withOwnKey(listed(wire));
+    expect(await send(client, copy)).toBe(200);
+    expect(await send(client, copy)).toBe(200);
+    expect(asked.map(({ headers }) => headers[header])).toEqual([value, value]);
+    expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
+    // Once for all its calls.
+    expect(opened).toEqual([copy.ownKey]);
+  });
+});
+
+describe("a customer's key that does not open", () => {
+  test.each([
+    [
+      "is sealed otherwise",
+      () => {
+        throw new Error(`bad seal of ${OWN_KEY}`);
+      },
+    ],
+    ["has no vault", undefined],
+  ])("because it %s: nothing is sent, and the reason is not shown", async (_reason, openKey) => {
+    const client = clientOf(openKey === undefined ? {} : { openKey });
+    const copy = withOwnKey(listed("wire_a"));
+    const fault = await send(client, copy);
+    expect(fault).toBeInstanceOf(Error);
+    expect(inspect(fault, { depth: 9, showHidden: true })).not.toContain(OWN_KEY);
+    await expect(client.checkKey(copy, wires.get("wire_a").keyCheck, 60_000)).rejects.toBe(fault);
+    expect(asked).toEqual([]);
+  });
+
+  test("leaves the marketplace's key of the same listing alone", async () => {
+    const client = clientOf();
+    const deployment = listed("wire_a");
+    expect(await send(client, withOwnKey(deployment))).toBeInstanceOf(Error);
+    expect(await send(client, deployment)).toBe(200);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("a key is checked", () => {
+  test.each([200, 401, 404, 500])("with one question: status %i", async (status) => {
+    answerStatus = status;
+    const client = clientOf({ openKey: () => OWN_KEY });
+    expect(await check(client, listed("wire_b"))).toBe(status);
+    expect(asked).toMatchObject([
+      {
+        what: "GET /v1/models",
+        headers: { "x-api-key": OWN_KEY, "anthropic-version": "2023-06-01" },
+      },
+    ]);
+  });
+
+  test("a redirect is not followed: the key stays with its provider", async () => {
+    answerStatus = 302;
+    const client = clientOf({ openKey: () => OWN_KEY });
+    expect(await check(client, listed("wire_a"))).toBe(302);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("and a provider that never answers is given up", async () => {
+    isSilent = true;
+    const client = clientOf({ openKey: () => OWN_KEY });
+    await expect(check(client, listed("wire_a"), 100)).rejects.toMatchObject({
+      name: "TimeoutError",
+    });
+  });
+
+  test("never at a private address, where that is not allowed", async () => {
+    const client = clientOf({ allowPrivateUpstreams: false, openKey: () => OWN_KEY });
+    const deployment = listed("wire_a");
+    await expect(check(client, deployment)).rejects.toMatchObject({ code: "PRIVATE_ADDRESS" });
+    expect(await send(client, withOwnKey(deployment))).toMatchObject({ code: "PRIVATE_ADDRESS" });
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("a question without a body", () => {
+  test.each(["get", "delete"] as const)(
+    "is sent to %s, below the base address, with the key",
+    async (verb) => {
+      const question = { path: "/videos/a%2Fb", headers: { accept: "application/json" } };
+      const status = await reported((handler) =>
+        clientOf()[verb](listed("wire_a"), question, handler),
+      );
+      expect(status).toBe(200);
+      expect(asked).toMatchObject([
+        {
+          what: `${verb.toUpperCase()} /v1/videos/a%2Fb`,
+          headers: { accept: "application/json", authorization: `Bearer ${MARKETPLACE_KEY}` },
+        },
+      ]);
+    },
+  );
+
+  test("carries a key to its own host alone", () => {
+    const question = { path: new URL("https://example.com/a"), headers: {} };
+    const handler = handlerOf(() => undefined);
+    expect(() => clientOf().get(listed("wire_a"), question, handler)).toThrow("own origin");
+  });
+});
+
+describe("a file elsewhere", () => {
+  test("is asked for without a key", async () => {
+    const url = new URL("/signed?a=%2F", baseUrl);
+    expect(await reported((handler) => clientOf().getElsewhere(url, {}, handler))).toBe(200);
+    expect(asked).toMatchObject([{ what: "GET /signed?a=%2F" }]);
+    expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
+  });
+
+  test.each([
+    "http://example.com/a",
+    "https://127.0.0.1/a",
+    "https://[::1]/a",
+    "https://localhost/a",
+    "https://10.1.2.3/a",
+    "https://169.254.169.254/latest",
+    "https://metadata.localhost/a",
+    "ftp://example.com/a",
+  ])("is not asked for at %s, where private addresses are not allowed", async (address) => {
+    const client = clientOf({ allowPrivateUpstreams: false });
+    const fault = await reported((handler) => client.getElsewhere(new URL(address), {}, handler));
+    expect(fault).toBeInstanceOf(Error);
+    expect(asked).toEqual([]);
+  });
+});
+
+test("every request to a provider names the gateway as its user agent", async () => {
+  const client = clientOf();
+  await send(client, listed("wire_a"));
+  await send(client, listed("wire_b"));
+  await client.checkKey(listed("wire_a"), wires.get("wire_a").keyCheck, 1_000);
+  const agents = asked.map(({ headers }) => headers["user-agent"]);
+  expect(agents).toEqual(["tokenmarket", "tokenmarket", "tokenmarket"]);
+});
+
+test("an opened key is kept no longer than the deployment it was opened for", async () => {
+  const client = clientOf({ openKey: () => OWN_KEY });
+  const gone = await sentOnce(client);
+  await new Promise((resolve) => setImmediate(resolve));
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  expect(gone.deref()).toBeUndefined();
+});
+
+async function sentOnce(client: UpstreamClient): Promise<WeakRef<Deployment>> {
+  const copy = withOwnKey(listed("wire_a"));
+  expect(await send(client, copy)).toBe(200);
+  return new WeakRef(copy);
+}
+
+function clientOf(change: Partial<UpstreamClientOptions> = {}): UpstreamClient {
+  const client = new UpstreamClient({
+    allowPrivateUpstreams: true,
+    providerKey: () => MARKETPLACE_KEY,
+    ...change,
+  });
+  clients.push(client);
+  return client;
+}
+
+function listed(wire: WireId): Deployment {
+  return {
+    id: "acme/m",
+    providerId: "acme" as ProviderId,
+    providerName: "Acme",
+    modelId: "m" as ModelId,
+    upstreamModelId: "m",
+    manifestSha256: "of no file",
+    resolvesTo: [],
+    wire,
+    modality: "text",
+    baseUrl,
+    apiKeyEnv: "ACME_KEY",
+    priority: 0,
+    promptLogging: "none",
+    datacenters: [],
+    billing: "token",
+    prices: null,
+    inputModalities: new Set(["text"]),
+    supportedParameters: new Map(),
+    imagesPath: "/images/generations",
+    videosPath: "/videos",
+    priceCard: [],
+    capacity: [],
+    pool: { id: "acme/m", capacity: [], orgSharePercent: 50 },
+    settlement: { mode: "arrears", interval: "daily" },
+  };
+}
+
+function withOwnKey(deployment: Deployment): Deployment {
+  const sealedKey = Buffer.from("sealed");
+  return ownKeyDeployment(deployment, { connectionId: "c", orgId: "o" as OrgId, sealedKey });
+}
+
+function check(client: UpstreamClient, listing: Deployment, timeoutMs = 60_000): Promise<number> {
+  return client.checkKey(withOwnKey(listing), wires.get(listing.wire).keyCheck, timeoutMs);
+}
+
+/** The status of the answer, or why there is none. */
+function send(client: UpstreamClient, deployment: Deployment): Promise<number | Error> {
+  return reported((handler) => client.send(deployment, REQUEST, handler));
+}
+
+function reported(dispatch: (handler: UpstreamHandler) => void): Promise<number | Error> {
+  return new Promise((resolve) => dispatch(handlerOf(resolve)));
+}
+
+function handlerOf(resolve: (outcome: number | Error) => void): UpstreamHandler {
+  let status = 0;
+  return {
+    onRefused: resolve,
+    onRequestStart: () => undefined,
+    onResponseData: () => undefined,
+    onResponseStart: (_controller, code) => {
+      status = code;
+    },
+    onResponseEnd: () => resolve(status),
+    onResponseError: (_controller, fault) => resolve(fault),
+  };
+}

@@ -1,0 +1,262 @@
+import type { Dispatcher } from "undici";
+
+import type { Deployment, OwnKey } from "../catalog/index.ts";
+import { assert, type AttemptId, BufferPool } from "../kernel/index.ts";
+import {
+  type KeyCheck,
+  providerAuth,
+  type UpstreamRequest,
+  wires,
+  type WireTable,
+} from "../formats/index.ts";
+import { isPrivateHost, PrivateAddressError } from "./address-guard.ts";
+import type { KeptHandler } from "./kept-connections.ts";
+import { type Outbound, ProviderConnections } from "./provider-connections.ts";
+import { SentBodies } from "./sent-bodies.ts";
+
+export interface UpstreamClientOptions {
+  /** Lets provider addresses be loopback or private: development and tests. */
+  readonly allowPrivateUpstreams: boolean;
+  /** The provider key by the NAME of its environment variable. */
+  readonly providerKey: (envName: string) => string | undefined;
+  /** A customer's own provider key; throws when it does not open. Absent: none opens. */
+  readonly openKey?: (ownKey: OwnKey) => string;
+  /** Those that providers may speak. Default: those of the program. */
+  readonly wires?: WireTable;
+  /** What request bodies are written in. Default: one of its own. */
+  readonly bodyPool?: BufferPool;
+  /** Default: straight to the provider, trusting the usual authorities. */
+  readonly outbound?: Outbound;
+  /** A request was sent a second time, as the kept connection of its first had ended. */
+  readonly onSentAgain?: (deployment: Deployment) => void;
+}
+
+/** Notified of everything that happens to a request; `onRefused`: it was not sent. */
+export type UpstreamHandler = KeptHandler & { onRefused(error: Error): void };
+
+/** What a provider gets to know of the attempt that it serves. */
+export interface SentAttempt {
+  readonly attemptId?: AttemptId;
+  readonly traceparent?: string | undefined;
+}
+
+/** A question without a body: about a job, or for its file. */
+export interface UpstreamQuestion {
+  /** Path below the deployment's base URL, with a leading slash; or an address at its origin. */
+  readonly path: string | URL;
+  /** Names and values without the provider's key, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Endpoint {
+  readonly providerId: string;
+  readonly origin: string;
+  readonly basePath: string;
+  /** With which the headers were made: it may be rotated. */
+  readonly marketplaceKey: string | undefined;
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  /** Why nothing is ever sent there. */
+  readonly refused: Error | undefined;
+}
+
+/**
+ * Sends encoded requests to providers over kept-alive connections: one pool per origin, one request
+ * per connection at a time, no redirect followed, no decompression asked for. A request is sent
+ * again only when a kept connection was dead before it could be served.
+ */
+export class UpstreamClient {
+  readonly #options: UpstreamClientOptions;
+  readonly #connections: ProviderConnections;
+  readonly #bodies: SentBodies;
+  // Weak: a swapped catalog takes its endpoints with it.
+  readonly #endpoints = new WeakMap<Deployment, Endpoint>();
+
+  constructor(options: UpstreamClientOptions) {
+    this.#options = options;
+    const { bodyPool, allowPrivateUpstreams: allowPrivate, outbound } = options;
+    this.#bodies = new SentBodies(bodyPool ?? new BufferPool());
+    this.#connections = new ProviderConnections({ bodies: this.#bodies, allowPrivate, outbound });
+  }
+
+  /**
+   * Dispatches once; everything that happens is reported to `handler`, failures included. The
+   * attempt's id is sent, so that a provider's own records can be matched with the journal, and
+   * where its traces are propagated the attempt's place in them.
+   */
+  send(
+    deployment: Deployment,
+    request: UpstreamRequest,
+    handler: UpstreamHandler,
+    sent: SentAttempt = {},
+  ): void {
+    const { path, headers, body } = request;
+    this.#dispatch(deployment, { method: "POST", path, headers, body, sent }, handler);
+  }
+
+  /** Asks with the deployment's key: like `send`, without a body. */
+  get(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
+    this.#dispatch(deployment, { method: "GET", ...question }, handler);
+  }
+
+  /** Takes back with the deployment's key what was asked for. */
+  delete(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
+    this.#dispatch(deployment, { method: "DELETE", ...question }, handler);
+  }
+
+  /**
+   * Fetches from where a provider pointed to, without anybody's key: public addresses by https
+   * alone, unless private upstreams are allowed. One connection, closed with the answer.
+   */
+  getElsewhere(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    handler: UpstreamHandler,
+  ): void {
+    const refused = this.#redirectFault(url);
+    if (refused !== undefined) return handler.onRefused(refused);
+    const options = {
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: "GET",
+      headers: withHeaders(COMMON_HEADERS, headers),
+      ...NO_TIMEOUTS,
+    } as const;
+    this.#connections.elsewhere(url.origin, (dispatcher) => dispatcher.dispatch(options, handler));
+  }
+
+  /**
+   * Asks once with the deployment's key, independent of any call. Resolves with the status of the
+   * answer; rejects when there is none in time.
+   */
+  async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
+    const endpoint = this.#endpointOf(deployment);
+    if (endpoint.refused !== undefined) throw endpoint.refused;
+    const { statusCode, body } = await this.#connections.kept(endpoint).request({
+      origin: endpoint.origin,
+      path: endpoint.basePath + request.path,
+      method: "GET",
+      headers: withHeaders(endpoint.headers, request.headers),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    // The status says it all; how the body ends does not matter.
+    await body.dump().catch(() => undefined);
+    return statusCode;
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+
+  #dispatch(deployment: Deployment, request: Dispatched, handler: UpstreamHandler): void {
+    const endpoint = this.#endpointOf(deployment);
+    if (endpoint.refused !== undefined) {
+      handler.onRefused(endpoint.refused);
+      return;
+    }
+    const { method, path, headers, body, sent } = request;
+    const options = {
+      origin: endpoint.origin,
+      path: typeof path === "string" ? endpoint.basePath + path : pathOn(endpoint, path),
+      method,
+      headers: withHeaders(endpoint.headers, headers, sent),
+      ...NO_TIMEOUTS,
+    };
+    const sendOn = (dispatcher: Dispatcher, to: Dispatcher.DispatchHandler): void => {
+      if (body === undefined) dispatcher.dispatch(options, to);
+      else if (Buffer.isBuffer(body)) dispatcher.dispatch({ ...options, body }, to);
+      else this.#bodies.dispatch(dispatcher, { ...options, body }, to);
+    };
+    const followed = this.#connections.handler(handler, () => {
+      this.#options.onSentAgain?.(deployment);
+      this.#connections.anew(endpoint, (dispatcher) => sendOn(dispatcher, handler));
+    });
+    sendOn(this.#connections.kept(endpoint), followed);
+  }
+
+  #endpointOf(deployment: Deployment): Endpoint {
+    const known = this.#endpoints.get(deployment);
+    const marketplaceKey = this.#marketplaceKeyOf(deployment);
+    if (known !== undefined && known.marketplaceKey === marketplaceKey) return known;
+    const url = new URL(deployment.baseUrl);
+    const key = this.#keyOf(deployment);
+    const wire = (this.#options.wires ?? wires).get(deployment.wire);
+    const auth = typeof key === "string" ? providerAuth(wire, deployment, key) : [];
+    const endpoint: Endpoint = {
+      providerId: deployment.providerId,
+      origin: url.origin,
+      basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
+      marketplaceKey,
+      headers: [...COMMON_HEADERS, ...auth],
+      refused: key instanceof Error ? key : this.#addressFault(url),
+    };
+    this.#endpoints.set(deployment, endpoint);
+    return endpoint;
+  }
+
+  #marketplaceKeyOf({ ownKey, apiKeyEnv }: Deployment): string | undefined {
+    if (ownKey !== undefined || apiKeyEnv === undefined) return undefined;
+    return this.#options.providerKey(apiKeyEnv);
+  }
+
+  /**
+   * A customer's own key, the marketplace's, none, or a customer's key that cannot be decrypted.
+   */
+  #keyOf(deployment: Deployment): string | undefined | Error {
+    const { ownKey } = deployment;
+    if (ownKey === undefined) return this.#marketplaceKeyOf(deployment);
+    const unopened = new Error("the key of the connection does not open");
+    try {
+      return this.#options.openKey?.(ownKey) ?? unopened;
+    } catch {
+      // Without the reason: a caller that shows this error must not show what was tried.
+      return unopened;
+    }
+  }
+
+  #redirectFault(url: URL): Error | undefined {
+    const isPlain = url.protocol === "http:" && this.#options.allowPrivateUpstreams;
+    if (url.protocol !== "https:" && !isPlain) return new Error("a redirect leads away from https");
+    if (url.username !== "" || url.password !== "") {
+      return new Error("a redirect brings credentials");
+    }
+    return this.#addressFault(url);
+  }
+
+  #addressFault({ hostname }: URL): PrivateAddressError | undefined {
+    if (this.#options.allowPrivateUpstreams) return undefined;
+    return isPrivateHost(hostname)
+      ? new PrivateAddressError("the provider's address is private")
+      : undefined;
+  }
+}
+
+/** Some providers refuse a request without a user agent. */
+const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
+
+/** Time limits are the run's own, on one shared timer. */
+const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
+
+interface Dispatched extends UpstreamQuestion {
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly body?: UpstreamRequest["body"];
+  readonly sent?: SentAttempt;
+}
+
+/** The key is sent only to the origin it belongs to. */
+function pathOn({ origin }: Endpoint, url: URL): string {
+  assert(url.origin === origin, "an address with a key is at the deployment's own origin");
+  return url.pathname + url.search;
+}
+
+function withHeaders(
+  own: readonly string[],
+  request: Readonly<Record<string, string>>,
+  { attemptId, traceparent }: SentAttempt = {},
+): string[] {
+  const list = own.slice();
+  if (traceparent !== undefined) list.push("traceparent", traceparent);
+  if (attemptId !== undefined) list.push("x-client-request-id", String(attemptId));
+  for (const name in request) list.push(name, request[name] ?? "");
+  return list;
+}

@@ -1,0 +1,385 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+
+import { until } from "../../support/books.ts";
+import {
+  ALL_RULES,
+  COLOUR_RULES,
+  endlessAnimations,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  newVisitor,
+  showIn,
+  takePicture,
+  violationsOf,
+  withBrowser,
+  type AxeRules,
+  type Theme,
+  type Visitor,
+} from "../../support/browser.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { ask, callGateway, newcomer, pageShown, signIn } from "../../support/console-steps.ts";
+import { withConsole } from "../../support/console-fixture.ts";
+import { textAt } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
+
+const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
+const THEMES: readonly Theme[] = ["light", "dark"];
+/** Every width in every theme; each differs from the one before in one of both. */
+const ALL_VIEWS: readonly View[] = [
+  { width: 1280, theme: "light" },
+  { width: 1280, theme: "dark" },
+  { width: 1920, theme: "dark" },
+  { width: 1920, theme: "light" },
+  { width: 390, theme: "light" },
+  { width: 390, theme: "dark" },
+  { width: 360, theme: "dark" },
+  { width: 360, theme: "light" },
+];
+/** Pages with little on them are in want of space on a phone, if anywhere. */
+const LITTLE_VIEWS: readonly View[] = [
+  { width: 1280, theme: "light" },
+  { width: 360, theme: "dark" },
+];
+/** Far above what a tour takes on a busy machine. */
+const TOUR_TIMEOUT_MS = 600_000;
+
+/** Every page of the router, with what it is called; ids come from the account. */
+const PAGES: Readonly<Record<string, string>> = {
+  "/docs": "Docs",
+  "/docs/reference": "API reference",
+  "/docs/$page": "Quick start",
+  "/models": "Models",
+  "/models/$": "test/a",
+  "/models/compare": "Compare models",
+  "/providers": "Providers",
+  "/providers/$providerId": "prov-a",
+  "/": "Overview",
+  "/welcome": "Welcome",
+  "/settings": "Settings",
+  "/settings/changes": "Changes",
+  "/settings/alerts": "Alerts",
+  "/settings/members": "Members",
+  "/keys": "Keys",
+  "/keys/$keyId": "ci",
+  "/billing": "Billing",
+  "/billing/return/$purchaseId": "Your purchase",
+  "/billing/purchases/$purchaseId/receipt": "Receipt",
+  "/billing/company": "Company data",
+  "/billing/statements": "Statements",
+  "/billing/statements/$month": `Statement ${new Date().toISOString().slice(0, 7)}`,
+  "/limits": "Limits",
+  "/connections": "Connections",
+  "/usage": "Usage",
+  "/requests/$requestId": "Request",
+  "/playground": "Playground",
+  "/optimize": "Optimize",
+  "/optimize/$searchId": "which",
+  "/operator": "Operator",
+  "/operator/organizations": "Organizations",
+  "/operator/organizations/$orgId": "ann",
+  "/operator/review": "Needs review",
+  "/operator/listings": "Listings",
+  "/operator/settlement": "Settlement",
+};
+/** Those of customers; for all who are not operators there are no others. */
+const CUSTOMER_PAGES = Object.keys(PAGES).filter((path) => !path.startsWith("/operator"));
+/** Shown to people who are not, or not yet, signed in. */
+const BARE = ["/verify", "/join"];
+
+/** What a page shows more of, when its address asks for it. */
+const SEARCHES: Readonly<Record<string, string>> = {
+  "/models/compare": "?models=test/a,test/b,test/both,no/such",
+};
+
+type Ids = Readonly<Record<string, string>>;
+
+interface View {
+  readonly width: number;
+  readonly theme: Theme;
+}
+
+interface Tour {
+  readonly name: string;
+  readonly ids: Ids;
+  readonly paths: readonly string[];
+  readonly views: readonly View[];
+}
+
+const UNKNOWN_IDS: Ids = {
+  $: "nothing",
+  $page: "nothing",
+  $providerId: "nothing",
+  $keyId: "nothing",
+  $purchaseId: "nothing",
+  $month: "2001-01",
+  $requestId: "01900000-0000-7000-8000-000000000000",
+  $searchId: "nothing",
+};
+const CATALOG_IDS: Ids = {
+  $month: new Date().toISOString().slice(0, 7),
+  $: "test/a",
+  $page: "quick-start",
+  $providerId: "prov-a",
+};
+
+const encryptionKey = Buffer.alloc(32, 7).toString("base64");
+const fixture = withConsole({
+  settings: { encryptionKey, operators: "ann@example.com", listingsPublicFigures: true },
+});
+const browser = withBrowser();
+
+test("every page of the router is checked", () => {
+  const listed = [...readFileSync(ROUTER, "utf8").matchAll(/\bpage\((\w+), "([^"]+)"/g)];
+  const paths = listed.map(([, parent, path]) => {
+    if (parent !== "modelPages") return String(path);
+    return path === "/" ? "/models" : `/models/${path}`;
+  });
+  expect(paths.length).toBeGreaterThan(15);
+  expect(paths.sort()).toEqual([...Object.keys(PAGES), ...BARE].sort());
+});
+
+describe.skipIf(!hasChromium)("readable, in its window, without complaints is every page", () => {
+  test(
+    "of an account that has used everything, at every width and in both themes",
+    async () => {
+      const ann = await newVisitor(browser);
+      await signIn(fixture, ann, "ann@example.com");
+      const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
+      const tour = {
+        name: "full",
+        ids,
+        paths: Object.keys(PAGES),
+        views: ALL_VIEWS,
+      };
+      expect(await faultsOn(ann, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
+
+  test(
+    "of an account that has nothing yet",
+    async () => {
+      const bob = await newcomer(fixture, browser, { name: "bob" });
+      const paths = CUSTOMER_PAGES.filter((path) => !/\$[a-z]/.test(path));
+      const tour = { name: "empty", ids: CATALOG_IDS, paths, views: LITTLE_VIEWS };
+      expect(await faultsOn(bob, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
+
+  test(
+    "that is open to strangers, and one that does not exist",
+    async () => {
+      const eve = await newVisitor(browser);
+      const paths = [
+        "/sign-in",
+        "/join",
+        "/docs",
+        "/docs/$page",
+        "/models",
+        "/models/$",
+        "/models/compare",
+        "/providers",
+        "/no/such/page",
+      ];
+      const tour = { name: "stranger", ids: CATALOG_IDS, paths, views: LITTLE_VIEWS };
+      expect(await faultsOn(eve, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
+
+  test(
+    "of an id that nothing has",
+    async () => {
+      const cat = await newcomer(fixture, browser, { name: "cat" });
+      const paths = CUSTOMER_PAGES.filter((path) => path.includes("$"));
+      const tour = { name: "unknown", ids: UNKNOWN_IDS, paths, views: LITTLE_VIEWS };
+      expect(await faultsOn(cat, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
+
+  test("of the landing page and the test checkout, in both themes", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "fay" });
+    const { json } = await ask(fixture, page, "POST /api/console/purchases", { amount_usd: "25" });
+    const checkout = textAt(json, "checkout_url");
+    await expectReadable(page, { name: "checkout", address: checkout });
+    await page.getByRole("button", { name: "Close without paying" }).click();
+    await expectReadable(page, { name: "checkout-over", address: checkout });
+    const stranger = await newVisitor(browser);
+    const denied = "?reason=denied&request_id=01900000-0000-7000-8000-000000000000";
+    for (const [name, path] of Object.entries({ landing: "/", denied: `/sign-in${denied}` })) {
+      await expectReadable(stranger.page, { name, address: fixture.consoleUrl + path });
+    }
+    expect([...complaints, ...stranger.complaints]).toEqual([]);
+  });
+
+  test("of a sign-in link, in both themes: readable without a script", async () => {
+    const { page, complaints } = await newVisitor(browser, { width: 360 });
+    const link = await fixture.claimLink("dan@example.com");
+    const anyone = await fixture.gateway.running.makeClaimLink();
+    const pages: Readonly<Record<string, string>> = {
+      claim: link,
+      "claim-any": anyone ?? "",
+      "claim-spent": `${fixture.consoleUrl}/auth/link?t=${"A".repeat(43)}`,
+      unclaimed: `${fixture.consoleUrl}/auth/start`,
+    };
+    for (const [name, address] of Object.entries(pages)) {
+      await expectReadable(page, { name: `link-${name}`, address });
+    }
+    await page.goto(anyone ?? "");
+    await page.evaluate("document.querySelector('form').noValidate = true");
+    await page.getByLabel("Email of the owner").fill("no address");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("This is not a valid email address.").waitFor();
+    for (const theme of THEMES) {
+      await showIn(page, theme);
+      await expectAccessible(page, `claim refused ${theme}`);
+    }
+    expect(complaints).toEqual([]);
+  });
+});
+
+/** A page that needs no script, at the width of a phone and of a desk. */
+async function expectReadable(
+  page: Page,
+  { name, address }: { readonly name: string; readonly address: string },
+): Promise<void> {
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(address);
+    await page.locator("h1").waitFor();
+    for (const theme of THEMES) {
+      await showIn(page, theme);
+      await expectAccessible(page, `${name} ${theme} ${width}`);
+      await expectFits(page);
+      await takePicture(page, `every-page-${name}-${theme}-${width}`);
+    }
+  }
+}
+
+/** Days of calls, one of them with hours in which none succeeded. */
+async function sumUpDays(orgId: string): Promise<void> {
+  const figures =
+    "10, 9, 1, 255, case when day = 3 then 15 else 255 end, 9, 900, 9000, '{3}', '{9}'";
+  const days = "generate_series(1, 20) as day";
+  const date = "(now() at time zone 'utc')::date - day";
+  await runSql(
+    fixture.gateway,
+    `insert into listing_day_sum
+      select $1, ${date}, 'prov-a', 'test/a', ${figures} from ${days}`,
+    [orgId],
+  );
+  await runSql(
+    fixture.gateway,
+    `insert into listing_public_day
+      select 'prov-a', 'test/a', ${date}, 299, 1, 255, 255, 0, 0, 0, '{}', '{}' from ${days}`,
+    [],
+  );
+}
+
+/** Everything that a person of the console can have; the ids of it by their names in the router. */
+async function useEverything(ann: Visitor): Promise<Ids> {
+  const post = async (route: string, body: object = {}): Promise<unknown> => {
+    const { status, json } = await ask(fixture, ann.page, `POST ${route}`, body);
+    expect({ route, status }).toEqual({ route, status: 200 });
+    return json;
+  };
+  const made = await post("/api/console/keys", { name: "ci", cap_usd: "50" });
+  const key = textAt(made, "secret");
+  const bought = await post("/api/console/purchases", { amount_usd: "25" });
+  const pay = `${textAt(bought, "checkout_url")}/pay`;
+  expect((await fetch(pay, { method: "POST", redirect: "manual" })).status).toBe(303);
+  const purchaseId = textAt(bought, "purchase.purchase_id");
+  await until("the purchase is paid", async () => {
+    const { json } = await ask(fixture, ann.page, `GET /api/console/purchases/${purchaseId}`);
+    return textAt(json, "status") === "paid";
+  });
+  await post("/api/console/connections", {
+    provider: "prov-a",
+    name: "ours",
+    provider_key: "sk-own-0123456789",
+  });
+  await post("/api/admission-limits", { scope: "org", rpm: 200 });
+  await post("/api/console/invitations", { email: "guest@example.com", role: "viewer" });
+  await callGateway(fixture, key);
+  await callGateway(fixture, key, chatBody("test/both", failing("[[fault:status:500]]")));
+  await post("/playground/v1/chat/completions", chatBody("test/a"));
+  const search = await post("/api/console/optimize", {
+    name: "which",
+    objective: "lowest_cost",
+    models: ["test/a", "test/b"],
+    prompts: ["one", "two", "three"],
+    max_tokens: 8,
+    budget_usd: "1",
+  });
+  const searchId = textAt(search, "search_id");
+  await until("the search has ended", async () => {
+    const { json } = await ask(fixture, ann.page, `GET /api/console/optimize/${searchId}`);
+    return textAt(json, "state") !== "running";
+  });
+  const { json: session } = await ask(fixture, ann.page, "GET /api/console/session");
+  await sumUpDays(textAt(session, "org.org_id"));
+  const failed = await callGateway(
+    fixture,
+    key,
+    chatBody("test/a", failing("[[fault:status:500]]")),
+  );
+  return {
+    $keyId: textAt(made, "key.key_id"),
+    $purchaseId: purchaseId,
+    $requestId: String(failed.headers["x-request-id"]),
+    $searchId: searchId,
+    $orgId: textAt(session, "org.org_id"),
+  };
+}
+
+function failing(fault: string): object {
+  return { messages: [{ role: "user", content: `${fault} Hello` }] };
+}
+
+/** All faults of all pages are reported at once: one run shows what there is to do. */
+async function faultsOn(visitor: Visitor, tour: Tour): Promise<readonly string[]> {
+  const { page, complaints } = visitor;
+  const faults: string[] = [];
+  for (const path of tour.paths) {
+    const address = path.replaceAll(/\$\w*/g, (name) => tour.ids[name] ?? name);
+    const search = tour.name === "empty" ? "" : (SEARCHES[path] ?? "");
+    await page.goto(fixture.consoleUrl + address + search);
+    let widthBefore = 0;
+    for (const { width, theme } of tour.views) {
+      const where = `${tour.name} ${address} at ${width} px, ${theme}`;
+      await page.setViewportSize({ width, height: 900 });
+      await showIn(page, theme);
+      await pageShown(page);
+      const title = await titleOf(page);
+      if (tour.name === "full" && title !== PAGES[path]) faults.push(`${where}: is "${title}"`);
+      // A theme changes colours and nothing else, so the other rules have one result per width.
+      const rules = width === widthBefore ? COLOUR_RULES : ALL_RULES;
+      faults.push(...(await faultsOf(page, rules)).map((fault) => `${where}: ${fault}`));
+      const picture = `${tour.name}${path.replaceAll(/[^a-zA-Z]+/g, "-")}-${width}-${theme}`;
+      await takePicture(page, `every-page-${picture}`);
+      widthBefore = width;
+    }
+  }
+  return [...faults, ...complaints];
+}
+
+async function titleOf(page: Page): Promise<string> {
+  return (await page.locator("h1").first().innerText()).trim();
+}
+
+/** What a page says when it could not be drawn or filled, and what no person can read of it. */
+async function faultsOf(page: Page, rules: AxeRules): Promise<readonly string[]> {
+  const faults = await page.getByText(/^(This page crashed|Something went wrong)$/).allInnerTexts();
+  faults.push(...(await violationsOf(page, rules)));
+  await expectFits(page).catch(() => faults.push("wider than the window"));
+  const moving = await endlessAnimations(page);
+  faults.push(...moving.map((name) => `moves without end: ${name}`));
+  return faults;
+}
