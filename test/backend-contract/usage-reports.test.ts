@@ -5,6 +5,7 @@ import type { ManagedOrigin } from "../../src/kernel/core/managed-keys.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/kernel/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { requestIdFrom } from "../../src/ledger/request-ids.ts";
+import type { UsageReports } from "../../src/gateway/records/postgres-usage-reports.ts";
 import type { UsageQuery } from "../../src/gateway/records/record-store.ts";
 import type {
   ReportedRequest,
@@ -14,7 +15,6 @@ import type {
   RequestSort,
   RequestSortBy,
   UsageReport,
-  UsageReports,
 } from "../../src/gateway/records/usage-reports.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withPricedBackend } from "../support/postgres.ts";

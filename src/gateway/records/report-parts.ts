@@ -12,7 +12,13 @@ export type Bind = (value: unknown) => string;
 export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
 export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
 
-const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS: number = 24 * HOUR_MS;
+
+export function isoDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
 const ID_BITS_BELOW_MS = 22n;
 
@@ -21,8 +27,6 @@ export function idsOfDay(day: string): { readonly first: bigint; readonly end: b
   const startMs = Date.parse(`${day}T00:00:00Z`);
   return { first: firstIdAt(startMs), end: firstIdAt(startMs + DAY_MS) };
 }
-
-const HOUR_MS = 3_600_000;
 
 /** The same of the hour that begins at an instant. */
 export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {

@@ -200,64 +200,6 @@ export interface WalletLine {
   readonly amountMicroUsd: MicroUsd;
 }
 
-/**
- * What the console reads of the journal: long reports, on connections of their own with a statement
- * time limit, so that they never slow the gateway. A report that takes too long rejects with
- * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
- * beginning.
- */
-export interface UsageReports {
-  report(filter: ReportFilter, by: ReportGroupBy, rank?: ReportRank): Promise<UsageReport>;
-  /**
-   * What attempts at chat used, by model and by the bounds that they are above. Undefined: they are
-   * too many to read one by one.
-   */
-  tokensBySize(filter: SizeFilter, bounds: SizeBounds): Promise<readonly SizedTokens[] | undefined>;
-  /** Refused requests are among them. */
-  requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage>;
-  /** All of them, newest first, a page in memory at a time. */
-  everyRequest(filter: ReportFilter): AsyncIterable<readonly ReportedRequest[]>;
-  /** Undefined: no such request of this organization. */
-  request(
-    orgId: OrgId,
-    requestId: RequestId,
-  ): Promise<
-    | {
-        readonly request: ReportedRequest;
-        readonly attempts: readonly PricedAttempt[];
-        /** Why the gateway refused it; undefined: a provider was asked. */
-        readonly refused?: Refused;
-      }
-    | undefined
-  >;
-  keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]>;
-  /** One key's last `days` UTC days, oldest first, empty ones too. */
-  keyDays(
-    orgId: OrgId,
-    keyId: KeyId,
-    days: number,
-  ): Promise<
-    readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
-  >;
-  /** A request of the organization that succeeded, the first where it has few; undefined: none did. */
-  firstSuccess(orgId: OrgId): Promise<RequestId | undefined>;
-  /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
-  providerActivity(): Promise<readonly ProviderActivity[]>;
-  /** Of the same attempts; a listing that substituted nothing has no row. */
-  substitutions(): Promise<readonly Substitution[]>;
-  /** Newest first. */
-  walletLines(
-    orgId: OrgId,
-    page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<{ readonly lines: readonly WalletLine[]; readonly nextCursor: string | null }>;
-  /**
-   * The same reports, for one answer: `onServed` is called with how old the data is, whenever a
-   * replica served a part of it. A wallet, a single request and what keys do now are never read
-   * from one.
-   */
-  noting(onServed: (asOfMs: number) => void): UsageReports;
-}
-
 /** The report took longer than it may. */
 export class ReportTimeout extends Error {
   override readonly name = "ReportTimeout";

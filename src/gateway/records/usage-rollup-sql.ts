@@ -1,6 +1,6 @@
 import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 import { ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
-import { ROW_END_SQL } from "./request-status-sql.ts";
+import { END_SQL } from "./request-status-sql.ts";
 
 /** $1 days after which a day counts as over for good, as an interval. */
 export const DUE_DAY_SQL = `
@@ -69,9 +69,11 @@ const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${colu
  */
 export const ROLL_SQL = `
   with request as materialized (
-    select org_id, attempt_id, ${ROW_END_SQL} as status, first_byte_span(first_byte_ms) as span,
-      ${withEarlier("cache_write_1h")} as cache_write_1h, ${ENDED_COLUMNS_SQL}
-    from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4 and final
+    select *, ${END_SQL} as status, first_byte_span(first_byte_ms) as span from (
+      select org_id, attempt_id, ${withEarlier("cache_write_1h")} as cache_write_1h,
+        ${ENDED_COLUMNS_SQL}
+      from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4 and final
+    ) ended
   ), span as (
     select org_id, request_day(request_id) as request_day, model_id, key_id, provider_id, status,
       span, count(*) as requests, max(attempt_id) as last_attempt_id, ${SUMMED_SQL}
