@@ -12,7 +12,7 @@ import { ATTEMPT_OUTCOMES, requestStatusOf } from "../../src/kernel/core/request
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { statusOfEndSql } from "../../src/gateway/records/request-status-sql.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { ReportTimeout } from "../../src/gateway/records/usage-reports.ts";
+import { ReportTimeout } from "../../src/gateway/records/report-sources.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";

@@ -313,6 +313,9 @@ test("whatever is asked, and whatever was summed up before, figures are those of
         await expectAll(journal, filters.slice(0, 2));
         await rollAll(backend);
         await expectAll(journal, filters);
+        await journal.refuseLate();
+        await expectAll(journal, filters.slice(0, 1));
+        await rollAll(backend);
         // Corrections, late ends and late attempts in days that are summed up.
         await journal.endLate();
         await journal.write(late);

@@ -1,7 +1,24 @@
 import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
-import { columns, type Columns, count, micro, orNull, word } from "../../kernel/index.ts";
+import {
+  columns,
+  type Columns,
+  count,
+  type KeyId,
+  micro,
+  type MicroUsd,
+  orNull,
+  word,
+} from "../../kernel/index.ts";
 import { attemptsOutsideSql } from "./report-parts.ts";
-import type { KeyActivity } from "./usage-reports.ts";
+
+export interface KeyActivity {
+  readonly keyId: KeyId;
+  /** Of its newest request, cut to the minute; null: none in the journal. */
+  readonly lastUsedAtMs: number | null;
+  /** This UTC month, by admission. */
+  readonly spentMonthMicroUsd: MicroUsd;
+  readonly inFlightMicroUsd: MicroUsd;
+}
 
 /** $1 organization, $2 its rolled days. */
 export function keyActivitySql(rolledDays: readonly string[]): string {

@@ -10,7 +10,28 @@ import {
   word,
 } from "../../kernel/index.ts";
 import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
-import type { ProviderActivity, Substitution } from "./usage-reports.ts";
+
+/**
+ * Of a provider that at least 3 organizations made at least 200 calls to, none of them more than
+ * half. What customers ended themselves, and what the provider refused, is not counted.
+ */
+export interface ProviderActivity {
+  readonly providerId: string;
+  readonly attempts: number;
+  readonly succeeded: number;
+  /** Null where the successful calls alone are of too few. */
+  readonly firstByteP50Ms: number | null;
+}
+
+/** A listing whose provider reported a model that the listing does not allow. */
+export interface Substitution {
+  readonly providerId: string;
+  readonly modelId: string;
+  /** The name that it reported most often. */
+  readonly servedModel: string;
+  /** Of the answers that named a model; null where they, or these alone, are of too few. */
+  readonly share: number | null;
+}
 
 /**
  * Of the newest attempts only, however many a day has, and only of providers with calls of so many

@@ -23,24 +23,24 @@ import { readRequest, readRequests } from "./request-pages.ts";
 import { findSums } from "./request-sums.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import { usageReport, type ReportRow } from "./usage-report-rows.ts";
-import { sizedTokens, sizesQuery, type SizeRow } from "./tokens-by-size.ts";
+import {
+  type SizeBounds,
+  type SizedTokens,
+  sizedTokens,
+  type SizeFilter,
+  type SizeRow,
+  sizesQuery,
+} from "./tokens-by-size.ts";
 import { reportQuery, type ReportPlan } from "./usage-report-sql.ts";
 import * as wallet from "./wallet-lines.ts";
 import type {
-  KeyActivity,
-  ProviderActivity,
-  Substitution,
   ReportedRequest,
-  RequestPage,
-  RequestPageQuery,
   ReportFilter,
   ReportGroupBy,
   ReportRank,
-  SizeBounds,
-  SizeFilter,
-  SizedTokens,
+  RequestPage,
+  RequestPageQuery,
   UsageReport,
-  WalletLine,
 } from "./usage-reports.ts";
 
 /**
@@ -125,7 +125,7 @@ export class PostgresUsageReports {
     });
   }
 
-  async keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]> {
+  async keyActivity(orgId: OrgId): Promise<readonly activity.KeyActivity[]> {
     const rows = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
       const sql = activity.keyActivitySql(rolledDays);
@@ -165,13 +165,13 @@ export class PostgresUsageReports {
   }
 
   /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
-  async providerActivity(): Promise<readonly ProviderActivity[]> {
+  async providerActivity(): Promise<readonly listings.ProviderActivity[]> {
     const rows = await this.#rows<Row>(listings.PROVIDER_ACTIVITY_SQL, []);
     return rows.map(listings.providerActivityColumns.read);
   }
 
   /** Of the same attempts; a listing that substituted nothing has no row. */
-  async substitutions(): Promise<readonly Substitution[]> {
+  async substitutions(): Promise<readonly listings.Substitution[]> {
     const rows = await this.#rows<Row>(listings.SUBSTITUTIONS_SQL, []);
     return rows.map(listings.substitutionColumns.read);
   }
@@ -180,7 +180,7 @@ export class PostgresUsageReports {
   async walletLines(
     orgId: OrgId,
     page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<{ readonly lines: readonly WalletLine[]; readonly nextCursor: string | null }> {
+  ): Promise<{ readonly lines: readonly wallet.WalletLine[]; readonly nextCursor: string | null }> {
     const cursor = wallet.readWalletCursor(page.cursor ?? "");
     const found = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);

@@ -1,7 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { beginLocally, isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
-import { ReportTimeout } from "./usage-reports.ts";
 
 /** A replica of the primary, and how old what it says is. */
 export interface ReportReplica {
@@ -117,4 +116,9 @@ function isReplicaFault(fault: unknown): boolean {
 
 class ReplicaAwayFault extends Error {
   override readonly name = "ReplicaAwayFault";
+}
+
+/** The report took longer than it may. */
+export class ReportTimeout extends Error {
+  override readonly name = "ReportTimeout";
 }

@@ -19,15 +19,17 @@ export function startUsageRollup(options: { readonly rollup: UsageRollup; readon
   close(): Promise<void>;
 } {
   const { rollup, log } = options;
+  let pausesLeft = 0;
   const job = new Job(
-    USAGE_ROLLUP_EVERY_MS,
-    async (isStopping) => {
-      while (!isStopping() && (await rollup.rollSome())) {
-        await new Promise((goOn) => setTimeout(goOn, USAGE_ROLLUP_PAUSE_MS).unref());
-      }
+    USAGE_ROLLUP_PAUSE_MS,
+    async () => {
+      pausesLeft -= 1;
+      if (pausesLeft > 0) return;
+      pausesLeft = USAGE_ROLLUP_EVERY_MS / USAGE_ROLLUP_PAUSE_MS;
+      if (await rollup.rollSome()) pausesLeft = 0;
     },
     (err) => log.warn({ err }, "days of usage could not be summed up; this will be retried"),
   );
-  job.startNow();
+  job.start();
   return job;
 }

@@ -1,6 +1,26 @@
-import { microUsd, type OrgId } from "../../kernel/index.ts";
+import { microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
 import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
-import type { WalletLine } from "./usage-reports.ts";
+
+/**
+ * One line of a wallet; the requests of a UTC day are one line at its first instant, with what was
+ * corrected of them later. The sum of all lines is the settled balance.
+ */
+export interface WalletLine {
+  readonly atMs: number;
+  readonly kind:
+    | "purchase"
+    | "grant"
+    | "refund"
+    | "refund_reversal"
+    | "dispute"
+    | "dispute_reversal"
+    | "usage"
+    | "correction"
+    | "other";
+  readonly ref: string;
+  /** Above zero: into the wallet. */
+  readonly amountMicroUsd: MicroUsd;
+}
 
 export interface WalletRow {
   readonly at_ms: bigint;
