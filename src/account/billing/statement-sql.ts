@@ -6,6 +6,7 @@ import {
   isoDay,
   MANAGED_SQL,
   type ReportQuery,
+  TOKENS_AND_DEBIT,
 } from "../../gateway/index.ts";
 import { instant, type OrgId } from "../../kernel/index.ts";
 import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
@@ -104,14 +105,6 @@ export function usageQuery(books: StatementBooks, fromMs: number, toMs: number):
 const INPUT = "coalesce(prompt, 0) + coalesce(cached_prompt, 0) + coalesce(cache_write, 0)";
 const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
 const HOUR_MS = 3_600_000;
-const COUNTED = [
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "completion",
-  "internal_reasoning",
-  "debit",
-];
 
 /**
  * What requests whose last attempt is behind a midnight used before it, with a sign. Their ids say
@@ -122,11 +115,11 @@ function carriedSql(atMs: number, sign: 1 | -1): string {
   const behind = (of: string): string =>
     `${of}.attempt_id >= ${midnight} and ${of}.attempt_id < ${midnight + TWO_DAYS_OF_IDS}`;
   const cameBefore = requestIdFrom(atMs + HOUR_MS);
-  return `select f.model_id, f.key_id, ${sign} as sign, ${COUNTED.map(
+  return `select f.model_id, f.key_id, ${sign} as sign, ${TOKENS_AND_DEBIT.map(
     (column) => `coalesce((f.earlier).${column}, 0) - o.${column} as ${column}`,
   ).join(", ")}
     from attempt f cross join lateral (
-      select ${COUNTED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ")}
+      select ${TOKENS_AND_DEBIT.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ")}
       from attempt b where b.org_id = f.org_id and b.request_id = f.request_id and not b.final
         and ${behind("b")} offset 0
     ) o where f.org_id = $1 and f.final and f.earlier is not null

@@ -1,6 +1,6 @@
 import { hourUsageColumns, SUMMED_USAGE_SQL } from "../../ledger/index.ts";
 import { type OrgId, TOKEN_BUCKETS, type Usage } from "../../kernel/index.ts";
-import { attemptsOutsideSql, idsOfDay, TOKENS } from "./report-parts.ts";
+import { attemptsOutsideSql, idsOfDay, SKUS } from "./report-parts.ts";
 import type { ReportSources } from "./report-sources.ts";
 import { withEarlier } from "./request-rows.ts";
 
@@ -49,15 +49,14 @@ const SUMMED_DAYS_SQL = `
     and not exists (select from retired_day d where d.day = u.day)
   order by u.day`;
 
-const USED = [...TOKENS, "cache_write_1h"];
-const USED_SQL = USED.map((column) => `${withEarlier(column)} as ${column}`).join(", ");
+const USED_SQL = SKUS.map((column) => `${withEarlier(column)} as ${column}`).join(", ");
 
 /** $1 provider, $2 the summed days, $3 the first id of the first day. */
 function trafficSql(days: readonly string[]): string {
   return `
   select org_id, model_id, ${SUMMED_USAGE_SQL}
   from (
-    select org_id, model_id, ${USED.join(", ")} from usage_sum where day = any ($2::date[]) and provider_id = $1
+    select org_id, model_id, ${SKUS.join(", ")} from usage_sum where day = any ($2::date[]) and provider_id = $1
     union all
     select org_id, model_id, ${USED_SQL} from attempt
     where final and provider_id = $1 and attempt_id >= $3::bigint and ${attemptsOutsideSql(days)}

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { type OrgId, TOKEN_BUCKETS } from "../../kernel/index.ts";
+import { type OrgId, SKU_NAMES, TOKEN_BUCKETS } from "../../kernel/index.ts";
 
 export interface ReportQuery {
   readonly text: string;
@@ -10,6 +10,8 @@ export interface ReportQuery {
 export type Bind = (value: unknown) => string;
 
 export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
+/** With the part of the cache that is written for an hour. */
+export const SKUS: readonly string[] = Object.values(SKU_NAMES);
 export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
 
 export const HOUR_MS = 3_600_000;

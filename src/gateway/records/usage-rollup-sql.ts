@@ -1,4 +1,5 @@
-import { TOKENS_AND_DEBIT } from "./report-parts.ts";
+import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { SKUS } from "./report-parts.ts";
 import { ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
 import { END_SQL } from "./request-status-sql.ts";
 
@@ -59,7 +60,7 @@ export const FORGET_SQL: readonly string[] = [
   "delete from usage_rolled where day = $2 and org_id = any ($1)",
 ];
 
-const SUMMED = [...TOKENS_AND_DEBIT, "cache_write_1h"];
+const SUMMED = ["debit", ...SKUS];
 const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ");
 
 /**
@@ -70,7 +71,7 @@ const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${colu
 export const ROLL_SQL = `
   with request as materialized (
     select *, ${END_SQL} as status, first_byte_span(first_byte_ms) as span from (
-      select org_id, attempt_id, ${withEarlier("cache_write_1h")} as cache_write_1h,
+      select org_id, attempt_id, ${withEarlier(HOUR_SKU_NAME)} as ${HOUR_SKU_NAME},
         ${ENDED_COLUMNS_SQL}
       from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4 and final
     ) ended
