@@ -12,11 +12,12 @@ import { format } from "prettier";
  */
 const USAGE = `npm run check:deep -- [options]
   --only NAME   one part: tests, simulation or torture
-  --save        write docs/deep-check.md when every part has passed
+  --save        write its section of docs/reliability.md when every part has passed
   --json        print one JSON document on standard output`;
 
 const ROOT = resolve(import.meta.dirname, "..");
-const PAGE = join(ROOT, "docs/deep-check.md");
+const PAGE = join(ROOT, "docs/reliability.md");
+const SECTION = /(?<=<!-- check:deep -->\n)[\s\S]*?(?=<!-- end -->)/;
 
 interface Part {
   readonly name: string;
@@ -29,7 +30,7 @@ interface PartResult {
   readonly command: string;
   readonly ok: boolean;
   readonly seconds: number;
-  readonly figures: string;
+  readonly figures: readonly string[];
 }
 
 const { values } = parseArgs({
@@ -77,7 +78,7 @@ async function checkDeep(): Promise<number> {
   }
   const ok = results.every((result) => result.ok);
   if (values.json) process.stdout.write(`${JSON.stringify({ ok, parts: results })}\n`);
-  else process.stdout.write(`\n${tableOf(results)}\n`);
+  else process.stdout.write(`\n${sectionOf(results)}\n`);
   if (values.save && ok && values.only === undefined) await savePage(results);
   return ok ? 0 : 1;
 }
@@ -98,7 +99,7 @@ async function runPart({ name, command, args }: Part): Promise<PartResult> {
   });
   const code = await new Promise<number | null>((done) => child.once("close", done));
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
-  const figures = name === "tests" ? testFigures() : lastLines(output);
+  const figures = name === "tests" ? [testFigures()] : linesOf(output);
   return { name, command, ok: code === 0, seconds, figures };
 }
 
@@ -110,32 +111,23 @@ function testFigures(): string {
   return `${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`;
 }
 
-function lastLines(output: string): string {
+function linesOf(output: string): readonly string[] {
   const lines = output.split("\n").map((line) => line.trim());
-  return lines.filter((line) => line !== "" && !line.startsWith(">")).join("; ");
+  return lines.filter((line) => line !== "" && !line.startsWith(">"));
 }
 
-function tableOf(results: readonly PartResult[]): string {
-  const rows = results.map(({ name, command, ok, seconds, figures }) =>
-    [name, `\`${command}\``, ok ? "passed" : "FAILED", `${seconds} s`, figures].join(" | "),
-  );
-  const head = "| part | command | result | wall time | figures |\n| --- | --- | --- | --- | --- |";
-  return `${head}\n${rows.map((row) => `| ${row} |`).join("\n")}`;
+function sectionOf(results: readonly PartResult[]): string {
+  const machine = `Node ${process.version}, ${cpus().length} cores`;
+  const parts = results.map(({ name, command, ok, seconds, figures }) => {
+    const head = `**${name}** (\`${command}\`): ${ok ? "passed" : "FAILED"} in ${seconds} s`;
+    return `${head}\n\n${figures.map((line) => `- ${line}\n`).join("")}`;
+  });
+  return `Measured on ${new Date().toISOString().slice(0, 10)} with ${machine}.\n\n${parts.join("\n")}`;
 }
 
 async function savePage(results: readonly PartResult[]): Promise<void> {
-  const machine = `Node ${process.version}, ${cpus().length} cores`;
-  const text = `# The deep check
-
-\`npm run check:deep -- --save\` wrote this page. ${machine}, ${new Date().toISOString().slice(0, 10)}.
-
-${tableOf(results)}
-
-\`npm test\` runs the same promises with fixed seeds and small counts. Only the deep check has the
-whole crash matrix, the memory tests, and properties with fresh seeds. A failed seed is printed;
-\`PROPERTY_SEED\` repeats it.
-`;
-  writeFileSync(PAGE, await format(text, { parser: "markdown", printWidth: 100 }));
+  const page = readFileSync(PAGE, "utf8").replace(SECTION, () => sectionOf(results));
+  writeFileSync(PAGE, await format(page, { parser: "markdown", printWidth: 100 }));
 }
 
 function freshSeed(): number {

@@ -11,12 +11,21 @@ import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
 import { type Manifest, validateManifest } from "../src/catalog/manifest/index.ts";
 import { isPrivateAddress } from "../src/upstream/address-guard.ts";
 import { listingHash } from "../src/listing-tools/listing-sources/listing-hash.ts";
+import { findHead } from "../src/listing-tools/listing-sources/provider-heads.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = readdirSync(join(root, "manifests"))
   .filter((file) => file.endsWith(".json") && !file.startsWith("simulator-"))
   .map((file) => ({ file, text: readFileSync(join(root, "manifests", file), "utf8") }));
 const review = readReview(root);
+const newest = join(root, "test/listing-sources/snapshots/litellm-2026-11-01.json");
+const list = JSON.parse(readFileSync(newest, "utf8")) as Record<
+  string,
+  { readonly deprecation_date?: string }
+>;
+const ends = new Map(
+  Object.entries(list).map(([name, { deprecation_date: day }]) => [name, day ?? "9999"]),
+);
 
 function manifestOf(text: string): Manifest {
   const verdict = validateManifest(text);
@@ -30,7 +39,6 @@ describe("the shipped manifests", () => {
     expect(ids.toSorted()).toEqual(
       [
         "openai",
-        "openai-videos",
         "anthropic",
         "google",
         "mistral",
@@ -93,8 +101,21 @@ describe("the shipped manifests", () => {
     });
 
     test("has nothing that had ended on the day of the review", () => {
-      const ends = manifest.models.flatMap((model) => model.deprecation_date ?? []);
-      expect(ends.filter((day) => day <= review.as_of)).toEqual([]);
+      const days = manifest.models.flatMap((model) => model.deprecation_date ?? []);
+      expect(days.filter((day) => day <= review.as_of)).toEqual([]);
+    });
+
+    test("announces only prices that were to come on the day of the review", () => {
+      const changes = Object.values(terms).flatMap((each) => each.price_changes ?? []);
+      expect(changes.filter(({ from }) => from.slice(0, 10) <= review.as_of)).toEqual([]);
+    });
+
+    test("has nothing that the newest list says had ended, written by hand or not", () => {
+      const prefixes = new Set(["", `${findHead(manifest.provider.id)?.sources.litellm}/`]);
+      const ended = manifest.models.filter(({ id, upstream_id: name = id }) =>
+        [...prefixes].some((prefix) => (ends.get(`${prefix}${name}`) ?? "9999") <= review.as_of),
+      );
+      expect(ended.map(({ id }) => id)).toEqual([]);
     });
 
     test("is ready where two sources agreed or a person checked, else it says why not", () => {

@@ -26,7 +26,6 @@ const REASONS: Readonly<Record<string, readonly [meaning: string, cure: string]>
   ],
   "zero-price": ["a price of 0 is doubtful", "a person"],
   "page-unchecked": ["written by hand; the provider's page has not been read", "a person"],
-  "cost-unreported": ["its provider does not report the cost that is billed", "nothing yet"],
 };
 
 /** docs/catalog.md: what is shipped, what is staged and why, what was left out and why. */
@@ -51,7 +50,8 @@ ${drafted.map(providerRow).join("\n")}
 
 ## Staying true
 
-- \`tokenmarket manifest refresh\` reads newer lists; \`catalog.refresh_every\` does it by itself.
+- \`tokenmarket manifest refresh\` reads newer lists; \`catalog.refresh_every\` does it by itself. The shipped
+  manifests name their models, so it adds none to them: \`manifest import\` lists what is new.
 - A ready listing that was checked over 45 days ago is named by \`doctor\`, the start log, the operator's home and
   \`GET /v1/models\`; after 90 days it is tried last. \`catalog.stale_after_days\` stops selling it.
 - A price below the purchase price is named by \`manifest check\` and \`doctor\`, and is an alert.
@@ -69,7 +69,8 @@ ${Object.entries(REASONS)
   .join("\n")}
 
 - **DeepSeek** has nothing ready: both lists agree on a price by the hour, and a manifest has one price. The peak
-  price is listed, twice that of other hours. Set \`is_ready: true\` in a copy to sell at the peak price always.
+  price is listed, twice that of other hours. To sell at it always, set \`is_ready: true\` in a copy and remove
+  \`staged_because\`.
 - **xAI**: one list says "above 200,000 tokens" and the other "from 200,000": read as one, the lower bound. What is
   still staged has prices that differ, or ids that only one list knows.
 - **OpenRouter**, **Qwen** and **DeepInfra**: only one list of November knows their prices.
@@ -130,11 +131,7 @@ function providerRow({ file, manifest, leftOut }: Drafted): string {
   return `| [${manifest.provider.name}](../manifests/${file}) | ${counts.join(" | ")} |`;
 }
 
-function editLines({ file, manifest, edits }: Drafted): string[] {
-  if (manifest.catalog_source === undefined) {
-    const note: unknown = Object.entries(manifest).find(([key]) => key === "note")?.[1];
-    return [`- ${file}: ${String(note)}`];
-  }
+function editLines({ file, edits }: Drafted): string[] {
   return [...groupOf(edits.map(({ model, reason }) => [reason, model]))].map(
     ([reason, models]) => `- ${file}, ${namesOf(models)}: ${reason}`,
   );

@@ -41,15 +41,13 @@ export interface Review {
   /** For every provider. */
   readonly leave_out: Readonly<Record<string, string>>;
   readonly providers: Readonly<Record<string, ProviderReview>>;
-  /** Whole manifests that no source has. */
-  readonly by_hand: Readonly<Record<string, Manifest>>;
 }
 
 /** One provider's manifest, and how it came to be. */
 export interface Drafted {
   readonly file: string;
   readonly manifest: Manifest;
-  readonly imported: ImportResult | undefined;
+  readonly imported: ImportResult;
   /** Marketplace id to the reason why it is not shipped. */
   readonly leftOut: ReadonlyMap<string, string>;
   readonly edits: readonly HandEdit[];
@@ -81,14 +79,9 @@ export function draftCatalog(root: string): readonly Drafted[] {
     if (!reading.ok) throw new Error(`${file} is not JSON`);
     return { from, dated, bytes, document: reading.value };
   });
-  return [
-    ...Object.entries(review.providers).map(([id, each]) =>
-      draftProvider(id, each, review, sources),
-    ),
-    ...Object.entries(review.by_hand).map(([id, manifest]): Drafted => {
-      return { file: `${id}.json`, manifest, imported: undefined, leftOut: new Map(), edits: [] };
-    }),
-  ];
+  return Object.entries(review.providers).map(([id, each]) =>
+    draftProvider(id, each, review, sources),
+  );
 }
 
 function draftProvider(
@@ -107,7 +100,14 @@ function draftProvider(
   if (own === undefined) throw new Error(`no source lists ${id}`);
   const against = all.filter((source) => source !== own);
   const read = (source: SourceInput, second: readonly SourceInput[], models: readonly string[]) =>
-    importListings({ head, source, against: second, models, withCapacity: false });
+    importListings({
+      head,
+      source,
+      against: second,
+      models,
+      withCapacity: false,
+      day: review.as_of,
+    });
   const everything = read(own, against, []);
   const leftOut = new Map<string, string>();
   const kept = (everything.manifest?.models ?? []).filter((model) => {

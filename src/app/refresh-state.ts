@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** What the last scheduled refresh of the catalog did, for whoever asks later. */
 export interface RefreshState {
   readonly atMs: number;
-  /** Sentences about what an operator has to decide. */
+  /** Sentences about what an operator has to decide, or should know. */
   readonly waits: readonly string[];
 }
 

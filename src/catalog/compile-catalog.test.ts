@@ -297,6 +297,15 @@ describe("a listing that is not routed", () => {
 
   test.each<[string, Edits, string, string]>([
     ["staged", { "/models/0/is_ready": false }, "staged", "is_ready is false"],
+    [
+      "staged for a reason",
+      {
+        "/models/0/is_ready": false,
+        "/listing_terms": { m: { staged_because: ["old-agreement", "preview"] } },
+      },
+      "staged",
+      "it is staged (old-agreement, preview); docs/catalog.md says what makes it ready",
+    ],
     ["private", { "/provider/listing": "private" }, "private", "private capacity"],
     ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }, "key_missing", "ACME_KEY is not"],
   ])("when %s is compiled, kept out of the models, and noted", (_, edits, reason, words) => {

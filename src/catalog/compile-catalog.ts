@@ -7,7 +7,7 @@ import type {
   NotReadyReason,
   PoolDeclaration,
 } from "./catalog.ts";
-import { compileDeployment } from "./compile-deployment.ts";
+import { compileDeployment, listingTerms } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { keyOwners, keyProblems, type KeyOwners, type KeyRules } from "./key-origins.ts";
@@ -212,14 +212,18 @@ function idOf({ manifest, model }: Entry): string {
 }
 
 function notReadyNote(
-  { file, manifest, deployment }: CompiledEntry,
+  { file, manifest, model, deployment }: CompiledEntry,
   elsewhere: ReadonlyMap<string, string>,
 ): CatalogNote[] {
   const reason = deployment.notReady;
   if (reason === undefined) return [];
+  const staged = listingTerms(manifest, model)?.staged_because?.join(", ");
   const keyName = manifest.endpoint.api_key_env ?? "";
   const texts: Readonly<Record<NotReadyReason, string>> = {
-    staged: "is_ready is false; set it to true to route the listing",
+    staged:
+      staged === undefined
+        ? "is_ready is false; set it to true to route the listing"
+        : `it is staged (${staged}); docs/catalog.md says what makes it ready`,
     key_missing: `${keyName} is not set; put the provider's key into that environment variable`,
     key_elsewhere: elsewhere.get(file) ?? `${keyName} belongs to another origin`,
     private: "it is private capacity; only its dedicated endpoint reaches it",

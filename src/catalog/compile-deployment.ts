@@ -107,7 +107,8 @@ function imageTokensOf(
     : declared.map((each) => ({ ...each }));
 }
 
-function listingTerms(
+/** What the manifest says of a listing beside its model. */
+export function listingTerms(
   { listing_terms: terms = {} }: Manifest,
   { id }: ManifestModel,
 ): ManifestListingTerms | undefined {

@@ -43,6 +43,10 @@ describe("import litellm", () => {
     expect(asText.stdout).toContain("1 listing in 1 manifest");
     expect(asText.stdout).toMatch(/not carried:\n {2}unheard_of: a setting/);
     expect(asText.stdout).toContain("set in the environment: OPENAI_API_KEY");
+    const vllm =
+      "model_list:\n  - {model_name: own, litellm_params: {model: hosted_vllm/x, api_base: 'http://gpu/v1'}}\n";
+    const staged = await runCommand(["import", "litellm", file("staged.yaml", vllm)]);
+    expect(staged.stdout).toMatch(/staged: no-price, no-limit. Next: say what you ask/);
   });
 
   test("exits with 1 when no model could be listed", async () => {

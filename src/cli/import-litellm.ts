@@ -126,13 +126,15 @@ function textOf({ listings, notes, manifests }: MovedConfig, written: readonly s
   const names = [...new Set(manifests.flatMap(({ endpoint }) => endpoint.api_key_env ?? []))];
   const count = (fate: MoveNote["fate"]): number =>
     notes.filter((note) => note.fate === fate).length;
+  const ready = new Map(notes.map((note) => [note.path, note.next]));
   return [
     `${counted(listings.length, "listing")} in ${counted(manifests.length, "manifest")}, ${staged.length} staged`,
     `settings: ${count("carried")} carried, ${count("ignored")} ignored, ${count("not_carried")} not carried`,
-    ...listings.map(
-      ({ id, providerId, isReady, stagedBecause }) =>
-        `  ${id}  ${providerId}  ${isReady ? "ready" : `staged: ${stagedBecause.join(", ")}`}`,
-    ),
+    ...listings.map(({ path: [list, at], id, providerId, isReady, stagedBecause }) => {
+      const next = ready.get(`${list}[${at}].model_name`) ?? "";
+      const state = isReady ? "ready" : `staged: ${stagedBecause.join(", ")}. Next: ${next}`;
+      return `  ${id}  ${providerId}  ${state}`;
+    }),
     "",
     "not carried:",
     ...notes.filter(({ fate }) => fate === "not_carried").map(noteLine),

@@ -35,7 +35,7 @@ import { manifestFilesOf, readManifestFile, type ReadManifest } from "./manifest
 import { readPriceRules } from "./price-rule-flags.ts";
 import { readSourceFile } from "./read-source-file.ts";
 import type { RefreshedFile } from "./refreshed-file.ts";
-import { replaceFile } from "./replace-file.ts";
+import { type Replacement, replaceFiles } from "./replace-file.ts";
 
 interface RefreshFlags {
   readonly source: readonly string[];
@@ -124,13 +124,13 @@ async function writeRecorded(
     await withBackend(context, { data, config, by: named }, async ({ changeLog }, by) => {
       await changeLog.write(by, async (_, note) => {
         for (const { change } of changed) note(change);
-        for (const { write } of changed) write();
+        replaceFiles(changed);
       });
       return { json: null, text: "" };
     });
   } catch (fault) {
     if (!(fault instanceof NoDatabaseFault)) throw fault;
-    for (const { write } of changed) write();
+    replaceFiles(changed);
   }
 }
 
@@ -204,7 +204,7 @@ export interface Refreshing {
 export interface RefreshOutcome {
   readonly result: RefreshedFile;
   /** Undefined: nothing is to be written. */
-  readonly writing?: { readonly change: Change; readonly write: () => void };
+  readonly writing?: Replacement & { readonly change: Change };
 }
 
 export function refreshFile(read: ReadManifest, refreshing: Refreshing): RefreshOutcome {
@@ -220,6 +220,7 @@ export function refreshFile(read: ReadManifest, refreshing: Refreshing): Refresh
   const merged = refreshManifest({
     current: { ...manifest, catalog_source: recorded },
     imported: again.manifest,
+    unsettled: again.unsettled,
     rules,
     accepted,
     hashOf: listingHash,
@@ -242,7 +243,7 @@ export function refreshFile(read: ReadManifest, refreshing: Refreshing): Refresh
   } as const;
   if (isSame) return { result };
   const change = refreshChange(manifest.provider.id, { before: read.text, after: text });
-  return { result, writing: { change, write: () => replaceFile(read, text) } };
+  return { result, writing: { change, read, text } };
 }
 
 function refreshChange(
@@ -265,7 +266,11 @@ function sha256Of(bytes: string | Uint8Array): string {
 type Sourced = Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
 
 type Again =
-  | { readonly kind: "imported"; readonly manifest: Sourced }
+  | {
+      readonly kind: "imported";
+      readonly manifest: Sourced;
+      readonly unsettled: ReadonlySet<string>;
+    }
   | { readonly kind: "no_head" | "older_source" | "lists_nothing"; readonly detail: string };
 
 function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshing): Again {
@@ -304,11 +309,12 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
     withCapacity: hasImportedCapacity(manifest),
     ...(recorded.margin_percent === undefined ? {} : { margin: recorded.margin_percent }),
   };
-  const { manifest: imported } = importListings(input);
+  const { manifest: imported, unsettled } = importListings(input);
   if (imported?.catalog_source === undefined) {
     return { kind: "lists_nothing", detail: `${source.from} has no listing of ${provider.id}` };
   }
-  return { kind: "imported", manifest: { ...imported, catalog_source: imported.catalog_source } };
+  const again = { ...imported, catalog_source: imported.catalog_source };
+  return { kind: "imported", manifest: again, unsettled: new Set(unsettled) };
 }
 
 /** Rate limits were taken over when a listing that was not edited has them. */

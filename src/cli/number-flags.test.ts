@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { UsageFault } from "./command-context.ts";
-import { LIMIT_RANGE, readDurationMs, readRate, readWhole } from "./number-flags.ts";
+import { readDurationMs, readWhole } from "./number-flags.ts";
+
+const RANGE = { min: 1, max: 1_000_000_000 };
 
 describe("a whole number on the command line", () => {
   test.each([
@@ -9,13 +11,13 @@ describe("a whole number on the command line", () => {
     ["007", 7],
     ["1000000000", 1_000_000_000],
   ])("%s is taken", (text, value) => {
-    expect(readWhole({ rpm: text }, "rpm", LIMIT_RANGE)).toBe(value);
+    expect(readWhole({ rpm: text }, "rpm", RANGE)).toBe(value);
   });
 
   test.each(["0", "-1", "", " ", "1.5", "1e3", "0x10", "1000000001", "99999999999", "ten", "NaN"])(
     "%j is refused, with the flag and the range",
     (text) => {
-      const read = (): unknown => readWhole({ rpm: text }, "rpm", LIMIT_RANGE);
+      const read = (): unknown => readWhole({ rpm: text }, "rpm", RANGE);
       expect(read).toThrow(UsageFault);
       expect(read).toThrow("--rpm must be a whole number from 1 to 1000000000, not");
     },
@@ -25,23 +27,6 @@ describe("a whole number on the command line", () => {
     expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
     expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
   });
-});
-
-describe("a rate on the command line", () => {
-  test.each([
-    ["2.5", 2.5],
-    ["0.001", 0.001],
-    ["10", 10],
-  ])("%s is taken", (text, value) => {
-    expect(readRate({ pace: text }, "pace", 10)).toBe(value);
-  });
-
-  test.each(["0", "0.0", "0.0001", "-1", "10.001", "1.", ".5", "1e1", "Infinity", ""])(
-    "%j is refused",
-    (text) => {
-      expect(() => readRate({ pace: text }, "pace", 10)).toThrow("--pace must be above 0");
-    },
-  );
 });
 
 describe("a duration on the command line", () => {

@@ -5,9 +5,6 @@ export interface WholeRange {
   readonly max: number;
 }
 
-/** A limit of nothing is a mistake; the upper end only has to fit into the database. */
-export const LIMIT_RANGE: WholeRange = { min: 1, max: 1_000_000_000 };
-
 /** The whole number of `--<name>`; undefined when the flag is not there. */
 export function readWhole(flags: Flags, name: string, range: WholeRange): number | undefined {
   const text = readText(flags, name);
@@ -16,17 +13,6 @@ export function readWhole(flags: Flags, name: string, range: WholeRange): number
   if (value >= range.min && value <= range.max) return value;
   throw new UsageFault(
     `--${name} must be a whole number from ${range.min} to ${range.max}, not ${text}`,
-  );
-}
-
-/** The rate of `--<name>` in something per second: above 0, at most three decimals. */
-export function readRate(flags: Flags, name: string, max: number): number | undefined {
-  const text = readText(flags, name);
-  if (text === undefined) return undefined;
-  const value = /^\d{1,10}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-  if (value > 0 && value <= max) return value;
-  throw new UsageFault(
-    `--${name} must be above 0, at most ${max}, with at most three decimals, not ${text}`,
   );
 }
 

@@ -1,15 +1,17 @@
+import { createWriteStream, existsSync, readFileSync, statSync } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+
 import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
-import type { OrgId } from "../kernel/index.ts";
-import {
-  type CommandFace,
-  type RouteContract,
-  type RouteName,
-  ROUTES,
-} from "../account/console-api/contract.ts";
+import { type OrgId, SETTLEMENT_STATEMENT_BYTES_MAX } from "../kernel/index.ts";
+import type { FileAnswer } from "../account/console-api/file-answer.ts";
+import { type Operation, OPERATIONS } from "../account/console-api/operations.ts";
+import type { OperationRefusal } from "../account/console-api/run-operation.ts";
 import {
   answering,
+  type CommandAnswer,
   onStoredData,
   textsOf,
   UsageFault,
@@ -17,35 +19,28 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import type { OperationRefusal } from "../account/console-api/run-operation.ts";
 import { openOperationDeps } from "./operation-deps.ts";
 import {
   argumentNames,
   commandFields,
+  type Field,
   fieldOption,
   flagName,
   hasField,
   readField,
+  readValue,
 } from "./operation-flags.ts";
-import { plainText } from "./plain-text.ts";
+import { csvText, plainText } from "./plain-text.ts";
 import { readSecret } from "./read-secret.ts";
-import { knownOrg, required } from "./stored-command.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
-/** A route with its command. */
-interface Operation {
-  readonly name: RouteName;
-  readonly contract: RouteContract;
-  readonly face: CommandFace;
-}
-
-/** Adds the routes of the contract that are commands of this group, in their order there. */
+/** Adds the operations that are commands of this group, in their order. */
 export function addOperations(group: Command, context: CommandContext): void {
-  for (const [name, contract] of Object.entries(ROUTES) as [RouteName, RouteContract][]) {
-    const { command: face } = contract;
-    if (face?.usage.split(" ")[0] !== group.name()) continue;
-    addOperation(group, context, { name, contract, face });
+  for (const operation of OPERATIONS) {
+    if (operation.face.usage.split(" ")[0] === group.name()) {
+      addOperation(group, context, operation);
+    }
   }
 }
 
@@ -54,41 +49,122 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
   const names = argumentNames(face.usage);
   const usage = face.usage.slice(group.name().length + 1);
   const command = onStoredData(group.command(usage)).description(face.summary ?? contract.summary);
-  const fields = commandFields(contract, face).filter(([name]) => !names.includes(name));
-  if (isNamedByFlag(operation)) command.addOption(required("--org <id>", "the organization"));
-  for (const [name, shape, { isRequired }] of fields) {
-    if (name === face.secret) command.option(SECRET_FLAG, SECRET_HELP);
-    else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
-  }
-  if (face.readsCatalog === true) {
-    command.option("--manifests <folder>", "folder of provider manifests (default ./manifests)");
-  }
+  const all = commandFields(contract, face);
+  const fields = all.filter(([name]) => !names.includes(name));
+  addFlags(command, operation, fields);
   command.action(
     answering(context, async (...given: unknown[]) => {
       const flags = given.at(-2) as Flags;
       const args: Arguments = Object.fromEntries(
         names.map((name, at) => [name, given[at] as string | undefined]),
       );
-      const { secret } = face;
-      const source = textsOf(flags)["providerKeyEnv"];
-      const secrets = secret && { [secret]: await readSecret(context, source) };
+      const values = await readValues(context, { flags, args, face, all });
+      const out = contract.answerType && readOut(flags);
       return await withBackend(context, flags, async (backend, by) => {
         const orgId = await findOrgId(backend, operation, { flags, args });
-        const values: Record<string, unknown> = { ...args, ...secrets, org_id: orgId };
-        for (const field of fields) values[field[0]] ??= readField(flags, field, face);
         const { runOperation } = await import("../account/console-api/run-operation.ts");
         const deps = openOperationDeps(context, flags, backend);
-        const ran = await runOperation(deps, operation, { orgId, values, by });
-        if (!ran.ok) throw asFault(ran.refusal, fields);
-        const isNo = face.verdict !== undefined && ran.answer[face.verdict] === false;
-        return {
-          json: ran.answer,
-          text: plainText(ran.answer, face.columns),
-          exitCode: isNo ? 1 : 0,
-        };
+        const asked = { orgId, values: { ...values, org_id: orgId }, by };
+        const ran = await runOperation(deps, operation, asked);
+        if (ran.kind === "refused") throw asFault(ran.refusal, fields);
+        if (ran.kind === "file") return await writeFile(context, ran.file, out);
+        const { answer } = ran;
+        const { verdict, columns, csv } = face;
+        const isNo = verdict !== undefined && isNegative(answer[verdict]);
+        const text =
+          csv !== undefined && flags["csv"] === true
+            ? csvText(answer[csv] as readonly object[], columns)
+            : plainText(answer, columns);
+        return { json: answer, text, exitCode: isNo ? 1 : 0 };
       });
     }),
   );
+}
+
+function addFlags(command: Command, operation: Operation, fields: readonly Field[]): void {
+  const { contract, face } = operation;
+  if (isNamedByFlag(operation)) command.requiredOption("--org <id>", "the organization");
+  for (const [name, shape, { isRequired }] of fields) {
+    if (name === face.secret) command.option(SECRET_FLAG, SECRET_HELP);
+    else if (name === face.fromFile) {
+      command.requiredOption(`${flagName(name)} <file>`, shape.description);
+    } else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
+  }
+  if (face.readsCatalog === true) {
+    command.option("--manifests <folder>", "folder of provider manifests (default ./manifests)");
+  }
+  if (face.csv !== undefined) command.option("--csv", "print comma-separated values");
+  if (contract.answerType !== undefined) {
+    command.option("--out <file>", "a file that does not exist yet (default standard output)");
+  }
+}
+
+/** What was given for the fields, by their names. */
+async function readValues(
+  context: CommandContext,
+  of: {
+    readonly flags: Flags;
+    readonly args: Arguments;
+    readonly face: Operation["face"];
+    readonly all: readonly Field[];
+  },
+): Promise<Record<string, unknown>> {
+  const { flags, args, face, all } = of;
+  const { secret, fromFile } = face;
+  const values: Record<string, unknown> = {};
+  for (const field of all) {
+    const [name] = field;
+    const text = args[name];
+    if (name === secret) {
+      values[name] = await readSecret(context, textsOf(flags)["providerKeyEnv"]);
+    } else if (name === fromFile) {
+      values[name] = readNamedFile(String(readField(flags, field, face)), flagName(name));
+    } else {
+      values[name] =
+        text === undefined
+          ? readField(flags, field, face)
+          : readValue(text, field, { face, said: name });
+    }
+  }
+  return values;
+}
+
+function readNamedFile(file: string, flag: string): string {
+  if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check ${flag}`);
+  if (statSync(file).size > SETTLEMENT_STATEMENT_BYTES_MAX) {
+    throw new UsageFault(
+      `${file} is larger than ${SETTLEMENT_STATEMENT_BYTES_MAX / (1024 * 1024)} MiB`,
+    );
+  }
+  return readFileSync(file, "utf8");
+}
+
+/** The file is the answer: with `--json` too, so nothing else is printed on standard output then. */
+function readOut(flags: Flags): string | undefined {
+  const { out } = textsOf(flags);
+  if (flags["json"] === true && out === undefined) {
+    throw new UsageFault("the answer is a file: with --json give --out FILE too");
+  }
+  if (out !== undefined && existsSync(out)) {
+    throw new UsageFault(`${out} exists already; name another file`);
+  }
+  return out;
+}
+
+async function writeFile(
+  { stdout }: CommandContext,
+  { pieces, onClosed }: FileAnswer,
+  out: string | undefined,
+): Promise<CommandAnswer> {
+  const text = Readable.from(pieces);
+  if (out === undefined) await pipeline(text, stdout, { end: false });
+  else await pipeline(text, createWriteStream(out, { flags: "wx", flush: true }));
+  onClosed();
+  return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
+}
+
+function isNegative(verdict: unknown): boolean {
+  return verdict === false || (Array.isArray(verdict) && verdict.length > 0);
 }
 
 const SECRET_FLAG = "--provider-key-env <name>";
@@ -121,16 +197,18 @@ async function findOrgId(
     );
   }
   const asked = isNamedByFlag(operation) ? flags["org"] : orgId;
-  return asked === undefined ? undefined : (await knownOrg(backend, asked)).orgId;
+  if (asked === undefined) return undefined;
+  const org = await backend.accountStore.findOrg(String(asked));
+  if (org !== undefined) return org.orgId;
+  const next = "`tokenmarket org list` has the ids";
+  throw new UsageFault(`there is no organization ${asked}; ${next}`);
 }
 
 /** A refusal in the words of the command line: a field that it begins with is a flag there. */
-function asFault(
-  { code, field, message }: OperationRefusal,
-  fields: ReturnType<typeof commandFields>,
-): UsageFault {
+function asFault({ code, field, message }: OperationRefusal, fields: readonly Field[]): UsageFault {
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);
-  const isFlag = fields.some(([name]) => name === field);
-  if (field === undefined || !isFlag || !message.startsWith(field)) return new UsageFault(message);
-  return new UsageFault(`${flagName(field)}${message.slice(field.length)}`);
+  const flag = field?.replace(/\[.*/, "");
+  const isFlag = fields.some(([name]) => name === flag);
+  if (flag === undefined || !isFlag || !message.startsWith(flag)) return new UsageFault(message);
+  return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
 }

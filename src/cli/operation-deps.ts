@@ -1,7 +1,16 @@
-import { type Backend, checkConnection, openConfiguredVault } from "../app/index.ts";
-import type { Catalog } from "../catalog/index.ts";
-import type { OperationDeps } from "../account/index.ts";
-import { clock, readConfig, type Flags } from "./command-context.ts";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import {
+  type Backend,
+  checkConnection,
+  openConfiguredVault,
+  openExportKey,
+  readSettlementTerms,
+} from "../app/index.ts";
+import { type Catalog, type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
+import type { CommandDeps } from "../account/index.ts";
+import { clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readCatalog } from "./read-catalog.ts";
 
@@ -10,8 +19,10 @@ export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
   backend: Backend,
-): OperationDeps {
+): CommandDeps {
   const config = readConfig(context, flags);
+  const { manifestsDir } = config;
+  const isFolderOptional = flags["manifests"] === undefined;
   const vault = openConfiguredVault(config);
   let found: Catalog | undefined;
   const catalog = {
@@ -33,12 +44,64 @@ export function openOperationDeps(
     },
     catalog,
     clock,
+    config,
+    consoleUrl: () => config.consoleUrl || `http://${config.host}:${config.consolePort}`,
     connections: backend.connectionStore,
     vault,
     checkConnection: async (connection) =>
       vault && (await checkConnection(connection, { catalog: catalog.current, config, vault })),
     abuseRestrictions: backend.usageHoldStore,
     team: { store: backend.teamStore, invitations: { canMail: config.smtpHost !== "" } },
-    operator: { orgs: backend.orgDirectory, credit: backend.creditStore },
+    companies: backend.companyStore,
+    statements: backend.statementStore,
+    topUps: backend.topUpStore,
+    changeStore: backend.changeStore,
+    openExportKey: () => openExportKey(config),
+    operator: {
+      orgs: backend.orgDirectory,
+      credit: backend.creditStore,
+      settlement: backend.settlementStore,
+      readSettlementTerms: () =>
+        readSettlementTerms({ manifestsDir, isFolderOptional, env: context.env, clock }),
+    },
+    checkPrivateManifest: (providerId) =>
+      checkPrivateManifest(manifestsDir, providerId, isFolderOptional),
   };
+}
+
+/**
+ * Whether a manifest is private does not depend on keys or dates, so the files say it and not the
+ * catalog. Without a folder the server may run elsewhere.
+ */
+function checkPrivateManifest(
+  folder: string,
+  providerId: string,
+  isFolderOptional: boolean,
+): ReturnType<CommandDeps["checkPrivateManifest"]> {
+  if (!existsSync(folder)) {
+    if (isFolderOptional) return { ok: true, isThere: false };
+    return no(`${folder}: there is no such folder; check --manifests`);
+  }
+  const found = readManifests(folder).find(({ manifest }) => manifest.provider.id === providerId);
+  if (found === undefined) {
+    const next = 'put one with `"listing": "private"` there, or name its folder with --manifests';
+    return no(`no manifest in ${folder} is for provider ${providerId}; ${next}`);
+  }
+  if (found.manifest.provider.listing === "private") return { ok: true, isThere: true };
+  const next = `set \`provider.listing\` to "private" in ${join(folder, found.file)}`;
+  return no(`the manifest of ${providerId} is public, so every organization can use it; ${next}`);
+}
+
+function no(problem: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem };
+}
+
+function readManifests(folder: string): readonly ManifestFile[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
+  const parsed = parseManifestFiles(files);
+  if (parsed.ok) return parsed.manifests;
+  const issues = parsed.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
+  throw new UsageFault(`nothing was added: the manifests are not valid:\n${issues.join("\n")}`);
 }

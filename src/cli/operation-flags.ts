@@ -1,15 +1,17 @@
-import type { Option } from "commander";
+import { Option } from "commander";
 import type { TSchema } from "typebox";
 
-import type { CommandFace, RouteContract } from "../account/console-api/contract.ts";
+import type { CommandFace } from "../account/console-api/contract.ts";
+import type { Operation } from "../account/console-api/operations.ts";
 import type { Flags } from "./command-context.ts";
 import { readText } from "./number-flags.ts";
-import { option, required } from "./stored-command.ts";
+import { readInstant } from "./read-instant.ts";
 
 /** The members of a schema that this file reads. */
 interface Shape {
   readonly type?: string;
   readonly description?: string;
+  readonly format?: string;
   readonly enum?: readonly string[];
   readonly anyOf?: readonly Shape[];
   readonly items?: Shape;
@@ -22,11 +24,13 @@ export function argumentNames(usage: string): readonly string[] {
   return [...usage.matchAll(/[<[](\w+)[>\]]/g)].map(([, name = ""]) => name);
 }
 
+export type Field = readonly [name: string, shape: Shape, is: { readonly isRequired: boolean }];
+
 /** Every field that a command takes, by its name: those of the path, the query and the body. */
 export function commandFields(
-  { params, query, body }: RouteContract,
+  { params, query, body }: Operation["contract"],
   { typed = [] }: CommandFace,
-): readonly (readonly [string, Shape, { readonly isRequired: boolean }])[] {
+): readonly Field[] {
   return [params, query, body].flatMap((schema) => {
     const { properties = {}, required: needed = [] } = (schema ?? {}) as Shape;
     return Object.entries(properties)
@@ -41,8 +45,8 @@ export function hasField(schema: TSchema | undefined, name: string): boolean {
 
 /** `cap_usd` is `--cap-usd <amount>`; the description of the field is its help. */
 export function fieldOption(name: string, shape: Shape, isRequired: boolean): Option {
-  const make = isRequired ? required : option;
-  const made = make(`${flagName(name)}${VALUES[kindOf(shape)]}`, describe(shape));
+  const made = new Option(`${flagName(name)}${VALUES[kindOf(shape)]}`, describe(shape));
+  made.makeOptionMandatory(isRequired);
   const choices = alternatives(shape).flatMap((each) => each.enum ?? []);
   return choices.length === 0 ? made : made.choices(choices);
 }
@@ -59,17 +63,23 @@ function describe(shape: Shape): string {
   return kindOf(shape) === "list" ? `${text}, with commas between them` : text;
 }
 
+/** The value of a field by its flag. */
+export function readField(flags: Flags, field: Field, face: CommandFace): unknown {
+  const text = readText(flags, field[0].replaceAll("_", "-"));
+  return text === undefined
+    ? undefined
+    : readValue(text, field, { face, said: flagName(field[0]) });
+}
+
 /**
  * The value of a field as the route takes it. What is no number where one is due stays a text: the
  * schema says what is wrong with it.
  */
-export function readField(
-  flags: Flags,
-  [name, shape]: readonly [string, Shape, unknown],
-  { none = [] }: CommandFace,
+export function readValue(
+  text: string,
+  [name, shape]: Field,
+  { face: { none = [] }, said }: { readonly face: CommandFace; readonly said: string },
 ): unknown {
-  const text = readText(flags, name.replaceAll("_", "-"));
-  if (text === undefined) return undefined;
   if (text === "none" && none.includes(name)) return null;
   switch (kindOf(shape)) {
     case "switch":
@@ -83,7 +93,8 @@ export function readField(
       return /^\d{1,15}$/.test(text) ? Number(text) : text;
     case "text":
     default:
-      return text;
+      if (!alternatives(shape).some(({ format }) => format === "date-time")) return text;
+      return new Date(readInstant(text, said)).toISOString();
   }
 }
 

@@ -1,3 +1,16 @@
+import { csvLine, plainCell } from "../kernel/index.ts";
+
+/** A list of an answer as CSV, with the columns that it has of these. */
+export function csvText(rows: readonly object[], columns: readonly string[] = []): string {
+  const [first = {}] = rows.map((row) => flatten(row));
+  const names = columns.filter((name) => name in first);
+  const lines = rows.map((row) => {
+    const cells = flatten(row);
+    return csvLine(names.map((name) => plainCell(cell(cells[name]))));
+  });
+  return [csvLine(names), ...lines].join("\n");
+}
+
 /**
  * An answer as people read it: a record as aligned lines of name and value, a list as an aligned
  * table, lists inside a record below it under their names.
@@ -14,10 +27,13 @@ export function plainText(answer: unknown, columns?: readonly string[]): string 
   return [aligned(fields.map(([name, value]) => [name, cell(value)])), ...blocks].join("\n");
 }
 
-/** Fields of a record inside a record stand among its own, under both names. */
-function flatten(answer: unknown): Readonly<Record<string, unknown>> {
+/** Fields of a record inside a record stand among its own, under both names, but in a column. */
+function flatten(
+  answer: unknown,
+  columns: readonly string[] = [],
+): Readonly<Record<string, unknown>> {
   const entries = Object.entries(answer as object).flatMap(([name, value]: [string, unknown]) =>
-    isRecord(value)
+    isRecord(value) && !columns.includes(name)
       ? Object.entries(flatten(value)).map(([inner, own]) => [`${name}.${inner}`, own] as const)
       : [[name, value] as const],
   );
@@ -34,10 +50,11 @@ function isList([name, value]: readonly [string, unknown]): boolean {
 }
 
 function table(rows: readonly object[], columns?: readonly string[]): string {
-  const [first] = rows.map(flatten);
+  const flat = rows.map((row) => flatten(row, columns));
+  const [first] = flat;
   if (first === undefined) return "";
   const names = Object.keys(first).filter((name) => columns?.includes(name) ?? true);
-  const lines = rows.map(flatten).map((row) => names.map((name) => cell(row[name])));
+  const lines = flat.map((row) => names.map((name) => cell(row[name])));
   return aligned([names, ...lines]);
 }
 

@@ -21,6 +21,11 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
       response.setHeader("last-modified", "Sun, 02 Aug 2026 22:00:00 GMT");
       response.end(LIST);
       return;
+    case "/dated-1970":
+    case "/dated-2099":
+      response.setHeader("last-modified", `Thu, 01 Jan ${request.url?.slice(-4)} 00:00:00 GMT`);
+      response.end(LIST);
+      return;
     case "/moved":
       return moved("/list.json");
     case "/elsewhere":
@@ -68,6 +73,14 @@ describe("a list at an https address", () => {
     expect(await readSourceFile(at("/list.json"), "2026-08-05")).toMatchObject({
       dated: "2026-08-05",
     });
+  });
+
+  test("has the day on which it is read where its server names one to come, or none that can be", async () => {
+    for (const path of ["/dated-1970", "/dated-2099"]) {
+      const { dated } = await readSourceFile(at(path), undefined);
+      expect(Date.now() - Date.parse(dated)).toBeLessThan(2 * 86_400_000);
+      expect(Date.parse(dated)).toBeLessThanOrEqual(Date.now());
+    }
   });
 
   test.each([

@@ -9,6 +9,8 @@ const SOURCE_BYTES_MAX: number = 16 * MiB;
 const SOURCE_VALUES_MAX = 1_500_000;
 const FETCH_TIMEOUT_MS = 60_000;
 const REDIRECTS_MAX = 3;
+/** No list of prices that is read is older. */
+const FIRST_DAY = "2023-01-01";
 
 /** A file of a source as it was read. */
 export interface SourceFile {
@@ -22,12 +24,15 @@ export interface SourceFile {
 export async function readSourceFile(
   named: string,
   dated: string | undefined,
+  stopped?: AbortSignal,
 ): Promise<SourceFile> {
   const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(named);
-  const { bytes, modified } = isUrl ? await download(named) : await readFile(named);
+  const { bytes, modified } = isUrl ? await download(named, stopped) : await readFile(named);
   const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(named)?.[0];
   const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
-  return { bytes, document: parse(named, bytes), dated: dated ?? inName ?? modified ?? today };
+  // Some hosts say 1970 or 1985 of everything; a day to come would make every later list an older one.
+  const known = [inName, modified].find((day = "") => FIRST_DAY <= day && day <= today);
+  return { bytes, document: parse(named, bytes), dated: dated ?? known ?? today };
 }
 
 interface Content {
@@ -42,13 +47,14 @@ async function readFile(path: string): Promise<Content> {
   return { bytes: await readAll(path, createReadStream(path) as AsyncIterable<Uint8Array>) };
 }
 
-async function download(named: string): Promise<Content> {
+async function download(named: string, stopped?: AbortSignal): Promise<Content> {
   if (!URL.canParse(named)) throw new UsageFault(`${named}: is not an address`);
   const first = new URL(named);
   if (first.username !== "" || first.password !== "") {
     throw new UsageFault(`${first.host}: an address with a name or password is not read`);
   }
-  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  const late = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  const signal = stopped === undefined ? late : AbortSignal.any([late, stopped]);
   let url = first;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     if (url.protocol !== "https:") {

@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { readRefreshState } from "../app/index.ts";
 import { type Change, type ChangeLog, readRawJson } from "../kernel/index.ts";
@@ -105,7 +106,8 @@ test("a cut that two lists have begins at once and is in the change log", async 
   expect(noted.map(({ action, target }) => [action, target])).toEqual([
     ["manifest.refresh", "groq"],
   ]);
-  expect(readRefreshState(join(folder, "data"))).toEqual({ atMs: NOW_MS, waits: [] });
+  const waits = ["groq was refreshed: 1 cheaper. The change log has the prices."];
+  expect(readRefreshState(join(folder, "data"))).toEqual({ atMs: NOW_MS, waits });
 });
 
 test("a rise that the margin covers is announced, and one that it does not begins at once", async () => {
@@ -156,12 +158,68 @@ test("it does not begin with fewer than two addresses, and is off without a time
   await startRefreshes({ ...rest, config: { ...one, refreshEvery: "" } }).close();
 });
 
+test("a broken copy, and an answer that is no list, leave what two other sources have", async () => {
+  writeManifest(2);
+  await refreshNow(schedule());
+  const copies = join(folder, "data", "catalog-sources");
+  lists[LITELLM] = "{}";
+  listsAt(1);
+  const error = `{"error":"too many requests"}`;
+  lists[LITELLM] = error;
+  await refreshNow(schedule());
+  expect(readFileSync(join(copies, "litellm-2026-11-28.json"), "utf8")).toContain("acme-1");
+  delete lists[LITELLM];
+  writeFileSync(join(copies, "litellm-2026-11-28.json"), `{"groq/ac`);
+  await expect(refreshNow(schedule())).rejects.toThrow("fewer than two sources");
+});
+
+test("all manifests are written, or none", async () => {
+  writeManifest(2);
+  const other = join(folder, "manifests", "xai.json");
+  const text = readFileSync(path(), "utf8");
+  writeFileSync(other, text.replaceAll("groq", "xai"));
+  listsAt(1);
+  const both = schedule();
+  const changeLog: Pick<ChangeLog, "write"> = {
+    write: async (by, step) => {
+      // Somebody edits the second one while the first is written.
+      writeFileSync(other, "{}");
+      return await both.changeLog.write(by, step);
+    },
+  };
+  const [one = "", two = ""] = [LITELLM, GENAI].map((url) => lists[url]?.slice(1, -1));
+  lists[LITELLM] = `{${one},${one.replaceAll("groq", "xai")}}`;
+  lists[GENAI] = `[${two},${two.replaceAll("groq", "x-ai")}]`;
+  await expect(refreshNow({ ...both, changeLog })).rejects.toThrow("was edited while");
+  expect(readFileSync(path(), "utf8")).toBe(text);
+  expect(readdirSync(join(folder, "manifests"))).toEqual(["groq.json", "xai.json"]);
+});
+
 test("it runs when it is due, and not again before", async () => {
   writeManifest(2);
   listsAt(1);
-  await startRefreshes(schedule()).close();
+  const state = (): number | undefined => readRefreshState(join(folder, "data"))?.atMs;
+  const running = startRefreshes(schedule());
+  await vi.waitFor(() => expect(state()).toBe(NOW_MS));
+  await running.close();
   expect(noted).toHaveLength(1);
   listsAt(0.5);
   await startRefreshes(schedule()).close();
   expect(noted).toHaveLength(1);
+});
+
+test("one that failed is tried again in an hour, and a stop does not wait for a slow source", async () => {
+  const failing = startRefreshes(schedule());
+  const data = join(folder, "data");
+  const tryAgainMs = NOW_MS - 23 * 3_600_000;
+  await vi.waitFor(() => expect(readRefreshState(data)?.atMs).toBe(tryAgainMs));
+  expect(readRefreshState(data)?.waits[0]).toContain("is tried again in an hour");
+  await failing.close();
+  rmSync(data, { recursive: true });
+  const slow = async (_named: string, _dated: string | undefined, stopped?: AbortSignal) => {
+    await once(stopped ?? new EventTarget(), "abort");
+    throw new Error("cut off");
+  };
+  await startRefreshes({ ...schedule(), read: slow }).close();
+  expect(readRefreshState(data)).toBeUndefined();
 });

@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { Logger } from "pino";
 
@@ -19,6 +20,7 @@ import { manifestFilesOf, readManifestFile } from "./manifest-files.ts";
 import { needsDecision, refreshFile, type RefreshOutcome } from "./manifest-refresh-command.ts";
 import { readPriceRules } from "./price-rule-flags.ts";
 import { readSourceFile, type SourceFile } from "./read-source-file.ts";
+import { replaceFiles } from "./replace-file.ts";
 
 export interface RefreshSchedule {
   readonly config: Pick<Config, "refreshEvery" | "refreshSources" | "manifestsDir" | "dataDir">;
@@ -26,7 +28,7 @@ export interface RefreshSchedule {
   readonly log: Logger;
   readonly changeLog: Pick<ChangeLog, "write">;
   /** Reads a file or an https address. */
-  readonly read?: (named: string, dated: undefined) => Promise<SourceFile>;
+  readonly read?: typeof readSourceFile;
 }
 
 const HOUR_MS = 3_600_000;
@@ -41,6 +43,7 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
   if (addressesOf(schedule).length < SOURCES_LEAST) {
     throw new UsageFault("catalog.refresh_every needs two catalog.refresh_sources that can agree");
   }
+  const stop = new AbortController();
   let last = Promise.resolve();
   let isBusy = false;
   const look = (): void => {
@@ -48,11 +51,13 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
     const lastMs = readRefreshState(config.dataDir)?.atMs ?? -Infinity;
     if (isBusy || clock.nowMs() < lastMs + hours * HOUR_MS) return;
     isBusy = true;
-    last = refreshNow(schedule)
+    last = refreshNow(schedule, stop.signal)
       .catch((fault: unknown) => {
+        if (stop.signal.aborted) return;
         log.error({ err: fault }, "the catalog could not be refreshed");
-        const waits = [`The last refresh failed: ${cutText(String(fault))}`];
-        writeRefreshState(config.dataDir, { atMs: clock.nowMs(), waits });
+        const text = cutText(String(fault));
+        const waits = [`The last refresh failed, and is tried again in an hour: ${text}`];
+        writeRefreshState(config.dataDir, { atMs: clock.nowMs() - (hours - 1) * HOUR_MS, waits });
       })
       .finally(() => (isBusy = false));
   };
@@ -61,17 +66,18 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
   return {
     close: async () => {
       clearInterval(timer);
+      stop.abort();
       await last;
     },
   };
 }
 
 /** Imports every manifest again that was imported; what a person has to decide stays as it is. */
-export async function refreshNow(schedule: RefreshSchedule): Promise<void> {
+export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSignal): Promise<void> {
   const { config, clock, log, changeLog } = schedule;
   const sources = new Map<ListingSource, SourceInput>();
   for (const [from, url] of addressesOf(schedule)) {
-    const file = await readKept(schedule, from, url);
+    const file = await readKept(schedule, { from, url, stopped });
     if (file !== undefined) sources.set(from, { from, ...file });
   }
   if (sources.size < SOURCES_LEAST) throw new UsageFault("fewer than two sources could be read");
@@ -80,21 +86,24 @@ export async function refreshNow(schedule: RefreshSchedule): Promise<void> {
     ...readPriceRules({ maxRise: MAX_RISE_PERCENT }, nowMs),
     neverBelowCost: true,
   } as const;
-  const read = manifestFilesOf(config.manifestsDir).map(readManifestFile);
-  const outcomes = read
-    .filter(({ manifest }) => manifest.catalog_source !== undefined)
-    .map((each) =>
-      refreshFile(each, { sources, leastSources: SOURCES_LEAST, rules, accepted: new Set() }),
-    );
+  const refreshing = { sources, leastSources: SOURCES_LEAST, rules, accepted: new Set<string>() };
+  const outcomes: RefreshOutcome[] = [];
+  for (const file of manifestFilesOf(config.manifestsDir)) {
+    // Requests are served between two manifests.
+    await nextTurn();
+    stopped?.throwIfAborted();
+    const read = readManifestFile(file);
+    if (read.manifest.catalog_source !== undefined) outcomes.push(refreshFile(read, refreshing));
+  }
   const changed = outcomes.flatMap(({ writing }) => writing ?? []);
   if (changed.length > 0) {
     await changeLog.write(byGateway("catalog refresh"), (_, note) => {
       for (const { change } of changed) note(change);
-      for (const { write } of changed) write();
+      replaceFiles(changed);
       return Promise.resolve();
     });
   }
-  const waits = outcomes.flatMap(waitsOf);
+  const waits = outcomes.flatMap((each) => [...newsOf(each), ...waitsOf(each)]);
   writeRefreshState(config.dataDir, { atMs: nowMs, waits });
   const providers = changed.map(({ change }) => change.target);
   log.info({ changed: providers, waits: waits.length }, "the catalog was refreshed");
@@ -109,30 +118,57 @@ function addressesOf({ config }: RefreshSchedule): readonly (readonly [ListingSo
 /** The list at an address, of which a copy is kept; the last copy where it does not answer. */
 async function readKept(
   { config, log, read = readSourceFile }: RefreshSchedule,
-  from: ListingSource,
-  url: string,
+  {
+    from,
+    url,
+    stopped,
+  }: {
+    readonly from: ListingSource;
+    readonly url: string;
+    readonly stopped?: AbortSignal | undefined;
+  },
 ): Promise<SourceFile | undefined> {
   const folder = sourcesFolder(config.dataDir);
   mkdirSync(folder, { recursive: true });
   const kept = readdirSync(folder).filter(
     (name) => name.startsWith(`${from}-`) && name.endsWith(".json"),
   );
+  const last = kept.toSorted().at(-1);
   try {
-    const file = await read(url, undefined);
+    const file = await read(url, undefined, stopped);
+    // An error page can be JSON, too.
+    if (last !== undefined && file.bytes.length * 2 < statSync(join(folder, last)).size) {
+      throw new UsageFault(`${url}: has less than half of ${last}; remove that copy to take it`);
+    }
     const name = `${from}-${file.dated}.json`;
     writeFileSync(join(folder, `${name}.new`), file.bytes);
     renameSync(join(folder, `${name}.new`), join(folder, name));
     for (const old of kept) if (old !== name) rmSync(join(folder, old), { force: true });
     return file;
   } catch (fault) {
-    const copy = kept.toSorted().at(-1);
-    log.warn({ err: fault, source: from, copy }, "a source of the catalog does not answer");
-    return copy === undefined ? undefined : await read(join(folder, copy), undefined);
+    stopped?.throwIfAborted();
+    log.warn({ err: fault, source: from, copy: last }, "a source of the catalog does not answer");
+    if (last === undefined) return undefined;
+    return await read(join(folder, last), undefined).catch((broken: unknown) => {
+      log.warn({ err: broken, source: from, copy: last }, "the last copy of a source is broken");
+      return undefined;
+    });
   }
 }
 
+/** What customers notice of a refresh. */
+function newsOf({ result: { provider, difference, findings } }: RefreshOutcome): readonly string[] {
+  const { cheaper = 0, dearer = 0, added = 0 } = difference?.counts ?? {};
+  const ending = findings.filter(({ kind }) => kind === "gone").length;
+  const said = Object.entries({ cheaper, dearer, added, "ending in 14 days": ending })
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${what}`);
+  if (said.length === 0) return [];
+  return [`${provider} was refreshed: ${said.join(", ")}. The change log has the prices.`];
+}
+
 const WAITS_SAY: Readonly<Record<string, string>> = {
-  rise_waits: `rises by more than ${MAX_RISE_PERCENT} %`,
+  rise_waits: `rises by more than ${MAX_RISE_PERCENT} %, and may be sold for less than its provider asks`,
   staging_waits: "is not confirmed by two sources any more",
   going_waits: "is gone from the sources, with half of the manifest",
   edited: "was edited, and the sources say that it costs more",

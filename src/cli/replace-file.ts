@@ -13,31 +13,45 @@ import { basename, dirname, join } from "node:path";
 
 import { UsageFault } from "./command-context.ts";
 
+/** A file as it was read, and the text that takes its place. */
+export interface Replacement {
+  readonly read: { readonly file: string; readonly text: string };
+  readonly text: string;
+}
+
 /**
- * Puts a new text where the one that was read is: whole or not at all, with the rights of the old
- * file. A file that was edited since is left as it is.
+ * Puts new texts where the files that were read are: all of them whole or none, with the rights of
+ * the old ones. Where one was edited since, all are left as they are.
  */
-export function replaceFile(
-  read: { readonly file: string; readonly text: string },
-  text: string,
-): void {
-  const path = realpathSync(read.file);
-  // No reader of a folder takes a name like this for a manifest.
-  const draft = join(dirname(path), `.${basename(path)}.${process.pid}.new`);
+export function replaceFiles(all: readonly Replacement[]): void {
+  const targets = all.map((each) => {
+    const path = realpathSync(each.read.file);
+    // No reader of a folder takes a name like this for a manifest.
+    return { ...each, path, draft: join(dirname(path), `.${basename(path)}.${process.pid}.new`) };
+  });
   try {
-    const handle = openSync(draft, "wx", statSync(path).mode);
-    try {
-      writeSync(handle, text);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
-    if (readFileSync(path, "utf8") !== read.text) {
-      throw new UsageFault(`${read.file}: was edited while it was refreshed; run it again`);
-    }
-    renameSync(draft, path);
+    for (const each of targets) writeDraft(each);
+    for (const { draft, path } of targets) renameSync(draft, path);
   } catch (fault) {
-    rmSync(draft, { force: true });
+    for (const { draft } of targets) rmSync(draft, { force: true });
     throw fault;
+  }
+}
+
+function writeDraft({
+  read,
+  text,
+  path,
+  draft,
+}: Replacement & { readonly path: string; readonly draft: string }): void {
+  const handle = openSync(draft, "wx", statSync(path).mode);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  if (readFileSync(path, "utf8") !== read.text) {
+    throw new UsageFault(`${read.file}: was edited while it was refreshed; run it again`);
   }
 }

@@ -2,30 +2,23 @@ import { Command, CommanderError } from "commander";
 
 import { addBackupCommand } from "./backup-command.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
-import { addChangesCommand } from "./changes-command.ts";
 import { programVersion, SecretFiles } from "../app/index.ts";
 import { addBillingCommand } from "./billing-command.ts";
+import { addChangesVerify } from "./changes-verify-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionReseal } from "./connection-reseal-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
-import { addCreditCommand } from "./credit-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
-import { addEndpointCommand } from "./endpoint-command.ts";
 import { addImportCommand } from "./import-command.ts";
 import { addInitCommand } from "./init-command.ts";
 import { addLedgerCommand } from "./ledger-command.ts";
-import { addLimitsCommand } from "./limits-command.ts";
 import { addManifestCommand } from "./manifest-command.ts";
-import { addMemberCommand } from "./member-command.ts";
 import { addMigrateCommand } from "./migrate-command.ts";
 import { addOperations } from "./operation-command.ts";
-import { addOrgCommand } from "./org-command.ts";
 import { addProbeCommand } from "./probe-command.ts";
 import { addServeCommands } from "./serve-command.ts";
-import { addSettlementCommand } from "./settlement-command.ts";
+import { addSettlementFiles } from "./settlement-files.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
-import { addTopupCommand } from "./topup-command.ts";
-import { addStatementCommand } from "./statement-command.ts";
 
 /**
  * Runs `tokenmarket <args>` to its end and resolves with its exit code; a server ends when a signal
@@ -70,36 +63,44 @@ export function commandLine(context: CommandContext): Command {
   addInitCommand(program, context);
   addServeCommands(program, context);
   addProbeCommand(program, context);
-  addOrgCommand(program, context);
-  addMemberCommand(program, context);
   addBillingCommand(program, context);
-  addCreditCommand(program, context);
-  addTopupCommand(program, context);
-  addStatementCommand(program, context);
-  addOperations(program.command("key").description("create and manage virtual keys"), context);
-  addLimitsCommand(program, context);
-  addEndpointCommand(program, context);
-  const connection = program
-    .command("connection")
-    .description("customers' own provider keys, used instead of the marketplace's keys");
-  addOperations(connection, context);
-  addConnectionReseal(connection, context);
-  addOperations(
-    program
-      .command("unusual-use")
-      .description("list and lift restrictions after unusual use on trial credit"),
-    context,
-  );
+  for (const [name, description, addMore] of GROUPS) {
+    const group = program.command(name).description(description);
+    addOperations(group, context);
+    addMore?.(group, context);
+  }
   addConsoleLinkCommand(program, context);
   addManifestCommand(program, context);
   addImportCommand(program, context);
   addConformanceCommand(program, context);
   addLedgerCommand(program, context);
-  addSettlementCommand(program, context);
-  addChangesCommand(program, context);
   addSimulateCommand(program, context);
   addBackupCommand(program, context);
   addMigrateCommand(program, context);
   addDoctorCommand(program, context);
   return program;
 }
+
+/** Groups of operations, with what is beside those: work on files of this machine. */
+const GROUPS: readonly (readonly [
+  name: string,
+  description: string,
+  addMore?: (group: Command, context: CommandContext) => void,
+])[] = [
+  ["org", "create and manage organizations"],
+  ["member", "the people of an organization and their roles in the console"],
+  ["credit", "grant credit and show wallets"],
+  ["topup", "automatic top-up of organizations"],
+  ["statement", "the monthly statements of an organization"],
+  ["key", "create and manage virtual keys"],
+  ["limits", "set and show the limits of an organization"],
+  ["endpoint", "dedicated endpoints: a private manifest as capacity of one organization"],
+  [
+    "connection",
+    "customers' own provider keys, used instead of the marketplace's keys",
+    addConnectionReseal,
+  ],
+  ["unusual-use", "list and lift restrictions after unusual use on trial credit"],
+  ["settlement", "settle what is owed to providers", addSettlementFiles],
+  ["changes", "the change log: who changed what, when and from where", addChangesVerify],
+];

@@ -1,15 +1,18 @@
 import type { ActionName } from "../../src/kernel/changes/actions.ts";
 import { ROUTES } from "../../src/account/console-api/contract.ts";
+import { OPERATIONS } from "../../src/account/console-api/operations.ts";
 import type { RouteContract } from "../../src/account/console-api/contract/shared.ts";
 
 const contracts = Object.entries(ROUTES) as [string, RouteContract][];
 
-/** Commands that are routes too, with what those may record: `[]` where they only read. */
-export const ROUTE_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = Object.fromEntries(
-  contracts.flatMap(([, { command, changes = [] }]) =>
-    command === undefined ? [] : [[command.usage.replace(/ [<[].*$/, ""), changes]],
-  ),
-);
+/** Commands that are operations, with what those may record: `[]` where they only read. */
+export const OPERATION_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
+  Object.fromEntries(
+    OPERATIONS.map(({ face, contract: { changes = [] } }) => [
+      face.usage.replace(/ [<[].*$/, ""),
+      changes,
+    ]),
+  );
 
 /** Every other command that changes something, and the actions it may record. */
 export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = {
@@ -26,15 +29,8 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
     "alert.destination",
   ],
   dev: ["schema.migrate", "price.change", "org.create", "credit.grant", "key.create"],
-  "org create": ["org.create"],
-  "org policy": ["org.policy"],
-  "org keys-may-set-limits": ["org.keys-may-set-limits"],
-  "member add": ["member.join"],
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
-  "topup pause": ["topup.pause"],
   "backup create": ["backup.create"],
-  "endpoint add": ["endpoint.add"],
-  "endpoint remove": ["endpoint.remove"],
   "connection reseal": ["connection.reseal"],
   "console-link": ["console-link.create"],
   "manifest refresh": ["manifest.refresh"],
@@ -45,12 +41,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "ledger recover": ["ledger.recover"],
   "ledger reopen": ["ledger.reopen"],
   "ledger retire": ["ledger.retire", "ledger.drop"],
-  "settlement close": ["settlement.close"],
-  "settlement pay": ["settlement.pay"],
-  "settlement deposit": ["settlement.deposit"],
-  "settlement reconcile": ["settlement.reconcile", "settlement.bear-lost"],
   "settlement put-back": ["settlement.put-back"],
-  "changes retire": ["changes.retire"],
   migrate: ["schema.migrate"],
 };
 
@@ -58,11 +49,6 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
 export const READING_COMMANDS: readonly string[] = [
   "version",
   "probe",
-  "credit ledger",
-  "topup list",
-  "statement",
-  "limits show",
-  "endpoint list",
   "manifest check",
   "manifest schema",
   "manifest import",
@@ -74,10 +60,7 @@ export const READING_COMMANDS: readonly string[] = [
   "ledger export",
   "ledger verify-export",
   "backup verify",
-  "settlement list",
-  "settlement show",
-  "changes list",
-  "changes export",
+  "settlement export",
   "changes verify",
   "simulate",
   "doctor",
@@ -100,7 +83,6 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/leave": ["member.leave", "org.create", "alert.destination", "member.uninvite"],
   "POST /api/console/invitations": ["member.invite"],
   "POST /api/console/invitations/:invitation_id/renew": ["member.invite"],
-  "POST /api/console/invitations/:invitation_id/revoke": ["member.uninvite"],
   "POST /api/console/received-invitations/:invitation_id/accept": ["member.join"],
   "POST /api/console/organizations/own": ["key.create", "credit.grant"],
   "POST /api/console/sessions/:session_id/end": ["session.end"],
@@ -118,10 +100,6 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/admission-limits": ["limit.change"],
   "POST /api/console/optimize": ["optimize.start", "optimize.end"],
   "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
-  "POST /api/operator/settlement/:provider_id/:period_start/payment": ["settlement.pay"],
-  "POST /api/operator/settlement/close": ["settlement.close"],
-  "POST /api/operator/settlement/:provider_id/deposits": ["settlement.deposit"],
-  "POST /api/operator/settlement/:provider_id/:period_start/reconcile": ["settlement.reconcile"],
 };
 
 /** They send one request or message, or change this session alone, and no setting. */

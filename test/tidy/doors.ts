@@ -22,6 +22,9 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/gateway/records/contract/limit-change.ts":
     "the console's contract, which the pages share, has this route of the gateway too",
   "src/account/console-api/contract.ts": "shared with the pages, which must not load the server",
+  "src/account/console-api/operations.ts":
+    "each command begins with these, and must not read the rest of the console",
+  "src/account/console-api/file-answer.ts": "an operation's answer may be one",
   "src/account/console-api/run-operation.ts":
     "loaded when it is needed: a short command must not read the console",
   "src/kernel/changes/actions.ts":

@@ -139,10 +139,11 @@ async function bearWhatWasLost(): Promise<void> {
     const file = join(story.folder, `${provider}.csv`);
     const rows = lines.map(({ id, pico }) => `${id},${usd(pico)}\n`);
     writeFileSync(file, `attempt_id,cost_usd\n${rows.join("")}`);
-    const of = ["--provider", provider, "--statement", file];
-    const found = await expectCode(0, command(story, "settlement", "reconcile", "--lost", ...of));
-    expect(found).toMatchObject({ outside: { lines: 0 }, retired: { lines: 0 } });
-    expect((found["borne"] as { readonly lines: number }).lines).toBeGreaterThan(0);
+    const of = [provider, "--statement", file];
+    const found = await expectCode(0, command(story, "settlement", "bear-lost", ...of));
+    expect(found["strange"]).toEqual([]);
+    const verdicts = found["verdicts"] as readonly { verdict: string; lines: number }[];
+    expect(verdicts.find(({ verdict }) => verdict === "borne")?.lines).toBeGreaterThan(0);
   }
 }
 

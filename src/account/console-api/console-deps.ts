@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type {
@@ -20,6 +21,7 @@ import type { AlertStore } from "../alerts/postgres-alert-store.ts";
 import type { Billing } from "../billing/billing.ts";
 import type { CompanyStore } from "../billing/postgres-company-store.ts";
 import type { StatementStore } from "../billing/postgres-statement-store.ts";
+import type { TopUpStore } from "../billing/postgres-top-up-store.ts";
 import type { Catalog } from "../../catalog/index.ts";
 import type {
   ChangeStore,
@@ -29,6 +31,7 @@ import type {
   Clock,
   OrgId,
 } from "../../kernel/index.ts";
+import type { CreditStore, SettlementStore } from "../../ledger/index.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { OptimizeSearches } from "../optimize/optimize.ts";
 import type { OperatorDeps } from "./operator-deps.ts";
@@ -62,7 +65,11 @@ export interface OperationDeps extends Pick<
   | "vault"
   | "checkConnection"
   | "abuseRestrictions"
+  | "companies"
+  | "statements"
+  | "consoleUrl"
 > {
+  readonly config: Pick<Config, keyof IssuerConfig>;
   readonly limitUse: Pick<LimitUseDeps, "catalog" | "limitDefaults" | "clock"> & {
     readonly limits: Pick<LimitUseDeps["limits"], "peek">;
   };
@@ -70,7 +77,25 @@ export interface OperationDeps extends Pick<
     readonly store: TeamStore;
     readonly invitations: Pick<Invitations, "canMail">;
   };
-  readonly operator: Pick<OperatorDeps, "orgs" | "credit">;
+  readonly operator: Pick<OperatorDeps, "orgs" | "credit" | "settlement" | "readSettlementTerms">;
+}
+
+/** What commands work with that have no page. */
+export interface CommandDeps extends OperationDeps {
+  readonly config: Config;
+  readonly operator: Omit<OperationDeps["operator"], "credit" | "settlement"> & {
+    readonly credit: CreditStore;
+    readonly settlement: SettlementStore;
+  };
+  readonly changeStore: ChangeStore;
+  readonly topUps: Pick<TopUpStore, "list" | "pause">;
+  readonly openExportKey: () => { readonly privateKey: KeyObject };
+  /** `isThere`: there is a folder of manifests, and the provider's is private. */
+  readonly checkPrivateManifest: (
+    providerId: string,
+  ) =>
+    | { readonly ok: true; readonly isThere: boolean }
+    | { readonly ok: false; readonly problem: string };
 }
 
 /** Everything the console works with; made once, in `compose`. */

@@ -79,15 +79,11 @@ export type Routes = typeof ROUTES;
 /** `"GET /api/console/keys"` and its like. */
 export type RouteName = keyof Routes;
 
-type PartOf<N extends RouteName, P extends "params" | "query" | "body" | "answer"> =
-  Routes[N] extends Readonly<Record<P, infer S>>
-    ? S extends TSchema
-      ? Static<S>
-      : never
-    : undefined;
+export type PartOf<C, P extends "params" | "query" | "body" | "answer"> =
+  C extends Readonly<Record<P, infer S>> ? (S extends TSchema ? Static<S> : never) : undefined;
 
-export type ParamsOf<N extends RouteName> = PartOf<N, "params">;
-export type QueryOf<N extends RouteName> = PartOf<N, "query">;
-export type BodyOf<N extends RouteName> = PartOf<N, "body">;
+export type ParamsOf<N extends RouteName> = PartOf<Routes[N], "params">;
+export type QueryOf<N extends RouteName> = PartOf<Routes[N], "query">;
+export type BodyOf<N extends RouteName> = PartOf<Routes[N], "body">;
 /** Undefined where the answer is a file. */
-export type AnswerOf<N extends RouteName> = PartOf<N, "answer">;
+export type AnswerOf<N extends RouteName> = PartOf<Routes[N], "answer">;

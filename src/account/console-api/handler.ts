@@ -1,7 +1,8 @@
 import type { ChangedBy, OrgId } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleRefusal } from "./console-refusal.ts";
-import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName, Routes } from "./contract.ts";
+import type { PartOf, RouteName, Routes } from "./contract.ts";
+import type { CommandName, Commands } from "./contract/commands.ts";
 import type { FileAnswer } from "./file-answer.ts";
 import type { PublicDocument } from "./public-document.ts";
 
@@ -14,31 +15,41 @@ export interface Acting {
   readonly isOperator?: boolean;
 }
 
+/** Everything that somebody can do, by its name: a method and a path, or a command. */
+type Operations = Routes & Commands;
+export type OperationName = RouteName | CommandName;
+/** Those that a command does. */
+export type CommandedName =
+  | CommandName
+  | { [N in RouteName]: Routes[N] extends { readonly command: object } ? N : never }[RouteName];
+
 /** A request whose session, proof of origin and shape were checked. */
-export interface Call<N extends RouteName> {
-  readonly params: ParamsOf<N>;
-  readonly query: QueryOf<N>;
-  readonly body: BodyOf<N>;
+export interface Call<N extends OperationName> {
+  readonly params: PartOf<Operations[N], "params">;
+  readonly query: PartOf<Operations[N], "query">;
+  readonly body: PartOf<Operations[N], "body">;
   /** The bytes of the body, for the one route that has a stricter reader of its own. */
   readonly rawBody: Buffer;
   readonly cookieHeader: string | undefined;
   /** Undefined on public routes, which read it themselves where they need it. */
-  readonly session: Routes[N]["access"] extends "public"
+  readonly session: Operations[N]["access"] extends "public"
     ? undefined
-    : Routes[N] extends { readonly command: object }
+    : N extends CommandedName
       ? Acting
       : SignedIn;
   /** Who asks, for what it changes: the person of the session. */
-  readonly by: Routes[N]["access"] extends "public" ? undefined : ChangedBy;
+  readonly by: Operations[N]["access"] extends "public" ? undefined : ChangedBy;
 }
 
+type AnswerOf<N extends OperationName> = PartOf<Operations[N], "answer">;
+
 /** What a route may answer: as its contract says, or a refusal. */
-export type Answered<N extends RouteName> =
+export type Answered<N extends OperationName> =
   ConsoleRefusal | ([AnswerOf<N>] extends [undefined] ? FileAnswer : AnswerOf<N> | PublicDocument);
 
-export type Handler<N extends RouteName> = (call: Call<N>) => Promise<Answered<N>>;
+export type Handler<N extends OperationName> = (call: Call<N>) => Promise<Answered<N>>;
 
 /** The handlers of some routes; of all of them, the console. */
-export type Handlers<N extends RouteName = RouteName> = {
+export type Handlers<N extends OperationName = RouteName> = {
   readonly [Name in N]: Handler<Name>;
 };

@@ -26,12 +26,15 @@ import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
-/** What the command `org cap` does too. */
+/** What the commands `limits show` and `org cap` do too. */
 export function capHandlers(
   deps: OperationDeps,
   gates: ReportGates,
-): Handlers<"PATCH /api/console/org-cap"> {
+): Handlers<"GET /api/console/limits" | "PATCH /api/console/org-cap"> {
   return {
+    "GET /api/console/limits": ({ session }) =>
+      gates.reads.run(session.orgId, () => readLimits(deps, session)),
+
     "PATCH /api/console/org-cap": async ({ session, body, by }) => {
       const cap = readCap(body.cap_usd);
       const question = await askAboutCap(deps, session, { cap, confirm: body.confirm });
@@ -50,9 +53,6 @@ export function limitHandlers(
   const { reports } = deps;
   return {
     ...capHandlers(deps, gates),
-
-    "GET /api/console/limits": ({ session }) =>
-      gates.reads.run(session.orgId, () => readLimits(deps, session)),
 
     "POST /api/admission-limits": ({ session, rawBody, by }) =>
       changeLimit(deps, session, { rawBody, by }),

@@ -12,7 +12,7 @@ import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { Invitation, Member, ReceivedInvitation, SentInvitation, Team } from "./contract.ts";
 import type { memberRoutes } from "./contract/members.ts";
-import type { Acting, Handlers } from "./handler.ts";
+import type { Acting, CommandedName, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 
 /** Members, invitations, and which of the account's organizations the session is in. */
@@ -39,17 +39,19 @@ export function teamHandlers(deps: OperationDeps): Handlers<TeamRoute> {
       const done = await team.store.remove(session.orgId, member, by);
       return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
     },
+
+    "POST /api/console/invitations/:invitation_id/revoke": async ({ session, params, by }) => {
+      const isRevoked = await team.store.revoke(session.orgId, params.invitation_id, by);
+      return isRevoked ? await readTeam(deps, session) : NO_SUCH_INVITATION;
+    },
   };
 }
 
-type TeamRoute =
-  | "GET /api/console/members"
-  | "PATCH /api/console/members/:account_id"
-  | "POST /api/console/members/:account_id/remove";
+type TeamRoute = Extract<MemberRoute, CommandedName>;
 
 function changingMembers(
   deps: ConsoleDeps,
-): Handlers<Extract<MemberRoute, `${string}/members${string}` | `${string}/leave`>> {
+): Handlers<TeamRoute | Extract<MemberRoute, `${string}/made` | `${string}/leave`>> {
   const { team } = deps;
   return {
     ...teamHandlers(deps),
@@ -73,7 +75,7 @@ function changingMembers(
 
 function inviting(
   deps: ConsoleDeps,
-): Handlers<Extract<MemberRoute, `${string}/console/invitations${string}`>> {
+): Handlers<Exclude<Extract<MemberRoute, `${string}/console/invitations${string}`>, TeamRoute>> {
   const { team } = deps;
   return {
     "POST /api/console/invitations": async ({ session, body, by }) => {
@@ -88,11 +90,6 @@ function inviting(
       const from = await invitingFrom(deps, session);
       const sent = await team.invitations.renew(from, params.invitation_id, by);
       return sent === undefined ? NO_SUCH_INVITATION : shownSent(deps, sent);
-    },
-
-    "POST /api/console/invitations/:invitation_id/revoke": async ({ session, params, by }) => {
-      const isRevoked = await team.store.revoke(session.orgId, params.invitation_id, by);
-      return isRevoked ? await readTeam(deps, session) : NO_SUCH_INVITATION;
     },
   };
 }
@@ -190,7 +187,8 @@ async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
   return { orgId, orgName, accountId, email };
 }
 
-async function readTeam(deps: OperationDeps, session: Acting): Promise<Team> {
+/** Members and open invitations. */
+export async function readTeam(deps: OperationDeps, session: Acting): Promise<Team> {
   const { team } = deps;
   const { orgId } = session;
   const [members, open] = await Promise.all([

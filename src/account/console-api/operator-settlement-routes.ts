@@ -9,9 +9,12 @@ import {
   compareStatement,
   type ProviderClaim,
   readProviderClaim,
+  type PeriodName,
   SettlementFault,
+  type SettlementStatement,
+  type SettlementStore,
 } from "../../ledger/index.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
@@ -31,7 +34,7 @@ type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 const PERIODS_SHOWN = 200;
 
 /** What is owed to providers: read, closed, paid, paid in advance and compared. */
-export function settlementHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers<Names> {
+export function settlementHandlers(deps: OperationDeps, gates: ReportGates): Handlers<Names> {
   return {
     ...settlementReads(deps, gates),
     ...paymentHandlers(deps),
@@ -41,28 +44,29 @@ export function settlementHandlers(deps: ConsoleDeps, gates: ReportGates): Handl
 }
 
 function settlementReads(
-  { operator }: ConsoleDeps,
+  { operator }: OperationDeps,
   gates: ReportGates,
 ): Part<"settlement"> & Part<":period_start"> {
   return {
-    "GET /api/operator/settlement": ({ session }) =>
+    "GET /api/operator/settlement": ({ session, query: { provider_id: providerId } }) =>
       gates.reads.run(session.orgId, async () => {
         const [balances, periods] = await Promise.all([
-          operator.settlement.balances(),
-          operator.settlement.periods(),
+          operator.settlement.balances(providerId),
+          operator.settlement.periods(providerId),
         ]);
-        return shownSettlement(balances, periods.slice(0, PERIODS_SHOWN));
+        const shown = session.isOperator === true ? periods : periods.slice(0, PERIODS_SHOWN);
+        return shownSettlement(balances, shown);
       }),
 
     "GET /api/operator/settlement/:provider_id/:period_start": ({ session, params }) =>
       gates.reads.run(session.orgId, async () => {
-        const statement = await operator.settlement.statement(nameOf(params));
-        return statement === undefined ? noSuch("closed period") : shownStatement(statement);
+        const found = await closedPeriod(operator.settlement, params);
+        return found instanceof ConsoleRefusal ? found : shownStatement(found);
       }),
   };
 }
 
-function paymentHandlers(deps: ConsoleDeps): Part<"payment"> & Part<"deposits"> {
+function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"> {
   const { operator } = deps;
   return {
     "POST /api/operator/settlement/:provider_id/:period_start/payment": async (call) => {
@@ -77,7 +81,8 @@ function paymentHandlers(deps: ConsoleDeps): Part<"payment"> & Part<"deposits"> 
       }
     },
 
-    "POST /api/operator/settlement/:provider_id/deposits": async ({ params, body, by }) => {
+    "POST /api/operator/settlement/:provider_id/deposits": async (call) => {
+      const { session, params, body, by } = call;
       const { provider_id: providerId } = params;
       const amountMicroUsd = parseUsd(body.amount_usd);
       if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
@@ -85,7 +90,8 @@ function paymentHandlers(deps: ConsoleDeps): Part<"payment"> & Part<"deposits"> 
       }
       const ref = body.ref.trim();
       if (ref === "") return BLANK_REF;
-      if (!(await isKnownProvider(deps, providerId))) return UNKNOWN_PROVIDER;
+      const isKnown = session.isOperator === true || (await isKnownProvider(deps, providerId));
+      if (!isKnown || !/^[a-z0-9][a-z0-9-]{1,62}$/.test(providerId)) return UNKNOWN_PROVIDER;
       try {
         const paid = { providerId, amountMicroUsd, ref };
         const { created, balance } = await operator.settlement.deposit(paid, by);
@@ -109,48 +115,51 @@ const UNKNOWN_PROVIDER = new ConsoleRefusal({
 
 /** A deposit cannot be undone: money recorded for a mistyped provider would be lost. */
 async function isKnownProvider(
-  { operator, catalog }: ConsoleDeps,
+  { operator, catalog }: OperationDeps,
   providerId: string,
 ): Promise<boolean> {
   if (catalog.current.deployments.some((each) => each.providerId === providerId)) return true;
   return (await operator.settlement.balances(providerId)).length > 0;
 }
 
-function closeHandlers({ operator }: ConsoleDeps, gates: ReportGates): Part<"/close"> {
+function closeHandlers({ operator }: OperationDeps, gates: ReportGates): Part<"/close"> {
   return {
     "POST /api/operator/settlement/close": ({ session, body, by }) =>
       gates.reads.run(session.orgId, async () => {
         const read = operator.readSettlementTerms();
         if (!read.ok) return conflict(`nothing was closed: ${read.problem}`);
-        const { provider_id: providerId } = body;
-        const only = providerId === undefined ? {} : { providerId };
-        const request = { listed: read.terms, ...only };
+        const { provider_id: providerId, until } = body;
+        const request = {
+          listed: read.terms,
+          ...(providerId !== undefined && { providerId }),
+          ...(until !== undefined && { untilMs: Date.parse(until) }),
+        };
         return shownClosing(await operator.settlement.closeDuePeriods(request, by));
       }),
   };
 }
 
-function reconcileHandlers({ operator }: ConsoleDeps, gates: ReportGates): Part<"/reconcile"> {
+function reconcileHandlers({ operator }: OperationDeps, gates: ReportGates): Part<"/reconcile"> {
   return {
     "POST /api/operator/settlement/:provider_id/:period_start/reconcile": (call) =>
       gates.reads.run(call.session.orgId, async () => {
-        const bytes = Buffer.from(call.body.statement, "utf8");
-        const claim = readStatement(bytes);
+        const { statement } = call.body;
+        const { isOperator = false } = call.session;
+        const bytes = Buffer.from(statement, "utf8");
+        const claim = isOperator ? readClaim(statement) : readPageClaim(statement, bytes.length);
         if (claim instanceof ConsoleRefusal) return claim;
-        const period = (await operator.settlement.statement(nameOf(call.params)))?.period;
-        if (period === undefined) return noSuch("closed period");
+        const found = await closedPeriod(operator.settlement, call.params);
+        if (found instanceof ConsoleRefusal) return found;
+        const { period } = found;
         const attempts = period.sums.attempts + period.late.corrections;
-        if (claim.lines !== undefined && attempts > PAGE_STATEMENT_ATTEMPTS_MAX) {
+        const isLong = claim.lines !== undefined && attempts > PAGE_STATEMENT_ATTEMPTS_MAX;
+        if (isLong && !isOperator) {
           const most = PAGE_STATEMENT_ATTEMPTS_MAX.toLocaleString("en-US");
           return tooMuch(`this period has more than ${most} attempts`);
         }
         try {
-          const found = await compareStatement(
-            operator.settlement,
-            { period, claim, bytes },
-            call.by,
-          );
-          return shownComparison(found);
+          const stated = { period, claim, bytes };
+          return shownComparison(await compareStatement(operator.settlement, stated, call.by));
         } catch (fault) {
           return refusalOf(fault);
         }
@@ -158,12 +167,17 @@ function reconcileHandlers({ operator }: ConsoleDeps, gates: ReportGates): Part<
   };
 }
 
-function readStatement(bytes: Buffer): ProviderClaim | ConsoleRefusal {
-  if (bytes.length > PAGE_STATEMENT_BYTES_MAX) return tooMuch("the statement is larger than 1 MiB");
-  const read = readProviderClaim(bytes.toString("utf8"));
-  if (read.kind === "unreadable") return invalidField("statement", read.problem);
-  const { claim } = read;
-  if ((claim.lines?.length ?? 0) <= PAGE_STATEMENT_LINES_MAX) return claim;
+/** What a provider states. */
+export function readClaim(statement: string): ProviderClaim | ConsoleRefusal {
+  const read = readProviderClaim(statement);
+  return read.kind === "unreadable" ? invalidField("statement", read.problem) : read.claim;
+}
+
+function readPageClaim(statement: string, bytes: number): ProviderClaim | ConsoleRefusal {
+  if (bytes > PAGE_STATEMENT_BYTES_MAX) return tooMuch("the statement is larger than 1 MiB");
+  const claim = readClaim(statement);
+  if (claim instanceof ConsoleRefusal || (claim.lines?.length ?? 0) <= PAGE_STATEMENT_LINES_MAX)
+    return claim;
   const most = PAGE_STATEMENT_LINES_MAX.toLocaleString("en-US");
   return tooMuch(`the statement has more than ${most} lines`);
 }
@@ -172,11 +186,21 @@ function tooMuch(problem: string): ConsoleRefusal {
   return invalidField("statement", `${problem}; compare it with the command settlement reconcile`);
 }
 
-function nameOf(params: { readonly provider_id: string; readonly period_start: string }): {
-  readonly providerId: string;
-  readonly startMs: number;
-} {
+interface PeriodParams {
+  readonly provider_id: string;
+  readonly period_start: string;
+}
+
+function nameOf(params: PeriodParams): PeriodName {
   return { providerId: params.provider_id, startMs: Date.parse(params.period_start) };
+}
+
+/** The statement of a period, or that there is no such. */
+export async function closedPeriod(
+  settlement: Pick<SettlementStore, "statement">,
+  params: PeriodParams,
+): Promise<SettlementStatement | ConsoleRefusal> {
+  return (await settlement.statement(nameOf(params))) ?? noSuch("closed period");
 }
 
 /** Why the books refuse; every other fault stays one. */

@@ -1,21 +1,26 @@
 import { type ChangedBy, newOrgId, type OrgId } from "../../kernel/index.ts";
 import { compileCheck } from "./check-schema.ts";
-import type { OperationDeps } from "./console-deps.ts";
+import { commandHandlers } from "./command-handlers.ts";
 import { connectionHandlers } from "./connections-routes.ts";
+import type { CommandDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import type { CommandFace, RouteContract, RouteName } from "./contract.ts";
-import type { Acting } from "./handler.ts";
+import type { CommandFace } from "./contract.ts";
+import { FileAnswer } from "./file-answer.ts";
+import type { Acting, CommandedName, Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
 import { capHandlers } from "./limits-routes.ts";
 import { teamHandlers } from "./members-routes.ts";
+import type { Operation } from "./operations.ts";
 import { organizationHandlers } from "./operator-routes.ts";
+import { settlementHandlers } from "./operator-settlement-routes.ts";
 import { openReportGates } from "./report-gates.ts";
+import { statementHandlers } from "./statement-routes.ts";
 
 /** What a command may be told instead of an answer. */
 export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message">;
 
-/** The handlers of the routes that are commands too. */
-function operationHandlers(deps: OperationDeps): Readonly<Record<string, unknown>> {
+/** Of what is a route too: the route's own handler. */
+function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
   const gates = openReportGates();
   return {
     ...keyHandlers(deps, gates),
@@ -23,24 +28,19 @@ function operationHandlers(deps: OperationDeps): Readonly<Record<string, unknown
     ...teamHandlers(deps),
     ...organizationHandlers(deps, gates),
     ...connectionHandlers(deps, gates),
+    ...statementHandlers(deps, gates),
+    ...settlementHandlers(deps, gates),
+    ...commandHandlers(deps),
   };
 }
 
 /**
- * Runs a route as the command of an operator: the same checks, the same work, the same answer. What
- * a session is for is decided here: who runs a command is an operator.
+ * Runs an operation as the command of an operator: the same checks, the same work, the same answer.
+ * What a session is for is decided here: who runs a command is an operator.
  */
 export async function runOperation(
-  deps: OperationDeps,
-  {
-    name,
-    contract,
-    face,
-  }: {
-    readonly name: RouteName;
-    readonly contract: RouteContract;
-    readonly face: CommandFace;
-  },
+  deps: CommandDeps,
+  { name, contract, face }: Operation,
   asked: {
     /** Undefined: of the whole installation, whose reads wait for those of no organization. */
     readonly orgId: OrgId | undefined;
@@ -49,8 +49,9 @@ export async function runOperation(
     readonly by: ChangedBy;
   },
 ): Promise<
-  | { readonly ok: true; readonly answer: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly refusal: OperationRefusal }
+  | { readonly kind: "answer"; readonly answer: Readonly<Record<string, unknown>> }
+  | { readonly kind: "file"; readonly file: FileAnswer }
+  | { readonly kind: "refused"; readonly refusal: OperationRefusal }
 > {
   const { by, orgId = newOrgId() } = asked;
   const parts: Record<string, unknown> = {};
@@ -61,13 +62,14 @@ export async function runOperation(
     const problem = compileCheck(schema, part === "body" ? "body" : "text")(parts[part]);
     if (problem !== undefined) {
       const { field, message } = problem;
-      return { ok: false, refusal: { code: "invalid_request", field, message } };
+      return { kind: "refused", refusal: { code: "invalid_request", field, message } };
     }
   }
   const handle = operationHandlers(deps)[name] as (call: object) => Promise<unknown>;
   const session: Acting = { orgId, isOperator: true };
   const answer = await handle({ ...parts, session, by });
-  if (answer instanceof ConsoleRefusal) return { ok: false, refusal: answer };
+  if (answer instanceof ConsoleRefusal) return { kind: "refused", refusal: answer };
+  if (answer instanceof FileAnswer) return { kind: "file", file: answer };
   const first = answer as Answer;
   const data: unknown[] = [...(first.data ?? [])];
   let { next_cursor: cursor } = first;
@@ -77,7 +79,7 @@ export async function runOperation(
     data.push(...(next.data ?? []));
     cursor = next.next_cursor;
   }
-  return { ok: true, answer: first.data === undefined ? first : { ...first, data } };
+  return { kind: "answer", answer: first.data === undefined ? first : { ...first, data } };
 }
 
 /** A command lists every page. */

@@ -1,5 +1,5 @@
 import type { Company } from "../billing/company.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { OperationDeps } from "./console-deps.ts";
 import type { CompanyData, Issuer } from "./contract.ts";
 
 export function shownCompany(company: Company): CompanyData {
@@ -20,7 +20,7 @@ export function shownCompany(company: Company): CompanyData {
 export function shownIssuer({
   config,
   consoleUrl,
-}: Pick<ConsoleDeps, "config" | "consoleUrl">): Issuer {
+}: Pick<OperationDeps, "config" | "consoleUrl">): Issuer {
   const { issuerName, issuerAddress, issuerTaxId, issuerNote } = config;
   const lines = issuerAddress.split("|").map((line) => line.trim());
   return {

@@ -2,6 +2,7 @@ import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gatewa
 import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import {
+  bySkuName,
   findAction,
   type RecordedChange,
   exactUsdOrNull,
@@ -9,14 +10,17 @@ import {
   formatUsd,
   instant,
   instantOrNull,
+  picoUsd,
   usdOrNull,
 } from "../../kernel/index.ts";
 import {
+  type ClaimComparison,
   type ClosingOutcome,
   type ProviderBalance,
   type ProviderPeriod,
   type Reconciliation,
   type SettlementStatement,
+  type SettlementSums,
   linesByModel,
 } from "../../ledger/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -131,17 +135,47 @@ export function shownListing(
 }
 
 export function shownPeriod(period: ProviderPeriod): OperatorPeriod {
-  const { payment, sums } = period;
+  const { late, payment } = period;
   return {
     provider: period.providerId,
     start: instant(period.startMs),
     end: instant(period.endMs),
     mode: period.mode,
-    attempts: Number(sums.attempts),
-    cost_usd: formatExactUsd(sums.costPicoUsd),
+    interval: period.interval,
+    state: payment === null ? "closed" : "paid",
+    closed_at: instant(period.closedAtMs),
+    ...shownSums(period.sums),
+    late: { attempts: Number(late.attempts), cost_usd: formatExactUsd(late.costPicoUsd) },
+    late_corrections: {
+      attempts: Number(late.corrections),
+      cost_usd: formatExactUsd(late.correctedPicoUsd),
+    },
+    carry_in_usd: formatExactUsd(period.carryInPicoUsd),
+    carry_out_usd: formatExactUsd(period.carryOutPicoUsd),
+    rounding_usd: formatUsd(period.roundingMicroUsd),
     payable_usd: formatUsd(period.payableMicroUsd),
-    margin_usd: formatUsd(sums.marginMicroUsd),
     payment: payment && { ref: payment.ref, paid_at: instant(payment.paidAtMs) },
+  };
+}
+
+function shownSums(sums: SettlementSums) {
+  return {
+    attempts: Number(sums.attempts),
+    settled_attempts: Number(sums.settled),
+    void_attempts: Number(sums.voids),
+    tokens: bySkuName<bigint, number>(sums, Number),
+    cost_usd: formatExactUsd(sums.costPicoUsd),
+    cost_pico_usd: sums.costPicoUsd.toString(),
+    debit_usd: formatUsd(sums.debitMicroUsd),
+    overrun_usd: formatUsd(sums.overrunMicroUsd),
+    margin_usd: formatUsd(sums.marginMicroUsd),
+    unknown: { attempts: Number(sums.unknowns), charged_usd: formatUsd(sums.unknownMicroUsd) },
+    corrections: {
+      attempts: Number(sums.corrections),
+      cost_usd: formatExactUsd(sums.correctedPicoUsd),
+      resolved_usd: formatUsd(sums.resolvedMicroUsd),
+    },
+    lost: { attempts: Number(sums.lostClaims), cost_usd: formatExactUsd(sums.lostPicoUsd) },
   };
 }
 
@@ -174,20 +208,10 @@ export function shownClosing({ closed, throughMs, unlisted }: ClosingOutcome): O
 const CLOSED_SHOWN = 200;
 
 export function shownComparison(found: Reconciliation): OperatorComparison {
-  const { lines } = found;
   return {
     is_equal: found.isEqual,
-    their_usd: formatExactUsd(found.theirPicoUsd),
-    our_usd: formatExactUsd(found.ourPicoUsd),
-    difference_usd: formatExactUsd(found.differencePicoUsd),
+    ...shownDifference(found),
     their_lines_usd: exactUsdOrNull(found.theirLinesPicoUsd),
-    lines: lines && {
-      compared: lines.compared,
-      differing: lines.differing,
-      only_theirs: lines.onlyTheirs,
-      only_ours: lines.onlyOurs,
-      unknown_claimed: lines.unknownClaimed,
-    },
     first_differences: found.firstDiffering.map(({ kind, of, id, theirPicoUsd, ourPicoUsd }) => ({
       kind,
       of,
@@ -198,20 +222,32 @@ export function shownComparison(found: Reconciliation): OperatorComparison {
   };
 }
 
+function shownDifference({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison) {
+  return {
+    their_usd: formatExactUsd(theirPicoUsd),
+    our_usd: formatExactUsd(ourPicoUsd),
+    difference_usd: formatExactUsd(picoUsd(theirPicoUsd - ourPicoUsd)),
+    lines: lines && {
+      compared: lines.compared,
+      differing: lines.differing,
+      only_theirs: lines.onlyTheirs,
+      only_ours: lines.onlyOurs,
+      unknown_claimed: lines.unknownClaimed,
+    },
+  };
+}
+
 export function shownStatement({ period, lines, claims }: SettlementStatement): OperatorStatement {
   return {
     period: shownPeriod(period),
     models: linesByModel(lines).map(({ modelId, upstreamModelId, sums }) => ({
       model: modelId,
       upstream_model: upstreamModelId,
-      attempts: Number(sums.attempts),
-      cost_usd: formatExactUsd(sums.costPicoUsd),
-      debit_usd: formatUsd(sums.debitMicroUsd),
+      ...shownSums(sums),
     })),
     reconciliations: claims.map((claim) => ({
       recorded_at: instant(claim.recordedAtMs),
-      their_usd: formatExactUsd(claim.theirPicoUsd),
-      our_usd: formatExactUsd(claim.ourPicoUsd),
+      ...shownDifference(claim),
       differing_lines:
         claim.lines && claim.lines.differing + claim.lines.onlyTheirs + claim.lines.onlyOurs,
     })),

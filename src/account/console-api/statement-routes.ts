@@ -2,19 +2,19 @@ import { type Company, isTaxIdOf } from "../billing/company.ts";
 import { parseMonth, type Statement as StoredStatement } from "../billing/statements.ts";
 import { statementCsv } from "../billing/statement-csv.ts";
 import { instantOrNull, type OrgId } from "../../kernel/index.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { CompanyData, CompanyPage, Statement } from "./contract.ts";
 import type { statementRoutes } from "./contract/statements.ts";
 import { openFile } from "./file-answer.ts";
-import type { Handlers } from "./handler.ts";
+import type { Acting, Handlers } from "./handler.ts";
 import { isUnprintable } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownCompany, shownIssuer } from "./show-company.ts";
 
 /** Company data, and what the books say of a month. */
 export function statementHandlers(
-  deps: ConsoleDeps,
+  deps: OperationDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof statementRoutes> {
   const { companies, statements } = deps;
@@ -45,16 +45,16 @@ export function statementHandlers(
 
     "GET /api/console/statements/:month": ({ session, params }) =>
       gates.reads.run(session.orgId, async () => {
-        const statement = await readOne(deps, session.orgId, params.month);
+        const statement = await readOne(deps, session, params.month);
         if (statement instanceof ConsoleRefusal) return statement;
         return await shownStatement(deps, session.orgId, statement);
       }),
 
     "GET /api/console/statements/:month/statement.csv": ({ session, params }) =>
-      statementFile(deps, gates, { ...params, orgId: session.orgId, format: "csv" }),
+      statementFile(deps, gates, { ...params, session, format: "csv" }),
 
     "GET /api/console/statements/:month/statement.json": ({ session, params }) =>
-      statementFile(deps, gates, { ...params, orgId: session.orgId, format: "json" }),
+      statementFile(deps, gates, { ...params, session, format: "json" }),
   };
 }
 
@@ -62,7 +62,7 @@ const CATCHING_UP = conflict(
   "statements of earlier months are still being prepared; open this page again in a minute",
 );
 
-async function readCompanyPage(deps: ConsoleDeps, orgId: OrgId): Promise<CompanyPage> {
+async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<CompanyPage> {
   const company = await deps.companies.find(orgId);
   return {
     company: company === undefined ? null : shownCompany(company),
@@ -70,20 +70,22 @@ async function readCompanyPage(deps: ConsoleDeps, orgId: OrgId): Promise<Company
   };
 }
 
+/** A page is told to come again where many months are to be closed first; a command waits. */
 async function readOne(
-  { statements }: ConsoleDeps,
-  orgId: OrgId,
+  { statements }: OperationDeps,
+  { orgId, isOperator = false }: Acting,
   text: string,
 ): Promise<StoredStatement | ConsoleRefusal> {
   const month = parseMonth(text);
   if (month === undefined) return notFound("month");
-  const statement = await statements.read(orgId, month);
+  let statement = await statements.read(orgId, month);
+  while (statement === "later" && isOperator) statement = await statements.read(orgId, month);
   if (statement === "unknown") return notFound("month");
   return statement === "later" ? CATCHING_UP : statement;
 }
 
 async function shownStatement(
-  deps: ConsoleDeps,
+  deps: OperationDeps,
   orgId: OrgId,
   statement: StoredStatement,
 ): Promise<Statement> {
@@ -106,13 +108,14 @@ async function shownStatement(
 }
 
 function statementFile(
-  deps: ConsoleDeps,
+  deps: OperationDeps,
   gates: ReportGates,
-  of: { readonly orgId: OrgId; readonly month: string; readonly format: "csv" | "json" },
+  of: { readonly session: Acting; readonly month: string; readonly format: "csv" | "json" },
 ): ReturnType<typeof openFile> {
-  const { orgId, month, format } = of;
+  const { session, month, format } = of;
+  const { orgId } = session;
   return gates.reads.run(orgId, async () => {
-    const statement = await readOne(deps, orgId, month);
+    const statement = await readOne(deps, session, month);
     if (statement instanceof ConsoleRefusal) return statement;
     const isCsv = format === "csv";
     const text = isCsv ? statementCsv(statement) : JSON.stringify(statement.document);

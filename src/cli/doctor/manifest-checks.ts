@@ -5,6 +5,7 @@ import { type CheckGroup, type DoctorCheck, type Examined, named } from "./docto
 export const manifestChecks: CheckGroup = (examined) => [
   manifestCheck(examined),
   ...keyChecks(examined),
+  ...stagedChecks(examined),
   ...priceChecks(examined),
   ...costChecks(examined),
 ];
@@ -31,6 +32,18 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
       : `${withoutKey.length} listings are not routed: put the keys of their providers into ${named([...variables])}; ` +
         "`tokenmarket catalog build` names each";
   return [{ id: "provider keys", level, detail }];
+}
+
+/** Providers that serve nothing, whatever keys there are: who has paid for a key asks why. */
+function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
+  if (!loaded.ok) return [];
+  const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));
+  for (const { providerId, notReady } of loaded.catalog.deployments) {
+    if (notReady !== "staged") staged.delete(providerId);
+  }
+  if (staged.size === 0) return [];
+  const detail = `nothing of ${named([...staged])} is ready; \`tokenmarket catalog build\` says why each listing is staged`;
+  return [{ id: "staged providers", level: "warning", detail }];
 }
 
 /** Only of what is routed, and where manifests say when their prices were checked. */

@@ -113,6 +113,28 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(sent.text).toContain('"ttl":"5m"');
     expect(sent.dropped).toEqual(["cache_control.ttl"]);
   });
+
+  test("OpenAI's cache marks for twelve hours become those of the usual time", () => {
+    const marked = (ttl: string) => ({ mode: "explicit", ttl });
+    const part = (ttl: string) => ({
+      type: "text",
+      text: "a",
+      prompt_cache_breakpoint: marked(ttl),
+    });
+    const members = (ttl: string): Members => ({
+      prompt_cache_options: marked(ttl),
+      messages: [{ role: "user", content: [part(ttl)] }],
+    });
+    const sent = send(readGood(wire, members("12h")), deploymentOf(wire));
+    expect(sent.text).not.toContain("12h");
+    expect(sent.text.match(/"mode":"explicit"/g)).toHaveLength(2);
+    expect(sent.dropped).toEqual(["prompt_cache_breakpoint.ttl", "prompt_cache_options.ttl"]);
+    const usual = send(readGood(wire, members("30m")), deploymentOf(wire));
+    expect(usual.text.match(/"30m"/g)).toHaveLength(2);
+    expect(usual.dropped).toEqual([]);
+    const across = send(readGood(wire, members("12h")), deploymentOf(otherWire(wire)));
+    expect(across.text).not.toContain("12h");
+  });
 });
 
 describe("a listing that prices an hour of the cache", () => {

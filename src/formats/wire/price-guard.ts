@@ -50,6 +50,8 @@ export interface PricedFields {
 
 /** A mark for the provider's cache that is not for the usual time. */
 export interface LongMark {
+  /** Its name, such as `cache_control`. */
+  readonly field: string;
   /** What holds the `ttl`. */
   readonly object: JsonNode;
   /** Is it for an hour, on a wire whose providers report what they have written for an hour? */
@@ -127,7 +129,12 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
 }
 
 const TYPE_CHARS_MAX = 64;
-const USUAL_TTL = "5m";
+/* OpenAI's marks live for half an hour; those for twelve cost twice as much to write. */
+const USUAL_TTLS: ReadonlyMap<number, readonly [field: string, usual: string]> = new Map([
+  [word.cache_control, ["cache_control", "5m"]],
+  [word.prompt_cache_breakpoint, ["prompt_cache_breakpoint", "30m"]],
+  [word.prompt_cache_options, ["prompt_cache_options", "30m"]],
+]);
 const HOUR_TTL = "1h";
 
 interface MarkSearch {
@@ -156,18 +163,25 @@ function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): v
     for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
       const wordId = doc.keyWord(key);
       const value = doc.valueOf(key);
-      if (wordId === word.cache_control) addLongMark(doc, value, search);
+      const mark = USUAL_TTLS.get(wordId);
+      if (mark !== undefined) addLongMark(doc, value, mark, search);
       else if (markedMembers.has(wordId)) findLongMarks(doc, value, search);
     }
   }
 }
 
-function addLongMark(doc: JsonDocument, mark: JsonNode, { found, codec }: MarkSearch): void {
+function addLongMark(
+  doc: JsonDocument,
+  mark: JsonNode,
+  [field, usual]: readonly [field: string, usual: string],
+  { found, codec }: MarkSearch,
+): void {
   const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : ABSENT;
   if (ttl === ABSENT) return;
   const text = doc.isString(ttl) ? doc.text(ttl) : "";
-  if (text === USUAL_TTL) return;
-  found.push({ object: mark, isHour: text === HOUR_TTL && codec.countsHourWrites });
+  if (text === usual) return;
+  const isHour = field === "cache_control" && text === HOUR_TTL && codec.countsHourWrites;
+  found.push({ field, object: mark, isHour });
 }
 
 function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {

@@ -85,6 +85,13 @@ test("without controls every deployment is a candidate, in the order of the cata
   expect(plan()).toEqual(["one", "two", "three"]);
 });
 
+test("of equals the one that served the conversation last is first; one with old prices stays last", () => {
+  const checked = { on: "2026-01-01", by: "page", age: "old", ageUntilMs: Infinity } as const;
+  const of = [deployment("one"), deployment("two"), deployment("old", { checked })];
+  expect(plan({ model: model(of), servedLast: "two/m" })).toEqual(["two", "one", "old"]);
+  expect(plan({ model: model(of), servedLast: "old/m" })).toEqual(["one", "two", "old"]);
+});
+
 test("an unknown model is a 404 that echoes the id, and nothing is substituted", () => {
   const answer = plan({ model: undefined, modelId: "acme/none:free" });
   expect(answer).toContain('404 model_unavailable: model "acme/none:free" is not listed');

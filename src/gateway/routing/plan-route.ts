@@ -181,7 +181,7 @@ function applyOrder(
   return deployments.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** It moves before its equals and no further: they have its priority and the same owner of the key. */
+/** It moves before its equals and no further: of its priority, its age of prices, its owner of the key. */
 function servedLastFirst(
   deployments: readonly Deployment[],
   servedLast: string | undefined,
@@ -191,6 +191,7 @@ function servedLastFirst(
   if (served === undefined) return deployments;
   const isEqual = (each: Deployment): boolean =>
     each.priority === served.priority &&
+    (each.checked?.age === "old") === (served.checked?.age === "old") &&
     (each.ownKey === undefined) === (served.ownKey === undefined);
   const first = deployments.findIndex(isEqual);
   return deployments.toSpliced(at, 1).toSpliced(first, 0, served);

@@ -68,6 +68,7 @@ interface Options {
   readonly effectiveMs?: number;
   readonly riseMax?: bigint;
   readonly accept?: readonly string[];
+  readonly unsettled?: readonly string[];
 }
 
 function refresh(current: Sourced, next: Sourced, options: Options = {}): Refreshed {
@@ -78,6 +79,7 @@ function refresh(current: Sourced, next: Sourced, options: Options = {}): Refres
     imported: next,
     rules: { nowMs, riseFromMs, riseMax, ...(effectiveMs === undefined ? {} : { effectiveMs }) },
     accepted: new Set(accept),
+    unsettled: new Set(options.unsettled),
     hashOf,
   });
 }
@@ -339,6 +341,19 @@ describe("listings that come and go in the source", () => {
   test("one that comes back has no end any more", () => {
     const found = again(refresh(imported(three), imported(two)), imported(three));
     expect(found.manifest).toEqual(imported(three));
+  });
+
+  test("what a source still has does not end, though no two agree on it: who sells it is asked", () => {
+    const others = ["acme/b", "acme/c"].map((id) => model({ id }));
+    const current = imported([model(), ...others]);
+    const next = imported(others, {}, "2026-11-20");
+    const kept = refresh(current, next, { unsettled: [ID] });
+    expect(kept.manifest.models[0]).toEqual(model());
+    expect(kinds(kept)).toEqual(["staging_waits"]);
+    const staged = imported([model({ is_ready: false }), ...others]);
+    expect(kinds(refresh(staged, next, { unsettled: [ID] }))).toEqual([]);
+    const taken = refresh(current, next, { unsettled: [ID], accept: [ID] });
+    expect(kinds(taken)).toEqual(["gone"]);
   });
 
   test("half of the list gone at once is a broken list: they wait to be accepted", () => {

@@ -16,6 +16,8 @@ export interface RefreshInput {
   readonly imported: Manifest & {
     readonly catalog_source: NonNullable<Manifest["catalog_source"]>;
   };
+  /** Models that a source still has, and on which no two agree: they do not go. */
+  readonly unsettled: ReadonlySet<string>;
   readonly rules: PriceRules;
   /** Models whose rise, staging or going was accepted. */
   readonly accepted: ReadonlySet<string>;
@@ -74,7 +76,11 @@ class Refresh {
   result(): Refreshed {
     const { imported } = this.#input.current.catalog_source;
     const going = [...this.#current.keys()].filter(
-      (id) => Object.hasOwn(imported, id) && !this.#next.has(id) && !this.#hasEnd(id),
+      (id) =>
+        Object.hasOwn(imported, id) &&
+        !this.#next.has(id) &&
+        !this.#hasEnd(id) &&
+        !this.#input.unsettled.has(id),
     );
     // Half of everything at once is a broken list rather than a decision of the provider's.
     const mayGo = going.length * 2 <= Object.keys(imported).length;
@@ -129,6 +135,10 @@ class Refresh {
   #end(id: string, listing: Listing, mayGo: boolean): void {
     const { accepted, rules } = this.#input;
     if (this.#hasEnd(id)) return this.#keepAsImported(id, listing);
+    if (this.#input.unsettled.has(id) && !accepted.has(id)) {
+      this.#keepAsImported(id, listing);
+      return listing.model.is_ready === false ? undefined : this.#find(id, "staging_waits");
+    }
     if (!mayGo && !accepted.has(id)) {
       this.#keepAsImported(id, listing);
       return this.#find(id, "going_waits");

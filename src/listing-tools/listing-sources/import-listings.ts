@@ -38,6 +38,8 @@ export interface ImportInput {
   /** Percent on top of the source's prices. */
   readonly margin?: string;
   readonly withCapacity: boolean;
+  /** Price changes that begin until this day are made. Default: until the day of their source. */
+  readonly day?: string;
 }
 
 export interface ImportResult {
@@ -49,12 +51,14 @@ export interface ImportResult {
   /** Names in the source of what is not a listing; a note says why. */
   readonly skipped: readonly string[];
   readonly notes: readonly ImportNote[];
+  /** Marketplace ids that only sources behind the first have, no two of which agree. */
+  readonly unsettled: readonly string[];
 }
 
 /** Reads sources into the manifest of one provider. The same input gives the same manifest. */
 export function importListings(input: ImportInput): ImportResult {
-  const lead = readOpinions(input.source, input.head);
-  const others = input.against.map((source) => readOpinions(source, input.head));
+  const lead = readOpinions(input.source, input);
+  const others = input.against.map((source) => readOpinions(source, input));
   const run = new ImportRun(input, lead.skipped);
   const groups = groupOpinions(lead, others, (name, id) =>
     run.skip({ model: name, code: "dated-twin", message: `is ${id}, which is listed already` }),
@@ -75,20 +79,28 @@ export function importListings(input: ImportInput): ImportResult {
   for (const id of [...groups.keys()].toSorted()) {
     run.list(id, groups.get(id) ?? [], { names, denied, recentFrom });
   }
-  return run.result();
+  const dropped = others.flatMap(({ opinions }) => opinions.map(([id]) => id));
+  const unsettled = [...new Set(dropped)].filter(
+    (id) => !groups.has(id) && !denied.some((each) => each.id === id),
+  );
+  return { ...run.result(), unsettled };
 }
 
 function upstreamIdOf({ draft }: Opinion): string {
   return draft.upstreamId;
 }
 
-function readOpinions(source: SourceInput, head: ProviderHead): SourceOpinions {
+function readOpinions(
+  source: SourceInput,
+  { head, day = source.dated }: Pick<ImportInput, "head" | "day">,
+): SourceOpinions {
   const provider = head.sources[source.from];
   if (provider === undefined) return { opinions: [], skipped: [], denied: [] };
   const isLab = source.from === "openrouter" && provider !== EVERY_AUTHOR;
   const idOf = (name: string): string =>
     isLab ? labModelId(name) : marketplaceId(head.provider.id, name);
-  const readings = readSource(source.from, source.document, { provider, dated: source.dated });
+  const { dated } = source;
+  const readings = readSource(source.from, source.document, { provider, dated, day });
   const opinions = readings.flatMap((each): (readonly [string, Opinion])[] => {
     if (each.kind === "skipped") return [];
     const draft = isLab ? atTheLab(each.draft) : each.draft;
@@ -220,7 +232,7 @@ class ImportRun {
       : undefined;
   }
 
-  result(): ImportResult {
+  result(): Omit<ImportResult, "unsettled"> {
     const ids = (isReady: boolean): string[] =>
       this.#written.flatMap(([model]) =>
         (model.is_ready !== false) === isReady ? [model.id] : [],

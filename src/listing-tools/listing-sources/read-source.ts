@@ -17,21 +17,22 @@ const READERS: Readonly<
 
 /**
  * Reads what a source says of a provider: every entry is a draft or is skipped with a note, and
- * prices are those of the source's day.
+ * prices are those of a day, which is the source's own unless another is given.
  */
 export function readSource(
   from: ListingSource,
   document: RawJson,
-  input: ReaderInput,
+  input: ReaderInput & { readonly day?: string },
 ): readonly Reading[] {
+  const { day = input.dated } = input;
   return READERS[from](document, input).map((each): Reading =>
-    each.kind === "draft" ? { ...each, draft: atDay(each.draft, input.dated) } : each,
+    each.kind === "draft" ? { ...each, draft: atDay(each.draft, day) } : each,
   );
 }
 
 /** With the changes that have begun made. */
-function atDay(draft: Draft, dated: string): Draft {
-  const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= dated;
+function atDay(draft: Draft, day: string): Draft {
+  const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= day;
   const begun = draft.changes.findLast(hasBegun);
   if (begun === undefined) return draft;
   return {

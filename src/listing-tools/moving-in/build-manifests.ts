@@ -72,10 +72,12 @@ function listingOf(deployment: MovedDeployment, id: string, model: ManifestModel
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => MODEL_ID.test(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
+  // A name of ours, such as those that a wildcard is answered with, is not its provider's.
+  const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,
     id,
-    upstream_id: upstreamId,
+    upstream_id: (isOurs ? model.upstream_id : undefined) ?? upstreamId,
     ...(resolvesTo.length === 0 ? {} : { resolves_to: resolvesTo }),
     ...(rpm === undefined ? {} : { capacity: [{ type: "request", per: "minute", value: rpm }] }),
   };
@@ -104,7 +106,8 @@ function place(
   { listing, terms }: { listing: ManifestModel; terms: ManifestListingTerms | undefined },
   groups: Group[],
 ): Placement {
-  const { head, baseUrl, keyName, priority, path, upstreamId, capacity } = deployment;
+  const { head, baseUrl, keyName, priority, path, capacity } = deployment;
+  const { upstream_id: upstreamId = deployment.upstreamId } = listing;
   const key = [head.provider.id, baseUrl, keyName ?? "", String(priority ?? "")].join(" ");
   const alike = groups.filter((group) => group.key === key);
   const same = alike.find(({ models }) => models.get(listing.id)?.upstream_id === upstreamId);
@@ -262,15 +265,25 @@ const READY_BY: Readonly<Record<string, string>> = {
   "request-fee": "leave it: its fee per request is not billed",
 };
 
-function stagedNext(reasons: readonly string[], { head }: MovedDeployment): string {
-  const isLocal = head.use === "local";
-  const said = reasons.map((reason) =>
-    isLocal && reason === "no-price"
-      ? "say what you ask for your own server: write input_cost_per_token and output_cost_per_token (0 gives it away)"
-      : (READY_BY[reason] ?? `read about ${reason} in docs/catalog.md`),
-  );
+/** No list has prices of another server than the provider's own. */
+const OWN_SERVER_PRICE =
+  "say what you ask for your own server: write input_cost_per_token and output_cost_per_token (0 gives it away)";
+
+function stagedNext(
+  reasons: readonly string[],
+  { head, isProvidersOwn, baseModel }: MovedDeployment,
+): string {
+  const isOwnServer = head.use === "local" || !isProvidersOwn;
+  const said = reasons.map((reason) => {
+    if (reason === "no-price" && isOwnServer) return OWN_SERVER_PRICE;
+    const next = READY_BY[reason] ?? `read about ${reason} in docs/catalog.md`;
+    const isUnnamed = reason === "no-price" && head.provider.id === "azure" && !baseModel;
+    return isUnnamed ? `name its base model (model_info.base_model), or ${next}` : next;
+  });
   const isWritten = reasons.every((reason) => reason === "no-price" || reason === "no-limit");
-  const end = isWritten ? "and import again" : "then set is_ready to true";
+  const end = isWritten
+    ? "and import again"
+    : "then set is_ready to true and remove staged_because";
   return `${said.join("; ")}; ${end}`;
 }
 

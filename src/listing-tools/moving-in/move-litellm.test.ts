@@ -173,7 +173,12 @@ describe("a model is found", () => {
     expect(model).toMatchObject({ upstream_id: "my-dep" });
     expect(model?.pricing[0]?.cost_usd_per_million).toBe("2.5");
     expect(model?.context_length).toBeGreaterThan(100_000);
-    expect(nextOf(moved)).toMatch(/with your contract; then set is_ready/);
+    expect(nextOf(moved)).toMatch(
+      /with your contract; then set is_ready to true and remove staged_because/,
+    );
+    const beside = moveText(config(["a", params.replace("}", ", base_model: azure/gpt-5.4}")]));
+    expect(beside.listings[0]).toMatchObject({ stagedBecause: ["base-model"] });
+    expect(beside.notes.filter(({ fate }) => fate === "not_carried")).toEqual([]);
     const priced =
       "{base_model: azure/gpt-5.4, input_cost_per_token: 3e-06, output_cost_per_token: 4e-06, max_input_tokens: 1000}";
     const own = moveText(config(["a", params, priced]));
@@ -184,12 +189,32 @@ describe("a model is found", () => {
 test("a server of one's own without a price asks for one", () => {
   const moved = moveText(config(["a", `{model: hosted_vllm/x, api_base: "http://gpu:8000/v1"}`]));
   expect(nextOf(moved)).toContain("say what you ask for your own server");
+  const alike = moveText(config(["a", `{model: openai/x, api_base: "http://gpu:8000/v1"}`]));
+  expect(nextOf(alike)).toContain("say what you ask for your own server");
+  expect(nextOf(alike)).not.toContain("--prices");
+});
+
+test("a deployment of Azure without a base model asks for one", () => {
+  const params = `{model: azure/my-dep, api_base: "https://r.openai.azure.com"}`;
+  const moved = moveText(config(["a", params]));
+  expect(nextOf(moved)).toMatch(
+    /^name its base model \(model_info.base_model\), or write its price/,
+  );
 });
 
 test("a wildcard offers what is shipped of its provider", () => {
   const of = (model: string): string => nextOf(moveText(config([`"*"`, `{model: "${model}"}`])));
   expect(of("anthropic/*")).toContain("anthropic/claude-opus-5.5");
   expect(of("anthropic/*")).not.toContain("openai/");
+  expect(of("deepseek/*")).toContain("shipped are deepseek/");
+  const [, ids = ""] = /shipped are (.*?) and \d+ more/.exec(of("*")) ?? [];
+  expect(new Set(ids.split(", ")).size).toBe(40);
+});
+
+test("a model by its id here is asked for by its provider's own name", () => {
+  const moved = moveText(config(["a", "{model: anthropic/claude-opus-5.5}"]));
+  expect(moved.listings[0]).toMatchObject({ isReady: true, upstreamId: "claude-opus-5-5" });
+  expect(moved.manifests[0]?.models[0]?.upstream_id).toBe("claude-opus-5-5");
 });
 
 describe("what cannot be a listing is named, model by model", () => {

@@ -17,7 +17,7 @@ export interface ListingFinder {
   readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
   /** Of a price file that the operator named. */
   readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
-  /** Ids of the shipped listings of a provider; undefined: of all. */
+  /** Ids of the shipped listings of a provider, ready ones first; undefined: of all providers. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 

@@ -214,7 +214,7 @@ function whyNotListed(of: {
     const next =
       ids.length === 0
         ? "list each model by its name, or run tokenmarket manifest import for the provider"
-        : `list the models that you sell by their names; shipped and ready are ${shown}${more}`;
+        : `list the models that you sell by their names; shipped are ${shown}${more}`;
     return refused("it means every model of a provider, and a listing is one model", next);
   }
   if (!found.ok || UPSTREAM_ID.test(found.upstreamId)) return undefined;
@@ -257,7 +257,8 @@ function carriedFacts(item: Setting, path: SettingPath, fates: Fates): Facts {
   const legacy = reader.count(["model_info", "max_tokens"]);
   const input = reader.count(["model_info", "max_input_tokens"]) ?? legacy;
   const output = reader.count(["model_info", "max_output_tokens"]);
-  const baseModel = reader.text(["model_info", "base_model"]);
+  const baseModel =
+    reader.text(["model_info", "base_model"]) ?? reader.text(["litellm_params", "base_model"]);
   reader.text(["model_info", "mode"]);
   reader.text(["litellm_params", "custom_llm_provider"]);
   for (const field of [...ADDRESS_FIELDS, "aws_region_name", "region_name"]) {

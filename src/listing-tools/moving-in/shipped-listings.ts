@@ -1,6 +1,7 @@
 import type { Manifest, ManifestModel } from "../../catalog/index.ts";
 import { marketplaceId } from "../listing-sources/ids.ts";
 import { undatedName } from "../listing-sources/entry-rules.ts";
+import { findHead } from "../listing-sources/provider-heads.ts";
 import type { SourcedListing } from "./price-listing.ts";
 import type { MovedDeployment } from "./read-deployments.ts";
 
@@ -57,16 +58,17 @@ function listingNamed(
   return own === undefined ? { model } : { model, terms: own };
 }
 
-/** Ids of the ready text listings of a provider in manifests; undefined: of all. */
+/** Ids of the text listings of a provider in manifests, ready ones first; undefined: of all providers. */
 export function shippedIds(
   manifests: readonly Manifest[],
 ): (providerId: string | undefined) => readonly string[] {
-  return (providerId) =>
-    manifests
-      .filter(({ provider }) => providerId === undefined || provider.id === providerId)
-      .flatMap(({ models }) => models)
-      .filter((each) => isText(each) && each.is_ready !== false)
-      .map(({ id }) => id);
+  return (providerId) => {
+    const models = manifests
+      .filter(({ provider: { id } }) => findHead(id) && (providerId ?? id) === id)
+      .flatMap((each) => each.models.filter(isText));
+    const ready = models.filter((each) => each.is_ready !== false);
+    return [...new Set([...ready, ...models].map(({ id }) => id))];
+  };
 }
 
 function isText({ output_modality: modality = "text" }: ManifestModel): boolean {

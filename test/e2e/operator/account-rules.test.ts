@@ -105,13 +105,13 @@ function writePrivate(providerId: string, change: object = {}): void {
 describe("endpoint", () => {
   function addArgs(providerId: string): string[] {
     const place = ["--manifests", folder.manifestsDir];
-    return ["endpoint", "add", "--org", orgId, "--provider", providerId, ...place];
+    return ["endpoint", "add", "--org", orgId, "--provider-id", providerId, ...place];
   }
 
   test("add gives a private manifest to an organization, list shows it, remove takes it", async () => {
     // Neither the key nor the readiness of a listing matters to whose it is.
     writePrivate("acme-private", { is_ready: false });
-    const limits = ["--rps", "5", "--pace", "2.5", "--queue-ms", "0", "--rpm", "60"];
+    const limits = ["--rps", "5", "--paced-per-second", "2.5", "--queue-ms", "0", "--rpm", "60"];
     limits.push("--tpm", "9000", "--concurrency", "4");
     const made = await run(...addArgs("acme-private"), ...limits);
     const endpointId = String(made["endpoint_id"]);
@@ -142,7 +142,7 @@ describe("endpoint", () => {
       },
     ]);
     const { manifest_checked: _checked, ...listed } = made;
-    expect(await run("endpoint", "list", "--org", orgId)).toEqual({ endpoints: [listed] });
+    expect(await run("endpoint", "list", orgId)).toEqual({ endpoints: [listed] });
     expect(await said("endpoint", "list")).toMatch(
       new RegExp(`${endpointId} +${orgId} +acme-private +5 +2.5 +0 +60 +9000 +4 +20`),
     );
@@ -155,13 +155,13 @@ describe("endpoint", () => {
 
   test("an endpoint may have no limits of its own, and its manifest may be elsewhere", async () => {
     const elsewhere = { TM_MANIFESTS: join(folder.root, "nowhere") };
-    const args = ["endpoint", "add", "--org", orgId, "--provider", "free-private"];
+    const args = ["endpoint", "add", "--org", orgId, "--provider-id", "free-private"];
     const { json, code } = await jsonCommand(args, { ...env(), ...elsewhere });
     expect(code).toBe(0);
     expect(json).toMatchObject({ ...NO_LIMITS, rps: null, paced_per_second: null, queue_ms: null });
     expect(json["manifest_checked"]).toBe(false);
     expect((await rules())?.endpoints).toMatchObject([{ limits: {} }]);
-    expect(await said("endpoint", "list", "--org", orgId)).toMatch(/ free-private +- +- +- /);
+    expect(await said("endpoint", "list", orgId)).toMatch(/ free-private +- +- +- /);
     await run("endpoint", "remove", String(json["endpoint_id"]));
   });
 
@@ -169,7 +169,8 @@ describe("endpoint", () => {
     expect(await refused(...addArgs("operated"))).toMatch(/public.*"private" in .*first\.json/);
     expect(await refused(...addArgs("nobody"))).toContain("is for provider nobody");
     const nowhere = join(folder.root, "nowhere");
-    const named = ["endpoint", "add", "--org", orgId, "--provider", "x1", "--manifests", nowhere];
+    const place = ["--manifests", nowhere];
+    const named = ["endpoint", "add", "--org", orgId, "--provider-id", "x1", ...place];
     expect(await refused(...named)).toContain("check --manifests");
     folder.writeManifest("broken.json", "{");
     expect(await refused(...addArgs("operated"))).toContain("broken.json");
@@ -185,11 +186,11 @@ describe("endpoint", () => {
       ["--rpm", bad("--rpm", "-5")],
       ["--tpm", bad("--tpm", "many")],
       ["--concurrency", bad("--concurrency", "1.5")],
-      ["--pace", bad("--pace", "0", "--queue-ms", "5")],
-      ["--queue-ms", bad("--queue-ms", "450001", "--pace", "1")],
+      ["--paced-per-second", bad("--paced-per-second", "0", "--queue-ms", "5")],
+      ["--queue-ms", bad("--queue-ms", "450001", "--paced-per-second", "1")],
       ["belong together", bad("--queue-ms", "5")],
       ["org_none", bad("--org", "org_none")],
-      ["org_none", ["endpoint", "list", "--org", "org_none"]],
+      ["org_none", ["endpoint", "list", "org_none"]],
     ]);
     expect(await run("endpoint", "list")).toEqual({ endpoints: [] });
   });
@@ -226,24 +227,31 @@ describe("limits", () => {
       { source: "contract", scope: "org", tokensPerMinute: 7, concurrent: 64 },
     ]);
     await run(...contract("org", "--tpm", "none", "--concurrency", "none"));
-    expect(await run("limits", "show", "--org", orgId)).toEqual({ org_id: orgId, limits: [] });
-    expect(await said("limits", "show", "--org", orgId)).toContain("limits:\nnone");
+    expect((await rules())?.limits).toEqual([]);
   });
 
-  test("show lists what the contract and what the customer has set", async () => {
+  test("show lists every scope with what holds there, and whether contract or customer set it", async () => {
     const own = { source: "self", scope: "key", keyId } as const;
     await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 }, testOperator);
     await run(...contract("model", "--model", "acme/a", "--rpm", "5"));
-    expect(await run("limits", "show", "--org", orgId)).toEqual({
-      org_id: orgId,
-      limits: [
-        { source: "contract", scope: "model", key_id: null, model: "acme/a", ...NO_LIMITS, rpm: 5 },
-        { source: "self", scope: "key", key_id: keyId, model: null, ...NO_LIMITS, concurrency: 2 },
-      ],
-    });
+    const { rows } = await run("limits", "show", "--org", orgId);
+    const set = { used: null };
+    expect(rows).toEqual([
+      expect.objectContaining({ scope: "org", model: null }),
+      expect.objectContaining({
+        scope: "key",
+        key_id: keyId,
+        concurrency: expect.objectContaining({ ...set, own: 2, effective: 2, source: "self" }),
+      }),
+      expect.objectContaining({
+        scope: "model",
+        model: "acme/a",
+        rpm: { ...set, ceiling: 5, own: null, effective: 5, source: "contract" },
+      }),
+    ]);
     const text = await said("limits", "show", "--org", orgId);
-    expect(text).toMatch(/\ncontract +model +- +acme\/a +5 +- +-\n/);
-    expect(text).toMatch(new RegExp(`\nself +key +${keyId} +- +- +- +2\n$`));
+    expect(text).toMatch(/\nmodel +- +acme\/a +acme\/a +5 +contract +/);
+    expect(text).toMatch(new RegExp(`\nkey +${keyId} .* 2 +self\n`));
   });
 
   test("numbers that are none, contradictions and foreign names are refused", async () => {
@@ -262,7 +270,7 @@ describe("limits", () => {
       ["org_none", ["limits", "contract", "--org", "org_none", "--scope", "org", "--rpm", "1"]],
       ["org_none", ["limits", "show", "--org", "org_none"]],
     ]);
-    expect(await run("limits", "show", "--org", orgId)).toMatchObject({ limits: [] });
+    expect((await rules())?.limits).toEqual([]);
   });
 });
 
@@ -305,7 +313,7 @@ describe("org policy", () => {
     await allRefused([
       ["--timeout-ms", policy("--timeout-ms", "0")],
       ["--timeout-ms", policy("--timeout-ms", "450001")],
-      ["--only", policy("--only", "acme-ai,,other-ai")],
+      ["--only", policy("--only", "acme-ai,-other")],
       ["--ignore", policy("--ignore", "Acme AI")],
       ["--prompt-logging", policy("--prompt-logging", "retained")],
       ["--clear", policy("--clear", "--only", "acme-ai")],
@@ -325,7 +333,7 @@ describe("org keys-may-set-limits", () => {
     expect(await turn("off")).toEqual({ org_id: orgId, keys_may_set_org_limits: false });
     expect((await rules())?.keysMaySetOrgLimits).toBe(false);
     await allRefused([
-      ["on, off", ["org", "keys-may-set-limits", orgId, "perhaps"]],
+      ["one of on, off", ["org", "keys-may-set-limits", orgId, "perhaps"]],
       ["state", ["org", "keys-may-set-limits", orgId]],
       ["org_none", ["org", "keys-may-set-limits", "org_none", "on"]],
     ]);

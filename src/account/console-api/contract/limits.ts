@@ -53,6 +53,18 @@ export type Limits = Static<typeof Limits>;
 export const limitRoutes = {
   "GET /api/console/limits": {
     summary: "Every limit and cap with its current use",
+    command: {
+      usage: "limits show",
+      columns: [
+        "scope",
+        "key_id",
+        "name",
+        "model",
+        ...["rpm", "tpm", "concurrency"].flatMap((of) => [`${of}.effective`, `${of}.source`]),
+        "cap_usd",
+        "spent_usd",
+      ],
+    },
     access: "session",
     needs: "read",
     answer: Limits,

@@ -142,6 +142,8 @@ export const memberRoutes = {
   },
   "POST /api/console/invitations/:invitation_id/revoke": {
     summary: "Revokes an invitation; its link stops working",
+    command: { usage: "member uninvite <invitation_id>" },
+    changes: ["member.uninvite"],
     access: "session",
     needs: "members",
     isSetting: true,

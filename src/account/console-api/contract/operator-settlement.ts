@@ -1,19 +1,62 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, Ref, Usd, UsdInput } from "./shared.ts";
+import {
+  BySku,
+  Count,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  Ref,
+  ShortText,
+  Usd,
+  UsdInput,
+} from "./shared.ts";
 
 /** Dollars exact to the pico-dollar, with as many digits as that takes. */
 const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
+
+const Part = Type.Object({ attempts: Count, cost_usd: ExactUsd });
+
+/** What attempts add up to. */
+const sums = {
+  attempts: Count,
+  settled_attempts: Count,
+  void_attempts: Count,
+  tokens: BySku(Count),
+  /** What the provider is owed. */
+  cost_usd: ExactUsd,
+  cost_pico_usd: Type.String(),
+  /** What customers paid, and what was used beyond what they had. */
+  debit_usd: Usd,
+  overrun_usd: Usd,
+  /** What of both is the platform's. */
+  margin_usd: Usd,
+  /** Their end was not observed, so that the provider's claim is not known. */
+  unknown: Type.Object({ attempts: Count, charged_usd: Usd }),
+  /** Their end was observed after all. */
+  corrections: Type.Object({ attempts: Count, cost_usd: ExactUsd, resolved_usd: Usd }),
+  /** Lost in a restore, and claimed by the provider. */
+  lost: Part,
+};
 
 export const OperatorPeriod = Type.Object({
   provider: Type.String(),
   start: Instant,
   end: Instant,
   mode: oneOf("prepaid", "arrears"),
-  attempts: Count,
-  cost_usd: ExactUsd,
+  interval: Type.String(),
+  state: oneOf("closed", "paid"),
+  closed_at: Instant,
+  ...sums,
+  /** Of these: what was admitted before the period, and what was corrected in it. */
+  late: Part,
+  late_corrections: Part,
+  /** Less than a micro-dollar, of the period before and to the next one. */
+  carry_in_usd: ExactUsd,
+  carry_out_usd: ExactUsd,
+  rounding_usd: Usd,
   payable_usd: Usd,
-  margin_usd: Usd,
   payment: nullable(Type.Object({ ref: Type.String(), paid_at: Instant })),
 });
 export type OperatorPeriod = Static<typeof OperatorPeriod>;
@@ -29,28 +72,35 @@ export const OperatorSettlement = Type.Object({
       margin_usd: Usd,
     }),
   ),
-  /** Closed ones, newest first, 200 at most. */
+  /** Closed ones, newest first; for a page 200 at most. */
   periods: Type.Array(OperatorPeriod),
 });
 export type OperatorSettlement = Static<typeof OperatorSettlement>;
 
-export const OperatorStatement = Type.Object({
-  period: OperatorPeriod,
-  models: Type.Array(
+const comparison = {
+  their_usd: ExactUsd,
+  our_usd: ExactUsd,
+  difference_usd: ExactUsd,
+  /** Null: the statement has no lines. */
+  lines: nullable(
     Type.Object({
-      model: Type.String(),
-      upstream_model: Type.String(),
-      attempts: Count,
-      cost_usd: ExactUsd,
-      debit_usd: Usd,
+      compared: Count,
+      differing: Count,
+      only_theirs: Count,
+      only_ours: Count,
+      unknown_claimed: Count,
     }),
   ),
+};
+
+export const OperatorStatement = Type.Object({
+  period: OperatorPeriod,
+  models: Type.Array(Type.Object({ model: Type.String(), upstream_model: Type.String(), ...sums })),
   /** What the provider's own statements said, oldest first. */
   reconciliations: Type.Array(
     Type.Object({
       recorded_at: Instant,
-      their_usd: ExactUsd,
-      our_usd: ExactUsd,
+      ...comparison,
       /** Lines that differ or that only one side has; null: their statement has no lines. */
       differing_lines: nullable(Count),
     }),
@@ -73,21 +123,9 @@ export type OperatorClosing = Static<typeof OperatorClosing>;
 
 export const OperatorComparison = Type.Object({
   is_equal: Type.Boolean(),
-  their_usd: ExactUsd,
-  our_usd: ExactUsd,
-  difference_usd: ExactUsd,
+  ...comparison,
   /** What their lines add up to, where that is not their total. */
   their_lines_usd: nullable(ExactUsd),
-  /** Null: the statement has no lines. */
-  lines: nullable(
-    Type.Object({
-      compared: Count,
-      differing: Count,
-      only_theirs: Count,
-      only_ours: Count,
-      unknown_claimed: Count,
-    }),
-  ),
   /** 20 at most; `lines` counts all. */
   first_differences: Type.Array(
     Type.Object({
@@ -106,18 +144,47 @@ const periodParams = Type.Object({ provider_id: Id, period_start: Instant });
 /** For operators, as the other routes below `/api/operator`. */
 export const settlementRoutes = {
   "GET /api/operator/settlement": {
-    summary: "Balances with providers, and closed periods",
+    summary: "Balances with providers, and closed periods, newest first",
+    command: {
+      usage: "settlement list [provider_id]",
+      columns: [
+        "provider",
+        "start",
+        "end",
+        "mode",
+        "interval",
+        "state",
+        "attempts",
+        "cost_usd",
+        "debit_usd",
+        "overrun_usd",
+        "margin_usd",
+        "rounding_usd",
+        "payable_usd",
+        "accrued_usd",
+        "deposit_usd",
+        "unknown_usd",
+      ],
+      csv: "periods",
+    },
     access: "operator",
+    query: Type.Object(
+      { provider_id: Type.Optional(ShortText("the id of one provider")) },
+      { additionalProperties: false },
+    ),
     answer: OperatorSettlement,
   },
   "GET /api/operator/settlement/:provider_id/:period_start": {
     summary: "The statement of a closed period, with the comparisons that were recorded",
+    command: { usage: "settlement show <provider_id> <period_start>" },
     access: "operator",
     params: periodParams,
     answer: OperatorStatement,
   },
   "POST /api/operator/settlement/:provider_id/:period_start/payment": {
-    summary: "Records that a period was paid in full, once; the command is `settlement pay`",
+    summary: "Records that a period was paid in full, once per reference",
+    command: { usage: "settlement pay <provider_id> <period_start>" },
+    changes: ["settlement.pay"],
     access: "operator",
     isSetting: true,
     params: periodParams,
@@ -125,14 +192,29 @@ export const settlementRoutes = {
     answer: Type.Object({ is_new: Type.Boolean(), period: OperatorPeriod }),
   },
   "POST /api/operator/settlement/close": {
-    summary: "Closes every period that is over; the command is `settlement close`",
+    summary: "Closes every period that is over; safe to repeat, and to run twice at once",
+    command: { usage: "settlement close", readsCatalog: true },
+    changes: ["settlement.close"],
     access: "operator",
     isSetting: true,
-    body: Type.Object({ provider_id: Type.Optional(Id) }, { additionalProperties: false }),
+    body: Type.Object(
+      {
+        provider_id: Type.Optional(ShortText("the id of one provider")),
+        until: Type.Optional(
+          Type.String({
+            format: "date-time",
+            description: "a day or an instant in UTC: closes as if it were the current time",
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
     answer: OperatorClosing,
   },
   "POST /api/operator/settlement/:provider_id/deposits": {
-    summary: "Records a deposit, once per reference; the command is `settlement deposit`",
+    summary: "Records a deposit paid in advance, once per reference",
+    command: { usage: "settlement deposit <provider_id>" },
+    changes: ["settlement.deposit"],
     access: "operator",
     isSetting: true,
     params: Type.Object({ provider_id: Id }),
@@ -140,14 +222,26 @@ export const settlementRoutes = {
     answer: Type.Object({ is_new: Type.Boolean(), deposit_usd: Usd }),
   },
   "POST /api/operator/settlement/:provider_id/:period_start/reconcile": {
-    summary: "Compares a provider's own statement; the command is `settlement reconcile`",
+    summary: "Compares a provider's own statement, JSON or CSV, with ours",
+    command: {
+      usage: "settlement reconcile <provider_id> <period_start>",
+      summary: "Compares a provider's own statement with ours; exit 1 when they differ",
+      fromFile: "statement",
+      verdict: "is_equal",
+    },
+    changes: ["settlement.reconcile"],
     access: "operator",
     isSetting: true,
     takesFile: true,
     params: periodParams,
-    /** JSON or CSV as the command reads it: 1 MiB and 20,000 lines at most. */
+    /** Of a page 1 MiB and 20,000 lines at most. */
     body: Type.Object(
-      { statement: Type.String({ minLength: 1 }) },
+      {
+        statement: Type.String({
+          minLength: 1,
+          description: "JSON with total_usd and lines, or CSV with a header row",
+        }),
+      },
       { additionalProperties: false },
     ),
     answer: OperatorComparison,

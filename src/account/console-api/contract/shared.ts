@@ -11,6 +11,13 @@ export * from "../../../kernel/json/schema-parts.ts";
 /** One route of the console's API: who may ask, what it takes and what it answers. */
 export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
 
+/** What operators do by a command alone: it has no path, and its name is its usage. */
+export interface CommandContract extends Omit<RouteShape, "command" | "isSetting" | "takesFile"> {
+  readonly access: "command";
+  readonly needs?: never;
+  readonly command?: Omit<CommandFace, "usage">;
+}
+
 /** Signed in with a verified e-mail, by a member whose role in the organization may do this. */
 interface SessionAccess {
   readonly access: "session";
@@ -61,9 +68,13 @@ export interface CommandFace {
   readonly secret?: string;
   /** It checks ids of models or providers, by the manifests of its place. */
   readonly readsCatalog?: true;
-  /** Columns of its list as a text; default: all. */
+  /** A field whose text is that of a file: the flag names it. */
+  readonly fromFile?: string;
+  /** Columns of its lists as a text; default: all. */
   readonly columns?: readonly string[];
-  /** A field of the answer: the command exits with 1 where it is false. */
+  /** The list of the answer that `--csv` prints, with those columns. */
+  readonly csv?: string;
+  /** A field of the answer: the command exits with 1 where it is false, or a list with entries. */
   readonly verdict?: string;
 }
 

@@ -126,12 +126,14 @@ export const statementRoutes = {
   },
   "GET /api/console/statements": {
     summary: "The months of the organization, newest first",
+    command: { usage: "statement list" },
     access: "session",
     needs: "read",
     answer: Type.Object({ data: Type.Array(StatementSummary) }),
   },
   "GET /api/console/statements/:month": {
     summary: "One monthly statement; a month that is over is closed when it is first read",
+    command: { usage: "statement show <month>", verdict: "differences" },
     access: "session",
     needs: "read",
     params: monthParams,
@@ -139,6 +141,10 @@ export const statementRoutes = {
   },
   "GET /api/console/statements/:month/statement.csv": {
     summary: "The same as a table",
+    command: {
+      usage: "statement csv <month>",
+      summary: "One monthly statement as a table",
+    },
     access: "session",
     needs: "read",
     params: monthParams,

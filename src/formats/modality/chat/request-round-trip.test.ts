@@ -27,7 +27,10 @@ function across(wire: WireId, body: string): string {
 const words = fc.string({ unit: "binary", minLength: 1 }).map((text) => `${text}.`);
 const id = fc.stringMatching(/^[a-z]{1,6}[.:]?\d{1,3}$/);
 const name = fc.stringMatching(/^[a-z_]{1,12}$/);
-const input = fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 });
+/** `__proto__` is refused as the name of a field, so such a call is never translated. */
+const input = fc
+  .dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
+  .filter((fields) => !JSON.stringify(fields).includes("__proto__"));
 const settings = fc.record(
   {
     stream: fc.constant(true),

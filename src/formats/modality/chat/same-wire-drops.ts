@@ -25,7 +25,7 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
     names: [
       ...opened.names,
       ...lost.map((each) => each.field),
-      ...(longMarks.length === 0 ? [] : ["cache_control.ttl"]),
+      ...new Set(longMarks.map(({ field }) => `${field}.ttl`)),
     ],
   };
 }

@@ -15,7 +15,7 @@ const NAMES = [
   "mcp_servers", "messages", "metadata", "min_p", "modalities", "mode", "model", "models",
   "moderation", "n", "name", "none", "only", "order", "output_config", "output_format",
   "parallel_tool_calls", "parameters", "parsed", "parsed_arguments", "plugins", "prediction",
-  "presence_penalty",
+  "presence_penalty", "prompt_cache_breakpoint",
   "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "properties", "prototype",
   "provider", "reasoning", "reasoning_content", "reasoning_details", "reasoning_effort",
   "redacted_thinking", "refusal", "repetition_penalty", "require_parameters", "required",

@@ -129,12 +129,14 @@ function assistantParts(message: SourceMessage): readonly AssistantPart[] {
   ];
 }
 
+const ARGUMENTS_RULE = "must be the text of one JSON object without a field named __proto__";
+
 function legacyCall({ doc, node, notes, legacy, path }: SourceMessage): readonly ToolCall[] {
   const called = doc.present(node, word.function_call);
   if (called === ABSENT) return [];
   const call = legacy.call(doc, called);
   if (call === undefined) {
-    notes.refuse(`${path}.function_call.arguments`, "must be the text of one JSON object");
+    notes.refuse(`${path}.function_call.arguments`, ARGUMENTS_RULE);
   }
   return call === undefined ? [] : [call];
 }
@@ -152,7 +154,7 @@ function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall
     const text = doc.present(called, word.arguments);
     const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
     if (input === undefined) {
-      notes.refuse(`${place}.function.arguments`, "must be the text of one JSON object");
+      notes.refuse(`${place}.function.arguments`, ARGUMENTS_RULE);
       continue;
     }
     const id = doc.text(doc.member(call, word.id));

@@ -20,23 +20,42 @@ import {
   UsageFault,
   withBackend,
   type CommandAnswer,
-  textsOf,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readText } from "./number-flags.ts";
 
-/**
- * Writes every closed period that the folder has no file of, signed with the export key: also those
- * of a run that ended before it had written them. Returns how many.
- */
-export async function writePeriodFiles(
+/** `settlement export`, `settlement put-back`: closed periods as signed files. */
+export function addSettlementFiles(settlement: Command, context: CommandContext): void {
+  onStoredData(settlement.command("export"))
+    .description("write each closed period to a signed file, to put back after a restore")
+    .requiredOption("--out <folder>", "the folder; files that are there already stay")
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => exportPeriods(context, backend, flags)),
+      ),
+    );
+  onStoredData(settlement.command("put-back"))
+    .description(
+      "after a restore, close again from their signed files the periods that were closed in the lost time",
+    )
+    .requiredOption("--from <folder>", "the folder of settlement export --out")
+    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
+    .action(
+      answering(context, (flags: Flags) => {
+        const files = readFiles(context, flags);
+        return withBackend(context, flags, (backend, by) => putBack(backend, files, by));
+      }),
+    );
+}
+
+/** Every closed period that the folder has no file of, signed with the export key. */
+async function exportPeriods(
   context: CommandContext,
   { settlementStore }: Backend,
   flags: Flags,
-): Promise<number> {
-  const folder = textsOf(flags)["out"];
-  if (folder === undefined) return 0;
+): Promise<CommandAnswer> {
+  const folder = String(flags["out"]);
   const key = openExportKey(readConfig(context, flags));
   mkdirSync(folder, { recursive: true });
   let written = 0;
@@ -50,23 +69,7 @@ export async function writePeriodFiles(
     renameSync(`${file}.part`, file);
     written += 1;
   }
-  return written;
-}
-
-/** `settlement put-back` */
-export function addPutBackCommand(settlement: Command, context: CommandContext): void {
-  onStoredData(settlement.command("put-back"))
-    .description(
-      "after a restore, close again from their signed files the periods that were closed in the lost time",
-    )
-    .requiredOption("--from <folder>", "the folder of settlement close --out")
-    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
-    .action(
-      answering(context, (flags: Flags) => {
-        const files = readFiles(context, flags);
-        return withBackend(context, flags, (backend, by) => putBack(backend, files, by));
-      }),
-    );
+  return { json: { files_written: written } };
 }
 
 type PeriodFile = Exclude<ReturnType<typeof readPeriodFile>, string>;
@@ -95,27 +98,18 @@ async function putBack(
   by: ChangedBy,
 ): Promise<CommandAnswer> {
   const periods: object[] = [];
-  const lines: string[] = [];
   let lost = 0n;
   for (const file of files) {
     const outcome = await settlementStore.putBack(file, by);
     if (!outcome.created) continue;
-    const start = instant(file.startMs);
-    const costUsd = formatExactUsd(picoUsd(outcome.lostPicoUsd));
     lost += outcome.lostPicoUsd;
     periods.push({
       provider_id: file.providerId,
-      start,
+      start: instant(file.startMs),
       lost_attempts: Number(outcome.lostClaims),
-      lost_usd: costUsd,
+      lost_usd: formatExactUsd(picoUsd(outcome.lostPicoUsd)),
     });
-    lines.push(
-      `${file.providerId}  ${start}  put back, ${outcome.lostClaims} attempts lost, $${costUsd}`,
-    );
   }
   const known = files.length - periods.length;
-  return {
-    json: { put_back: periods, known, lost_usd: formatExactUsd(picoUsd(lost)) },
-    text: [...lines, `${periods.length} periods put back, ${known} were there`].join("\n"),
-  };
+  return { json: { put_back: periods, known, lost_usd: formatExactUsd(picoUsd(lost)) } };
 }

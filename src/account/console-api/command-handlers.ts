@@ -1,0 +1,337 @@
+import { Readable } from "node:stream";
+
+import type { EndpointRecord, RoutingPolicy } from "../../gateway/index.ts";
+import {
+  accountsIn,
+  type ChangeFilter,
+  exportLines,
+  formatExactUsd,
+  formatUsd,
+  instant,
+  isEmail,
+  type OrgId,
+  picoUsd,
+  type RecordedChange,
+  unreachable,
+} from "../../kernel/index.ts";
+import { ENTRY_COLUMNS, entryLine, type LostVerdict, wholePeriod } from "../../ledger/index.ts";
+import { monthStartMs } from "../billing/top-up-times.ts";
+import { TEAM_MAX } from "../team/team-store.ts";
+import type { CommandDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import {
+  type CommandName,
+  endpointShape,
+  entryShape,
+  policyShape,
+  strangeShape,
+  topUpShape,
+} from "./contract/commands.ts";
+import { FileAnswer } from "./file-answer.ts";
+import type { Call, Handlers } from "./handler.ts";
+import { knownOrg } from "./known-org.ts";
+import { readTeam } from "./members-routes.ts";
+import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
+
+/** What operators do by commands alone. */
+export function commandHandlers(deps: CommandDeps): Handlers<CommandName> {
+  return {
+    ...organizationCommands(deps),
+    ...endpointCommands(deps),
+    ...settlementCommands(deps),
+    ...changeCommands(deps),
+  };
+}
+
+type Group<G extends string> = Handlers<Extract<CommandName, `${G} ${string}`>>;
+
+const TOP_UPS_MAX = 1_000;
+
+function organizationCommands(
+  deps: CommandDeps,
+): Group<"org"> & Group<"member"> & Group<"credit"> & Group<"topup"> {
+  const { accounts, rules, team, operator, topUps, clock } = deps;
+  return {
+    "org create <name>": async ({ body: { name, email }, by }) => {
+      if (!isEmail(email)) return noEmail(email);
+      const made = await accounts.createOrg({ name, email }, by);
+      return { org_id: made.orgId, name: made.name, email: made.email };
+    },
+
+    "org policy <org_id>": async ({ session: { orgId }, body, by }) => {
+      const policy = readPolicy(deps, body);
+      if (policy instanceof ConsoleRefusal) return policy;
+      if (policy !== undefined) await rules.setPolicy(orgId, policy, by);
+      const stored = await rules.findPolicy(orgId);
+      return { org_id: orgId, policy: stored === undefined ? null : policyShape.show(stored) };
+    },
+
+    "org keys-may-set-limits <org_id> <state>": async ({ session: { orgId }, body, by }) => {
+      const may = body.state === "on";
+      await rules.setKeysMaySetOrgLimits(orgId, may, by);
+      return { org_id: orgId, keys_may_set_org_limits: may };
+    },
+
+    "member add": async ({ session, body: { email: text, role }, by }) => {
+      const email = text.trim();
+      if (!isEmail(email)) return noEmail(email);
+      const done = await team.store.add(session.orgId, { email, role }, by);
+      return done === "done" ? await readTeam(deps, session) : notAdded(done, email);
+    },
+
+    "credit ledger": async ({ session }) => {
+      const org = await knownOrg(deps, session);
+      return {
+        org_id: org.orgId,
+        balance_usd: formatUsd(org.balanceMicroUsd),
+        held_usd: formatUsd(org.heldMicroUsd),
+        entries: (await operator.credit.ledgerEntries(org.orgId)).map(entryShape.show),
+      };
+    },
+
+    "topup list": async () => {
+      const listed = await topUps.list(monthStartMs(clock.nowMs()), TOP_UPS_MAX);
+      return { data: listed.map(topUpShape.show) };
+    },
+
+    "topup pause": async ({ session: { orgId }, by }) => ({
+      org_id: orgId,
+      paused: await topUps.pause(orgId, "operator", by),
+    }),
+  };
+}
+
+function noEmail(email: string): ConsoleRefusal {
+  return invalidField("email", `email: ${email} is not an e-mail address`);
+}
+
+/** The policy that is asked for; undefined where nothing is, which shows the one that is stored. */
+function readPolicy(
+  { config: { routingTimeoutMs } }: CommandDeps,
+  body: Call<"org policy <org_id>">["body"],
+): RoutingPolicy | undefined | ConsoleRefusal {
+  const { timeout_ms: timeoutMs, only, ignore, prompt_logging: promptLogging, clear } = body;
+  if (timeoutMs !== undefined && timeoutMs > routingTimeoutMs) {
+    return invalidField("timeout_ms", `timeout_ms must be at most ${routingTimeoutMs}`);
+  }
+  const policy: RoutingPolicy = {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(only !== undefined && { only }),
+    ...(ignore !== undefined && { ignore }),
+    ...(promptLogging !== undefined && { promptLogging }),
+  };
+  const saysSomething = Object.keys(policy).length > 0;
+  if (clear !== true) return saysSomething ? policy : undefined;
+  return saysSomething ? invalidField("clear", "clear goes with no other flag") : {};
+}
+
+function notAdded(problem: "no_account" | "member" | "full", email: string): ConsoleRefusal {
+  switch (problem) {
+    case "no_account":
+      return conflict(
+        `no person with the verified e-mail address ${email} has signed in yet; they have to sign in once`,
+      );
+    case "member":
+      return conflict(`${email} is a member already; see \`member role\``);
+    case "full":
+      return conflict(
+        `an organization has at most ${TEAM_MAX} members and open invitations; remove one first`,
+      );
+    default:
+      return unreachable(problem);
+  }
+}
+
+function endpointCommands(deps: CommandDeps): Group<"endpoint"> {
+  const { rules } = deps;
+  return {
+    "endpoint add": async ({ session: { orgId }, body, by }) => {
+      const limits = readLimits(deps, body);
+      if (limits instanceof ConsoleRefusal) return limits;
+      const { provider_id: providerId } = body;
+      const checked = deps.checkPrivateManifest(providerId);
+      if (!checked.ok) return conflict(checked.problem);
+      const made = await rules.createEndpoint({ orgId, providerId, limits }, by);
+      if (made === undefined) return conflict(`there is no organization ${orgId}`);
+      if (made === "taken") return taken(providerId, await rules.listEndpoints());
+      return { ...endpointShape.show(made), manifest_checked: checked.isThere };
+    },
+
+    "endpoint list [org_id]": async (call) => {
+      const endpoints = await rules.listEndpoints(namedOrg(call));
+      return { endpoints: endpoints.map(endpointShape.show) };
+    },
+
+    "endpoint remove <endpoint_id>": async ({ params: { endpoint_id: endpointId }, by }) => {
+      const isRemoved = await rules.removeEndpoint(endpointId, by);
+      if (isRemoved) return { endpoint_id: endpointId, removed: true };
+      return conflict(
+        `there is no endpoint ${endpointId}; \`tokenmarket endpoint list\` has the ids`,
+      );
+    },
+  };
+}
+
+/** Undefined: the command is of the whole installation. */
+function namedOrg(call: {
+  readonly session: { readonly orgId: OrgId };
+  readonly query: { readonly org_id?: string };
+}): OrgId | undefined {
+  return call.query.org_id === undefined ? undefined : call.session.orgId;
+}
+
+/** No request waits longer for its pace than it may search for a provider. */
+function readLimits(
+  { config: { routingTimeoutMs } }: CommandDeps,
+  body: Call<"endpoint add">["body"],
+): EndpointRecord["limits"] | ConsoleRefusal {
+  const { rps, paced_per_second: pace, queue_ms: waitMsMax, rpm, tpm, concurrency } = body;
+  if ((pace === undefined) !== (waitMsMax === undefined)) {
+    return invalidField("paced_per_second", "paced_per_second and queue_ms belong together");
+  }
+  if (waitMsMax !== undefined && waitMsMax > routingTimeoutMs) {
+    return invalidField("queue_ms", `queue_ms must be at most ${routingTimeoutMs}`);
+  }
+  return {
+    ...(rps !== undefined && { requestsPerSecond: rps }),
+    ...(waitMsMax !== undefined && { paced: { perSecond: Number(pace), waitMsMax } }),
+    ...(rpm !== undefined && { requestsPerMinute: rpm }),
+    ...(tpm !== undefined && { tokensPerMinute: tpm }),
+    ...(concurrency !== undefined && { concurrent: concurrency }),
+  };
+}
+
+function taken(providerId: string, endpoints: readonly EndpointRecord[]): ConsoleRefusal {
+  const owner = endpoints.find((each) => each.providerId === providerId);
+  const whose = owner === undefined ? "" : ` ${owner.endpointId} of ${owner.orgId}`;
+  const next = "remove that one first, or add another private manifest";
+  return conflict(`${providerId} already belongs to endpoint${whose}; ${next}`);
+}
+
+const STRANGE_SHOWN = 20;
+
+const LOST_MEANINGS: Readonly<Record<LostVerdict, string>> = {
+  borne: "lost, owed from now on",
+  borne_before: "lost, owed since an earlier run",
+  ours: "in the journal",
+  put_back: "in a period that was put back",
+  retired: "of a retired day; check its export",
+  outside: "not of a lost time, and not in the journal",
+  impossible: "of an id that no attempt can have",
+};
+/** A person has to check these. */
+const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
+
+function settlementCommands({ operator: { settlement } }: CommandDeps): Group<"settlement"> {
+  return {
+    "settlement attempts <provider_id> <period_start>": async ({ params }) => {
+      const found = await closedPeriod(settlement, params);
+      if (found instanceof ConsoleRefusal) return found;
+      const { period } = found;
+      async function* pieces(): AsyncIterable<string> {
+        yield `${ENTRY_COLUMNS}\n`;
+        for await (const block of wholePeriod(period, settlement.entries(period))) {
+          yield block.map((entry) => `${entryLine(entry)}\n`).join("");
+        }
+      }
+      return wholeFile("text/csv", "attempts.csv", pieces());
+    },
+
+    "settlement bear-lost <provider_id>": async ({ params, body, by }) => {
+      const { provider_id: providerId } = params;
+      const claim = readClaim(body.statement);
+      if (claim instanceof ConsoleRefusal) return claim;
+      if (claim.lines === undefined) return invalidField("statement", "statement has no lines");
+      const judged = await settlement.bearLost(providerId, claim.lines, by);
+      const strange = judged.filter(({ verdict }) => STRANGE.has(verdict));
+      return {
+        provider_id: providerId,
+        lines: judged.length,
+        verdicts: (Object.keys(LOST_MEANINGS) as LostVerdict[]).map((verdict) => {
+          const lines = judged.filter((line) => line.verdict === verdict);
+          const cost = lines.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n);
+          return {
+            verdict,
+            lines: lines.length,
+            cost_usd: formatExactUsd(picoUsd(cost)),
+            meaning: LOST_MEANINGS[verdict],
+          };
+        }),
+        strange: strange.slice(0, STRANGE_SHOWN).map(strangeShape.show),
+      };
+    },
+  };
+}
+
+/** As long as it takes: it is written on the machine of the one who asked. */
+function wholeFile(
+  contentType: string,
+  fileName: string,
+  pieces: AsyncIterable<string>,
+): FileAnswer {
+  return new FileAnswer({ contentType, fileName, pieces, headers: {}, onClosed: () => undefined });
+}
+
+const CHANGES_LISTED = 100;
+
+function changeCommands({
+  changeStore,
+  team,
+  config,
+  clock,
+  openExportKey,
+}: CommandDeps): Group<"changes"> {
+  return {
+    "changes list [org_id]": async (call) => {
+      const limit = call.query.limit ?? CHANGES_LISTED;
+      const changes = await changeStore.list({ ...readFilter(call), limit });
+      const emails = await team.store.emails(accountsIn(changes));
+      return { changes: changes.map((each) => shownChange(each, emails)) };
+    },
+
+    "changes export [org_id]": (call) => {
+      const filter = { sinceMs: 0, ...readFilter(call) };
+      const of = { filter, nowMs: clock.nowMs(), privateKey: openExportKey().privateKey };
+      const lines = Readable.from(exportLines(changeStore.blocks(filter), of));
+      const pieces = lines.map((line: string) => `${line}\n`);
+      return Promise.resolve(wholeFile("application/x-ndjson", "changes.ndjson", pieces));
+    },
+
+    "changes retire": async ({ body, by }) => {
+      const days = body.older_than_days ?? config.retentionChangesDays;
+      if (days === 0) return { retired: 0, older_than_days: null };
+      return { retired: await changeStore.retire(days, by), older_than_days: days };
+    },
+  };
+}
+
+function readFilter(
+  call: Pick<Call<"changes export [org_id]">, "session" | "query">,
+): ChangeFilter {
+  const { since, action } = call.query;
+  const orgId = namedOrg(call);
+  return {
+    ...(orgId !== undefined && { orgId }),
+    ...(since !== undefined && { sinceMs: Date.parse(since) }),
+    ...(action !== undefined && { actionPrefix: action }),
+  };
+}
+
+function shownChange(change: RecordedChange, emails: ReadonlyMap<string, string>) {
+  const { position, atMs, by, orgId, action, target, before, after } = change;
+  return {
+    position,
+    at: instant(atMs),
+    actor_kind: by.kind,
+    actor_id: by.id,
+    actor_email: emails.get(by.id) ?? null,
+    org_id: orgId,
+    action,
+    target,
+    target_email: emails.get(target) ?? null,
+    before,
+    after,
+    request_id: by.requestId,
+    client_network: by.clientNetwork,
+  };
+}

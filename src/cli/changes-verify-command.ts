@@ -1,0 +1,51 @@
+import { createReadStream, existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+import type { Command } from "commander";
+
+import { readExportKey } from "../app/index.ts";
+import { checkChain } from "../kernel/index.ts";
+import {
+  answering,
+  type CommandAnswer,
+  type Flags,
+  readConfig,
+  UsageFault,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { readText } from "./number-flags.ts";
+
+/** `changes verify`: a file proves itself, without a database. */
+export function addChangesVerify(changes: Command, context: CommandContext): void {
+  changes
+    .command("verify")
+    .description(
+      "prove an export: names each line that was removed, reordered or edited; then exit 1",
+    )
+    .argument("<file>", "the file that `changes export` wrote")
+    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
+    .option("--data <folder>", "folder of the installation's own key (default ./data)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .option("--json", "print one JSON document on standard output")
+    .action(answering(context, (file: string, flags: Flags) => verify(context, file, flags)));
+}
+
+async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
+  const publicKey = readExportKey(config, readText(flags, "public-key"));
+  if (publicKey === undefined) {
+    throw new UsageFault("there is no key to compare with; name its PEM file with --public-key");
+  }
+  if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file`);
+  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
+  const { changes, seal, problems } = await checkChain(lines, publicKey);
+  const ok = problems.length === 0;
+  const of = seal === undefined ? "" : `, since ${seal.since}, exported ${seal.exported_at}`;
+  return {
+    json: { ok, changes, seal: seal ?? null, problems },
+    text: ok
+      ? `ok: ${changes} changes${of}`
+      : problems.map(({ line: at, problem }) => `${file} line ${at}: ${problem}`).join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
