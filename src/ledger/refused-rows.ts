@@ -32,6 +32,8 @@ export async function recordRefused(
 }
 
 /*
+ * A day that is summed up has counted what of the request ended in it: it is summed up again.
+ *
  * The row of the minute is locked before the others are chosen, in the order of the primary key, so
  * that processes share the bound and do not wait for each other in a circle. A request that an
  * earlier try has written is not counted again.
@@ -65,6 +67,15 @@ const RECORD_REFUSED_SQL = `
         + greatest(0, m.recorded + excluded.recorded - $13::bigint)
         - greatest(0, m.recorded - $13::bigint)
     returning org_id, minute, key_id, recorded
+  ), noted as (
+    insert into usage_stale (org_id, day)
+    select late.org, attempt_day(a.attempt_id)
+    from (select * from given g where exists (
+      select from usage_day u where u.day >= (g.minute at time zone 'utc')::date)) late
+    cross join lateral (
+      select attempt_id from attempt where org_id = late.org and request_id = late.request
+        and attempt_id >= attempt_id_at(late.minute - interval '2 days')
+        and attempt_id < attempt_id_at(late.minute + interval '2 days') offset 0) a
   )
   insert into refused_request (request_id, org_id, key_id, model_id, route, stream, error_class,
     created_at, reason)

@@ -247,7 +247,7 @@ const damages: readonly Damage[] = [
   {
     what: "a request that is said to have cost more than its attempts",
     sql: () => "update attempt set earlier.debit = (earlier).debit + 1 where attempt_id = 5",
-    found: { I21: /^attempt 5: t \(1,.*,1,34\) \/ t \(1,.*,0,34\)$/ },
+    found: { I21: /^attempt 5: t \(1,.*,1,34,\) \/ t \(1,.*,0,34,\)$/ },
   },
   {
     what: "an admission over the cap of its key",

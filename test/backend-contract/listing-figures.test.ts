@@ -176,12 +176,12 @@ test("a day is shown across organizations only when it says nothing of one of th
   expect(await shown()).toEqual(first);
 });
 
-test("days that were summed up before listings were are made up for, and old ones are deleted", async () => {
+test("a day that is summed up again has its listings summed up with it, and old days are deleted", async () => {
   const day = isoDay(13);
   await seed({ org: "late", day, model: "late/m", count: 3 });
   await rollAll(backend);
   await backend.query("delete from listing_day_sum where org_id = 'late'");
-  await backend.query("update usage_rolled set has_listings = false where org_id = 'late'");
+  await backend.query("insert into usage_stale (org_id, day) values ('late', $1)", [day]);
   await backend.query(
     "insert into listing_day_sum select 'late', current_date - 40, 'p', 'm', 1, 1, 0, 1, 1, 0, 0, 0, '{}', '{}'",
   );

@@ -34,13 +34,18 @@ function request(change: Partial<RequestSpec>, attempt: object = {}): RequestSpe
   return { org: 0, key: 0, model: 0, day: 0, atMs: 1, refused: false, attempts, ...change };
 }
 
-/** As the plainest reading of the rows has it. */
+/** As the plainest reading of the rows has it: each request with its last attempt. */
 async function plainTraffic(providerId: string, fromDay: string): Promise<readonly object[]> {
   const rows = await backend.query(
     `select org_id, model_id, sum(prompt)::int as prompt, sum(completion)::int as completion,
-      coalesce(sum(cache_write_1h), 0)::int as hour
-    from journal where provider_id = $1 and prompt is not null
-      and attempt_day(attempt_id) >= $2::date
+      coalesce(sum(hour), 0)::int as hour
+    from (
+      select org_id, model_id, sum(prompt) as prompt, sum(completion) as completion,
+        sum(cache_write_1h) as hour, max(attempt_id) as attempt_id,
+        (array_agg(provider_id order by ordinal desc))[1] as provider_id
+      from attempt group by org_id, model_id, request_id
+    ) request
+    where provider_id = $1 and prompt is not null and attempt_day(attempt_id) >= $2::date
     group by 1, 2 order by 1, 2`,
     [providerId, fromDay],
   );
@@ -64,8 +69,10 @@ test("the tokens of a provider are each request's once, whether days are summed 
     request({ day, org: 1, model: 1 }),
     request({ day, model: 1 }, { provider: 1 }),
     request({ day, key: 2 }, { late: true }),
-    // Of two days: in no sum.
+    // Of two days: of the later one.
     request({ day, attempts: [settled, { ...settled, nextDay: true }] as never }),
+    // Of two providers: of the later one.
+    request({ day, attempts: [{ ...settled, provider: 1 }, settled] as never }),
     request({ day }, { end: "void" }),
   ]).flat();
   await journal.write(specs);

@@ -12,7 +12,7 @@ import { ATTEMPT_OUTCOMES, requestStatusOf } from "../../src/kernel/core/request
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { statusOfEndSql } from "../../src/gateway/records/request-status-sql.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { ReportTimeout } from "../../src/gateway/records/usage-reports.ts";
+import { ReportTimeout } from "../../src/gateway/records/report-sources.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -157,26 +157,26 @@ describe("summing up", () => {
     expect(await spentMicroUsd()).toBe(113n);
   });
 
-  test("counts a request over midnight once, also when only its later day is summed up", async () => {
+  test("counts a request over midnight once, before and after its days are summed up", async () => {
     const { journal, orgId, range } = await journalOf(spec(0, { org: 1 }), spec(1, { org: 1 }));
     await rollAll(backend);
     const attempts = [
-      { ...settled, end: "void" as const, cost: 0 },
+      { ...settled, cost: 5 },
       { ...settled, nextDay: true, cost: 7 },
     ];
     await journal.write([spec(0, { attempts })]);
-    const older = [orgId, journal.dayOf(0)];
-    await backend.query("delete from usage_stale where org_id = $1 and day = $2", older);
     const expectOne = async (): Promise<void> => {
       const { totals } = await backend.usageReports.report(range, "day");
-      expect(totals).toMatchObject({ requests: 1, debitMicroUsd: 7n });
+      expect(totals).toMatchObject({ requests: 1, debitMicroUsd: 12n });
     };
-    await rollAll(backend);
-    const rolled = "select to_char(day, 'YYYY-MM-DD') as day from usage_rolled where org_id = $1";
-    expect(await backend.query(rolled, [orgId])).toEqual([{ day: journal.dayOf(1) }]);
     await expectOne();
-    await backend.query("insert into usage_stale (org_id, day) values ($1, $2)", older);
     await rollAll(backend);
+    const rolled = `select to_char(day, 'YYYY-MM-DD') as day, debit::integer as debit
+      from usage_rolled where org_id = $1 order by day`;
+    expect(await backend.query(rolled, [orgId])).toEqual([
+      { day: journal.dayOf(0), debit: 5 },
+      { day: journal.dayOf(1), debit: 7 },
+    ]);
     await expectOne();
   });
 

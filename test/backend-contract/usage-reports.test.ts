@@ -5,6 +5,7 @@ import type { ManagedOrigin } from "../../src/kernel/core/managed-keys.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/kernel/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { requestIdFrom } from "../../src/ledger/request-ids.ts";
+import type { UsageReports } from "../../src/gateway/records/postgres-usage-reports.ts";
 import type { UsageQuery } from "../../src/gateway/records/record-store.ts";
 import type {
   ReportedRequest,
@@ -14,7 +15,6 @@ import type {
   RequestSort,
   RequestSortBy,
   UsageReport,
-  UsageReports,
 } from "../../src/gateway/records/usage-reports.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withPricedBackend } from "../support/postgres.ts";
@@ -299,7 +299,8 @@ async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]):
 
 test("whatever is asked, and whatever was summed up before, figures are those of the rows", async () => {
   let walked = 0;
-  let apart = 0;
+  let refused = 0;
+  let over = 0;
   let rolled = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -312,6 +313,9 @@ test("whatever is asked, and whatever was summed up before, figures are those of
         await expectAll(journal, filters.slice(0, 2));
         await rollAll(backend);
         await expectAll(journal, filters);
+        await journal.refuseLate();
+        await expectAll(journal, filters.slice(0, 1));
+        await rollAll(backend);
         // Corrections, late ends and late attempts in days that are summed up.
         await journal.endLate();
         await journal.write(late);
@@ -324,16 +328,20 @@ test("whatever is asked, and whatever was summed up before, figures are those of
         expect(await backend.query(WRONG_HOURS_SQL)).toEqual([]);
         walked += early.length;
         const counts = await backend.query(
-          "select (select count(*) from usage_unrolled) as apart, (select count(*) from usage_sum) as n",
+          `select (select count(*) from usage_sum) as n, (select count(*) from usage_rolled
+            where also_refused <> '{}') as refused, (select count(*) from attempt where final
+            and earlier is not null and attempt_day(attempt_id) > request_day(request_id)) as over`,
         );
-        apart = Number(counts[0]?.["apart"]);
+        refused = Number(counts[0]?.["refused"]);
+        over = Number(counts[0]?.["over"]);
         rolled = Number(counts[0]?.["n"]);
       },
     ),
     { numRuns: RUNS },
   );
   expect(walked).toBeGreaterThan(RUNS);
-  expect(apart).toBeGreaterThan(0);
+  expect(refused).toBeGreaterThan(0);
+  expect(over).toBeGreaterThan(0);
   expect(rolled).toBeGreaterThan(0);
 }, 3_600_000);
 

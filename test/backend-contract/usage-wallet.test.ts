@@ -5,7 +5,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import type { WalletLine } from "../../src/gateway/records/usage-reports.ts";
+import type { WalletLine } from "../../src/gateway/records/wallet-lines.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { closeRow, orgWithKey, voidRow } from "../support/ledger-rows.ts";

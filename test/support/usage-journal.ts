@@ -40,8 +40,8 @@ export interface RequestSpec {
   readonly model: number;
   readonly day: number;
   readonly atMs: number;
-  /** Also kept as refused: the answer about its hold was lost. */
-  readonly refused: boolean;
+  /** Also kept as refused, as the answer about its hold was lost; late: between the first sums. */
+  readonly refused: boolean | "late";
   readonly attempts: readonly AttemptSpec[];
 }
 
@@ -66,7 +66,7 @@ export const requestSpec: fc.Arbitrary<RequestSpec> = fc.record({
   day: fc.nat(DAYS - 1),
   // The edges of a day more often than chance would have them.
   atMs: fc.oneof(fc.constantFrom(0, DAY_MS - 1), fc.nat(DAY_MS - 1)),
-  refused: fc.boolean(),
+  refused: fc.constantFrom(true, false, "late" as const),
   attempts: fc.array(attempt, { minLength: 0, maxLength: 3 }),
 });
 
@@ -94,6 +94,7 @@ export class UsageJournal {
   readonly #member: Membership;
   readonly #late: CloseRow[] = [];
   readonly #crashed: CloseRow[] = [];
+  readonly #refusals: [RequestSpec, RequestId][] = [];
 
   constructor(backend: FreshBackend, member: Membership) {
     this.#backend = backend;
@@ -147,12 +148,18 @@ export class UsageJournal {
         holds.push({ row, close: null });
         this.#end(attemptId, { each, closes, final: at === spec.attempts.length - 1 });
       });
-      if (spec.attempts.length === 0 || spec.refused) await this.#refuse(spec, requestId);
+      if (spec.attempts.length === 0 || spec.refused === true) await this.#refuse(spec, requestId);
+      if (spec.refused === "late") this.#refusals.push([spec, requestId]);
     }
     const outcomes = await this.#backend.ledgerBatchStore.reserveBatch(this.#member, holds);
     const refused = outcomes.find((outcome) => outcome.kind !== "reserved");
     if (refused !== undefined) throw new Error(`not reserved: ${JSON.stringify(refused)}`);
     await this.#close(closes);
+  }
+
+  /** Refusals that were late are written. */
+  async refuseLate(): Promise<void> {
+    for (const refusal of this.#refusals.splice(0)) await this.#refuse(...refusal);
   }
 
   /** What was left open ends now; what was charged after a crash is corrected. */

@@ -9,7 +9,6 @@ import {
 } from "../../kernel/index.ts";
 import {
   findRolledDays,
-  findUnrolledRequestIds,
   walletLine,
   type WalletRow,
 } from "../../gateway/index.ts";
@@ -36,9 +35,7 @@ export async function readStatement(
   opening?: MicroUsd,
 ): Promise<StatementFigures> {
   const { fromMs, toMs } = spanOfMonth(month);
-  const rolledDays = await findRolledDays(client, orgId);
-  const unrolledRequestIds = await findUnrolledRequestIds(client, orgId);
-  const books = { orgId, rolledDays, unrolledRequestIds };
+  const books = { orgId, rolledDays: await findRolledDays(client, orgId) };
   const sums = await rowsOf<CreditSumRow>(client, sql.creditSumsQuery(orgId, fromMs, toMs));
   const before = sumOf(sums.filter((row) => !row.in_month));
   const credits = creditSums(sums.filter((row) => row.in_month));

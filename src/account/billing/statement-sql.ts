@@ -1,13 +1,15 @@
 import {
-  MANAGED_SQL,
+  attemptsOutsideSql,
   CREDIT_LINES_SQL,
+  ENDED_COLUMNS_SQL,
   idsOfDay,
   isoDay,
-  OPEN_END,
+  MANAGED_SQL,
   type ReportQuery,
-  unsummedSql,
+  TOKENS_AND_DEBIT,
 } from "../../gateway/index.ts";
 import { instant, type OrgId } from "../../kernel/index.ts";
+import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 
 export const STATEMENT_LINES_MAX = 500;
 export const STATEMENT_GROUPS_MAX = 200;
@@ -16,7 +18,6 @@ export const STATEMENT_GROUPS_MAX = 200;
 export interface StatementBooks {
   readonly orgId: OrgId;
   readonly rolledDays: readonly string[];
-  readonly unrolledRequestIds: readonly string[];
 }
 
 /** Credits and what was taken back, by kind: within the month, and before it. */
@@ -42,40 +43,43 @@ export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): Re
  * as they are now; of those that ended or were corrected later, what they are now is taken back.
  */
 export function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
-  const { orgId, rolledDays, unrolledRequestIds } = books;
+  const { orgId, rolledDays } = books;
   const end = firstIdOf(atMs);
   const at = instantSql(atMs);
   const text = `
   select (coalesce((select sum(debit) from usage_rolled
-      where org_id = $1 and day = any ($2::date[]) and day < $4), 0)
-    + coalesce((select sum(debit) from ${unsummedSql("attempt_id, debit", rolledDays)} a
-      where attempt_id < ${end}), 0)
+      where org_id = $1 and day = any ($2::date[]) and day < $3), 0)
+    + coalesce((select sum(debit) from attempt
+      where org_id = $1 and attempt_id < ${end} and ${attemptsOutsideSql(rolledDays)}), 0)
     + coalesce((select sum(settled) from retired_spend
-      where scope = 'org' and id = $1 and day < $4), 0)
+      where scope = 'org' and id = $1 and day < $3), 0)
     + coalesce((select sum(${debitAtSql(at)} - debit) from (${changedSinceSql(atMs, end)}) a), 0)
   )::bigint as debits`;
-  return { text, values: [orgId, rolledDays, unrolledRequestIds, isoDay(atMs)] };
+  return { text, values: [orgId, rolledDays, isoDay(atMs)] };
 }
 
-/** By model and by key: what was charged within the month, and the requests that ended in it. */
+/**
+ * By model and by key: what was charged within the month, and the requests whose last attempt ended
+ * in it. Sums have whole requests: what began before a midnight is moved back to its own month.
+ */
 export function usageQuery(books: StatementBooks, fromMs: number, toMs: number): ReportQuery {
-  const { orgId, rolledDays, unrolledRequestIds } = books;
+  const { orgId, rolledDays } = books;
   const [first, end] = [firstIdOf(fromMs), firstIdOf(toMs)];
   const [from, to] = [instantSql(fromMs), instantSql(toMs)];
   const isOf = `attempt_id >= ${first}`;
   const sign = `((closed_at >= ${from} and closed_at < ${to})::integer - (${isOf})::integer)`;
   const text = `
   with part as (
-    select model_id, key_id,
-      case when status = '${OPEN_END}' then 0 else requests end as requests,
-      (${INPUT})::bigint as input,
+    select model_id, key_id, requests, (${INPUT})::bigint as input,
       (${OUTPUT})::bigint as output, debit::bigint as debit
-    from usage_sum where org_id = $1 and day = any ($2::date[]) and day >= $4 and day < $5
+    from usage_sum where org_id = $1 and day = any ($2::date[]) and day >= $3 and day < $4
     union all
-    select model_id, key_id, count(distinct request_id) filter (where state <> 'open'),
-      sum(${INPUT}), sum(${OUTPUT}), sum(debit)
-    from ${unsummedSql(ATTEMPT_COLUMNS, rolledDays)} a
-    where ${isOf} and attempt_id < ${end} group by 1, 2
+    select model_id, key_id, count(*), sum(${INPUT}), sum(${OUTPUT}), sum(debit)
+    from (select ${ENDED_COLUMNS_SQL} from attempt where org_id = $1 and final and ${isOf}
+      and attempt_id < ${end} and ${attemptsOutsideSql(rolledDays)}) r group by 1, 2
+    union all
+    select model_id, key_id, 0, sum(sign * (${INPUT})), sum(sign * (${OUTPUT})), sum(sign * debit)
+    from (${carriedSql(fromMs, -1)} union all ${carriedSql(toMs, 1)}) carried group by 1, 2
     union all
     select model_id, key_id, ${sign} * final::integer, ${sign} * coalesce(${INPUT}, 0),
       ${sign} * coalesce(${OUTPUT}, 0),
@@ -95,11 +99,33 @@ export function usageQuery(books: StatementBooks, fromMs: number, toMs: number):
     greatest(sum(output), 0)::bigint as output, sum(debit)::bigint as debit
   from ranked group by 1, 2 order by 1, sum(debit) desc, 2`;
   const days = [isoDay(fromMs), isoDay(toMs)];
-  return { text, values: [orgId, rolledDays, unrolledRequestIds, ...days] };
+  return { text, values: [orgId, rolledDays, ...days] };
 }
 
 const INPUT = "coalesce(prompt, 0) + coalesce(cached_prompt, 0) + coalesce(cache_write, 0)";
 const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
+const HOUR_MS = 3_600_000;
+
+/**
+ * What requests whose last attempt is behind a midnight used before it, with a sign. Their ids say
+ * that they came before; the hour is for clocks that disagree.
+ */
+function carriedSql(atMs: number, sign: 1 | -1): string {
+  const midnight = firstIdOf(atMs);
+  const behind = (of: string): string =>
+    `${of}.attempt_id >= ${midnight} and ${of}.attempt_id < ${midnight + TWO_DAYS_OF_IDS}`;
+  const cameBefore = requestIdFrom(atMs + HOUR_MS);
+  return `select f.model_id, f.key_id, ${sign} as sign, ${TOKENS_AND_DEBIT.map(
+    (column) => `coalesce((f.earlier).${column}, 0) - o.${column} as ${column}`,
+  ).join(", ")}
+    from attempt f cross join lateral (
+      select ${TOKENS_AND_DEBIT.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ")}
+      from attempt b where b.org_id = f.org_id and b.request_id = f.request_id and not b.final
+        and ${behind("b")} offset 0
+    ) o where f.org_id = $1 and f.final and f.earlier is not null
+      and f.request_id < '${cameBefore}'::uuid and ${behind("f")}`;
+}
+
 const ATTEMPT_COLUMNS = `attempt_id, request_id, state, model_id, key_id, prompt, cached_prompt, cache_write,
       completion, internal_reasoning, debit`;
 

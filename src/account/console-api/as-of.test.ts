@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { UsageReports } from "../../gateway/records/usage-reports.ts";
+import type { UsageReports } from "../../gateway/records/postgres-usage-reports.ts";
 import { datedReports } from "./as-of.ts";
 
 /** Reports whose parts are as old as said; undefined: of the primary. */

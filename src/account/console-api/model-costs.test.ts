@@ -4,7 +4,8 @@ import type { Catalog, Deployment, ListedModel, PriceSheet } from "../../catalog
 import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import type { Usage } from "../../kernel/core/usage.ts";
-import type { SizedTokens, UsageReport } from "../../gateway/records/usage-reports.ts";
+import type { SizedTokens } from "../../gateway/records/tokens-by-size.ts";
+import type { UsageReport } from "../../gateway/records/usage-reports.ts";
 import { boundsOf, modelCosts } from "./model-costs.ts";
 
 function sheet(prompt: bigint, completion: bigint, tiers?: PriceSheet["tiers"]): PriceSheet {

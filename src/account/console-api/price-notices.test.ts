@@ -4,7 +4,7 @@ import type { Catalog, Deployment, ListedModel, PriceSheet } from "../../catalog
 import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
-import type { SizedTokens } from "../../gateway/records/usage-reports.ts";
+import type { SizedTokens } from "../../gateway/records/tokens-by-size.ts";
 import { changeBounds, comingChanges, priceNotice } from "./price-notices.ts";
 
 const NOW_MS = Date.parse("2026-11-23T12:00:00Z");

@@ -58,10 +58,13 @@ const HOURS_OF_PARTS_SQL = `
 
 const BIT_SQL = "1 << extract(hour from hour at time zone 'utc')::integer";
 
-/** $1 organizations, $2 the day, $3 its first id, $4 the id behind its last, $5 with its hours? */
-export const FOLD_DAY_SQL = `
+/** $1 organizations, $2 the day, $3 its first id, $4 the id behind its last: what is kept of it. */
+export const SUM_DAY_SQL = `
   with ${partsSql("org_id = any ($1) and attempt_id >= $3 and attempt_id < $4")},
-  hours as (${HOURS_OF_PARTS_SQL.replace("from part", "from part where $5::boolean")})
+  hours as (${HOURS_OF_PARTS_SQL.replace(
+    "from part",
+    `from part where $2::date >= (now() - interval '${LISTING_HOURS_KEPT} hours')::date`,
+  )})
   insert into listing_day_sum (org_id, day, provider_id, model_id, attempts, used_hours, up_hours,
     ${SUMS.join(", ")}, first_byte_spans, first_byte_counts)
   select org_id, $2::date, provider_id, model_id, sum(attempts), bit_or(used), bit_or(up),
@@ -70,7 +73,8 @@ export const FOLD_DAY_SQL = `
     select org_id, provider_id, model_id, span, sum(attempts) as attempts,
       coalesce(bit_or(${BIT_SQL}) filter (where succeeded + failed > 0), 0) as used,
       coalesce(bit_or(${BIT_SQL}) filter (where succeeded > 0), 0) as up, ${SUMS_SQL}
-    from part group by 1, 2, 3, 4
+    from part where $2::date > (now() at time zone 'utc')::date - ${LISTING_DAYS_KEPT}
+    group by 1, 2, 3, 4
   ) of_day
   group by 1, 2, 3, 4`;
 
@@ -81,19 +85,6 @@ export const FORGET_DAY_SQL: readonly string[] = [
     and hour >= $2::date::timestamp at time zone 'utc'
     and hour < ($2::date + 1)::timestamp at time zone 'utc'`,
 ];
-
-/** $1 organizations, $2 the day. Summed up again, a day loses this mark with its row. */
-export const MARK_DAY_SQL =
-  "update usage_rolled set has_listings = true where day = $2 and org_id = any ($1)";
-
-/** $1 rows: days of organizations that are summed up for reports and not yet for listings. */
-export const DUE_DAYS_SQL = `
-  select to_char(r.day, 'YYYY-MM-DD') as day, r.org_id,
-    r.day >= (now() - interval '${LISTING_HOURS_KEPT} hours')::date as has_hours
-  from usage_rolled r
-  where not r.has_listings and r.day > (now() at time zone 'utc')::date - ${LISTING_DAYS_KEPT}
-    and not exists (select from retired_day d where d.day = r.day)
-  order by r.day desc, r.org_id limit $1`;
 
 /** Hours that are over: not summed up yet, or only before its late attempts had ended. */
 export const DUE_HOUR_SQL = `
@@ -125,7 +116,6 @@ export const UNPUBLISHED_DAY_SQL = `
   where u.is_done and not u.is_published
     and u.day > (now() at time zone 'utc')::date - ${LISTING_DAYS_KEPT}
     and not exists (select from usage_stale s where s.day = u.day)
-    and not exists (select from usage_rolled r where r.day = u.day and not r.has_listings)
     and not exists (select from retired_day d where d.day = u.day)
   order by u.day limit 1`;
 

@@ -1,7 +1,8 @@
 import { hourUsageColumns, SUMMED_USAGE_SQL } from "../../ledger/index.ts";
 import { type OrgId, TOKEN_BUCKETS, type Usage } from "../../kernel/index.ts";
-import { attemptsOutsideSql, idsOfDay } from "./report-parts.ts";
+import { attemptsOutsideSql, idsOfDay, SKUS } from "./report-parts.ts";
 import type { ReportSources } from "./report-sources.ts";
+import { withEarlier } from "./request-rows.ts";
 
 /** Tokens of an organization with a model of one provider. */
 export interface ListingTraffic {
@@ -12,7 +13,8 @@ export interface ListingTraffic {
 
 /**
  * What every organization used of a provider from a UTC day (`YYYY-MM-DD`) on. Days that are summed
- * up for all organizations are read from sums, the others from the journal: each request once.
+ * up for all organizations are read from sums, the others from the journal: each request once, with
+ * the provider and the day of its last attempt.
  */
 export async function listingTraffic(
   sources: Pick<ReportSources, "runNow">,
@@ -47,22 +49,17 @@ const SUMMED_DAYS_SQL = `
     and not exists (select from retired_day d where d.day = u.day)
   order by u.day`;
 
-const COLUMNS = `org_id, model_id, ${hourUsageColumns.sql}`;
+const USED_SQL = SKUS.map((column) => `${withEarlier(column)} as ${column}`).join(", ");
 
 /** $1 provider, $2 the summed days, $3 the first id of the first day. */
 function trafficSql(days: readonly string[]): string {
   return `
   select org_id, model_id, ${SUMMED_USAGE_SQL}
   from (
-    select ${COLUMNS} from usage_sum where day = any ($2::date[]) and provider_id = $1
+    select org_id, model_id, ${SKUS.join(", ")} from usage_sum where day = any ($2::date[]) and provider_id = $1
     union all
-    select ${COLUMNS} from journal
-    where provider_id = $1 and attempt_id >= $3::bigint and ${attemptsOutsideSql(days)}
-    union all
-    select ${COLUMNS} from journal join (
-      select distinct org_id, request_id from usage_unrolled where day = any ($2::date[])
-    ) separate using (org_id, request_id)
-    where provider_id = $1 and attempt_day(attempt_id) = any ($2::date[])
+    select org_id, model_id, ${USED_SQL} from attempt
+    where final and provider_id = $1 and attempt_id >= $3::bigint and ${attemptsOutsideSql(days)}
   ) used
   group by org_id, model_id
   having ${Object.values(TOKEN_BUCKETS)

@@ -39,7 +39,13 @@ import {
   REFUSED_CAUSES_SQL,
   type RefusedFor,
 } from "./notice-facts.ts";
-import { refusedColumns, requestColumns } from "./record-rows.ts";
+import {
+  PRICED_ATTEMPTS_SQL,
+  pricedAttempt,
+  REFUSED_SQL,
+  refusedColumns,
+  requestColumns,
+} from "./record-rows.ts";
 import type {
   RecordStore,
   RequestRecord,
@@ -48,7 +54,7 @@ import type {
   UsageRow,
 } from "./record-store.ts";
 import { MANAGED_KEY_SQL, readUsageGroups, spanOf } from "./usage-groups.ts";
-import { ATTEMPTED_SQL, PRICED_ATTEMPTS_SQL, pricedAttempt } from "./usage-report-requests.ts";
+import { ATTEMPTED_SQL } from "./request-pages.ts";
 import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
@@ -237,7 +243,3 @@ const groupColumns: Columns<FoundGroup> = columns({
   usage: orNull(usageColumns),
   debitMicroUsd: journalColumns.debitMicroUsd,
 });
-
-const REFUSED_SQL = `
-  select ${requestColumns.sql}, ${refusedColumns.sql}, created_at from refused_request
-  where org_id = $1 and request_id = $2::uuid`;

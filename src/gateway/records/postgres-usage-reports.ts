@@ -13,45 +13,44 @@ import {
   ZERO_MICRO_USD,
   type Row,
 } from "../../kernel/index.ts";
-import { refusedColumns } from "./record-rows.ts";
-import { readRequests } from "./request-pages.ts";
+import { requestIdFrom } from "../../ledger/index.ts";
+import * as activity from "./key-activity.ts";
+import * as listings from "./listing-activity.ts";
+import { PRICED_ATTEMPTS_SQL, pricedAttempt, REFUSED_SQL, refusedColumns } from "./record-rows.ts";
+import type { PricedAttempt, Refused } from "./record-store.ts";
+import { DAY_MS, findRolledDays, HOUR_MS, isoDay } from "./report-parts.ts";
+import { readRequest, readRequests } from "./request-pages.ts";
+import { findSums } from "./request-sums.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
-import * as activity from "./usage-report-activity.ts";
-import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
-import * as requests from "./usage-report-requests.ts";
 import { usageReport, type ReportRow } from "./usage-report-rows.ts";
-import { sizedTokens, sizesQuery, type SizeRow } from "./usage-report-sizes.ts";
 import {
-  DAY_MS,
-  FIVE_MINUTES_MS,
-  HOUR_MS,
-  isoDay,
-  reportQuery,
-  type ReportPlan,
-} from "./usage-report-sql.ts";
-import * as wallet from "./usage-report-wallet.ts";
+  type SizeBounds,
+  type SizedTokens,
+  sizedTokens,
+  type SizeFilter,
+  type SizeRow,
+  sizesQuery,
+} from "./tokens-by-size.ts";
+import { reportQuery, type ReportPlan } from "./usage-report-sql.ts";
+import * as wallet from "./wallet-lines.ts";
 import type {
-  KeyActivity,
-  ProviderActivity,
-  Substitution,
   ReportedRequest,
-  RequestPage,
-  RequestPageQuery,
   ReportFilter,
   ReportGroupBy,
   ReportRank,
-  SizeBounds,
-  SizeFilter,
-  SizedTokens,
+  RequestPage,
+  RequestPageQuery,
   UsageReport,
-  UsageReports,
 } from "./usage-reports.ts";
 
 /**
- * Reports from PostgreSQL, on connections of their own. Days that are over are read from sums where
- * there are any; what they say is what the journal says.
+ * What the console reads of the journal: long reports, on connections of their own with a statement
+ * time limit, so that they never slow the gateway. A report that takes too long rejects with
+ * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
+ * beginning. Days that are over are read from sums where there are any; what they say is what the
+ * journal says.
  */
-export class PostgresUsageReports implements UsageReports {
+export class PostgresUsageReports {
   readonly #sources: ReportSources;
   readonly #onServed: AsOfListener | undefined;
 
@@ -60,6 +59,11 @@ export class PostgresUsageReports implements UsageReports {
     this.#onServed = onServed;
   }
 
+  /**
+   * The same reports, for one answer: `onServed` is called with how old the data is, whenever a
+   * replica served a part of it. A wallet, a single request and what keys do now are never read
+   * from one.
+   */
   noting(onServed: AsOfListener): UsageReports {
     return new PostgresUsageReports(this.#sources, onServed);
   }
@@ -77,6 +81,10 @@ export class PostgresUsageReports implements UsageReports {
     return usageReport(plan, rows);
   }
 
+  /**
+   * What attempts at chat used, by model and by the bounds that they are above. Undefined: they are
+   * too many to read one by one.
+   */
   async tokensBySize(
     filter: SizeFilter,
     bounds: SizeBounds,
@@ -85,10 +93,12 @@ export class PostgresUsageReports implements UsageReports {
     return sizedTokens(await this.#rows<SizeRow>(text, values));
   }
 
+  /** Refused requests are among them. */
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
     return await this.#run((client) => readRequests(client, filter, page));
   }
 
+  /** All of them, newest first, a page in memory at a time. */
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
     let cursor: string | null | undefined;
     while (cursor !== null) {
@@ -100,31 +110,31 @@ export class PostgresUsageReports implements UsageReports {
     }
   }
 
-  async request(orgId: OrgId, requestId: RequestId): ReturnType<UsageReports["request"]> {
+  /** Undefined: no such request of this organization. */
+  async request(orgId: OrgId, requestId: RequestId): Promise<RequestDetails | undefined> {
     return await this.#sources.runNow(async (client) => {
-      const { text, values } = requests.oneRequestQuery(orgId, requestId);
-      const { rows } = await client.query<Row>(text, values);
-      if (rows[0] === undefined) return undefined;
-      const request = requests.reportedRequest(rows[0]);
-      if (request.attempts === 0) {
-        const [refused] = (await client.query<Row>(requests.REFUSED_SQL, values)).rows;
-        return { request, attempts: [], ...(refused && { refused: refusedColumns.read(refused) }) };
+      const request = await readRequest(client, orgId, requestId);
+      if (request === undefined) return undefined;
+      const rowsOf = async (text: string): Promise<readonly Row[]> =>
+        (await client.query<Row>(text, [orgId, requestId])).rows;
+      if (request.attempts > 0) {
+        return { request, attempts: (await rowsOf(PRICED_ATTEMPTS_SQL)).map(pricedAttempt) };
       }
-      const attempts = await client.query<Row>(requests.PRICED_ATTEMPTS_SQL, values);
-      return { request, attempts: attempts.rows.map(requests.pricedAttempt) };
+      const [refused] = await rowsOf(REFUSED_SQL);
+      return { request, attempts: [], ...(refused && { refused: refusedColumns.read(refused) }) };
     });
   }
 
-  async keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]> {
+  async keyActivity(orgId: OrgId): Promise<readonly activity.KeyActivity[]> {
     const rows = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
-      const values = [orgId, rolledDays, await findUnrolledRequestIds(client, orgId)];
       const sql = activity.keyActivitySql(rolledDays);
-      return (await client.query<activity.KeyActivityRow>(sql, values)).rows;
+      return (await client.query<Row>(sql, [orgId, rolledDays])).rows;
     });
-    return rows.map(activity.keyActivity);
+    return rows.map(activity.keyActivityColumns.read);
   }
 
+  /** One key's last `days` UTC days, oldest first, empty ones too. */
   async keyDays(
     orgId: OrgId,
     keyId: KeyId,
@@ -145,6 +155,7 @@ export class PostgresUsageReports implements UsageReports {
     });
   }
 
+  /** A request of the organization that succeeded, the first where it has few; undefined: none did. */
   async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
     const sql = activity.FIRST_SUCCESS_SQL;
     const { rows } = await this.#sources.runNow((client) =>
@@ -153,27 +164,28 @@ export class PostgresUsageReports implements UsageReports {
     return rows[0]?.request_id;
   }
 
-  async providerActivity(): Promise<readonly ProviderActivity[]> {
-    const sql = activity.PROVIDER_ACTIVITY_SQL;
-    const rows = await this.#rows<activity.ProviderActivityRow>(sql, []);
-    return rows.map(activity.providerActivity);
+  /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
+  async providerActivity(): Promise<readonly listings.ProviderActivity[]> {
+    const rows = await this.#rows<Row>(listings.PROVIDER_ACTIVITY_SQL, []);
+    return rows.map(listings.providerActivityColumns.read);
   }
 
-  async substitutions(): Promise<readonly Substitution[]> {
-    const rows = await this.#rows<activity.SubstitutionRow>(activity.SUBSTITUTIONS_SQL, []);
-    return rows.map(activity.substitution);
+  /** Of the same attempts; a listing that substituted nothing has no row. */
+  async substitutions(): Promise<readonly listings.Substitution[]> {
+    const rows = await this.#rows<Row>(listings.SUBSTITUTIONS_SQL, []);
+    return rows.map(listings.substitutionColumns.read);
   }
 
+  /** Newest first. */
   async walletLines(
     orgId: OrgId,
     page: { readonly limit: number; readonly cursor?: string },
-  ): ReturnType<UsageReports["walletLines"]> {
+  ): Promise<{ readonly lines: readonly wallet.WalletLine[]; readonly nextCursor: string | null }> {
     const cursor = wallet.readWalletCursor(page.cursor ?? "");
     const found = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
-      const unrolledRequestIds = await findUnrolledRequestIds(client, orgId);
       const { text, values } = wallet.walletQuery(
-        { orgId, rolledDays, unrolledRequestIds },
+        { orgId, rolledDays },
         { rows: page.limit + 1, ...(cursor === undefined ? {} : { cursor }) },
       );
       return (await client.query<wallet.WalletRow>(text, values)).rows;
@@ -196,6 +208,17 @@ export class PostgresUsageReports implements UsageReports {
   }
 }
 
+/** What the console needs of the reports; a test may stand in with less. */
+export type UsageReports = Pick<PostgresUsageReports, keyof PostgresUsageReports>;
+
+/** A request with its attempts. */
+export interface RequestDetails {
+  readonly request: ReportedRequest;
+  readonly attempts: readonly PricedAttempt[];
+  /** Why the gateway refused it; undefined: a provider was asked. */
+  readonly refused?: Refused;
+}
+
 const TODAY_SQL = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";
 
 async function planReport(
@@ -204,16 +227,14 @@ async function planReport(
   groups: Pick<ReportPlan, "by" | "rank">,
 ): Promise<ReportPlan> {
   const { orgId, fromMs, toMs } = filter;
-  const wholeFromMs = Math.ceil(fromMs / DAY_MS) * DAY_MS;
-  const wholeToMs = Math.floor(toMs / DAY_MS) * DAY_MS;
-  const whole = { filter, ...groups, wholeFromMs, wholeToMs };
-  if (toMs - fromMs <= REPORT_HOURS_MAX * HOUR_MS) {
-    const isFine = toMs - fromMs <= REPORT_FINE_HOURS_MAX * HOUR_MS;
-    const bucketMs = isFine ? FIVE_MINUTES_MS : HOUR_MS;
-    return { ...whole, bucketMs, rolledDays: [], unrolledRequestIds: [] };
+  const of = { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
+  const hours = (toMs - fromMs) / HOUR_MS;
+  if (hours > REPORT_HOURS_MAX) {
+    const span = await findSums(client, orgId, of);
+    return { filter, ...groups, bucket: "day", bucketMs: DAY_MS, span };
   }
-  const rolledDays = await findRolledDays(client, orgId);
-  const range = { fromMs: wholeFromMs, toMs: wholeToMs };
-  const unrolledRequestIds = await findUnrolledRequestIds(client, orgId, range);
-  return { ...whole, bucketMs: DAY_MS, rolledDays, unrolledRequestIds };
+  const span = { ...of, wholeFromMs: 0, wholeToMs: 0, rolledDays: [] };
+  return hours > REPORT_FINE_HOURS_MAX
+    ? { filter, ...groups, bucket: "hour", bucketMs: HOUR_MS, span }
+    : { filter, ...groups, bucket: "five_minutes", bucketMs: HOUR_MS / 12, span };
 }

@@ -6,7 +6,7 @@ import {
   USAGE_ROLLUP_ORGS_MAX,
 } from "../../kernel/index.ts";
 import { idsOfDay } from "./report-parts.ts";
-import { rollListings } from "./roll-listings.ts";
+import { rollListings, sumListingsOfDay } from "./roll-listings.ts";
 import * as sql from "./usage-rollup-sql.ts";
 import type { UsageRollup } from "./usage-rollup.ts";
 
@@ -113,7 +113,7 @@ async function rollOrgs(client: PoolClient, day: string, orgIds: string[]): Prom
   await inTransaction(client, "begin isolation level repeatable read", async () => {
     for (const forget of sql.FORGET_SQL) await client.query(forget, [orgIds, day]);
     await client.query(sql.ROLL_SQL, [orgIds, day, ids.first, ids.end]);
-    await client.query(sql.OTHERS_STALE_SQL, [orgIds, day]);
+    await sumListingsOfDay(client, { orgIds, day });
   });
 }
 

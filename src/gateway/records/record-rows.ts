@@ -3,6 +3,7 @@ import {
   closedColumns,
   heldColumns,
   journalColumns,
+  priceColumns,
   servedColumns,
 } from "../../ledger/index.ts";
 import {
@@ -15,7 +16,13 @@ import {
   orNull,
   word,
 } from "../../kernel/index.ts";
-import type { AttemptRecord, Refused, RequestRecord, SettledSheet } from "./record-store.ts";
+import type {
+  AttemptRecord,
+  PricedAttempt,
+  Refused,
+  RequestRecord,
+  SettledSheet,
+} from "./record-store.ts";
 
 /* Nothing was used yet: the sheet of the shortest prompt. */
 const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
@@ -69,3 +76,21 @@ export const refusedColumns: Columns<Refused> = columns({
   errorClass: word("error_class"),
   reason: opaque("reason"),
 });
+
+/** $1 organization, $2 request. */
+export const REFUSED_SQL = `
+  select ${requestColumns.sql}, ${refusedColumns.sql}, created_at from refused_request
+  where org_id = $1 and request_id = $2::uuid`;
+
+/** $1 organization, $2 request. */
+export const PRICED_ATTEMPTS_SQL = `
+  select a.*, ${priceColumns.sqlOf("p")}
+  from (
+    select ${requestColumns.sql}, ${attemptColumns.sql}, attempt_id from journal
+    where org_id = $1 and request_id = $2::uuid
+  ) a left join price_pin p on p.pin_id = a.price_sheet_id
+  order by ordinal, attempt_id`;
+
+export function pricedAttempt(row: object): PricedAttempt {
+  return { ...attemptColumns.read(row), prices: orNull(priceColumns).read(row) };
+}

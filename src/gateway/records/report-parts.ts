@@ -1,4 +1,6 @@
-import { TOKEN_BUCKETS } from "../../kernel/index.ts";
+import type { PoolClient } from "pg";
+
+import { type OrgId, SKU_NAMES, TOKEN_BUCKETS } from "../../kernel/index.ts";
 
 export interface ReportQuery {
   readonly text: string;
@@ -8,14 +10,17 @@ export interface ReportQuery {
 export type Bind = (value: unknown) => string;
 
 export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
+/** With the part of the cache that is written for an hour. */
+export const SKUS: readonly string[] = Object.values(SKU_NAMES);
 export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
 
-/** Of the last attempt of a group of attempts. */
-export function lastOf(column: string): string {
-  return `(array_agg(${column} order by ordinal desc, attempt_id desc))[1]`;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS: number = 24 * HOUR_MS;
+
+export function isoDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
 }
 
-const DAY_MS = 86_400_000;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
 const ID_BITS_BELOW_MS = 22n;
 
@@ -24,8 +29,6 @@ export function idsOfDay(day: string): { readonly first: bigint; readonly end: b
   const startMs = Date.parse(`${day}T00:00:00Z`);
   return { first: firstIdAt(startMs), end: firstIdAt(startMs + DAY_MS) };
 }
-
-const HOUR_MS = 3_600_000;
 
 /** The same of the hour that begins at an instant. */
 export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
@@ -50,3 +53,21 @@ export function attemptsOutsideSql(days: readonly string[]): string {
   }
   return `(${[...ranges, `attempt_id >= ${first}`].join(" or ")})`;
 }
+
+/**
+ * The days whose sums of this organization hold, `YYYY-MM-DD`, oldest first, for this transaction.
+ * No day leaves the journal until it ends: what is not in these days is in the journal.
+ */
+export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
+  await client.query("lock table only attempt in access share mode");
+  const { rows } = await client.query<{ day: string }>(ROLLED_DAYS_SQL, [orgId]);
+  return rows.map(({ day }) => day);
+}
+
+const ROLLED_DAYS_SQL = `
+  select to_char(r.day, 'YYYY-MM-DD') as day from usage_rolled r
+  where r.org_id = $1
+    and exists (select from usage_day d where d.day = r.day)
+    and not exists (select from usage_stale s where s.org_id = r.org_id and s.day = r.day)
+    and not exists (select from retired_day d where d.day = r.day)
+  order by r.day`;

@@ -1,7 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
-import { isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
-import { runReportQuery } from "./report-connection.ts";
+import { beginLocally, isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
 
 /** A replica of the primary, and how old what it says is. */
 export interface ReportReplica {
@@ -46,20 +45,15 @@ export class ReportSources {
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const replica = this.#replica;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);
-    let ageMs: number | undefined;
-    const beforeBegin = async (client: PoolClient): Promise<boolean> => {
-      ageMs = await replica.watch.ageMs(client).catch((cause: unknown) => {
-        throw new ReplicaAwayFault("the replica does not say how old it is", { cause });
-      });
-      return ageMs !== undefined;
-    };
     try {
-      const served = await runReportQuery(replica.pool, query, {
-        statementTimeoutMs: this.#statementTimeoutMs,
-        beforeBegin,
+      const served = await onConnection(replica.pool, async (client) => {
+        const ageMs = await replica.watch.ageMs(client).catch((cause: unknown) => {
+          throw new ReplicaAwayFault("the replica does not say how old it is", { cause });
+        });
+        return ageMs === undefined ? undefined : { ageMs, value: await this.#read(client, query) };
       });
       if (served !== undefined) {
-        onServed?.(this.#clock.nowMs() - (ageMs ?? 0));
+        onServed?.(this.#clock.nowMs() - served.ageMs);
         return served.value;
       }
     } catch (fault) {
@@ -70,11 +64,48 @@ export class ReportSources {
 
   /** What has to be of this moment: money, keys, and what was made a second ago. */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
-    const served = await runReportQuery(this.#primary, query, {
-      statementTimeoutMs: this.#statementTimeoutMs,
-    });
-    return served?.value as T;
+    return await onConnection(this.#primary, (client) => this.#read(client, query));
   }
+
+  /** On one snapshot; one core at most, since the gateway's batches come first. */
+  async #read<T>(client: PoolClient, query: (client: PoolClient) => Promise<T>): Promise<T> {
+    await client.query("begin isolation level repeatable read read only");
+    await beginLocally(client, { statementTimeoutMs: this.#statementTimeoutMs });
+    await client.query("set local work_mem = '64MB'");
+    const value = await query(client);
+    await client.query("commit");
+    return value;
+  }
+}
+
+async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  let client: PoolClient | undefined;
+  let isWell = false;
+  try {
+    client = await pool.connect();
+    const value = await work(client);
+    isWell = true;
+    return value;
+  } catch (fault) {
+    // Only a database that answered can be asked again.
+    const rollback = fault instanceof DatabaseError ? client?.query("rollback") : undefined;
+    isWell = (await rollback?.catch(() => undefined)) !== undefined;
+    throw asTimeout(fault);
+  } finally {
+    client?.release(!isWell);
+  }
+}
+
+const SQLSTATE_QUERY_CANCELED = "57014";
+
+/** Also when other reports held every connection for too long. */
+function asTimeout(fault: unknown): unknown {
+  const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
+  const isWaitOver =
+    fault instanceof Error &&
+    /^(timeout exceeded when trying to connect|Query read timeout)$/.test(fault.message);
+  if (!isCanceled && !isWaitOver) return fault;
+  return new ReportTimeout("this report took too long; choose a shorter range", { cause: fault });
 }
 
 /** It went away, or had to drop what was being read: the primary can still answer. */
@@ -85,4 +116,9 @@ function isReplicaFault(fault: unknown): boolean {
 
 class ReplicaAwayFault extends Error {
   override readonly name = "ReplicaAwayFault";
+}
+
+/** The report took longer than it may. */
+export class ReportTimeout extends Error {
+  override readonly name = "ReportTimeout";
 }

@@ -1,57 +1,202 @@
 import type { PoolClient } from "pg";
 
-import { parseRequestId, type Row } from "../../kernel/index.ts";
-import { requestIdFrom } from "../../ledger/index.ts";
-import { reportedRequest, requestsQuery, type SortedPlace } from "./usage-report-requests.ts";
-import type { ReportFilter, RequestPage, RequestPageQuery, RequestSort } from "./usage-reports.ts";
+import {
+  columns,
+  type Columns,
+  count,
+  type OrgId,
+  orNull,
+  parseRequestId,
+  type RequestId,
+  type RequestStatus,
+  requestStatusOf,
+  type Row,
+  word,
+} from "../../kernel/index.ts";
+import {
+  closedColumns,
+  createdAtOf,
+  heldColumns,
+  journalColumns,
+  requestIdFrom,
+  usageColumns,
+} from "../../ledger/index.ts";
+import type { Bind } from "./report-parts.ts";
+import {
+  endedRequestsSql,
+  matchSql,
+  mayBeRefused,
+  openRequestsSql,
+  REFUSED_COLUMNS_SQL,
+} from "./request-rows.ts";
+import { END_SQL, statusOfEndSql } from "./request-status-sql.ts";
+import type {
+  ReportedRequest,
+  ReportFilter,
+  RequestPage,
+  RequestPageQuery,
+  RequestSort,
+} from "./usage-reports.ts";
 
-const NEWEST_FIRST: RequestSort = { by: "time", direction: "desc" };
+type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin" | "status"> & {
+  readonly keyName: string | null;
+  readonly keyOrigin: ReportedRequest["keyOrigin"] | null;
+};
 
-/** A page of requests: by time it is read from an index, in another order it sorts all that match. */
+const storedColumns: Columns<StoredRequest> = columns({
+  requestId: heldColumns.requestId,
+  modelId: orNull(heldColumns.modelId),
+  keyId: heldColumns.keyId,
+  keyName: orNull(word("key_name")),
+  keyOrigin: orNull(word("key_origin")),
+  providerId: orNull(heldColumns.providerId),
+  route: heldColumns.route,
+  stream: heldColumns.stream,
+  attempts: count("attempts"),
+  outcome: word("outcome"),
+  errorClass: closedColumns.errorClass,
+  usage: orNull(usageColumns),
+  firstByteMs: closedColumns.firstByteMs,
+  durationMs: orNull(closedColumns.durationMs),
+  debitMicroUsd: journalColumns.debitMicroUsd,
+});
+
+function reportedRequest(row: Row): ReportedRequest {
+  const { keyName, keyOrigin, ...read } = storedColumns.read(row);
+  return {
+    ...read,
+    status: requestStatusOf(read),
+    createdAtMs: createdAtOf(read.requestId),
+    keyName: keyName ?? "",
+    keyOrigin: keyOrigin ?? "console",
+  };
+}
+
+/* $1 organization, $2 first request, $3 the one behind the last, $4 rows. */
+const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
+const UNION_SQL = "\n    union all ";
+
+/** $1 to $4: the newest requests that a provider was asked for. */
+export const ATTEMPTED_SQL: string = [
+  endedRequestsSql("$1", RANGE_SQL),
+  openRequestsSql("$1", RANGE_SQL),
+]
+  .map((part) => `(select * from (${part}) p order by request_id desc limit $4)`)
+  .join(UNION_SQL);
+
+/**
+ * A page of requests: by time it is read from an index, in another order it sorts all that match.
+ * A refused one that has attempts after all (the answer about its hold was lost) is reported with
+ * them. They are of about the same time by any clock that is halfway right: a few days are searched.
+ */
 export async function readRequests(
   client: PoolClient,
   filter: ReportFilter,
-  { limit, cursor, sort = NEWEST_FIRST }: RequestPageQuery,
+  { limit, cursor = "", sort = { by: "time", direction: "desc" } }: RequestPageQuery,
 ): Promise<RequestPage> {
-  const after = readCursor(cursor, sort);
-  let [from, end] = [requestIdFrom(filter.fromMs), requestIdFrom(filter.toMs)];
-  if (sort.by === "time" && after !== undefined) {
-    if (sort.direction === "desc") end = after.requestId < end ? after.requestId : end;
-    else from = after.requestId > from ? after.requestId : from;
-  }
-  const query = requestsQuery(filter, { from, end }, { rows: limit + 1, sort, after });
-  if (query === undefined) return { rows: [], nextCursor: null };
-  const { text, values } = query;
+  const { orgId, fromMs, toMs, statuses } = filter;
+  const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
+  const $ = (value: unknown): string => `$${values.push(value)}`;
+  const { sorted, order, behind } = orderSql(sort, readCursor(cursor, sort), $);
+  // As the index of attempts that did not complete has it.
+  const isRare = statuses?.includes("succeeded") === false;
+  const rare = isRare ? " and outcome is distinct from 'completed'" : "";
+  const parts = [
+    ...(statuses?.every((each) => OF_NO_END.has(each)) === true
+      ? []
+      : [endedRequestsSql("$1", RANGE_SQL + rare)]),
+    ...(statuses?.includes("in_flight") === false ? [] : [openRequestsSql("$1", RANGE_SQL)]),
+    ...(mayBeRefused(filter) ? [REFUSED_SQL] : []),
+  ];
+  if (parts.length === 0) return { rows: [], nextCursor: null };
+  const match = matchSql(filter, { org: "$1", status: statusOfEndSql(END_SQL) }, $);
+  const firstOf = (part: string): string => `(
+    select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p where ${match}) v
+    where ${behind} order by ${order} limit $4)`;
+  const page = `select * from (${parts.map(firstOf).join(UNION_SQL)}) u order by ${order} limit $4`;
   // How few match a status the planner cannot know: it would read and sort all instead of the first.
   if (sort.by === "time") await client.query("set local enable_sort = off");
-  const found = (await client.query<Row & { readonly sorted: bigint }>(text, values)).rows;
-  const shown = found.slice(0, limit);
-  const rows = shown.map(reportedRequest);
-  const [last, lastRow] = [rows.at(-1), shown.at(-1)];
-  const hasMore = found.length > limit && last !== undefined && lastRow !== undefined;
-  const nextCursor = hasMore ? writeCursor(sort, { value: lastRow.sorted, ...last }) : null;
-  return { rows, nextCursor };
+  const found = (await client.query<Row>(namedSql(page, order), values)).rows;
+  const rows = found.slice(0, limit).map(reportedRequest);
+  const last = found[limit - 1];
+  return { rows, nextCursor: found.length > limit && last ? writeCursor(sort, last) : null };
+}
+
+const OF_NO_END: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
+
+const REFUSED_SQL = `
+    select ${REFUSED_COLUMNS_SQL} from refused_request r where org_id = $1 and ${RANGE_SQL}
+      and request_id not in (
+        select request_id from hold where org_id = $1 and not annulled and ${RANGE_SQL})
+      and not (
+      select exists (select from attempt a where a.org_id = r.org_id
+        and a.request_id = r.request_id
+        and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
+        and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
+
+/** Undefined: no such request of this organization. */
+export async function readRequest(
+  client: PoolClient,
+  orgId: OrgId,
+  requestId: RequestId,
+): Promise<ReportedRequest | undefined> {
+  const one = "request_id = $2::uuid";
+  const requests = `
+    select * from (${openRequestsSql("$1", one)}) o${UNION_SQL}${endedRequestsSql("$1", one)}${UNION_SQL}
+    select ${REFUSED_COLUMNS_SQL} from refused_request where org_id = $1 and ${one}`;
+  // The refusal of one that has attempts comes behind what they make of it.
+  const text = `${namedSql(requests, "outcome = 'refused' and attempts = 0")} limit 1`;
+  const [row] = (await client.query<Row>(text, [orgId, requestId])).rows;
+  return row && reportedRequest(row);
+}
+
+function namedSql(requests: string, order: string): string {
+  return `
+  select r.*, k.name as key_name, k.origin as key_origin from (${requests}) r
+  left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
+}
+
+/** Of a request's row; by time the ids alone decide. */
+const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
+  time: "0",
+  cost: "debit",
+  duration: "duration_ms",
+  tokens: "prompt + cached_prompt + cache_write + completion + internal_reasoning",
+  cached: "cached_prompt",
+  first_token: "first_byte_ms",
+  attempts: "attempts",
+};
+
+/** The place behind which a list continues. */
+interface SortedPlace {
+  readonly value: string;
+  readonly requestId: string;
+}
+
+function orderSql({ by, direction }: RequestSort, after: SortedPlace | undefined, $: Bind) {
+  const isDown = direction === "desc";
+  const sorted = `coalesce(${SORTED_BY[by]}, ${isDown ? "-1" : "9223372036854775807"})`;
+  const keys = by === "time" ? ["request_id"] : ["sorted", "request_id"];
+  const order = keys.map((key) => `${key} ${direction}`).join(", ");
+  if (after === undefined) return { sorted, order, behind: "true" };
+  const place = [`${$(after.requestId)}::uuid`];
+  if (by !== "time") place.unshift(`${$(after.value)}::bigint`);
+  const behind = `(${keys.join(", ")}) ${isDown ? "<" : ">"} (${place.join(", ")})`;
+  return { sorted, order, behind };
 }
 
 /** Newest first it is the id alone. */
-function writeCursor({ by, direction }: RequestSort, { value, requestId }: SortedPlace): string {
-  return isNewestFirst({ by, direction }) ? requestId : [by, direction, value, requestId].join(".");
+function writeCursor({ by, direction }: RequestSort, row: Row): string {
+  const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
+  return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");
 }
 
 /** Undefined: the first page is asked for, or the cursor is of another order. */
-function readCursor(text: string | undefined, sort: RequestSort): SortedPlace | undefined {
-  if (isNewestFirst(sort)) {
-    const requestId = parseRequestId(text ?? "");
-    return requestId === undefined ? undefined : { value: 0n, requestId };
-  }
-  const [by, direction, value = "", id = ""] = (text ?? "").split(".");
+function readCursor(text: string, sort: RequestSort): SortedPlace | undefined {
+  const [id = "", value = "0", direction = "desc", by = "time"] = text.split(".").toReversed();
   const requestId = parseRequestId(id);
   const isOfOrder = by === sort.by && direction === sort.direction;
   if (!isOfOrder || requestId === undefined || !/^-?\d{1,19}$/.test(value)) return undefined;
-  const read = BigInt(value);
-  return BigInt.asIntN(64, read) === read ? { value: read, requestId } : undefined;
-}
-
-function isNewestFirst({ by, direction }: RequestSort): boolean {
-  return by === NEWEST_FIRST.by && direction === NEWEST_FIRST.direction;
+  const isInRange = BigInt.asIntN(64, BigInt(value)) === BigInt(value);
+  return isInRange ? { value, requestId } : undefined;
 }

@@ -1,8 +1,10 @@
+import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
 import { TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
-import { TOKENS } from "./report-parts.ts";
+import { type Bind, TOKENS } from "./report-parts.ts";
+import type { ReportFilter } from "./usage-reports.ts";
 
 /** Of a row of `attempt` that is final: a column of the attempt and of those before it. */
-function withEarlier(column: string, of = ""): string {
+export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
   return `coalesce(${own} + ${earlier}, ${own}, ${earlier})`;
 }
@@ -19,12 +21,18 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
 
+/** Requests that have ended, each of which is its last attempt. */
+export function endedRequestsSql(org: string, where: string): string {
+  return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = ${org} and ${where}
+      and request_id not in (select request_id from hold where org_id = ${org} and not annulled)`;
+}
+
 /**
  * Requests with an open attempt, which are few, with what their finished ones have used: an attempt
  * that ended late may be behind the open one. Each is looked up: joined as a whole, many holds of
  * one organization would have the planner read the attempts of all.
  */
-export function openRequestsSql(where: string): string {
+export function openRequestsSql(org: string, where: string): string {
   const ofLast = (column: string, ofOpen: string): string =>
     `case when (h.ordinal, h.attempt_id) < (a.ordinal, a.attempt_id) then a.${column}
         else ${ofOpen} end as ${column}`;
@@ -36,10 +44,57 @@ export function openRequestsSql(where: string): string {
       ${ofLast("basis", "null")}, ${sumsSql("a.")}
     from (
       select distinct on (request_id) *, count(*) over (partition by request_id) as open
-      from hold where ${where} order by request_id, ordinal desc, attempt_id desc
-    ) h left join lateral (
+      from hold where org_id = ${org} and not annulled and ${where}
+      order by request_id, ordinal desc, attempt_id desc
+    ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
+}
+
+/** Of open requests: the last of their finished attempts, of those that have one. */
+export function endedOfOpenSql(org: string, where: string): string {
+  return `select a.* from (
+      select org_id, request_id, min(attempt_id) as attempt_id from hold
+      where org_id = ${org} and not annulled and ${where} group by 1, 2
+    ) h cross join lateral (${FINAL_OF_HOLD_SQL}) a`;
+}
+
+const FINAL_OF_HOLD_SQL = `
       select * from attempt f where f.org_id = h.org_id and f.request_id = h.request_id and f.final
         and f.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
-        and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0
-    ) a on true`;
+        and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0`;
+
+/** Of rows of `refused_request`: requests without attempts. */
+export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null as provider_id, route,
+      stream, 0::bigint as attempts, 'refused' as outcome, error_class,
+      null::integer as first_byte_ms, null as basis,
+      ${TOKENS.map((column) => `null::bigint as ${column}`).join(", ")}, 0::bigint as debit,
+      null::integer as duration_ms`;
+
+/** Whether a request without attempts can match: none of them has a provider. */
+export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
+  const isAsked = statuses?.some((each) => each === "rejected_by_gateway" || each === "cancelled");
+  return providerIds === undefined && isAsked !== false;
+}
+
+/** What a filter asks of requests. No key of the marketplace can be asked for by its id. */
+export function matchSql(
+  filter: Omit<ReportFilter, "fromMs" | "toMs">,
+  { org, status }: { readonly org: string; readonly status: string },
+  $: Bind,
+): string {
+  const { modelIds, providerIds, keyIds, managed, statuses } = filter;
+  const anyOf = (column: string, values: readonly string[] | undefined, also = ""): string[] =>
+    values === undefined ? [] : [`${column} = any (${$(values)}::text[])${also}`];
+  const keys = [
+    ...anyOf("key_id", keyIds, ` and not ${MANAGED_SQL}`),
+    ...anyOf("origin", managed),
+  ].join(" or ");
+  return [
+    "true",
+    ...anyOf("model_id", modelIds),
+    ...anyOf("provider_id", providerIds),
+    ...(keys === ""
+      ? []
+      : [`key_id in (select key_id from api_key where org_id = ${org} and (${keys}))`]),
+    ...anyOf(status, statuses),
+  ].join(" and ");
 }

@@ -1,69 +1,24 @@
-import {
-  ATTEMPT_OUTCOMES,
-  type AttemptEnd,
-  CLIENT_LEFT,
-  REFUSALS,
-  type RefusalClass,
-  type RequestStatus,
-  requestStatusOf,
-} from "../../kernel/index.ts";
-import { lastOf } from "./report-parts.ts";
-import type { ReportFilter } from "./usage-reports.ts";
+import { ATTEMPT_OUTCOMES, CLIENT_LEFT, REFUSALS, requestStatusOf } from "../../kernel/index.ts";
 
-const SUCCEEDED_END = "ok";
-/** Of a request that has not ended. */
-export const OPEN_END = "in_flight";
-const LAST_END = lastOf("outcome || '/' || coalesce(error_class, '')");
-
-/**
- * How a group of attempts that are one request ended, as sums keep it: the outcome and the error
- * class of the last one. What that is called is decided on reading.
- */
-export const END_SQL = `case when bool_or(state = 'open') then '${OPEN_END}'
-      when ${LAST_END} like 'completed/%' then '${SUCCEEDED_END}'
-      else coalesce(${LAST_END}, 'failed/') end`;
-
-/** The same of a request's row. */
-export const ROW_END_SQL = `case when outcome = 'completed' then '${SUCCEEDED_END}'
-      when outcome = '${OPEN_END}' then outcome
-      else coalesce(outcome || '/' || coalesce(error_class, ''), 'failed/') end`;
+/** How a request ended, as sums keep it: what that is called is decided on reading. */
+export const END_SQL: string = `case when outcome = 'completed' then 'ok'
+      when attempts = 0 then 'none/' || error_class
+      else outcome || '/' || coalesce(error_class, '') end`;
 
 /** The status of an end: `requestStatusOf`, written out from its own answers. */
 export function statusOfEndSql(end: string): string {
-  const byEnd = ATTEMPT_OUTCOMES.flatMap((outcome) => {
-    const status = statusOf(outcome, null);
-    const others = CLASSES.filter((each) => statusOf(outcome, each) !== status);
+  const whens = ATTEMPT_OUTCOMES.flatMap((outcome) => {
+    const statusOf = (errorClass: string | null): string =>
+      requestStatusOf({ attempts: 1, outcome, errorClass });
+    const others = Object.keys(REFUSALS).filter((each) => statusOf(each) !== statusOf(null));
     return [
-      ...others.map((each): [string, RequestStatus] => [
-        `${end} = '${outcome}/${each}'`,
-        statusOf(outcome, each),
-      ]),
-      ...(status === "failed"
-        ? []
-        : [[`${end} like '${outcome}/%'`, status] satisfies [string, RequestStatus]]),
+      ...others.map((each) => `when ${end} = '${outcome}/${each}' then '${statusOf(each)}'`),
+      `when ${end} like '${outcome}/%' then '${statusOf(null)}'`,
     ];
   });
-  const whens = byEnd.map(([condition, status]) => `when ${condition} then '${status}'`);
-  return `case when ${end} = '${SUCCEEDED_END}' then 'succeeded'
-      when ${end} = '${OPEN_END}' then 'in_flight'
+  return `case when ${end} = 'ok' then 'succeeded'
+      when ${end} = 'none/${CLIENT_LEFT}' then 'cancelled'
+      when ${end} like 'none/%' then 'rejected_by_gateway'
       ${whens.join("\n      ")}
       else 'failed' end`;
-}
-
-/** Of a request without attempts, by its error class. */
-export const REFUSED_STATUS_SQL = `case when error_class = '${CLIENT_LEFT}' then 'cancelled'
-      else 'rejected_by_gateway' end`;
-
-/** Whether a request without attempts can match. */
-export function mayBeRefused({ statuses }: ReportFilter): boolean {
-  return (
-    statuses === undefined ||
-    statuses.some((each) => each === "rejected_by_gateway" || each === "cancelled")
-  );
-}
-
-const CLASSES = Object.keys(REFUSALS) as RefusalClass[];
-
-function statusOf(outcome: AttemptEnd, errorClass: string | null): RequestStatus {
-  return requestStatusOf({ attempts: 1, outcome, errorClass });
 }

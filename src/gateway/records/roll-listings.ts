@@ -1,6 +1,5 @@
 import type { PoolClient } from "pg";
 
-import { USAGE_ROLLUP_ORGS_MAX } from "../../kernel/index.ts";
 import * as sql from "./listing-sums-sql.ts";
 import { idsOfDay, idsOfHour } from "./report-parts.ts";
 
@@ -9,8 +8,7 @@ import { idsOfDay, idsOfHour } from "./report-parts.ts";
  * whose every later change leaves a note are summed up for good; of the others, hours are.
  */
 export async function rollListings(client: PoolClient): Promise<boolean> {
-  if ((await rollHour(client)) || (await rollDay(client)) || (await publishDay(client)))
-    return true;
+  if ((await rollHour(client)) || (await publishDay(client))) return true;
   for (const prune of sql.PRUNE_SQL) await client.query(prune);
   return false;
 }
@@ -28,22 +26,14 @@ async function rollHour(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-async function rollDay(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ day: string; org_id: string; has_hours: boolean }>(
-    sql.DUE_DAYS_SQL,
-    [USAGE_ROLLUP_ORGS_MAX],
-  );
-  const [first] = rows;
-  if (first === undefined) return false;
-  const { day, has_hours: hasHours } = first;
-  const orgIds = rows.filter((row) => row.day === day).map((row) => row.org_id);
+/** Of organizations, with the day's other sums and on their snapshot. */
+export async function sumListingsOfDay(
+  client: PoolClient,
+  { orgIds, day }: { readonly orgIds: readonly string[]; readonly day: string },
+): Promise<void> {
   const ids = idsOfDay(day);
-  await onOneSnapshot(client, async () => {
-    for (const forget of sql.FORGET_DAY_SQL) await client.query(forget, [orgIds, day]);
-    await client.query(sql.FOLD_DAY_SQL, [orgIds, day, ids.first, ids.end, hasHours]);
-    await client.query(sql.MARK_DAY_SQL, [orgIds, day]);
-  });
-  return true;
+  for (const forget of sql.FORGET_DAY_SQL) await client.query(forget, [orgIds, day]);
+  await client.query(sql.SUM_DAY_SQL, [orgIds, day, ids.first, ids.end]);
 }
 
 /** Once, and never again: what ends after it is not shown across organizations. */

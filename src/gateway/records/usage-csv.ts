@@ -5,13 +5,11 @@ import {
   formatUsd,
   instant,
   invalidRequest,
-  type MicroUsd,
   type OrgId,
   plainCell,
   refusal,
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
-  type Usage,
   USAGE_FILE_GROUPS_MAX,
   USAGE_FILE_PAGE_ROWS,
   USAGE_FILE_TIMEOUT_MS,
@@ -19,6 +17,7 @@ import {
 } from "../../kernel/index.ts";
 import type { Grouping } from "./contract/usage.ts";
 import type { RecordStore, UsageGroup, UsageQuery, UsageRow } from "./record-store.ts";
+import { isoDay } from "./report-parts.ts";
 import type { ReadUsageQuery } from "./usage-query.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";
@@ -65,10 +64,10 @@ export class UsageCsv {
     let page = await this.#records.usagePage(query);
     exchange.begin(CONTENT_TYPE, { fileName: fileName(asked) });
     const pace = new ClientPace(exchange);
-    let text = lineOf(ROW_COLUMNS);
+    let text = namesOf(ROW_FIELDS);
     try {
       for (;;) {
-        text += page.rows.map(rowLine).join("");
+        text += linesOf(ROW_FIELDS, page.rows);
         rowsLeft -= page.rows.length;
         if (page.nextCursor === null || rowsLeft <= 0) return exchange.end(text);
         await pace.write(text);
@@ -93,72 +92,55 @@ export class UsageCsv {
       const problem = `group_by gives more than ${USAGE_FILE_GROUPS_MAX} groups; ask for a shorter time range`;
       return exchange.refuse(invalidRequest(problem));
     }
-    const text = lineOf([GROUP_COLUMN[by], ...SUM_COLUMNS]) + groups.map(groupLine).join("");
+    const text = namesOf(groupFields(by)) + linesOf(groupFields(by), groups);
     exchange.answer(CONTENT_TYPE, { fileName: fileName(asked) }, text);
   }
 }
 
-const TOKEN_COLUMNS: readonly string[] = Object.values(TOKEN_BUCKETS);
-const COST_COLUMNS = ["cost_usd", "cost_micro_usd"];
-const ROW_COLUMNS = ["request_id", "created", "key_id", "model", "provider", "route"].concat(
-  TOKEN_COLUMNS,
-  COST_COLUMNS,
-  "settlement",
-);
-const SUM_COLUMNS = ["requests", ...TOKEN_COLUMNS, ...COST_COLUMNS];
-const GROUP_COLUMN: Readonly<Record<Grouping, string>> = {
-  day: "day",
-  model: "model",
-  key: "key_id",
-  provider: "provider",
-};
+/** A column of a file: its name, and what it has of a row. */
+type Field<R> = readonly [name: string, show: (row: R) => string | null];
 
-function rowLine(row: UsageRow): string {
-  return lineOf([
-    row.requestId,
-    instant(row.createdAtMs),
-    plainCell(row.keyId),
-    plainCell(row.modelId),
-    plainCell(row.providerId),
-    plainCell(row.route),
-    ...tokenFields(row.usage),
-    ...costFields(row.debitMicroUsd),
-    row.basis,
-  ]);
+const FIGURES: readonly Field<Pick<UsageRow, "usage" | "debitMicroUsd">>[] = [
+  ...TOKEN_BUCKET_NAMES.map((bucket): Field<Pick<UsageRow, "usage">> => [
+    TOKEN_BUCKETS[bucket],
+    ({ usage }) => (usage === null ? null : String(usage[bucket])),
+  ]),
+  ["cost_usd", ({ debitMicroUsd }) => formatUsd(debitMicroUsd)],
+  ["cost_micro_usd", ({ debitMicroUsd }) => debitMicroUsd.toString()],
+];
+
+const ROW_FIELDS: readonly Field<UsageRow>[] = [
+  ["request_id", ({ requestId }) => requestId],
+  ["created", ({ createdAtMs }) => instant(createdAtMs)],
+  ["key_id", ({ keyId }) => plainCell(keyId)],
+  ["model", ({ modelId }) => plainCell(modelId)],
+  ["provider", ({ providerId }) => plainCell(providerId)],
+  ["route", ({ route }) => plainCell(route)],
+  ...FIGURES,
+  ["settlement", ({ basis }) => basis],
+];
+
+const groupFields = (by: Grouping): readonly Field<UsageGroup>[] => [
+  [by === "key" ? "key_id" : by, ({ group }) => plainCell(group)],
+  ["requests", ({ requests }) => String(requests)],
+  ...FIGURES,
+];
+
+function namesOf<R>(fields: readonly Field<R>[]): string {
+  return `${csvLine(fields.map(([name]) => name))}\r\n`;
 }
 
-function groupLine(group: UsageGroup): string {
-  return lineOf([
-    plainCell(group.group),
-    String(group.requests),
-    ...tokenFields(group.usage),
-    ...costFields(group.debitMicroUsd),
-  ]);
-}
-
-function tokenFields(usage: Usage | null): readonly (string | null)[] {
-  return TOKEN_BUCKET_NAMES.map((bucket) => (usage === null ? null : String(usage[bucket])));
-}
-
-function costFields(debitMicroUsd: MicroUsd): readonly string[] {
-  return [formatUsd(debitMicroUsd), debitMicroUsd.toString()];
-}
-
-function lineOf(fields: readonly (string | null)[]): string {
-  return `${csvLine(fields)}\r\n`;
+function linesOf<R>(fields: readonly Field<R>[], rows: readonly R[]): string {
+  return rows.map((row) => `${csvLine(fields.map(([, show]) => show(row)))}\r\n`).join("");
 }
 
 /** `usage.csv`, `usage-by-day-from-2026-04-01-to-2026-05-01.csv`. */
 function fileName({ groupBy, range }: ReadUsageQuery): string {
   const parts = ["usage"];
   if (groupBy !== undefined) parts.push(`by-${groupBy}`);
-  if (range.fromMs !== undefined) parts.push(`from-${dayOf(range.fromMs)}`);
-  if (range.toMs !== undefined) parts.push(`to-${dayOf(range.toMs)}`);
+  if (range.fromMs !== undefined) parts.push(`from-${isoDay(range.fromMs)}`);
+  if (range.toMs !== undefined) parts.push(`to-${isoDay(range.toMs)}`);
   return `${parts.join("-")}.csv`;
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }
 
 function tooManyFiles(): ReturnType<typeof refusal> {

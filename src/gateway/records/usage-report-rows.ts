@@ -7,7 +7,8 @@ import {
   type RequestStatus,
 } from "../../kernel/index.ts";
 import { usageColumns } from "../../ledger/index.ts";
-import { DAY_MS, FIVE_MINUTES_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
+import { DAY_MS, isoDay } from "./report-parts.ts";
+import { type ReportPlan, STATUSES } from "./usage-report-sql.ts";
 import type { ReportBucket, ReportFigures, StatusCounts, UsageReport } from "./usage-reports.ts";
 
 export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
@@ -28,18 +29,13 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
   if (total === undefined) throw new Error("a report answers its totals");
   return {
     totals: figuresOf(total),
-    bucket: bucketOf(plan),
+    bucket: plan.bucket,
     series: seriesOf(plan, rows),
     groups: rows
       .filter((row) => row.kind === "group")
       .toSorted(bySpend)
       .map((row) => ({ group: groupOf(plan, row), figures: figuresOf(row) })),
   };
-}
-
-function bucketOf({ bucketMs }: ReportPlan): UsageReport["bucket"] {
-  if (bucketMs === FIVE_MINUTES_MS) return "five_minutes";
-  return bucketMs === HOUR_MS ? "hour" : "day";
 }
 
 /** Days come as their numbers since 1970. */
@@ -65,14 +61,7 @@ function figuresOf(row: ReportRow): ReportFigures {
 }
 
 function statusCounts(row: ReportRow): StatusCounts {
-  return {
-    succeeded: Number(row.succeeded),
-    rejected_by_gateway: Number(row.rejected_by_gateway),
-    rejected_by_provider: Number(row.rejected_by_provider),
-    failed: Number(row.failed),
-    cancelled: Number(row.cancelled),
-    in_flight: Number(row.in_flight),
-  };
+  return Object.fromEntries(STATUSES.map((each) => [each, Number(row[each])])) as StatusCounts;
 }
 
 /** Oldest first; empty ones are reported too, since gaps matter. */

@@ -1,4 +1,9 @@
-import { type Logger, USAGE_ROLLUP_EVERY_MS, USAGE_ROLLUP_PAUSE_MS } from "../../kernel/index.ts";
+import {
+  Job,
+  type Logger,
+  USAGE_ROLLUP_EVERY_MS,
+  USAGE_ROLLUP_PAUSE_MS,
+} from "../../kernel/index.ts";
 
 /** Sums up days that are over, so that long reports are quick. Reports are the same without it. */
 export interface UsageRollup {
@@ -9,38 +14,22 @@ export interface UsageRollup {
   rollSome(): Promise<boolean>;
 }
 
-export interface UsageRollupOptions {
-  readonly rollup: UsageRollup;
-  readonly log: Logger;
-}
-
 /** Every process may run one: they take turns by themselves. */
-export function startUsageRollup(options: UsageRollupOptions): { close(): Promise<void> } {
+export function startUsageRollup(options: { readonly rollup: UsageRollup; readonly log: Logger }): {
+  close(): Promise<void>;
+} {
   const { rollup, log } = options;
-  let timer: NodeJS.Timeout | undefined;
-  let isClosed = false;
-  const runAfter = (delayMs: number): void => {
-    if (isClosed) return;
-    timer = setTimeout(() => {
-      running = run();
-    }, delayMs).unref();
-  };
-  const run = async (): Promise<void> => {
-    let hasMore = false;
-    try {
-      hasMore = await rollup.rollSome();
-    } catch (error) {
-      log.warn({ err: error }, "days of usage could not be summed up; this will be retried");
-    }
-    runAfter(hasMore ? USAGE_ROLLUP_PAUSE_MS : USAGE_ROLLUP_EVERY_MS);
-  };
-  let running: Promise<void> = Promise.resolve();
-  runAfter(USAGE_ROLLUP_PAUSE_MS);
-  return {
-    close: async () => {
-      isClosed = true;
-      clearTimeout(timer);
-      await running;
+  let pausesLeft = 0;
+  const job = new Job(
+    USAGE_ROLLUP_PAUSE_MS,
+    async () => {
+      pausesLeft -= 1;
+      if (pausesLeft > 0) return;
+      pausesLeft = USAGE_ROLLUP_EVERY_MS / USAGE_ROLLUP_PAUSE_MS;
+      if (await rollup.rollSome()) pausesLeft = 0;
     },
-  };
+    (err) => log.warn({ err }, "days of usage could not be summed up; this will be retried"),
+  );
+  job.start();
+  return job;
 }

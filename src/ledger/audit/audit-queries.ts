@@ -1,4 +1,4 @@
-import { hasDailySpendSql } from "../../kernel/index.ts";
+import { hasDailySpendSql, HOUR_SKU_NAME, TOKEN_BUCKETS } from "../../kernel/index.ts";
 import { TWO_DAYS_OF_IDS } from "../request-ids.ts";
 import { attemptDay, type AuditQuery } from "./audit-query.ts";
 import { priceQueries } from "./price-audit.ts";
@@ -210,8 +210,7 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
  * span the others are looked up where `join_attempts` has them; the whole audit reads every day.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
-  const sums = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"]
-    .concat("cost_pico", "debit", "duration_ms")
+  const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
     .map((column) => `sum(${column}) over others`)
     .join(", ");
   return {

@@ -225,7 +225,8 @@ begin
       (count(*) over others, sum(a.prompt) over others, sum(a.cached_prompt) over others,
         sum(a.cache_write) over others, sum(a.completion) over others,
         sum(a.internal_reasoning) over others, sum(a.cost_pico) over others,
-        sum(a.debit) over others, sum(a.duration_ms) over others)::attempt_sums as others
+        sum(a.debit) over others, sum(a.duration_ms) over others,
+        sum(a.cache_write_1h) over others)::attempt_sums as others
     from (select distinct org, request from unnest(p_org, p_request) as u(org, request)) t
     -- A request at a time, whatever the statistics say of a day that has just begun.
     cross join lateral (

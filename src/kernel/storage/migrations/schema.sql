@@ -396,7 +396,8 @@ create table hold (
 -- What several attempts of one request used and cost together.
 create type attempt_sums as (
   attempts bigint, prompt bigint, cached_prompt bigint, cache_write bigint, completion bigint,
-  internal_reasoning bigint, cost_pico numeric, debit bigint, duration_ms bigint
+  internal_reasoning bigint, cost_pico numeric, debit bigint, duration_ms bigint,
+  cache_write_1h bigint
 );
 
 -- The journal: finished attempts, one partition per day, which the id carries. A row is written once;
@@ -1228,20 +1229,18 @@ create table usage_day (
   is_published boolean not null default false
 );
 
--- An organization's attempts of a day are summed up in usage_sum.
+-- An organization's day is summed up in usage_sum and listing_day_sum.
 create table usage_rolled (
   org_id text not null,
   day date not null,
+  -- Of the attempts of the day, also of those that are not a request's last.
   debit bigint not null,
-  -- Whether the sums of listings have this day, too.
-  has_listings boolean not null default false,
+  -- Requests of these sums that were refused as well, as the answer about their hold was lost.
+  also_refused uuid[] not null,
   primary key (org_id, day)
 );
--- Days that are summed up for reports and not yet for listings: few.
-create index usage_rolled_without_listings on usage_rolled (day)
-  where not has_listings;
 
--- Whole requests, by the day of their attempts and by what a report may ask for. The request's own
+-- Whole requests, by the day of their last attempt and by what a report may ask for. The request's own
 -- day is the one its id carries, which another clock may have made.
 create table usage_sum (
   org_id text not null,
@@ -1266,16 +1265,6 @@ create table usage_sum (
   primary key (org_id, day, request_day, model_id, key_id, provider_id, status)
 );
 create index usage_sum_by_key on usage_sum (org_id, key_id, day);
-
--- Requests that are in no sum, because a day does not hold them whole: they are few, and read from
--- the journal.
-create table usage_unrolled (
-  org_id text not null,
-  request_id uuid not null,
-  day date not null,
-  primary key (org_id, request_id, day)
-);
-create index usage_unrolled_by_day on usage_unrolled (org_id, day);
 
 -- Something changed in a summed day. Rows are only added, and removed by the process that sums up
 -- and sees the changes they note: a change and its note are committed together.

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { SIZED_ATTEMPTS_MAX } from "../../kernel/core/constants.ts";
-import { sizedTokens } from "./usage-report-sizes.ts";
+import { sizedTokens } from "./tokens-by-size.ts";
 
 test("of more attempts than are read nothing is said, rather than a part", () => {
   const row = {

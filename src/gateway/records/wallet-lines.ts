@@ -1,7 +1,26 @@
-import { microUsd, type OrgId } from "../../kernel/index.ts";
-import { unsummedSql } from "./usage-report-days.ts";
-import type { ReportQuery } from "./report-parts.ts";
-import type { WalletLine } from "./usage-reports.ts";
+import { microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
+import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
+
+/**
+ * One line of a wallet; the requests of a UTC day are one line at its first instant, with what was
+ * corrected of them later. The sum of all lines is the settled balance.
+ */
+export interface WalletLine {
+  readonly atMs: number;
+  readonly kind:
+    | "purchase"
+    | "grant"
+    | "refund"
+    | "refund_reversal"
+    | "dispute"
+    | "dispute_reversal"
+    | "usage"
+    | "correction"
+    | "other";
+  readonly ref: string;
+  /** Above zero: into the wallet. */
+  readonly amountMicroUsd: MicroUsd;
+}
 
 export interface WalletRow {
   readonly at_ms: bigint;
@@ -17,14 +36,10 @@ export interface WalletRow {
  * it owes is not a line: the refund or dispute was one.
  */
 export function walletQuery(
-  of: {
-    readonly orgId: OrgId;
-    readonly rolledDays: readonly string[];
-    readonly unrolledRequestIds: readonly string[];
-  },
+  of: { readonly orgId: OrgId; readonly rolledDays: readonly string[] },
   page: { readonly rows: number; readonly cursor?: WalletCursor },
 ): ReportQuery {
-  const { orgId, rolledDays, unrolledRequestIds } = of;
+  const { orgId, rolledDays } = of;
   const { cursor = FROM_THE_NEWEST } = page;
   const text = `
   with line as (
@@ -35,18 +50,15 @@ export function walletQuery(
     from (
       select day, debit from usage_rolled where org_id = $1 and day = any ($2::date[])
       union all
-      select attempt_day(attempt_id), debit
-      from ${unsummedSql("attempt_id, debit", rolledDays)} a
+      select attempt_day(attempt_id), debit from attempt
+      where org_id = $1 and ${attemptsOutsideSql(rolledDays)}
       union all
       select day, settled from retired_spend where scope = 'org' and id = $1
     ) spent group by day having sum(debit) > 0
   )
   select at_ms, id, kind, ref, amount from line
-  where (at_ms, id) < ($4, $5) order by at_ms desc, id desc limit $6`;
-  return {
-    text,
-    values: [orgId, rolledDays, unrolledRequestIds, cursor.atMs, cursor.id, page.rows],
-  };
+  where (at_ms, id) < ($3, $4) order by at_ms desc, id desc limit $5`;
+  return { text, values: [orgId, rolledDays, cursor.atMs, cursor.id, page.rows] };
 }
 
 const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
