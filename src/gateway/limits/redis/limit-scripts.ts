@@ -131,6 +131,16 @@ local function scopesOf(spec)
   return spec.scopes
 end
 
+local function ringsOf(scope)
+  local rings = scope.all
+  if not rings then
+    rings = {}
+    for n, length in ipairs(scope.lengths) do rings[n] = readRing(scope.key, length) end
+    scope.all = rings
+  end
+  return rings
+end
+
 local function secondsUntilLeft(ring, quantity, amount)
   local newest, left = ring.head[1], 0
   loadBuckets(ring, newest - 60, newest - 1)
@@ -223,14 +233,13 @@ local function claim(step)
         moved = true
       end
     end
-    for _, each in pairs(scope.rings) do
-      local head = each.head
-      head[2], head[6] = head[2] + counts, head[6] + counts
-      for q = 2, 4 do
-        head[1 + q] = head[1 + q] + amounts[q]
-        head[5 + q] = head[5 + q] + amounts[q]
-      end
-      each.isChanged = true
+    local all, tokens, prompt, completion = ringsOf(scope), step[5], step[6], step[7]
+    for n = 1, #all do
+      local head = all[n].head
+      head[2], head[3], head[4] = head[2] + counts, head[3] + tokens, head[4] + prompt
+      head[5], head[6], head[7] = head[5] + completion, head[6] + counts, head[7] + tokens
+      head[8], head[9] = head[8] + prompt, head[9] + completion
+      all[n].isChanged = true
     end
     addLease(lot, id)
     if moved then
@@ -272,12 +281,13 @@ local function finish(step)
   local isChange = requests ~= 0 or step[7] ~= 0 or step[8] ~= 0 or step[9] ~= 0
   for _, scope in ipairs(scopes) do
     changes[1] = requests * scope.counts
-    for _, length in ipairs(isChange and scope.lengths or {}) do
-      local ring = readRing(scope.key, length)
-      if ring.head then correct(ring, math.floor(at / length), changes) end
+    local rings = ringsOf(scope)
+    for n = 1, isChange and #rings or 0 do
+      local ring = rings[n]
+      if ring.head then correct(ring, math.floor(at / ring.length), changes) end
     end
     if scope.interval > 0 and scope.counts == 1 and step[turn] then
-      local ring = readRing(scope.key, 1)
+      local ring = rings[1]
       if ring.head and ring.head[10] == step[turn] + scope.interval then
         ring.head[10], ring.isChanged = step[turn], true
       end
