@@ -7,7 +7,7 @@ import { DetachedReadLimit } from "../../src/gateway/call/detached-read-limit.ts
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
 import { serveCall } from "../../src/gateway/call/call.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
-import { Shortfalls } from "../../src/gateway/call/shortfalls.ts";
+import { Shortfalls } from "../../src/gateway/call/refusal-memory.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -27,7 +27,7 @@ import { SimulatedProviders } from "./provider.ts";
 import { NetworkedStore, type StoreUser } from "./store.ts";
 import { SkewedClock } from "./virtual-time.ts";
 import type { Simulation } from "./simulation.ts";
-import { Affinity } from "../../src/gateway/routing/affinity.ts";
+import { Affinity } from "../../src/gateway/routing/plan-route.ts";
 import { RepeatedFailures } from "../../src/gateway/routing/repeated-failures.ts";
 import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 

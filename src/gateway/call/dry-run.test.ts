@@ -16,7 +16,7 @@ import type { Balance, MonthSpend, PeriodSpend, SpendReads } from "../../ledger/
 import { chatOn } from "../../formats/modality/chat/index.ts";
 import { wires } from "../../formats/wire/wires.ts";
 import { previewCall, serveCall } from "./call.ts";
-import { lookingPorts } from "./looking-ports.ts";
+import { lookingPorts } from "./serve-route.ts";
 
 const PROVIDERS = ["first", "second", "third"];
 const MANIFESTS = PROVIDERS.map((provider, priority) =>

@@ -12,9 +12,8 @@ import {
 } from "../../../test/support/http-listener.ts";
 import { Deadlines, type Deadline } from "../../kernel/core/deadlines.ts";
 import { systemClock, type Clock } from "../../kernel/core/time.ts";
-import { CLIENT_TIMEOUTS } from "./client-timeouts.ts";
+import { CLIENT_TIMEOUTS, type UnreadAnswer, UnreadAnswers } from "./connections.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
-import { type UnreadAnswer, UnreadAnswers } from "./unread-answers.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */

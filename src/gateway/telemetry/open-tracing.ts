@@ -1,4 +1,4 @@
-import type { Tracing } from "../call/request-trace.ts";
+import type { Tracing } from "../call/trace.ts";
 import { type Config, readPairList, type Clock, type Logger } from "../../kernel/index.ts";
 import { buildSpans } from "./build-spans.ts";
 import { TraceRules } from "./trace-rules.ts";

@@ -6,7 +6,7 @@ import type {
   RequestTrace,
   TracedAttempt,
   TracedRequest,
-} from "../call/request-trace.ts";
+} from "../call/trace.ts";
 import { type Clock, type MicroUsd, newSpanId, type Refusal } from "../../kernel/index.ts";
 import type { TraceRules } from "./trace-rules.ts";
 import { parseTraceparent, type TraceContext, traceIdOf, traceparentOf } from "./trace-context.ts";

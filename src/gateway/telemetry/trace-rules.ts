@@ -1,4 +1,4 @@
-import type { ClosedRequest, ObservedAttempt } from "../call/request-trace.ts";
+import type { ClosedRequest, ObservedAttempt } from "../call/trace.ts";
 import type { Refusal, RequestId } from "../../kernel/index.ts";
 import { KeepCeiling, KeepChance } from "./keep-rule.ts";
 

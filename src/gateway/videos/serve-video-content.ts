@@ -1,5 +1,5 @@
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
-import { countRequest } from "../call/count-request.ts";
+import { countRequest } from "../call/count-tokens.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { invalidRequest, refusal, type Refusal, unreachable } from "../../kernel/index.ts";
 import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";

@@ -1,23 +1,31 @@
-import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../../catalog/index.ts";
-import { ERROR_BODY_BYTES_MAX, refused, type Result } from "../../kernel/index.ts";
-import { fetchJson } from "../../upstream/index.ts";
 import type {
   ParsedChatRequest,
-  TokenCounting,
   TokenCounter,
+  TokenCounting,
   UpstreamRequest,
 } from "../../formats/index.ts";
+import {
+  ERROR_BODY_BYTES_MAX,
+  type OrgId,
+  refused,
+  type Result,
+  SETTINGS_REQUESTS_PER_MINUTE,
+  shownKeyId,
+} from "../../kernel/index.ts";
+import { fetchJson } from "../../upstream/index.ts";
+import type { Principal } from "../accounts/principal.ts";
+import { orgSlot, type ScopeClaim, tokenCount } from "../limits/limit-store.ts";
 import { planRoute } from "../routing/plan-route.ts";
+import { type ClaimedScopes, claimScopes } from "./claim.ts";
 import type { CallKind } from "./call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
-import { countRequest } from "./count-request.ts";
-import { findModel, planInput } from "./plan-call.ts";
+import { findModel, planInput } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
-import { refuseCall } from "./refuse-call.ts";
+import { refuseCall } from "./refuse.ts";
 
 /** How a wire counts tokens, and the call whose tokens are counted. */
-export interface TokenCount {
+export interface CountedCall {
   readonly counting: TokenCounting;
   readonly chat: CallKind<ParsedChatRequest>;
 }
@@ -29,7 +37,7 @@ export interface TokenCount {
 export async function serveCountTokens(
   deps: CallPorts,
   exchange: ClientExchange,
-  count: TokenCount,
+  count: CountedCall,
 ): Promise<void> {
   const { counting } = count;
   const parsed = counting.parse(exchange);
@@ -70,7 +78,7 @@ export async function serveCountTokens(
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
-  { counting, chat, request }: TokenCount & { readonly request: ParsedChatRequest },
+  { counting, chat, request }: CountedCall & { readonly request: ParsedChatRequest },
 ): Result<{ readonly deployment: Deployment | undefined }> {
   const nowMs = deps.clock.monotonicMs();
   const asSent = planInput(deps, principal, {
@@ -120,4 +128,90 @@ async function askProvider(
   });
   exchange.onGone(() => running.abandon());
   return asked.counter.read(await running.ended);
+}
+
+const NO_TOKENS = tokenCount(0, 0);
+
+/** What a counted request leaves of the minute, for the headers of its answer. */
+export interface Counted {
+  readonly remainingRequests: number;
+}
+
+/**
+ * Counts one request of a free route: it uses up one request of the minute and nothing else, so
+ * that running calls and spent tokens do not stand in its way.
+ */
+export async function countRequest(
+  ports: CallPorts,
+  client: ClientExchange,
+): Promise<Result<Counted>> {
+  return await countIn(ports, client, requestsOnly(ports.scopesOf(client.principal)));
+}
+
+/**
+ * Counts one change of a setting. It has a window of its own: in one that it sets itself, a key
+ * that lowered its limit could not raise it again before the minute is over.
+ */
+export async function countSetting(
+  ports: CallPorts,
+  client: ClientExchange,
+): Promise<Result<Counted>> {
+  const { principal } = client;
+  const id = `settings:${principal.keyId}`;
+  const shownId = `settings:${shownKeyId(principal)}`;
+  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
+  return await countIn(ports, client, [{ scope: "key", id, shownId, limits }]);
+}
+
+/**
+ * Claims one change of a setting by a person of this organization; released when it was made,
+ * undone when it was refused.
+ */
+export async function claimOrgSetting(
+  ports: Pick<CallPorts, "limits" | "clock">,
+  orgId: OrgId,
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
+  const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
+  return await claimIn(ports, { orgId }, scopes);
+}
+
+async function countIn(
+  ports: CallPorts,
+  { principal }: ClientExchange,
+  scopes: readonly ScopeClaim[],
+): Promise<Result<Counted>> {
+  const outcome = await claimIn(ports, principal, scopes);
+  if (!outcome.ok) return outcome;
+  const { claimed } = outcome;
+  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
+  return { ok: true, remainingRequests: claimed.remainingRequests };
+}
+
+async function claimIn(
+  ports: Pick<CallPorts, "limits" | "clock">,
+  principal: { readonly orgId: OrgId },
+  scopes: readonly ScopeClaim[],
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  return await claimScopes(ports.limits, {
+    principal,
+    parts: [{ slot: orgSlot(principal.orgId), scopes }],
+    tokens: NO_TOKENS,
+    nowMs: ports.clock.nowMs(),
+    monotonicMs: ports.clock.monotonicMs(),
+  });
+}
+
+const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();
+
+/* The same array every time: a shared store remembers what it made of it. */
+function requestsOnly(scopes: readonly ScopeClaim[]): readonly ScopeClaim[] {
+  const known = requestScopes.get(scopes);
+  if (known !== undefined) return known;
+  const made = scopes.map((scope) => {
+    const { requestsPerMinute } = scope.limits;
+    return { ...scope, limits: requestsPerMinute === undefined ? {} : { requestsPerMinute } };
+  });
+  requestScopes.set(scopes, made);
+  return made;
 }

@@ -8,19 +8,19 @@ import {
   RecordedExchange,
 } from "../../../test/support/recipe.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
+import { chatOn } from "../../formats/modality/chat/index.ts";
+import type { ParsedChatRequest } from "../../formats/modality/chat/parse-request.ts";
+import type { AnswerBridge } from "../../formats/wire/answer/answer-bridge.ts";
+import { brokenOffFailure, withoutBlame } from "../../formats/wire/failure/failures.ts";
+import { wires } from "../../formats/wire/wires.ts";
 import { refusal } from "../../kernel/core/refusals.ts";
 import { systemClock } from "../../kernel/core/time.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { AttemptResult } from "../../upstream/run-attempt.ts";
 import { BREACH } from "../verification/conduct.ts";
-import type { AnswerBridge } from "../../formats/wire/answer/answer-bridge.ts";
-import { brokenOffFailure, withoutBlame } from "../../formats/wire/failure/failures.ts";
-import { wires } from "../../formats/wire/wires.ts";
-import { chatOn } from "../../formats/modality/chat/index.ts";
-import type { ParsedChatRequest } from "../../formats/modality/chat/parse-request.ts";
+import { noteConduct } from "./attempt.ts";
 import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
-import { noteConduct } from "./note-conduct.ts";
 
 const TEXT = { modality: "text", billing: "token" } as Deployment;
 

@@ -5,103 +5,17 @@ import {
   type LimitKind,
   type LimitScope,
   type MicroUsd,
-  type OrgId,
   refusal,
   type Refusal,
-  refused,
-  type Result,
-  RETRY_AFTER_SECONDS_MAX,
   shownKeyId,
   unreachable,
 } from "../../kernel/index.ts";
 import type { ReserveOutcome } from "../../ledger/index.ts";
-import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
-import { mostTokens, neverFits, secondsThrottled } from "../limits/never-fits.ts";
+import type { ClaimOutcome, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
+import { mostTokens, neverFits } from "../limits/never-fits.ts";
 import type { CallTokens } from "./call-kind.ts";
-import { ClaimedScopes } from "./claimed-scopes.ts";
 
-/** Scopes that stand in one slot of the limit store. */
-export interface ClaimPart {
-  readonly slot: string;
-  /** Narrowest first. */
-  readonly scopes: readonly ScopeClaim[];
-  /** Where the request takes a place once its client has left; undefined: where it had one. */
-  readonly departed?: readonly ScopeClaim[];
-}
-
-export interface ClaimInput {
-  readonly principal: { readonly orgId: OrgId };
-  /** In the order in which they refuse. */
-  readonly parts: readonly ClaimPart[];
-  readonly tokens: CallTokens;
-  /** Wall clock, for `retry_at`. */
-  readonly nowMs: number;
-  /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
-  readonly monotonicMs: number;
-  /** When this process will have read so many answers of the scope whose clients left. */
-  readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
-}
-
-/**
- * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
- * leaves no trace. They are asked before money is held: the cheap check protects the database.
- * A request that none of them would ever admit is told so, whatever else refuses it now.
- */
-export async function claimScopes(
-  limits: LimitStore,
-  input: ClaimInput,
-): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  const tooLarge = sizeRefusal(input.parts, input.tokens);
-  if (tooLarge !== undefined) return refused(tooLarge);
-  const claimed = new ClaimedScopes(limits);
-  for (const part of input.parts) {
-    const answer = claimPart(limits, input, part);
-    // A store in memory answers at once: no turn of the event loop is spent on it.
-    const outcome = answer instanceof Promise ? await answer : answer;
-    if (outcome.kind === "claimed") {
-      claimed.add(outcome.lease, part.departed);
-      continue;
-    }
-    claimed.undo(input.monotonicMs);
-    const waited = withThrottle(timed(outcome, input), part.scopes, input.tokens);
-    return refused(claimRefusal(waited, input.nowMs));
-  }
-  return { ok: true, claimed };
-}
-
-type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
-
-/** A place of a departed client is free when its answer was read, or given up. */
-function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
-  if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
-  const { id, limit, used = limit } = outcome;
-  // Other processes read some of them: what is not known here takes the longest that is told.
-  const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
-  const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
-  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
-  return { ...outcome, retryAfterSeconds };
-}
-
-/** A window that is throttled below the request may be empty: then it waits for the throttle alone. */
-function withThrottle(
-  outcome: RefusedClaim,
-  scopes: readonly ScopeClaim[],
-  tokens: TokenCount,
-): RefusedClaim {
-  const seconds = secondsThrottled(scopes, tokens);
-  if (outcome.kind !== "refused" || seconds === 0) return outcome;
-  const inWindow = outcome.used === 0 ? 0 : outcome.retryAfterSeconds;
-  return { ...outcome, retryAfterSeconds: Math.max(seconds, inWindow) };
-}
-
-function claimPart(
-  limits: LimitStore,
-  { principal, tokens, monotonicMs }: ClaimInput,
-  { slot, scopes, departed }: ClaimPart,
-): ClaimOutcome | Promise<ClaimOutcome> {
-  const { orgId } = principal;
-  return limits.claim({ orgId, slot, scopes, departed, ...tokens, nowMs: monotonicMs });
-}
+export type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
 
 const SCOPE_LABELS: Readonly<Record<LimitScope, string>> = {
   platform: "the platform",
@@ -156,7 +70,10 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
 }
 
 /** Why a request of this size is never admitted, and how large it may be; undefined: it is, alone. */
-export function sizeRefusal(parts: readonly ClaimPart[], tokens: CallTokens): Refusal | undefined {
+export function sizeRefusal(
+  parts: readonly { readonly scopes: readonly ScopeClaim[] }[],
+  tokens: CallTokens,
+): Refusal | undefined {
   for (const { scopes } of parts) {
     const never = neverFits(scopes, tokens);
     if (never === undefined) continue;

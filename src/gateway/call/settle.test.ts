@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../catalog/catalog.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import { refusal, type RefusalClass } from "../../kernel/core/refusals.ts";
-import { ZERO_USAGE, type Usage } from "../../kernel/core/usage.ts";
+import { type Usage, ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { AttemptResult } from "../../upstream/run-attempt.ts";
 import { tokenCount } from "../limits/limit-store.ts";
-import { observedTokens, outcomeOf, settlementOf } from "./settlement.ts";
+import { observedTokens, outcomeOf, settlementOf } from "./settle.ts";
 
 const USAGE: Usage = {
   prompt: 3,

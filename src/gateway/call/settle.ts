@@ -1,4 +1,4 @@
-import { type Deployment, type PriceSheet, exactCost } from "../../catalog/index.ts";
+import { type Deployment, exactCost, type PriceSheet } from "../../catalog/index.ts";
 import {
   HOUR_SKU,
   isWithinExcess,
@@ -14,9 +14,9 @@ import {
   ZERO_MICRO_USD,
   ZERO_PICO_USD,
 } from "../../kernel/index.ts";
-import type { AttemptResult } from "../../upstream/index.ts";
 import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../../ledger/index.ts";
-import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
+import type { AttemptResult } from "../../upstream/index.ts";
+import { type TokenCount, tokenCount } from "../limits/limit-store.ts";
 
 /** What one ended attempt owes and why. */
 export interface Settlement {

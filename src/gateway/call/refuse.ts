@@ -1,16 +1,16 @@
-import type { CallFamily } from "../accounts/account-rules.ts";
+import type { CallRequest } from "../../formats/index.ts";
 import {
   CLIENT_LEFT,
   isStoreFault,
   JOURNAL_RETRY_AFTER_SECONDS,
-  refusal,
   type Refusal,
+  refusal,
   type RefusalOrigin,
   type RequestId,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { refusalReason } from "../../ledger/index.ts";
-import type { CallRequest } from "../../formats/index.ts";
+import type { CallFamily } from "../accounts/account-rules.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 

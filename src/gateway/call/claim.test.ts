@@ -14,13 +14,8 @@ import {
 } from "../limits/limit-store.ts";
 import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
 import type { Pool } from "../limits/pool.ts";
-import {
-  claimScopes,
-  reserveRefusal,
-  sizeRefusal,
-  type ClaimPart,
-  type HoldAsked,
-} from "./admit.ts";
+import { type ClaimPart, claimScopes } from "./claim.ts";
+import { type HoldAsked, reserveRefusal, sizeRefusal } from "./limit-refusals.ts";
 import { enterPool } from "./candidates.ts";
 
 const MANIFESTS = [

@@ -1,10 +1,10 @@
-import type { Principal } from "../accounts/principal.ts";
 import type { Deployment, WireId } from "../../catalog/index.ts";
+import type { CallRequest } from "../../formats/index.ts";
 import type { AttemptId, MicroUsd, Refusal, RequestId } from "../../kernel/index.ts";
 import type { LaneNote } from "../../ledger/index.ts";
-import type { CallRequest } from "../../formats/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { Settlement } from "./settle.ts";
 
 /** Where requests are traced; absent where no traces are exported. */
 export interface Tracing {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
 import type { Clock } from "../../kernel/core/time.ts";
-import { HealthExchange } from "./health-exchange.ts";
 import { MemoryDeploymentHealth } from "./health.ts";
-import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
+import { type CooldownNotice, HealthExchange, type SharedHealth } from "./shared-health.ts";
 
 /** What the others report; a poll is answered when the test says so, or at once. */
 class TestShared implements SharedHealth {

@@ -4,10 +4,10 @@ import type { AttemptId, KeyId, OrgId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import { systemClock } from "../../kernel/core/time.ts";
 import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../../ledger/ledger-store.ts";
-import { tokenCount, type LimitLease, type LimitStore } from "../limits/limit-store.ts";
-import { CallHold } from "./call-hold.ts";
-import { ClaimedScopes } from "./claimed-scopes.ts";
-import { Shortfalls } from "./shortfalls.ts";
+import { type LimitLease, type LimitStore, tokenCount } from "../limits/limit-store.ts";
+import { ClaimedScopes } from "./claim.ts";
+import { CallHold } from "./hold.ts";
+import { Shortfalls } from "./refusal-memory.ts";
 
 const ORG = "org_a" as OrgId;
 const KEY = "key_a" as KeyId;
