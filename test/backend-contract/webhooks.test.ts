@@ -13,7 +13,7 @@ import { countSecretsSealedBy, resealSecrets } from "../../src/app/sealed-secret
 import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { ForeignNames } from "../../src/upstream/resolve-names.ts";
+import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { addKey } from "../support/add-key.ts";
 import { until } from "../support/books.ts";
 import { nameServer } from "../support/name-server.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { nameServer } from "../../../test/support/name-server.ts";
-import { ForeignNames } from "../../upstream/resolve-names.ts";
+import { ForeignNames } from "../../upstream/address-guard.ts";
 import { checkWebhookAddress, webhookAddressProblem } from "./webhook-address.ts";
 
 describe("the address of a webhook", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
-import type { ProviderControls } from "../../formats/wire/fields/provider-controls.ts";
+import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
 import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
 import { Affinity, type PlanInput, planRoute } from "./plan-route.ts";
 
