@@ -120,18 +120,14 @@ export {
   WELCOME_REF_PREFIX,
   WRITE_IDLE_TIMEOUT_MS,
 } from "./core/constants.ts";
-export * from "./core/csv-reader.ts";
 export * from "./core/csv.ts";
 export * from "./core/cut-text.ts";
-export * from "./core/deadlines.ts";
-export * from "./core/decimal.ts";
+export * from "./core/time.ts";
+export * from "./core/money.ts";
 export * from "./core/email-address.ts";
 export * from "./core/expiring-cache.ts";
 export * from "./core/glob.ts";
 export * from "./core/ids.ts";
-export * from "./core/in-turns.ts";
-export * from "./core/ip-network.ts";
-export * from "./core/job.ts";
 export * from "./core/json-output.ts";
 export * from "./core/json-values.ts";
 export * from "./core/key-tags.ts";
@@ -139,7 +135,6 @@ export * from "./core/log.ts";
 export * from "./core/made-of.ts";
 export * from "./core/managed-keys.ts";
 export * from "./core/moment.ts";
-export * from "./core/money.ts";
 export * from "./core/public.ts";
 export * from "./core/redact.ts";
 export * from "./core/refusals.ts";
@@ -149,7 +144,6 @@ export * from "./core/roles.ts";
 export * from "./core/served-model.ts";
 export * from "./core/store-fault.ts";
 export * from "./core/tax-id-types.ts";
-export * from "./core/time.ts";
 export * from "./core/top-up-pauses.ts";
 export {
   type BySku,
@@ -184,16 +178,15 @@ export {
   schemaCheck,
   schemaFaults,
 } from "./json/check-schema.ts";
-export * from "./json/edited-bytes.ts";
+export * from "./json/splice.ts";
 export * from "./json/fold-name.ts";
-export * from "./json/json-budget.ts";
-export * from "./json/json-document.ts";
 export * from "./json/json-edit.ts";
+export * from "./json/json-document.ts";
 export { READ_DEPTH_MAX, UNKNOWN_FIELDS_MAX } from "./json/json-limits.ts";
 export * from "./json/json-pointer.ts";
 export * from "./json/json-progress.ts";
 export * from "./json/json-text.ts";
-export * from "./json/key-rules.ts";
+export * from "./json/json-keys.ts";
 export * from "./json/read-json-object.ts";
 export {
   JSON_DEPTH_MAX,
@@ -221,15 +214,12 @@ export {
 } from "./json/schema-parts.ts";
 export * from "./json/shape.ts";
 export * from "./json/signed-document.ts";
-export * from "./json/splice.ts";
-export * from "./json/word-table.ts";
 export * from "./mail/mailer.ts";
 export * from "./mail/name-in-mail.ts";
 export * from "./mail/smtp-mailer.ts";
 export * from "./metrics/dollars.ts";
 export * from "./metrics/exposition.ts";
 export * from "./metrics/family.ts";
-export * from "./metrics/histogram.ts";
 export * from "./metrics/listing-fold.ts";
 export * from "./metrics/process-metrics.ts";
 export * from "./plain-page/plain-page.ts";

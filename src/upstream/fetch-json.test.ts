@@ -8,8 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { nameServer } from "../../test/support/name-server.ts";
 import { selfSigned } from "../../test/support/self-signed.ts";
-import { Deadlines } from "../kernel/core/deadlines.ts";
-import { systemClock } from "../kernel/core/time.ts";
+import { Deadlines, systemClock } from "../kernel/core/time.ts";
 import { type FindAddresses, ForeignNames } from "./address-guard.ts";
 import { fetchJson, type PostEnd, postOnce, type RunningJsonFetch } from "./fetch-json.ts";
 

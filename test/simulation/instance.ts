@@ -1,5 +1,5 @@
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
-import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { Deadlines } from "../../src/kernel/core/time.ts";
 import { refusal } from "../../src/kernel/core/refusals.ts";
 import { attemptClassifier } from "../../src/upstream/classifier.ts";
 import type { CallKind } from "../../src/gateway/call/call-kind.ts";

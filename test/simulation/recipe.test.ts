@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
-import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { Deadlines } from "../../src/kernel/core/time.ts";
 import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Refusal } from "../../src/kernel/core/refusals.ts";

@@ -8,9 +8,8 @@ import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { BufferPool } from "../../src/kernel/core/buffer-pool.ts";
 import { ClientAddresses } from "../../src/kernel/core/client-address.ts";
-import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { Deadlines, systemClock } from "../../src/kernel/core/time.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
-import { systemClock } from "../../src/kernel/core/time.ts";
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
 import { type ClientTimeouts, UnreadAnswers } from "../../src/gateway/http/connections.ts";
 import {

@@ -190,7 +190,7 @@ const WITH_IO = new Set("storage backup upstream http console-api app cli dev".s
 
 /** Files of other folders that do, each with the reason. */
 export const IO_FILES: Readonly<Record<string, string>> = {
-  "src/kernel/core/ip-network.ts": "reads addresses as the system does, and opens nothing",
+  "src/kernel/core/client-address.ts": "reads addresses as the system does, and opens nothing",
   "src/account/billing/stripe-payments.ts": "the one client of the payment provider",
   "src/account/billing/stripe-cards.ts": "the kinds of faults of that client",
   "src/account/identity/bounded-fetch.ts": "asks the identity provider",

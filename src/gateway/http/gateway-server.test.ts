@@ -10,8 +10,7 @@ import {
   type Listening,
   type RawClient,
 } from "../../../test/support/http-listener.ts";
-import { Deadlines, type Deadline } from "../../kernel/core/deadlines.ts";
-import { systemClock, type Clock } from "../../kernel/core/time.ts";
+import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
 import { CLIENT_TIMEOUTS, type UnreadAnswer, UnreadAnswers } from "./connections.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
 import { get, post, type Route } from "./route-table.ts";

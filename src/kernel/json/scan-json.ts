@@ -13,12 +13,22 @@ import {
   STRING_KIND,
   TRUE_KIND,
 } from "./json-document.ts";
-import type { JsonFault } from "./json-fault.ts";
-import { JSON_VALUES_MAX, PASSED_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
-import { ARRAY_ITEM, defaultRules, type KeyRules, type RuleWords, wordsOf } from "./key-rules.ts";
-import { pathOfKey } from "./path-of-key.ts";
-import { PlainRun } from "./plain-run.ts";
-import { WordTable } from "./word-table.ts";
+import {
+  JSON_VALUES_MAX,
+  type JsonFault,
+  PASSED_VALUES_MAX,
+  READ_DEPTH_MAX,
+} from "./json-limits.ts";
+import {
+  ARRAY_ITEM,
+  defaultRules,
+  type KeyRules,
+  pathOfKey,
+  type RuleWords,
+  wordsOf,
+  WordTable,
+} from "./json-keys.ts";
+import { PlainRun } from "./json-text.ts";
 
 /**
  * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps all positions.

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 
 import { expect, test } from "vitest";
 
+import { parseManifestFiles } from "./catalog-input.ts";
 import { compileCatalog } from "./compile-catalog.ts";
-import { parseManifestFiles } from "./load-manifests.ts";
 import { edited, textManifest } from "./manifest/fixtures/samples.ts";
 
 test("one bad file spoils the set, and the problems of all files are reported with their files", () => {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import type { ModelId, OrgId, ProviderId } from "../kernel/core/ids.ts";
 import type { Deployment } from "./catalog.ts";
-import { ownKeyDeployment, zeroPricePin } from "./own-key-deployment.ts";
+import { ownKeyDeployment, zeroPricePin } from "./deployment-copy.ts";
 import { compilePriceSheet } from "./price-sheet.ts";
 
 const orgId = "org_1" as OrgId;

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import type { Catalog, Deployment } from "./catalog.ts";
 import { compileCatalog } from "./compile-catalog.ts";
-import { nextPricesMs } from "./deployment-at.ts";
 import { edited, textManifest } from "./manifest/fixtures/samples.ts";
 import { validateManifest } from "./manifest/index.ts";
-import { ageOfCheck, staleListings } from "./price-doubts.ts";
+import { nextPricesMs } from "./deployment-copy.ts";
+import { ageOfCheck, staleListings } from "./price-notes.ts";
 
 const NOW_MS = Date.parse("2026-11-23T23:59:59Z");
 
