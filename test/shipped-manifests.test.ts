@@ -10,7 +10,7 @@ import { compileCatalog } from "../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../src/catalog/catalog-input.ts";
 import { type Manifest, validateManifest } from "../src/catalog/manifest/index.ts";
 import { isPrivateAddress } from "../src/upstream/address-guard.ts";
-import { listingHash } from "../src/listing-tools/listing-sources/listing-hash.ts";
+import { listingHash } from "../src/listing-tools/listing-sources/ids.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = readdirSync(join(root, "manifests"))

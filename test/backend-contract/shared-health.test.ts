@@ -8,7 +8,7 @@ import {
   RedisSharedHealth,
 } from "../../src/gateway/routing/shared-health.ts";
 import { MemoryDeploymentHealth } from "../../src/gateway/routing/health.ts";
-import { RedisLink } from "../../src/kernel/storage/redis-link.ts";
+import { RedisLink } from "../../src/kernel/storage/redis-client.ts";
 import { until } from "../support/books.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 

@@ -2,14 +2,13 @@ import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { openKeyVault, type KeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
+import { ALERT_KINDS, type AlertKind, reportEvent } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertDestination } from "../../src/account/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
-import { reportEvent } from "../../src/account/alerts/report-event.ts";
-import { newWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secret.ts";
+import { newWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secrets.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { countSecretsSealedBy, resealSecrets } from "../../src/app/sealed-secrets.ts";
+import { countSecretsSealedBy, resealSecrets } from "../../src/app/open-key-vault.ts";
 import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";

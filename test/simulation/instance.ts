@@ -18,7 +18,7 @@ import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-s
 import type { ParsedChatRequest } from "../../src/formats/modality/chat/parse-request.ts";
 import { chatOn } from "../../src/formats/modality/chat/index.ts";
 import { wires } from "../../src/formats/wire/wires.ts";
-import { pricePins } from "../../src/app/price-pins.ts";
+import { pricePins } from "../../src/app/open-catalog.ts";
 import { SimulatedClient, type ClientRequest } from "./client.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLedger } from "./observed-ledger.ts";

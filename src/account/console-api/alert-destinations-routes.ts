@@ -1,5 +1,5 @@
 import { CHOSEN_KINDS } from "../alerts/alert-kinds.ts";
-import { newWebhookSecret, sealSecret } from "../alerts/webhook-secret.ts";
+import { newWebhookSecret, sealSecret } from "../alerts/webhook-secrets.ts";
 import type { AlertDestination as StoredDestination } from "../alerts/alert-store.ts";
 import { type ChangedBy, newRecordId, type OrgId, type Role } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";

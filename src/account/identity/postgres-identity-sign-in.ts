@@ -20,9 +20,15 @@ import {
   startedSession,
   verifiedAccount,
 } from "./identity-changes.ts";
-import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
-import { END_SESSION_SQL, SELECT_ACCOUNT_SQL } from "./session-end.ts";
-import { orgNameOf } from "./org-name.ts";
+import {
+  type AskedFrom,
+  END_SESSION_SQL,
+  type ResolvedSignIn,
+  SELECT_ACCOUNT_SQL,
+  type SignInClaim,
+  type SignInToResolve,
+} from "./identity-store.ts";
+import { orgNameOf } from "./plain-text.ts";
 import { isClaimTaken } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 

@@ -1,4 +1,4 @@
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/key-store.ts";
 import { type KeyId, microUsd, PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../../kernel/index.ts";
 import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
 import { unsummedSql } from "./usage-report-days.ts";

@@ -5,8 +5,7 @@ import { invalidRequest, refusal, type Refusal, unreachable } from "../../kernel
 import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
 import { deploymentOf } from "./ask-video-provider.ts";
-import { findVideo, type VideoReadDeps } from "./serve-video.ts";
-import { VIDEO_ERRORS } from "./show-video.ts";
+import { findVideo, VIDEO_ERRORS, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
 
