@@ -256,10 +256,10 @@ function listProviders(
       byId.set(deployment.providerId, { manifest, deployments: [deployment] });
     else known.deployments.push(deployment);
   }
-  return [...byId.values()].flatMap(listed).sort(byNameThenId);
+  return [...byId.values()].flatMap(listedProviders).sort(byNameThenId);
 }
 
-function listed(of: { manifest: Manifest; deployments: Deployment[] }): ListedProvider[] {
+function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }): ListedProvider[] {
   const [first] = of.deployments;
   if (first === undefined) return [];
   const { provider } = of.manifest;

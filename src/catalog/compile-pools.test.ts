@@ -62,7 +62,7 @@ function poolOf(deploymentId: string, ...pools: readonly StatedPool[]): PoolDecl
   return found.pool;
 }
 
-function issuesOf(...pools: readonly StatedPool[]): readonly unknown[] {
+function poolIssues(...pools: readonly StatedPool[]): readonly unknown[] {
   const outcome = compile(...pools);
   return outcome.ok ? [] : outcome.issues;
 }
@@ -184,7 +184,7 @@ describe("stated pools are refused when", () => {
       stated("one", [nib, "text/*"], { concurrent: 1 }),
       stated("two", ["judge/*", quill], { concurrent: 1 }),
     ];
-    expect(issuesOf(...pools)).toEqual([
+    expect(poolIssues(...pools)).toEqual([
       {
         file: "pools.yaml",
         pointer: "/1/listings/1",
@@ -198,7 +198,7 @@ describe("stated pools are refused when", () => {
       stated("one", [nib], { concurrent: 1 }),
       stated("one", [quill], { concurrent: 1 }),
     ];
-    expect(issuesOf(...pools)).toEqual([
+    expect(poolIssues(...pools)).toEqual([
       {
         file: "pools.yaml",
         pointer: "/1/id",
@@ -216,7 +216,7 @@ describe("stated pools are refused when", () => {
     ],
   ])("%s", (_, listings, reason) => {
     const message = `pool p states no limit, and ${reason}; state one, such as concurrent: 8`;
-    expect(issuesOf(stated("p", listings))).toEqual([
+    expect(poolIssues(stated("p", listings))).toEqual([
       { file: "pools.yaml", pointer: "/0", message },
     ]);
   });

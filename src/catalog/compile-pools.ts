@@ -150,7 +150,7 @@ export function parsePoolsFile(file: string, text: string): ParsedPools {
     message,
   }));
   if (issues.length > 0) return { ok: false, issues };
-  return { ok: true, pools: { file, pools: pools.map(poolOf) } };
+  return { ok: true, pools: { file, pools: pools.map(statedPool) } };
 }
 
 const count = Type.Integer({
@@ -204,7 +204,7 @@ const poolFaults = schemaFaults(
   { missing: "is missing", unknown: "is not a known field; the fields are {names}" },
 );
 
-function poolOf(fields: PoolFields): StatedPool {
+function statedPool(fields: PoolFields): StatedPool {
   const { org_share: share, concurrent } = fields;
   const { tokens_per_minute: tokensPerMinute, requests_per_second: requestsPerSecond } = fields;
   return {

@@ -132,7 +132,7 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   if (isJoining) await run(DEFER_TRIAL_SQL, [accountId, new Date(signIn.nowMs)]);
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
-  const { ended, hasMoved } = await endPrevious(run, accountId, signIn);
+  const { ended, hasMoved } = await endFormer(run, accountId, signIn);
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
   return {
@@ -382,11 +382,7 @@ interface Previous {
 }
 
 /** Ends the browser's session before. */
-async function endPrevious(
-  run: Run,
-  accountId: string,
-  signIn: SignInToResolve,
-): Promise<Previous> {
+async function endFormer(run: Run, accountId: string, signIn: SignInToResolve): Promise<Previous> {
   const { previous, session, nowMs } = signIn;
   if (previous === undefined) return { ended: undefined, hasMoved: false };
   const { reveal, sessionId } = previous;

@@ -74,7 +74,7 @@ function account(id: string): ReturnType<typeof byCaller> {
   return byCaller({ kind: "account", id, requestId: id, clientAddress: undefined });
 }
 
-function feed(): AnswerFeed {
+function heldFeed(): AnswerFeed {
   const made = new AnswerFeed();
   made.push({ kind: "verdict", promptAt: 0, winner: null, costMicroUsd: ZERO_MICRO_USD });
   return made;
@@ -82,7 +82,7 @@ function feed(): AnswerFeed {
 
 test("answers are there for who started the search, and for no other member or organization", () => {
   const feeds = new HeldFeeds(2);
-  feeds.hold({ orgId, searchId: "s", by: account("ann") }, feed());
+  feeds.hold({ orgId, searchId: "s", by: account("ann") }, heldFeed());
   expect(feeds.find({ orgId, searchId: "s", by: account("ann") })).toBeDefined();
   expect(feeds.find({ orgId, searchId: "s", by: account("bob") })).toBeUndefined();
   const other = { orgId: newOrgId(), searchId: "s", by: account("ann") };
@@ -94,7 +94,7 @@ test("of searches that have ended, the last ones are held; running ones always",
   const by = account("ann");
   const held = (): readonly string[] =>
     ["1", "2", "3", "4"].filter((id) => feeds.find({ orgId, searchId: id, by }) !== undefined);
-  for (const searchId of ["1", "2", "3", "4"]) feeds.hold({ orgId, searchId, by }, feed());
+  for (const searchId of ["1", "2", "3", "4"]) feeds.hold({ orgId, searchId, by }, heldFeed());
   expect(held()).toEqual(["1", "2", "3", "4"]);
   for (const searchId of ["3", "1", "2"]) feeds.endSoon(searchId);
   expect(held()).toEqual(["1", "2", "4"]);

@@ -24,7 +24,7 @@ const prices: fc.Arbitrary<PriceSheet> = fc.record({
   completion: price,
   internalReasoning: price,
 });
-const hourly: fc.Arbitrary<PriceSheet> = fc
+const hourlySheets: fc.Arbitrary<PriceSheet> = fc
   .tuple(prices, price)
   .map(([sheet, cacheWrite1h]) => ({ ...sheet, cacheWrite1h }));
 const input = fc.integer({ min: 0, max: 11_000_000 });
@@ -109,7 +109,7 @@ test("an hour of the cache costs its own price, and what any write costs where i
     cacheWrite1h: Math.min(cacheWrite, hour),
   }));
   fc.assert(
-    fc.property(hourly, counts, (sheet, usage) => {
+    fc.property(hourlySheets, counts, (sheet, usage) => {
       const { cacheWrite1h: own = 0n, ...plain } = sheet;
       const extra = BigInt(usage.cacheWrite1h) * (own - sheet.cacheWrite);
       expect(exactCost(sheet, usage)).toBe(exactCost(plain, usage) + extra);
@@ -124,21 +124,27 @@ test("a request that asks for an hour of the cache holds the whole prompt at tha
     maxLength: 4,
   });
   fc.assert(
-    fc.property(hourly, input, output, cuts, (sheet, inputTokens, outputTokens, fractions) => {
-      const tokens = { input: inputTokens, output: outputTokens };
-      const held = quoteWorstCase(sheet, { ...tokens, asksHourWrites: true });
-      const usage = split(tokens, fractions);
-      const cacheWrite1h = Math.floor(usage.cacheWrite * (fractions[3] ?? 0));
-      const all = { ...ZERO_USAGE, cacheWrite: inputTokens, cacheWrite1h: inputTokens };
-      expect(exactCost(sheet, { ...usage, cacheWrite1h }) <= held * 1_000_000n).toBe(true);
-      expect(exactCost(sheet, all) <= held * 1_000_000n).toBe(true);
-    }),
+    fc.property(
+      hourlySheets,
+      input,
+      output,
+      cuts,
+      (sheet, inputTokens, outputTokens, fractions) => {
+        const tokens = { input: inputTokens, output: outputTokens };
+        const held = quoteWorstCase(sheet, { ...tokens, asksHourWrites: true });
+        const usage = split(tokens, fractions);
+        const cacheWrite1h = Math.floor(usage.cacheWrite * (fractions[3] ?? 0));
+        const all = { ...ZERO_USAGE, cacheWrite: inputTokens, cacheWrite1h: inputTokens };
+        expect(exactCost(sheet, { ...usage, cacheWrite1h }) <= held * 1_000_000n).toBe(true);
+        expect(exactCost(sheet, all) <= held * 1_000_000n).toBe(true);
+      },
+    ),
   );
 });
 
 test("who does not ask for an hour of the cache is not held for its price", () => {
   fc.assert(
-    fc.property(hourly, input, output, (sheet, inputTokens, outputTokens) => {
+    fc.property(hourlySheets, input, output, (sheet, inputTokens, outputTokens) => {
       const { cacheWrite1h: _own, ...plain } = sheet;
       const tokens = { input: inputTokens, output: outputTokens };
       expect(quoteWorstCase(sheet, tokens)).toBe(quoteWorstCase(plain, tokens));
@@ -231,7 +237,7 @@ describe("the worst case of images", () => {
   });
 });
 
-function sheet(prompt: bigint, completion: bigint): PriceSheet {
+function flatSheet(prompt: bigint, completion: bigint): PriceSheet {
   return {
     pinId: "pin",
     prompt,
@@ -242,12 +248,12 @@ function sheet(prompt: bigint, completion: bigint): PriceSheet {
   };
 }
 
-const flat = sheet(1_000_000n, 5_000_000n);
+const flat = flatSheet(1_000_000n, 5_000_000n);
 const tiered: PriceSheet = {
   ...flat,
   tiers: [
-    { abovePromptTokens: 100, prices: sheet(2_000_000n, 10_000_000n) },
-    { abovePromptTokens: 1_000, prices: sheet(4_000_000n, 20_000_000n) },
+    { abovePromptTokens: 100, prices: flatSheet(2_000_000n, 10_000_000n) },
+    { abovePromptTokens: 1_000, prices: flatSheet(4_000_000n, 20_000_000n) },
   ],
 };
 
@@ -258,7 +264,7 @@ function used(prompt: number, completion = 0, more: object = {}) {
 
 describe("what the same tokens cost elsewhere", () => {
   test("is every bucket at its price, rounded down once over all", () => {
-    const cheap = sheet(10n, 1n);
+    const cheap = flatSheet(10n, 1n);
     const part = { abovePromptTokens: 0, usage: used(60_000) };
     expect(costElsewhere(cheap, [part])).toBe(0n);
     expect(costElsewhere(cheap, [part, part])).toBe(1n);
@@ -287,7 +293,7 @@ describe("what the same tokens cost elsewhere", () => {
 describe("where the sizes of prompts are not known", () => {
   test("the cheapest tier is the least, even when long prompts are the cheap ones", () => {
     expect(leastCostElsewhere(tiered, used(5_000, 10))).toBe(5_050n);
-    const falling = { ...flat, tiers: [{ abovePromptTokens: 9, prices: sheet(500_000n, 0n) }] };
+    const falling = { ...flat, tiers: [{ abovePromptTokens: 9, prices: flatSheet(500_000n, 0n) }] };
     expect(leastCostElsewhere(falling, used(5_000, 10))).toBe(2_500n);
   });
 

@@ -123,7 +123,10 @@ export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[
  * changes the price, it is what they cost.
  */
 export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
-  const sheets = [rates(prices), ...(prices.tiers ?? []).map((tier) => rates(tier.prices))];
+  const sheets = [
+    ratesAlone(prices),
+    ...(prices.tiers ?? []).map((tier) => ratesAlone(tier.prices)),
+  ];
   const costs = sheets.map((sheet) => exactCost(withCheapestWrite(sheet), usage));
   return floorToMicroUsd(costs.reduce((least, cost) => (cost < least ? cost : least)));
 }
@@ -146,11 +149,11 @@ export function tierBounds(prices: PriceSheet): readonly number[] {
 
 function ratesAbove(prices: PriceSheet, promptTokens: number): PriceSheet {
   const tier = prices.tiers?.findLast(({ abovePromptTokens }) => abovePromptTokens <= promptTokens);
-  return rates(tier?.prices ?? prices);
+  return ratesAlone(tier?.prices ?? prices);
 }
 
 /** One price for every size: the sum of many prompts is not the size of one. */
-function rates({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
+function ratesAlone({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
   return sheet;
 }
 

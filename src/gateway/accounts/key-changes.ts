@@ -214,7 +214,7 @@ function assignments(edit: KeyEdit): {
   const { expiresAtMs: at } = edit;
   const expires = at === undefined || at === null ? at : new Date(at);
   const tags = edit.tags?.length === 0 ? null : edit.tags;
-  const columns: readonly (readonly [KeyEditAction, string, unknown])[] = [
+  const edited: readonly (readonly [KeyEditAction, string, unknown])[] = [
     ["key.rename", "name", edit.name],
     ...CAP_PERIODS.map(
       (period) => [CAP_ACTIONS[period], capColumn(period), edit.caps?.[period]] as const,
@@ -223,7 +223,7 @@ function assignments(edit: KeyEdit): {
     ["key.models", "models", edit.models],
     ["key.tags", "tags", tags],
   ];
-  const given = columns.filter(([, , value]) => value !== undefined);
+  const given = edited.filter(([, , value]) => value !== undefined);
   const sets = given.map(([, column], i) => `${column} = $${i + 2}`);
   const actions = given.map(([action]) => action);
   if (edit.disable !== true) return { sets, setValues: given.map(([, , v]) => v), actions };

@@ -170,8 +170,8 @@ export class PostgresJobStore {
   }
 
   /** A lost answer leaves nothing undone that would not be done again: every verb may be repeated. */
-  async #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<readonly R[]> {
-    const { rows } = await queryInTime<R>(this.#pool, { text, values });
+  async #read<R extends QueryResultRow>(written: string, values: unknown[]): Promise<readonly R[]> {
+    const { rows } = await queryInTime<R>(this.#pool, { text: written, values });
     return rows;
   }
 }

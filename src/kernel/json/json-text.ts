@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 /**
  * JSON text as a byte string: one character per byte of its UTF-8 form. It is cut from a body and
  * put into another one without decoding, so digits, escapes and lone surrogates stay as they were.
@@ -120,4 +122,25 @@ function stopsIn(word: number): number {
 /** Which of the four bytes is the lowest that is marked. */
 function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
+}
+
+/** Length of the longest prefix that is UTF-8: bisected to a few bytes, then exactly. */
+export function firstBadByte(body: Buffer): number {
+  let good = 0;
+  let bad = body.length;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isGoodPrefix(body, middle)) good = middle;
+    else bad = middle;
+  }
+  while (!isUtf8(body.subarray(0, good))) good--;
+  return good;
+}
+
+/** A prefix may end inside a character, so up to three of its last bytes may be left out. */
+function isGoodPrefix(body: Buffer, length: number): boolean {
+  for (let cut = 0; cut <= 3 && cut <= length; cut++) {
+    if (isUtf8(body.subarray(0, length - cut))) return true;
+  }
+  return false;
 }

@@ -134,9 +134,9 @@ describe("column text", () => {
       "é",
       "nUll",
     );
-    const text = fc.option(fc.oneof(awkward, fc.string({ unit: "grapheme", maxLength: 12 })));
+    const written = fc.option(fc.oneof(awkward, fc.string({ unit: "grapheme", maxLength: 12 })));
     await fc.assert(
-      fc.asyncProperty(fc.array(text, { maxLength: 8 }), async (values) => {
+      fc.asyncProperty(fc.array(written, { maxLength: 8 }), async (values) => {
         const sql = "select $1::text[] as column";
         const [row] = await backend.query(sql, [textColumn(values, (value) => value)]);
         expect(row?.["column"]).toEqual(values.map((value) => value?.replaceAll("\0", "") ?? null));

@@ -198,24 +198,24 @@ export function plainColumn<T>(
   rows: readonly T[],
   read: (row: T) => bigint | number | boolean | string | null,
 ): string {
-  let text = "{";
+  let array = "{";
   for (let i = 0; i < rows.length; i++) {
     const value = read(rows[i] as T);
-    if (i > 0) text += ",";
-    text += value === null ? "NULL" : value;
+    if (i > 0) array += ",";
+    array += value === null ? "NULL" : value;
   }
-  return text + "}";
+  return array + "}";
 }
 
 /** A column of texts; quoted where the array syntax needs it. */
 export function textColumn<T>(rows: readonly T[], read: (row: T) => string | null): string {
-  let text = "{";
+  let array = "{";
   for (let i = 0; i < rows.length; i++) {
     const value = read(rows[i] as T);
-    text += i === 0 ? "" : ",";
-    text += value === null ? "NULL" : PLAIN.test(value) ? quoteWord(value) : quoted(value);
+    array += i === 0 ? "" : ",";
+    array += value === null ? "NULL" : PLAIN.test(value) ? quoteWord(value) : quoted(value);
   }
-  return text + "}";
+  return array + "}";
 }
 
 function quoteWord(value: string): string {
@@ -229,9 +229,9 @@ function quoted(value: string): string {
 }
 
 /** Reads `{1,2,3}`; undefined text is an empty column. */
-export function readPlainColumn(text: string | undefined | null): string[] {
-  if (text === undefined || text === null || text === "{}") return [];
-  return text.slice(1, -1).split(",");
+export function readPlainColumn(array: string | undefined | null): string[] {
+  if (array === undefined || array === null || array === "{}") return [];
+  return array.slice(1, -1).split(",");
 }
 
 /** The column of a key's cap. */

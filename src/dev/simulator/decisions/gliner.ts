@@ -188,12 +188,12 @@ function spanOf(asked: Asked, label: string, { confidence, spans }: Shape): unkn
   const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
   const share = chance(asked, label);
   const found = words[Math.floor(share * words.length)];
-  const text = found?.[0] ?? "";
-  if (!confidence && !spans) return text;
+  const match = found?.[0] ?? "";
+  if (!confidence && !spans) return match;
   const start = found?.index ?? 0;
   return {
-    text,
+    text: match,
     ...(confidence ? { confidence: share } : {}),
-    ...(spans ? { start, end: start + text.length } : {}),
+    ...(spans ? { start, end: start + match.length } : {}),
   };
 }

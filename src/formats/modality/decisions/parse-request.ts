@@ -78,7 +78,7 @@ const bodyFault = schemaCheck(closed(fields), DECISION_WORDS);
 const checkedNames = Object.keys(fields);
 
 /** Everything that a decisions body may have at its top level; nothing else is taken. */
-const names = new Map(
+const memberNames = new Map(
   [...checkedNames, "questions", "schema", "provider", "route", "models", "transforms"].map(
     (name) => [name, name],
   ),
@@ -122,7 +122,7 @@ interface CheckedParts {
 function readBody(doc: JsonDocument): Members | Problem {
   const forbidden = doc.keys(0).map((key) => refuseForbidden(doc.text(key)));
   const credential = forbidden.find((found) => found !== undefined) ?? findCredential(doc);
-  const body = credential ?? readMembers(doc, 0, names);
+  const body = credential ?? readMembers(doc, 0, memberNames);
   if (isProblem(body)) return body;
   const provider = nodeOf(body, "provider");
   const found = provider === ABSENT ? undefined : checkProvider(doc, provider);
@@ -205,9 +205,9 @@ export class ParsedDecisionRequest implements CallRequest {
     this.questions = questions.read.map(({ question }) => question);
     this.imagePaths = images.map(({ path }) => path);
     this.stateImages = inState.length;
-    this.stateBytes = doc.end(this.stateNode) - doc.start(this.stateNode) - inlineBytes(inState);
+    this.stateBytes = doc.end(this.stateNode) - doc.start(this.stateNode) - sumInlineBytes(inState);
     this.estimatedInputTokens =
-      doc.body.length - inlineBytes(images) + images.length * MEDIA_PART_TOKENS;
+      doc.body.length - sumInlineBytes(images) + images.length * MEDIA_PART_TOKENS;
     this.others = valuesOf(doc, members, ...GLINER_OPTIONS);
     this.doc = doc;
     this.members = members;
@@ -215,7 +215,7 @@ export class ParsedDecisionRequest implements CallRequest {
   }
 }
 
-function inlineBytes(images: readonly ImagePart[]): number {
+function sumInlineBytes(images: readonly ImagePart[]): number {
   return images.reduce((sum, image) => sum + image.inlineBytes, 0);
 }
 

@@ -23,7 +23,7 @@ import { refuseCredential } from "./forbidden-fields.ts";
 const ids = optional(listOf(isFilledText));
 const connectionModes = new Set(["prefer", "only", "never"]);
 
-const upstream = shape(
+const upstreamShape = shape(
   { only: ids, ignore: ids, order: ids, allow_fallbacks: optional(isBoolean) },
   {
     other: (name) =>
@@ -43,7 +43,7 @@ export const checkProvider: Check = shape(
     only: ids,
     ignore: ids,
     order: ids,
-    upstream: optional(upstream),
+    upstream: optional(upstreamShape),
     allow_fallbacks: optional(isBoolean),
     require_parameters: optional(isBoolean),
     connections: optional(connections),

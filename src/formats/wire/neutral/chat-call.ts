@@ -126,8 +126,8 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   const name = DECLARED.find((each) => deployment.supportedParameters.has(each));
   const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
   if (descriptor?.type !== "enum") return undefined;
-  const word = nearestWord(effort.value, descriptor.values);
-  return word === undefined ? undefined : textToken(word);
+  const nearest = nearestWord(effort.value, descriptor.values);
+  return nearest === undefined ? undefined : textToken(nearest);
 }
 
 /** The field that is lost on the way to this deployment, for `x-tm-dropped-params`. */

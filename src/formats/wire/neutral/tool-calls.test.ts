@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import { fromMessagesToolId, toMessagesToolId, UniqueIds } from "./tool-calls.ts";
 
-const id = fc.oneof(
+const anyId = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string().map((text) => toMessagesToolId(`.${text}`)),
   fc.constantFrom("", "call_1", "functions.Bash:0", "tmid_", "tmid_YQ", "tmiw_x", "\ud800", "é"),
@@ -12,7 +12,7 @@ const id = fc.oneof(
 
 test("every id becomes one that wire_b takes, and comes back as it was", () => {
   fc.assert(
-    fc.property(id, (text) => {
+    fc.property(anyId, (text) => {
       const rewritten = toMessagesToolId(text);
       expect(rewritten).toMatch(/^[a-zA-Z0-9_-]+$/);
       expect(fromMessagesToolId(rewritten)).toBe(text);
@@ -23,7 +23,7 @@ test("every id becomes one that wire_b takes, and comes back as it was", () => {
 
 test("different ids stay different", () => {
   fc.assert(
-    fc.property(id, id, (one, other) => {
+    fc.property(anyId, anyId, (one, other) => {
       expect(toMessagesToolId(one) === toMessagesToolId(other)).toBe(one === other);
     }),
     { numRuns: runs(1000) },

@@ -24,7 +24,7 @@ import type { MediaCollector, MediaPart } from "../neutral/chat-call.ts";
 
 const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
-const part: Check = variant(
+const partShape: Check = variant(
   "type",
   {
     text: shape({ ...partFields, text: isText }, { required: ["text"] }),
@@ -49,7 +49,7 @@ const part: Check = variant(
   shape(partFields),
 );
 
-const content: Check = textOr(listOf(part), "must be a string or an array of parts");
+const contentShape: Check = textOr(listOf(partShape), "must be a string or an array of parts");
 
 const toolCall: Check = shape(
   {
@@ -66,11 +66,11 @@ const legacyCall: Check = shape(
   { required: ["name"] },
 );
 
-const messageFields: Fields = { role: isText, content, name: optional(isText) };
+const messageFields: Fields = { role: isText, content: contentShape, name: optional(isText) };
 
 const assistant: Check = shape({
   ...messageFields,
-  content: optional(content),
+  content: optional(contentShape),
   refusal: optional(isText),
   tool_calls: optional(listOf(toolCall)),
   function_call: optional(legacyCall),
@@ -93,12 +93,12 @@ const message: Check = variant(
       { ...messageFields, tool_call_id: isText },
       { required: ["content", "tool_call_id"] },
     ),
-    function: shape({ ...messageFields, content: optional(content) }),
+    function: shape({ ...messageFields, content: optional(contentShape) }),
   },
   () => problem("must be system, developer, user, assistant, tool or function", "role"),
 );
 
-const messages: Check = (doc, node) =>
+const messagesShape: Check = (doc, node) =>
   isArray(doc, node) ??
   (doc.next(node) === node + NODE_SIZE
     ? problem("must have at least one message")
@@ -144,7 +144,7 @@ const toolChoice: Check = textOr(
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages,
+    messages: messagesShape,
     stream_options: optional(shape({ include_usage: optional(isBoolean) })),
     stop: optional(textOr(textList, "must be a string or an array of strings")),
     tools: optional(listOf(tool)),
