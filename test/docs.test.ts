@@ -6,7 +6,7 @@ import { ACTIONS } from "../src/kernel/changes/actions.ts";
 import { parse } from "yaml";
 
 import { environmentName, SETTINGS, type Setting } from "../src/kernel/config/settings.ts";
-import { SPAN } from "../src/gateway/telemetry/names.ts";
+import { SPAN } from "../src/gateway/telemetry/build-spans.ts";
 import { runCommand } from "./support/program.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");

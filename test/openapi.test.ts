@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { REFUSALS } from "../src/kernel/core/refusals.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
-import { HEADERS } from "../src/gateway/http/header-table.ts";
+import { HEADERS } from "../src/gateway/http/response-headers.ts";
 import { wires } from "../src/formats/wire/wires.ts";
 
 const text = readFileSync(join(import.meta.dirname, "../schema/openapi-v1.json"), "utf8");

@@ -16,7 +16,7 @@ const CUT: Readonly<Record<string, number>> = {
   "src/kernel/core/email-address.ts": 64,
   "src/kernel/core/served-model.ts": 400,
   "src/kernel/mail/name-in-mail.ts": 256,
-  "src/account/optimize/judge.ts": 256,
+  "src/account/optimize/search-tasks.ts": 256,
   "src/formats/wire/failure/provider-message.ts": 1_024,
   "src/formats/wire/failure/retry-after.ts": 128,
 };

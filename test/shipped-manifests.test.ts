@@ -7,10 +7,10 @@ import { describe, expect, test } from "vitest";
 import { readReview } from "../scripts/catalog/draft.ts";
 import { staleCatalogFiles } from "../scripts/draft-catalog.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
-import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
+import { parseManifestFiles } from "../src/catalog/catalog-input.ts";
 import { type Manifest, validateManifest } from "../src/catalog/manifest/index.ts";
 import { isPrivateAddress } from "../src/upstream/address-guard.ts";
-import { listingHash } from "../src/listing-tools/listing-sources/listing-hash.ts";
+import { listingHash } from "../src/listing-tools/listing-sources/ids.ts";
 import { findHead } from "../src/listing-tools/listing-sources/provider-heads.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -8,7 +8,7 @@ import { NO_ABUSE_MONITOR } from "../src/gateway/abuse/abuse-monitor.ts";
 import { openServing } from "../src/app/open-serving.ts";
 import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
-import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
+import { parseManifestFiles } from "../src/catalog/catalog-input.ts";
 import { loadConfig } from "../src/kernel/config/load-config.ts";
 import { microUsd } from "../src/kernel/core/money.ts";
 import { systemClock } from "../src/kernel/core/time.ts";

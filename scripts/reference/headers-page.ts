@@ -1,4 +1,4 @@
-import { HEADERS } from "../../src/gateway/http/header-table.ts";
+import { HEADERS } from "../../src/gateway/http/response-headers.ts";
 import { code, page, table } from "./markdown.ts";
 
 /** docs/reference/headers.md, from the one table of response headers. */
@@ -11,7 +11,7 @@ export function headersPage(): string {
   ]);
   return page(
     "Response headers",
-    "Source: `src/gateway/http/header-table.ts`. *In browsers* says whether a script may read the header (CORS).",
+    "Source: `src/gateway/http/response-headers.ts`. *In browsers* says whether a script may read the header (CORS).",
     table(["Header", "On", "In browsers", "What it says"], rows),
   );
 }

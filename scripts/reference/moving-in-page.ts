@@ -1,6 +1,6 @@
 import { otherKinds, refusedProviders } from "../../src/listing-tools/moving-in/find-provider.ts";
 import { openrouterFields } from "../../src/listing-tools/moving-in/match-openrouter.ts";
-import { settingGroups } from "../../src/listing-tools/moving-in/settings-table.ts";
+import { settingGroups } from "../../src/listing-tools/moving-in/fates.ts";
 import { code, page, table } from "./markdown.ts";
 
 const FATES = { carried: "carried", ignored: "ignored", not_carried: "not carried" } as const;

@@ -1,6 +1,6 @@
 import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
-import { webhookBody } from "../../src/account/alerts/sign-webhook.ts";
-import { RETRY_MS } from "../../src/account/alerts/retry-times.ts";
+import { webhookBody } from "../../src/account/alerts/webhook-sender.ts";
+import { RETRY_MS } from "../../src/account/alerts/alert-worker.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { code, table } from "./markdown.ts";
 

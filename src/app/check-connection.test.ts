@@ -1,6 +1,12 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
-import { keyVerdict } from "./check-connection.ts";
+import { expect, onTestFinished, test } from "vitest";
+
+import { selfSigned } from "../../test/support/self-signed.ts";
+import { UPSTREAM_SETTINGS } from "../kernel/config/upstream-settings.ts";
+import { keyVerdict, readOutbound } from "./check-connection.ts";
 
 test.each([
   [200, "accepted"],
@@ -14,4 +20,64 @@ test.each([
   [500, "unclear"],
 ])("status %i means %s", (status, verdict) => {
   expect(keyVerdict(status)).toBe(verdict);
+});
+
+const NOTHING = {
+  upstreamIdleMs: 4_000,
+  upstreamProxy: "",
+  upstreamNoProxy: "",
+  upstreamCaFile: "",
+  upstreamCertFile: "",
+  upstreamKeyFile: "",
+};
+
+test("a provider has what is set for it, and for the rest what is set for all", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-outbound-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { key, cert } = selfSigned();
+  const [certFile, keyFile] = [join(folder, "a.pem"), join(folder, "a.key")];
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key);
+  const { all, byProvider } = readOutbound({
+    ...NOTHING,
+    upstreamProxy: "http://u:p%2C=@proxy:3128, local=, other=http://second:1",
+    upstreamCertFile: `acme=${certFile}`,
+    upstreamKeyFile: `acme=${keyFile}`,
+  });
+  expect(all).toEqual({ proxy: "http://u:p%2C=@proxy:3128" });
+  expect([...byProvider].map(([id, { proxy }]) => [id, proxy])).toEqual([
+    ["local", ""],
+    ["other", "http://second:1"],
+    ["acme", "http://u:p%2C=@proxy:3128"],
+  ]);
+  expect(byProvider.get("acme")?.secureContext).toBeDefined();
+  // Whom the certificate is not for.
+  expect(byProvider.get("acme")?.trustOnly).toBeUndefined();
+});
+
+test("a file that is missing, no certificate, or without its key stops the start by its name", () => {
+  const read = (more: object) => () => readOutbound({ ...NOTHING, ...more });
+  expect(read({ upstreamCaFile: "/no/such.pem" })).toThrow("(ENOENT): /no/such.pem");
+  expect(read({ upstreamCertFile: "/a.pem" })).toThrow("need each other");
+  const notPem = import.meta.filename;
+  expect(read({ upstreamCertFile: notPem, upstreamKeyFile: notPem })).toThrow(/cannot be used/);
+});
+
+test.each([
+  ["http://proxy:3128,a=,b=https://p", true],
+  ["", true],
+  ["proxy:3128", false],
+  ["socks5://proxy:1", false],
+  ["a=proxy", false],
+])("the proxy setting %s is accepted: %s", (value, isValid) => {
+  expect(UPSTREAM_SETTINGS.upstreamProxy.problem?.(value) === undefined).toBe(isValid);
+});
+
+test.each([
+  ["", true],
+  ["1.1.1.1, 10.0.0.1:5353,2606:4700::1111,[2606:4700::1111]:53", true],
+  ["ns.example", false],
+  ["1.1.1.1;2.2.2.2", false],
+])("the name servers %s are accepted: %s", (value, isValid) => {
+  expect(UPSTREAM_SETTINGS.webhookNameServers.problem?.(value) === undefined).toBe(isValid);
 });

@@ -1,7 +1,6 @@
 export * from "./backup/backup-manifest.ts";
 export * from "./backup/create-backup.ts";
 export * from "./backup/restore-backup.ts";
-export * from "./backup/verify-backup.ts";
 export * from "./check-connection.ts";
 export * from "./check-ports.ts";
 export * from "./console-link.ts";
@@ -12,9 +11,7 @@ export * from "./open-gateway.ts";
 export * from "./open-key-vault.ts";
 export * from "./open-limits.ts";
 export * from "./open-retention.ts";
-export * from "./read-outbound.ts";
 export * from "./refresh-state.ts";
 export * from "./reloads.ts";
-export * from "./sealed-secrets.ts";
 export * from "./secret-files.ts";
 export * from "./shipped-files.ts";

@@ -2,12 +2,19 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { type Catalog, CHECK_DAYS_MAX, staleListings } from "../catalog/index.ts";
-import { type Config, type Environment, SETTINGS, type Clock } from "../kernel/index.ts";
+import {
+  type Catalog,
+  CHECK_DAYS_MAX,
+  type Deployment,
+  type PriceSheet,
+  staleListings,
+  zeroPricePin,
+} from "../catalog/index.ts";
+import { type Clock, type Config, type Environment, SETTINGS } from "../kernel/index.ts";
+import type { PinnedSheet, PricePin } from "../ledger/index.ts";
 import { type CatalogSources, loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 import type { Logging } from "./logging.ts";
 import type { Backend } from "./open-backend.ts";
-import { pricePins } from "./price-pins.ts";
 import type { SecretFiles } from "./secret-files.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 
@@ -129,4 +136,46 @@ export function logNotes(
   for (const file of leftOut) {
     log.info({ file }, "skipped: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
   }
+}
+
+/**
+ * The prices the books have to know before an attempt refers to them: of every deployment its own,
+ * those that are announced, their tiers, and those of its use with a customer's own provider key.
+ */
+export function pricePins(catalog: Catalog): PricePin[] {
+  return catalog.deployments.flatMap((deployment) => {
+    const { prices, datedPrices, billing } = deployment;
+    if (prices === null) return [];
+    const zero = zeroPricePin(deployment);
+    const own = datedPrices?.map((dated) => dated.prices) ?? [prices];
+    const all = [...own.flatMap(({ purchase }) => purchase ?? []), ...own];
+    const tiers = all.flatMap((each) => (each.tiers ?? []).map((tier) => tier.prices));
+    return [
+      ...tiers.map((each) => pricePin(deployment, each)),
+      ...all.map((each) => ({
+        ...pricePin(deployment, each),
+        // A reported cost is not counted: no sheet says what it must be.
+        ...(billing === "token" && { sheets: sheetsOf(each) }),
+      })),
+      { ...pricePin(deployment, zero), sheets: sheetsOf(zero) },
+    ];
+  });
+}
+
+function sheetsOf({ pinId, tiers = [] }: PriceSheet): PinnedSheet[] {
+  return [
+    { abovePromptTokens: 0, pinId },
+    ...tiers.map(({ abovePromptTokens, prices }) => ({ abovePromptTokens, pinId: prices.pinId })),
+  ];
+}
+
+function pricePin({ providerId, modelId }: Deployment, prices: PriceSheet): PricePin {
+  const { pinId, purchase, tiers: _tiers, ...rates } = prices;
+  return {
+    pinId,
+    providerId,
+    modelId,
+    prices: rates,
+    ...(purchase !== undefined && { purchasePinId: purchase.pinId }),
+  };
 }

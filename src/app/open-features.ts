@@ -1,48 +1,51 @@
 import type { Server } from "node:http";
 import { hostname } from "node:os";
 
+import type { CatalogHolder } from "../catalog/index.ts";
+import { chatOn, openaiChat, wires as knownWires, type WireTable } from "../formats/index.ts";
 import {
-  openAuthenticator,
   callInProcess,
-  quoteCall,
   type CallPorts,
-  refuseBeforeBody,
-  refuseCall,
   CLIENT_TIMEOUTS,
+  Conduct,
   createGatewayServer,
-  UnreadAnswers,
   createInternalServer,
   drainingResponse,
   gatewayRoutes,
   type GatewayServerOptions,
-  Readiness,
-  RequestLog,
-  serveKnownCaller,
+  openAuthenticator,
   type OpenTracing,
   openTracing,
-  type Verification,
+  quoteCall,
+  Readiness,
+  refuseBeforeBody,
+  refuseCall,
+  RequestLog,
+  serveKnownCaller,
+  UnreadAnswers,
+  type VerdictStore,
+  Verification,
   type VideoReadDeps,
 } from "../gateway/index.ts";
-import type { CatalogHolder } from "../catalog/index.ts";
 import {
   type BufferPool,
   ClientAddresses,
   type Clock,
+  type Config,
   INTERNAL_CONNECTIONS_MAX,
+  type Logger,
 } from "../kernel/index.ts";
 import { LedgerCounts, type OpenedLedger, openLedger } from "../ledger/index.ts";
-import { chatOn, openaiChat, wires as knownWires, type WireTable } from "../formats/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
 import {
+  type ConsoleOptions,
   openConsole,
   prepareConsole,
-  type ConsoleOptions,
   type RunningConsole,
 } from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
 import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
-import { openStanding } from "./open-standing.ts";
 import { openVideos } from "./open-videos.ts";
 import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
@@ -264,4 +267,50 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
     nextMs = nowMs + 1_000;
     report(fault);
   };
+}
+
+/** What is known of listings, and how calls ask for it. */
+export interface Standing {
+  readonly verification: Verification;
+  readonly standing: CallPorts["standing"];
+}
+
+interface StandingOptions {
+  readonly config: Pick<Config, "requireVerified" | "liveBadPercent" | "liveAnswersMin">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backend: { readonly verdictStore: VerdictStore };
+}
+
+/**
+ * How far listings are trusted: by the verdicts of conformance runs, and by what live answers show.
+ * A listing that is found suspect is recorded for all processes; no call waits for that.
+ */
+async function openStanding(
+  { config, clock, log, backend: { verdictStore: store } }: StandingOptions,
+  stack: DisposalStack,
+): Promise<Standing> {
+  const policy = {
+    badPercent: config.liveBadPercent,
+    answersMin: config.liveAnswersMin,
+  };
+  const conduct = new Conduct(policy, (listing, breaches) => {
+    // Recorded already.
+    if (verification.isSuspect(listing)) return;
+    const detail = { provider: listing.providerId, model: listing.modelId, ...breaches };
+    log.warn(detail, "live answers break what the listing promises: it is tried last");
+    store.suspect(listing, breaches).then(
+      () => verification.refresh(),
+      (fault: unknown) => log.warn({ ...detail, err: fault }, "this could not be recorded"),
+    );
+  });
+  const onCleared = (listingId: string): void => conduct.forget(listingId);
+  const verification = stack.use(new Verification({ store, clock, log, onCleared }));
+  await verification.start();
+  const standing: CallPorts["standing"] = {
+    mayRoute: (deployment) => !config.requireVerified || verification.isVerified(deployment),
+    isSuspect: (deployment) => verification.isSuspect(deployment),
+    note: (deployment, orgId, breaches) => conduct.note(deployment, orgId, breaches),
+  };
+  return { verification, standing };
 }

@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 
+import { type Catalog, type Deployment, isBelowCost } from "../catalog/index.ts";
 import {
   type CallPorts,
   INSTANCE_STATES,
@@ -9,25 +10,23 @@ import {
   type Verification,
   type VideoMetrics,
 } from "../gateway/index.ts";
-import type { Catalog } from "../catalog/index.ts";
 import {
-  type Config,
   type Clock,
-  type Logger,
+  type Config,
   Exposition,
   type Family,
+  Job,
+  type Logger,
   mapped,
   microDollars,
   oneValue,
   processMetrics,
+  programSchemaLevel,
   ReadFamily,
   type Sample,
-  programSchemaLevel,
 } from "../kernel/index.ts";
-import type { LedgerCounts, OpenedLedger } from "../ledger/index.ts";
-import { BooksWatch } from "./books-watch.ts";
+import type { BooksFigures, LedgerCounts, OpenedLedger } from "../ledger/index.ts";
 import type { EventCounts } from "./event-counts.ts";
-import { listingFamilies } from "./listing-families.ts";
 import type { Backend } from "./open-backend.ts";
 import { programVersion } from "./shipped-files.ts";
 
@@ -167,5 +166,119 @@ class LoopUse {
 
   close(): void {
     clearInterval(this.#timer);
+  }
+}
+
+interface ListingSources {
+  readonly serve: Pick<CallPorts, "clock" | "health" | "pools" | "metrics">;
+  readonly holder: { readonly current: Catalog };
+  readonly verification: Verification;
+}
+
+/** One series a routed listing or pool, so that a query for one that is well finds it too. */
+function listingFamilies(sources: ListingSources): readonly Family[] {
+  const { serve, verification } = sources;
+  const { clock, health, pools } = serve;
+  const ofListings = (valueOf: (listing: Deployment, nowMs: number) => boolean) => () =>
+    listingSamples(sources, valueOf);
+  const ofPools = (valueOf: (poolId: string, nowMs: number) => number) => () =>
+    poolSamples(sources, (poolId) => valueOf(poolId, clock.monotonicMs()));
+  return [
+    new ReadFamily(
+      "tm_listing_verified",
+      ofListings((listing) => verification.isVerified(listing)),
+    ),
+    new ReadFamily(
+      "tm_listing_suspect",
+      ofListings((listing) => verification.isSuspect(listing)),
+    ),
+    new ReadFamily("tm_listing_below_cost", ofListings(isBelowCost)),
+    new ReadFamily(
+      "tm_circuit_open",
+      ofListings(({ id }, nowMs) => health.mayTry(id, nowMs) !== "yes"),
+    ),
+    new ReadFamily(
+      "tm_pool_resting",
+      ofPools((poolId, nowMs) => Number(pools.cooldownMs(poolId, nowMs) > 0)),
+    ),
+    new ReadFamily(
+      "tm_pool_usable_ratio",
+      ofPools((poolId, nowMs) => pools.usablePercent(poolId, nowMs) / 100),
+    ),
+  ];
+}
+
+/** `other` has the number of its listings of which it is true. */
+function* listingSamples(
+  { serve, holder }: ListingSources,
+  valueOf: (listing: Deployment, nowMs: number) => boolean,
+): Iterable<Sample> {
+  const nowMs = serve.clock.monotonicMs();
+  const routed = holder.current.models.flatMap(({ deployments }) => deployments);
+  for (const [labels, listing] of serve.metrics.fold.forAll(routed)) {
+    yield [labels, Number(valueOf(listing, nowMs))];
+  }
+}
+
+/** Pools of routed listings, of which no more are shown than listings. */
+function* poolSamples(
+  { serve, holder }: ListingSources,
+  valueOf: (poolId: string) => number,
+): Iterable<Sample> {
+  const { listingsMax } = serve.metrics.fold;
+  const shown = new Set<string>();
+  for (const { deployments } of holder.current.models) {
+    for (const { pool } of deployments) {
+      if (shown.has(pool.id) || shown.size >= listingsMax) continue;
+      shown.add(pool.id);
+      yield [[pool.id], valueOf(pool.id)];
+    }
+  }
+}
+
+const READ_EVERY_MS = 60_000;
+/** Older figures say nothing about now: none are shown then. */
+const KEPT_MS = 3 * READ_EVERY_MS;
+
+/** Reads the figures of the books once a minute, for `/metrics`: no scrape asks the database. */
+class BooksWatch {
+  readonly #read: () => Promise<BooksFigures>;
+  readonly #clock: Clock;
+  #figures: BooksFigures | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  readonly #job: Job;
+
+  constructor(options: {
+    readonly read: () => Promise<BooksFigures>;
+    readonly clock: Clock;
+    readonly log: Logger;
+  }) {
+    this.#read = options.read;
+    this.#clock = options.clock;
+    const message = "the figures of the books could not be read for the metrics";
+    this.#job = new Job(
+      READ_EVERY_MS,
+      () => this.#readOnce(),
+      (fault) => options.log.warn({ err: fault }, message),
+    );
+  }
+
+  /** Undefined: they were not read lately. */
+  get figures(): BooksFigures | undefined {
+    const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
+    return isKept ? this.#figures : undefined;
+  }
+
+  start(): void {
+    this.#job.startNow();
+  }
+
+  close(): Promise<void> {
+    return this.#job.close();
+  }
+
+  async #readOnce(): Promise<void> {
+    this.#figures = await this.#read();
+    this.#readAtMs = this.#clock.monotonicMs();
   }
 }

@@ -4,165 +4,195 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import {
+  type Dispatched,
   openRecipe,
   promisesOnly,
   RecordedExchange,
-  type Dispatched,
 } from "../../test/support/recipe.ts";
-import type { CallKind } from "../gateway/call/call-kind.ts";
-import { serveCall } from "../gateway/call/call.ts";
-import { systemClock } from "../kernel/core/time.ts";
 import { chatOn } from "../formats/modality/chat/index.ts";
 import { decisions } from "../formats/modality/decisions/index.ts";
 import { images } from "../formats/modality/images/index.ts";
 import { videos } from "../formats/modality/videos/index.ts";
 import type { CallRequest } from "../formats/wire/modality.ts";
 import { wires } from "../formats/wire/wires.ts";
+import { NO_ABUSE_MONITOR } from "../gateway/abuse/abuse-monitor.ts";
+import { TrialAbuseMonitor } from "../gateway/abuse/trial-abuse-monitor.ts";
+import type { CallKind } from "../gateway/call/call-kind.ts";
+import { serveCall } from "../gateway/call/call.ts";
+import { loadConfig } from "../kernel/config/load-config.ts";
+import type { Config, SettingName } from "../kernel/config/settings.ts";
+import { systemClock } from "../kernel/core/time.ts";
+import type { Backend } from "./open-backend.ts";
+import { openAbuseMonitor } from "./open-serving.ts";
 
-const MANIFESTS = ["simulator-a", "simulator-images", "simulator-videos", "simulator-decisions"];
-const manifests = MANIFESTS.map((name) => {
-  const file = join(import.meta.dirname, "../../manifests", `${name}.json`);
-  return JSON.parse(readFileSync(file, "utf8")) as object;
-});
+describe("open serving", () => {
+  const MANIFESTS = ["simulator-a", "simulator-images", "simulator-videos", "simulator-decisions"];
+  const manifests = MANIFESTS.map((name) => {
+    const file = join(import.meta.dirname, "../../manifests", `${name}.json`);
+    return JSON.parse(readFileSync(file, "utf8")) as object;
+  });
 
-/** Due work is noticed one tick of the deadlines' timer later at most. */
-const TICK_MS = 50;
+  /** Due work is noticed one tick of the deadlines' timer later at most. */
+  const TICK_MS = 50;
 
-// The clocks of the program are read through these as well.
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+  // The clocks of the program are read through these as well.
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
 
-interface Call {
-  readonly kind: () => CallKind<never>;
-  readonly body: object;
-}
+  interface Call {
+    readonly kind: () => CallKind<never>;
+    readonly body: object;
+  }
 
-function kindOf<R extends CallRequest>(make: () => CallKind<R>): () => CallKind<never> {
-  return make as unknown as () => CallKind<never>;
-}
+  function kindOf<R extends CallRequest>(make: () => CallKind<R>): () => CallKind<never> {
+    return make as unknown as () => CallKind<never>;
+  }
 
-const messages = [{ role: "user", content: "hi" }];
-const CALLS = {
-  chat: {
-    kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
-    body: { model: "sim/echo-a", messages },
-  },
-  stream: {
-    kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
-    body: { model: "sim/echo-a", messages, stream: true },
-  },
-  image: {
-    kind: kindOf(() => images),
-    body: { model: "sim/image", prompt: "a cat" },
-  },
-  video: {
-    kind: kindOf(() => videos),
-    body: { model: "sim/video", prompt: "a cat" },
-  },
-  decision: {
-    kind: kindOf(() => decisions),
-    body: {
-      model: "sim/decide",
-      state: "The shop is down.",
-      questions: { urgent: { schema: { type: "boolean" }, instructions: "Is it urgent?" } },
+  const messages = [{ role: "user", content: "hi" }];
+  const CALLS = {
+    chat: {
+      kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
+      body: { model: "sim/echo-a", messages },
     },
-  },
-} as const satisfies Record<string, Call>;
+    stream: {
+      kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
+      body: { model: "sim/echo-a", messages, stream: true },
+    },
+    image: {
+      kind: kindOf(() => images),
+      body: { model: "sim/image", prompt: "a cat" },
+    },
+    video: {
+      kind: kindOf(() => videos),
+      body: { model: "sim/video", prompt: "a cat" },
+    },
+    decision: {
+      kind: kindOf(() => decisions),
+      body: {
+        model: "sim/decide",
+        state: "The shop is down.",
+        questions: { urgent: { schema: { type: "boolean" }, instructions: "Is it urgent?" } },
+      },
+    },
+  } as const satisfies Record<string, Call>;
 
-/** Sends one call to a provider that has not answered yet. */
-async function dispatched({
-  kind,
-  body,
-}: Call): Promise<{ call: Dispatched; client: RecordedExchange; sent: readonly Dispatched[] }> {
-  const { deps, sent } = openRecipe(systemClock, manifests);
-  const client = new RecordedExchange(body);
-  void serveCall(deps, client, kind());
-  await promisesOnly();
-  expect(client.refusal).toBeUndefined();
-  const [call] = sent;
-  if (call === undefined) throw new Error("nothing was dispatched");
-  return { call, client, sent };
-}
-
-async function expectTimeout(client: RecordedExchange): Promise<void> {
-  await vi.advanceTimersByTimeAsync(TICK_MS + 1);
-  expect(client).toMatchObject({
-    attempts: 1,
-    refusal: { class: "upstream_error", status: 504, origin: "upstream", retryable: true },
-  });
-}
-
-describe("without a setting, a provider may take", () => {
-  test.each([
-    ["20 s to the first headers of a stream", CALLS.stream, 20_000],
-    ["450 s for a whole chat answer", CALLS.chat, 450_000],
-    ["450 s for images", CALLS.image, 450_000],
-    ["60 s to accept a video", CALLS.video, 60_000],
-    ["60 s for decisions", CALLS.decision, 60_000],
-  ] as const)("%s", async (_what, kind, limitMs) => {
-    const { client } = await dispatched(kind);
-    await vi.advanceTimersByTimeAsync(limitMs - 1);
+  /** Sends one call to a provider that has not answered yet. */
+  async function dispatched({
+    kind,
+    body,
+  }: Call): Promise<{ call: Dispatched; client: RecordedExchange; sent: readonly Dispatched[] }> {
+    const { deps, sent } = openRecipe(systemClock, manifests);
+    const client = new RecordedExchange(body);
+    void serveCall(deps, client, kind());
+    await promisesOnly();
     expect(client.refusal).toBeUndefined();
-    await expectTimeout(client);
+    const [call] = sent;
+    if (call === undefined) throw new Error("nothing was dispatched");
+    return { call, client, sent };
+  }
+
+  async function expectTimeout(client: RecordedExchange): Promise<void> {
+    await vi.advanceTimersByTimeAsync(TICK_MS + 1);
+    expect(client).toMatchObject({
+      attempts: 1,
+      refusal: { class: "upstream_error", status: 504, origin: "upstream", retryable: true },
+    });
+  }
+
+  describe("without a setting, a provider may take", () => {
+    test.each([
+      ["20 s to the first headers of a stream", CALLS.stream, 20_000],
+      ["450 s for a whole chat answer", CALLS.chat, 450_000],
+      ["450 s for images", CALLS.image, 450_000],
+      ["60 s to accept a video", CALLS.video, 60_000],
+      ["60 s for decisions", CALLS.decision, 60_000],
+    ] as const)("%s", async (_what, kind, limitMs) => {
+      const { client } = await dispatched(kind);
+      await vi.advanceTimersByTimeAsync(limitMs - 1);
+      expect(client.refusal).toBeUndefined();
+      await expectTimeout(client);
+    });
+
+    test.each([
+      ["450 s for a whole chat answer that trickles", CALLS.chat, 450_000],
+      ["60 s for decisions that trickle", CALLS.decision, 60_000],
+    ] as const)("%s", async (_what, kind, limitMs) => {
+      const { call, client } = await dispatched(kind);
+      call.headers(200, { "content-type": "application/json" });
+      for (let ms = 0; ms < limitMs - 1_000; ms += 1_000) {
+        call.data(" ");
+        await vi.advanceTimersByTimeAsync(1_000);
+      }
+      await vi.advanceTimersByTimeAsync(999);
+      expect(client.refusal).toBeUndefined();
+      await expectTimeout(client);
+    });
+
+    test("450 s to the first content of a stream that sends comments only", async () => {
+      const { call, client } = await streamOfComments(449);
+      expect(client.text).not.toContain("error");
+      call.data(": alive\n\n");
+      await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
+      // Its 200 went out long before, so that the error is an event.
+      expect(client.text).toContain('"error_type":"upstream_error"');
+      expect(client.refusal).toBeUndefined();
+    });
+
+    test("an hour for a stream that has content and continues", async () => {
+      const { call, client } = await streamOfComments(0);
+      for (let seconds = 0; seconds < 3_600; seconds += 100) {
+        call.data('data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n');
+        expect(client.text).not.toContain("error");
+        await vi.advanceTimersByTimeAsync(100_000);
+      }
+      await vi.advanceTimersByTimeAsync(TICK_MS);
+      expect(client.text).toContain('"error_type":"upstream_error"');
+    });
   });
 
-  test.each([
-    ["450 s for a whole chat answer that trickles", CALLS.chat, 450_000],
-    ["60 s for decisions that trickle", CALLS.decision, 60_000],
-  ] as const)("%s", async (_what, kind, limitMs) => {
-    const { call, client } = await dispatched(kind);
-    call.headers(200, { "content-type": "application/json" });
-    for (let ms = 0; ms < limitMs - 1_000; ms += 1_000) {
-      call.data(" ");
+  test("a provider that thinks in silence keeps its client's connection open, and its call", async () => {
+    const { call, client, sent } = await streamOfComments(44);
+    expect(client.text).toBe("");
+    await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
+    expect(client.text).toBe(": keep-alive\n\n");
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(client.text.length).toBeGreaterThan(2 * ": keep-alive\n\n".length);
+    call.breaks("ECONNRESET");
+    await promisesOnly();
+    expect(client.text).toContain('"error_type":"upstream_error"');
+    expect(sent).toHaveLength(1);
+  });
+
+  /** A stream whose provider answers at once and sends one comment a second. */
+  async function streamOfComments(seconds: number): ReturnType<typeof dispatched> {
+    const started = await dispatched(CALLS.stream);
+    started.call.headers(200, { "content-type": "text/event-stream" });
+    for (let passed = 0; passed < seconds; passed += 1) {
+      started.call.data(": alive\n\n");
       await vi.advanceTimersByTimeAsync(1_000);
     }
-    await vi.advanceTimersByTimeAsync(999);
-    expect(client.refusal).toBeUndefined();
-    await expectTimeout(client);
-  });
-
-  test("450 s to the first content of a stream that sends comments only", async () => {
-    const { call, client } = await streamOfComments(449);
-    expect(client.text).not.toContain("error");
-    call.data(": alive\n\n");
-    await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
-    // Its 200 went out long before, so that the error is an event.
-    expect(client.text).toContain('"error_type":"upstream_error"');
-    expect(client.refusal).toBeUndefined();
-  });
-
-  test("an hour for a stream that has content and continues", async () => {
-    const { call, client } = await streamOfComments(0);
-    for (let seconds = 0; seconds < 3_600; seconds += 100) {
-      call.data('data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n');
-      expect(client.text).not.toContain("error");
-      await vi.advanceTimersByTimeAsync(100_000);
-    }
-    await vi.advanceTimersByTimeAsync(TICK_MS);
-    expect(client.text).toContain('"error_type":"upstream_error"');
-  });
-});
-
-test("a provider that thinks in silence keeps its client's connection open, and its call", async () => {
-  const { call, client, sent } = await streamOfComments(44);
-  expect(client.text).toBe("");
-  await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
-  expect(client.text).toBe(": keep-alive\n\n");
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(client.text.length).toBeGreaterThan(2 * ": keep-alive\n\n".length);
-  call.breaks("ECONNRESET");
-  await promisesOnly();
-  expect(client.text).toContain('"error_type":"upstream_error"');
-  expect(sent).toHaveLength(1);
-});
-
-/** A stream whose provider answers at once and sends one comment a second. */
-async function streamOfComments(seconds: number): ReturnType<typeof dispatched> {
-  const started = await dispatched(CALLS.stream);
-  started.call.headers(200, { "content-type": "text/event-stream" });
-  for (let passed = 0; passed < seconds; passed += 1) {
-    started.call.data(": alive\n\n");
-    await vi.advanceTimersByTimeAsync(1_000);
+    return started;
   }
-  return started;
+});
+
+function guardWith(flags: Partial<Record<SettingName, string | number>>): unknown {
+  const outcome = loadConfig({ flags, env: {} });
+  const { config } = outcome as { config: Config };
+  const backend = {} as Pick<Backend, "usageHoldStore">;
+  return openAbuseMonitor({ config, clock: systemClock, log: { warn: () => undefined }, backend });
 }
+
+test("the defaults monitor unusual use, a window of 0 seconds does not", () => {
+  expect(guardWith({})).toBeInstanceOf(TrialAbuseMonitor);
+  expect(guardWith({ unusualUseWindowSeconds: 0 })).toBe(NO_ABUSE_MONITOR);
+});
+
+test("what is not monitored may be left out", () => {
+  const nothing = {
+    unusualUseRefusedRequests: 0,
+    unusualUseClientAddresses: 0,
+    unusualUseErrorPercent: 0,
+    unusualUseSpendUsd: "",
+  };
+  expect(guardWith(nothing)).toBeInstanceOf(TrialAbuseMonitor);
+});

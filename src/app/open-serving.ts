@@ -1,44 +1,50 @@
+import { randomBytes } from "node:crypto";
+
 import type { Logger } from "pino";
 
+import type { CatalogHolder } from "../catalog/index.ts";
+import type { WireTable } from "../formats/index.ts";
 import {
   type AbuseMonitor,
-  type KeyVault,
+  Affinity,
   type CallPorts,
   type CallTimeouts,
   DetachedReadLimit,
   GatewayMetrics,
-  RefusalWindows,
-  Shortfalls,
-  limitScopes,
-  PoolBoard,
-  type ScopeClaim,
-  Affinity,
   HealthExchange,
+  type KeyVault,
+  limitScopes,
   MemoryDeploymentHealth,
+  NO_ABUSE_MONITOR,
+  PoolBoard,
+  RefusalWindows,
   RepeatedFailures,
+  type ScopeClaim,
+  Shortfalls,
+  TrialAbuseMonitor,
+  type UsageRule,
 } from "../gateway/index.ts";
-import type { CatalogHolder } from "../catalog/index.ts";
 import {
-  type Config,
-  type LimitConfig,
-  type TimeoutConfig,
   BufferPool,
   type Clock,
+  type Config,
   Deadlines,
+  type LimitConfig,
+  parseUsd,
+  type TimeoutConfig,
+  type UnusualUseConfig,
 } from "../kernel/index.ts";
+import type { Ledger } from "../ledger/index.ts";
 import {
   attemptClassifier,
   type AttemptTimeouts,
   type Outbound,
   UpstreamClient,
 } from "../upstream/index.ts";
-import type { Ledger } from "../ledger/index.ts";
-import type { WireTable } from "../formats/index.ts";
-import { openAbuseMonitor } from "./open-abuse-monitor.ts";
+import { readOutbound } from "./check-connection.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
-import { readOutbound } from "./read-outbound.ts";
 
 export interface ServingOptions {
   readonly config: Config;
@@ -177,4 +183,48 @@ function platformScopes(config: LimitConfig): readonly ScopeClaim[] {
     ...(concurrent === 0 ? {} : { concurrent }),
   };
   return [{ scope: "platform", id: "platform", limits }];
+}
+
+const SALT_BYTES = 32;
+interface MonitorOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "warn">;
+  readonly backend: Pick<Backend, "usageHoldStore">;
+}
+
+/** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
+export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
+  const { config, clock, log, backend } = options;
+  const rule = ruleOf(config);
+  if (rule === undefined) return NO_ABUSE_MONITOR;
+  return new TrialAbuseMonitor({
+    ...rule,
+    principalMs: config.keyCacheMs,
+    store: backend.usageHoldStore,
+    clock,
+    log,
+    salt: randomBytes(SALT_BYTES),
+  });
+}
+
+/** Undefined: nothing is watched. */
+function ruleOf(config: UnusualUseConfig): UsageRule | undefined {
+  if (config.unusualUseWindowSeconds === 0) return undefined;
+  return {
+    policy: {
+      windowMs: config.unusualUseWindowSeconds * 1000,
+      refusedRequests: lineOf(config.unusualUseRefusedRequests),
+      clientAddresses: lineOf(config.unusualUseClientAddresses),
+      errorPercent: lineOf(config.unusualUseErrorPercent),
+      requestsMin: config.unusualUseRequestsMin,
+      spendMicroUsd: parseUsd(config.unusualUseSpendUsd),
+    },
+    limitedMs: config.unusualUseLimitedSeconds * 1000,
+    repeatMs: config.unusualUseRepeatHours * 3_600_000,
+  };
+}
+
+function lineOf(value: number): number | undefined {
+  return value === 0 ? undefined : value;
 }

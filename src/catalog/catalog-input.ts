@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
+
 import type { NotReadyReason } from "./catalog.ts";
+import { validateManifest } from "./manifest/index.ts";
 import type { Manifest } from "./manifest/manifest.ts";
 
 /** A valid manifest and the name of the file it was read from, for messages. */
@@ -30,4 +33,34 @@ export interface CatalogNote {
     | "purchase_above_price"
     | "price_implausible";
   readonly message: string;
+}
+
+/** A file as read from the manifests folder. */
+export interface ManifestText {
+  readonly file: string;
+  readonly text: string;
+  /** As it is on disk, where `text` is a changed copy. */
+  readonly original?: string;
+}
+
+export type ParsedManifests =
+  | { readonly ok: true; readonly manifests: readonly ManifestFile[] }
+  | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
+
+/** Validates every file: all manifests, or the problems of all files at once. */
+export function parseManifestFiles(files: readonly ManifestText[]): ParsedManifests {
+  const manifests: ManifestFile[] = [];
+  const issues: CatalogIssue[] = [];
+  for (const { file, text, original } of files) {
+    const verdict = validateManifest(text);
+    if (verdict.ok)
+      manifests.push({ file, manifest: verdict.manifest, sha256: sha256Of(original ?? text) });
+    else
+      for (const { pointer, message } of verdict.problems) issues.push({ file, pointer, message });
+  }
+  return issues.length === 0 ? { ok: true, manifests } : { ok: false, issues };
+}
+
+function sha256Of(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

@@ -4,16 +4,15 @@ import type {
   Catalog,
   Deployment,
   ListedModel,
+  ListedProvider,
   NotReadyReason,
   PoolDeclaration,
 } from "./catalog.ts";
 import { compileDeployment, listingTerms } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
-import { deepFreeze } from "./deep-freeze.ts";
-import { keyOwners, keyProblems, type KeyOwners, type KeyRules } from "./key-origins.ts";
-import { listProviders } from "./list-providers.ts";
+import { type KeyOwners, keyOwners, keyProblems, type KeyRules } from "./key-origins.ts";
 import type { Manifest } from "./manifest/index.ts";
-import { byProviderThenModel, mergeModels, type Listing } from "./merge-models.ts";
+import { byProviderThenModel, type Listing, mergeModels } from "./merge-models.ts";
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
@@ -237,4 +236,52 @@ function pastNote(entry: Entry): CatalogNote {
   const deploymentId = idOf(entry);
   const message = `${deploymentId} left the catalog: its deprecation_date has passed`;
   return { file: entry.file, deploymentId, reason: "past_dated", message };
+}
+
+/**
+ * Freezes a value and everything in it. Maps and sets cannot be frozen: their types are read-only,
+ * and the values of a map are frozen here.
+ */
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  if (value instanceof Map) for (const member of value.values()) deepFreeze(member);
+  for (const member of Object.values(value)) deepFreeze(member);
+  return Object.freeze(value);
+}
+
+/** Providers of routed listings by name: what their manifests say of them. */
+function listProviders(
+  routed: readonly { readonly manifest: Manifest; readonly deployment: Deployment }[],
+): readonly ListedProvider[] {
+  const byId = new Map<string, { manifest: Manifest; deployments: Deployment[] }>();
+  for (const { manifest, deployment } of routed) {
+    const known = byId.get(deployment.providerId);
+    if (known === undefined)
+      byId.set(deployment.providerId, { manifest, deployments: [deployment] });
+    else known.deployments.push(deployment);
+  }
+  return [...byId.values()].flatMap(listedProviders).sort(byNameThenId);
+}
+
+function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }): ListedProvider[] {
+  const [first] = of.deployments;
+  if (first === undefined) return [];
+  const { provider } = of.manifest;
+  const { terms_of_service_url: terms, status_page_url: statusPage } = provider;
+  return [
+    {
+      id: first.providerId,
+      name: provider.name,
+      privacyPolicyUrl: provider.privacy_policy_url,
+      ...(terms !== undefined && { termsOfServiceUrl: terms }),
+      ...(statusPage !== undefined && { statusPageUrl: statusPage }),
+      promptLogging: provider.prompt_logging,
+      deployments: of.deployments,
+    },
+  ];
+}
+
+function byNameThenId(a: ListedProvider, b: ListedProvider): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
 }

@@ -18,8 +18,8 @@ import type {
   ManifestModel,
   ManifestPriceCardLine,
 } from "./manifest/index.ts";
-import { pricesAt } from "./deployment-at.ts";
-import { ageOfCheck, isOlderThan } from "./price-doubts.ts";
+import { pricesAt } from "./deployment-copy.ts";
+import { ageOfCheck, isOlderThan } from "./price-notes.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 

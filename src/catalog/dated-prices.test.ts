@@ -3,12 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { Catalog, Deployment } from "./catalog.ts";
 import type { ManifestFile } from "./catalog-input.ts";
 import { type CatalogOutcome, compileCatalog } from "./compile-catalog.ts";
-import { deploymentAt } from "./deployment-at.ts";
+import { deploymentAt, ownKeyDeployment } from "./deployment-copy.ts";
 import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
 import { price } from "./manifest/fixtures/rule-case.ts";
 import { validateManifest } from "./manifest/index.ts";
 import { priceJumps } from "./price-notes.ts";
-import { ownKeyDeployment } from "./own-key-deployment.ts";
 
 const NEW_YEAR = Date.parse("2027-01-01T00:00:00Z");
 const FEBRUARY = Date.parse("2027-02-01T00:00:00Z");

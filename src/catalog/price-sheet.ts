@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 
-import { assert, fromSkuNames } from "../kernel/index.ts";
+import { assert, type BySkuName, fromSkuNames } from "../kernel/index.ts";
 import type { DatedPrices, PricedSku, PriceSheet, PriceTier } from "./catalog.ts";
-import type {
-  ManifestExtraPricing,
-  ManifestListingTerms,
-  ManifestPrice,
-  ManifestPriceTier,
-  ManifestTermPrices,
+import {
+  EXTRA_SKUS,
+  type ManifestExtraPricing,
+  type ManifestListingTerms,
+  type ManifestPrice,
+  type ManifestPriceTier,
+  type ManifestTermPrices,
 } from "./manifest/index.ts";
-import { statedRates } from "./stated-rates.ts";
 
 /** Prices of a manifest that hold together. */
 interface StatedPrices extends ManifestTermPrices {
@@ -104,4 +104,35 @@ function picoUsdPerToken(costUsdPerMillion: string): bigint {
   const [whole = "", fraction = ""] = costUsdPerMillion.split(".");
   assert(fraction.length <= FRACTION_DIGITS, "a valid price has at most six fraction digits");
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));
+}
+
+/**
+ * What each SKU of a valid listing costs, in USD per million tokens as written. One without a price
+ * costs its base rate, never 0: cache reads and writes what the prompt costs, reasoning what the
+ * completion costs. A write for an hour has a rate only where it has a price.
+ */
+export function statedRates(
+  pricing: readonly ManifestPrice[],
+  extra: ManifestExtraPricing | undefined,
+): BySkuName<string> {
+  const stated = new Map(pricing.map((price) => [price.type, price.cost_usd_per_million]));
+  const prompt = stated.get("prompt");
+  const completion = stated.get("completion");
+  assert(prompt !== undefined, "a valid listing prices the prompt");
+  assert(completion !== undefined, "a valid listing prices the completion");
+  return {
+    prompt,
+    cached_prompt: stated.get("cached_prompt") ?? prompt,
+    cache_write: stated.get("cache_write") ?? prompt,
+    completion,
+    internal_reasoning: stated.get("internal_reasoning") ?? completion,
+    ...extra,
+  };
+}
+
+/** Prices of the SKUs that `pricing` has no name for. */
+export function extraPricing(
+  priceOf: (sku: (typeof EXTRA_SKUS)[number]) => string,
+): ManifestExtraPricing {
+  return Object.fromEntries(EXTRA_SKUS.map((sku) => [sku, priceOf(sku)])) as ManifestExtraPricing;
 }

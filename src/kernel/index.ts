@@ -4,16 +4,13 @@ export * from "./changes/change-log.ts";
 export * from "./changes/change-store.ts";
 export * from "./changes/change.ts";
 export * from "./changes/changed-by.ts";
-export * from "./changes/exported-change.ts";
 export * from "./changes/postgres-change-store.ts";
-export * from "./changes/record-changes.ts";
 export * from "./config/console-settings.ts";
 export * from "./config/issuer-settings.ts";
 export * from "./config/key-value-list.ts";
 export * from "./config/limit-settings.ts";
 export * from "./config/listing-settings.ts";
 export * from "./config/load-config.ts";
-export * from "./config/operator-settings.ts";
 export * from "./config/own-variables.ts";
 export * from "./config/settings-in-force.ts";
 export * from "./config/settings.ts";
@@ -120,18 +117,14 @@ export {
   WELCOME_REF_PREFIX,
   WRITE_IDLE_TIMEOUT_MS,
 } from "./core/constants.ts";
-export * from "./core/csv-reader.ts";
 export * from "./core/csv.ts";
 export * from "./core/cut-text.ts";
-export * from "./core/deadlines.ts";
-export * from "./core/decimal.ts";
+export * from "./core/time.ts";
+export * from "./core/money.ts";
 export * from "./core/email-address.ts";
 export * from "./core/expiring-cache.ts";
 export * from "./core/glob.ts";
 export * from "./core/ids.ts";
-export * from "./core/in-turns.ts";
-export * from "./core/ip-network.ts";
-export * from "./core/job.ts";
 export * from "./core/json-output.ts";
 export * from "./core/json-values.ts";
 export * from "./core/key-tags.ts";
@@ -139,7 +132,6 @@ export * from "./core/log.ts";
 export * from "./core/made-of.ts";
 export * from "./core/managed-keys.ts";
 export * from "./core/moment.ts";
-export * from "./core/money.ts";
 export * from "./core/public.ts";
 export * from "./core/redact.ts";
 export * from "./core/refusals.ts";
@@ -149,7 +141,6 @@ export * from "./core/roles.ts";
 export * from "./core/served-model.ts";
 export * from "./core/store-fault.ts";
 export * from "./core/tax-id-types.ts";
-export * from "./core/time.ts";
 export * from "./core/top-up-pauses.ts";
 export {
   type BySku,
@@ -184,16 +175,15 @@ export {
   schemaCheck,
   schemaFaults,
 } from "./json/check-schema.ts";
-export * from "./json/edited-bytes.ts";
+export * from "./json/splice.ts";
 export * from "./json/fold-name.ts";
-export * from "./json/json-budget.ts";
-export * from "./json/json-document.ts";
 export * from "./json/json-edit.ts";
+export * from "./json/json-document.ts";
 export { READ_DEPTH_MAX, UNKNOWN_FIELDS_MAX } from "./json/json-limits.ts";
 export * from "./json/json-pointer.ts";
 export * from "./json/json-progress.ts";
 export * from "./json/json-text.ts";
-export * from "./json/key-rules.ts";
+export * from "./json/json-keys.ts";
 export * from "./json/read-json-object.ts";
 export {
   JSON_DEPTH_MAX,
@@ -221,22 +211,17 @@ export {
 } from "./json/schema-parts.ts";
 export * from "./json/shape.ts";
 export * from "./json/signed-document.ts";
-export * from "./json/splice.ts";
-export * from "./json/word-table.ts";
 export * from "./mail/mailer.ts";
 export * from "./mail/name-in-mail.ts";
 export * from "./mail/smtp-mailer.ts";
 export * from "./metrics/dollars.ts";
 export * from "./metrics/exposition.ts";
 export * from "./metrics/family.ts";
-export * from "./metrics/histogram.ts";
 export * from "./metrics/listing-fold.ts";
 export * from "./metrics/process-metrics.ts";
 export * from "./plain-page/plain-page.ts";
-export * from "./storage/cap-columns.ts";
-export * from "./storage/check-server.ts";
-export * from "./storage/column-text.ts";
 export * from "./storage/columns.ts";
+export * from "./storage/check-server.ts";
 export * from "./storage/connection.ts";
 export * from "./storage/database-address.ts";
 export * from "./storage/durable-files.ts";
@@ -247,7 +232,6 @@ export * from "./storage/migrate.ts";
 export * from "./storage/migration-runner.ts";
 export * from "./storage/process-identity.ts";
 export * from "./storage/redis-client.ts";
-export * from "./storage/redis-link.ts";
 export * from "./storage/replica-watch.ts";
 export type { SchemaState } from "./storage/schema-state.ts";
 export * from "./storage/session-settings.ts";

@@ -1,6 +1,13 @@
 import type { Pool, QueryConfig } from "pg";
 
-import { assert, microUsd, type MicroUsd, inTransaction } from "../kernel/index.ts";
+import {
+  assert,
+  type AttemptId,
+  inTransaction,
+  type MicroUsd,
+  microUsd,
+  queryInTime,
+} from "../kernel/index.ts";
 
 /** What the books say of themselves, for who watches them. */
 export interface BooksFigures {
@@ -113,3 +120,81 @@ const FIGURES_SQL = `
     (select coalesce(max(level), 0) from schema_step)
       as schema_level
   from open, today`;
+
+/** Above that, recovery fails as a whole, and is tried again. */
+const STUCK_MAX = 1_000;
+
+/** Open attempts of dead instances whose closing breaks a rule of the books. */
+export class StuckAttempts {
+  readonly #attempts = new Set<AttemptId>();
+  readonly #note: (attemptId: AttemptId, fault: unknown) => void;
+
+  /** `note` is called once for each, with the reason. */
+  constructor(note: (attemptId: AttemptId, fault: unknown) => void) {
+    this.#note = note;
+  }
+
+  get size(): number {
+    return this.#attempts.size;
+  }
+
+  has(attemptId: AttemptId): boolean {
+    return this.#attempts.has(attemptId);
+  }
+
+  add(attemptId: AttemptId, fault: unknown): void {
+    if (this.#attempts.size >= STUCK_MAX) throw fault;
+    this.#attempts.add(attemptId);
+    this.#note(attemptId, fault);
+  }
+
+  /** The others are not open any more. */
+  keepOnly(open: ReadonlySet<AttemptId>): void {
+    for (const attemptId of this.#attempts) {
+      if (!open.has(attemptId)) this.#attempts.delete(attemptId);
+    }
+  }
+}
+
+/** A process that serves, or served lately, from these books. */
+export interface KnownInstance {
+  readonly number: number;
+  readonly host: string;
+  readonly leaseUntilMs: number;
+  /** False: it has stopped, or lost the database. */
+  readonly isAlive: boolean;
+  /** Attempts that it has open. */
+  readonly openAttempts: number;
+}
+
+const LISTED_MAX = 200;
+
+/** Those with a lease first, at most 200; one that has been gone for a day may have left the list. */
+export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
+  const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };
+  const { rows } = await queryInTime<InstanceRow>(pool, query);
+  return rows.map((row) => ({
+    number: row.number,
+    host: row.host,
+    leaseUntilMs: row.lease_until.getTime(),
+    isAlive: row.is_alive,
+    openAttempts: Number(row.open_attempts),
+  }));
+}
+
+interface InstanceRow {
+  readonly number: number;
+  readonly host: string;
+  readonly lease_until: Date;
+  readonly is_alive: boolean;
+  readonly open_attempts: bigint;
+}
+
+const INSTANCES_SQL = `
+  select i.number, i.host, l.lease_until, l.lease_until > now() as is_alive,
+    coalesce(open.attempts, 0) as open_attempts
+  from instance i join instance_lease l using (instance_id)
+  left join (
+    select instance_id, count(*) as attempts from hold where not annulled group by instance_id
+  ) open using (instance_id)
+  order by is_alive desc, i.number limit $1`;

@@ -2,8 +2,7 @@ import { expect, test, vi } from "vitest";
 import { SETTLE_WAIT_MS } from "../kernel/core/constants.ts";
 import type { AttemptId } from "../kernel/core/ids.ts";
 import { systemClock } from "../kernel/core/time.ts";
-import type { Closing } from "./closing.ts";
-import { LateClosings } from "./late-closings.ts";
+import { type Closing, LateClosings } from "./late-closings.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 import type { CloseOutcome, CloseRow } from "./ledger-store.ts";
 

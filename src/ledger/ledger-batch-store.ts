@@ -15,7 +15,7 @@ import type {
   ReserveOutcome,
   ReserveRow,
 } from "./ledger-store.ts";
-import type { StuckAttempts } from "./stuck-attempts.ts";
+import type { StuckAttempts } from "./books-figures.ts";
 
 /** What an instance proves itself with when it reserves. */
 export interface Membership {

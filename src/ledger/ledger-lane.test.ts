@@ -9,7 +9,7 @@ import {
 import type { AttemptId, OrgId } from "../kernel/core/ids.ts";
 import { microUsd } from "../kernel/core/money.ts";
 import { systemClock } from "../kernel/core/time.ts";
-import type { Closing } from "./closing.ts";
+import type { Closing } from "./late-closings.ts";
 import { type BatchAnswer, BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 import { LedgerLane } from "./ledger-lane.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";

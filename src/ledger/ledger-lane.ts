@@ -5,7 +5,7 @@ import {
   LEDGER_QUEUE_ROWS_MAX,
   LEDGER_QUEUE_ROWS_PER_ORG_MAX,
 } from "../kernel/index.ts";
-import { answerOverdue, answerVerdict, type Closing, oldestOf } from "./closing.ts";
+import { answerOverdue, answerVerdict, type Closing, oldestOf } from "./late-closings.ts";
 import { BatchFault, type BatchAnswer } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { assert, type AttemptId, type Clock, type Logger } from "../kernel/index.ts";
-import type { Closing } from "./closing.ts";
+import { type Closing, LateClosings } from "./late-closings.ts";
 import { InstanceLease } from "./instance-lease.ts";
-import { LateClosings } from "./late-closings.ts";
 import type {
   BatchAnswer,
   BatchFault,

@@ -1,15 +1,15 @@
 import { DatabaseError, type Pool } from "pg";
+
 import {
+  assert,
   type ChangedBy,
   type ChangeLog,
-  assert,
   formatUsd,
-  microUsd,
   type MicroUsd,
+  microUsd,
   type OrgId,
   type Public,
 } from "../kernel/index.ts";
-import { CreditFault, type Grant, type GrantOutcome, type LedgerEntry } from "./credit-store.ts";
 
 const ENTRIES_MAX = 1_000;
 
@@ -101,4 +101,77 @@ function signed(row: EntryRow): MicroUsd {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+interface Grant {
+  readonly orgId: OrgId;
+  /** Above zero. */
+  readonly amountMicroUsd: MicroUsd;
+  /** Identifies this grant permanently, over all organizations. */
+  readonly ref: string;
+  /**
+   * A gift to try the service: it lifts the limit of organizations without credit, and unusual use
+   * is still detected. Default false: as good as bought.
+   */
+  readonly isTrial?: boolean;
+}
+
+interface GrantOutcome {
+  /** False: this reference was granted before, with the same terms; nothing changed. */
+  readonly created: boolean;
+  /** Credits minus debits and what is owed; holds not taken off. */
+  readonly balanceMicroUsd: MicroUsd;
+}
+
+/** One line of an organization's wallet. */
+export interface LedgerEntry {
+  readonly atMs: number;
+  /** `grant`, `purchase`, `settle`, … */
+  readonly kind: string;
+  /** The grant's reference, or the request's id. */
+  readonly ref: string;
+  /** The model of a settled request. */
+  readonly detail: string | null;
+  /** Above zero: into the wallet. */
+  readonly amountMicroUsd: MicroUsd;
+}
+
+/** `ref_taken`: the reference belongs to a grant of another organization or amount. */
+export class CreditFault extends Error {
+  override readonly name = "CreditFault";
+  readonly kind: "unknown_org" | "ref_taken";
+
+  constructor(kind: CreditFault["kind"], message: string, cause: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+export interface Balance {
+  /** Credits minus debits, minus what refunds and disputes took beyond them: may be below zero. */
+  readonly settledMicroUsd: MicroUsd;
+  /** Reserves in flight. */
+  readonly heldMicroUsd: MicroUsd;
+}
+
+export interface MonthSpend {
+  readonly spentMicroUsd: MicroUsd;
+  readonly inFlightMicroUsd: MicroUsd;
+  readonly capMicroUsd: MicroUsd | null;
+  readonly resetAtMs: number;
+}
+
+/** The same of a key's cap by the day or the week. */
+export interface PeriodSpend extends MonthSpend {
+  readonly keyId: string;
+  readonly period: "week" | "day";
+  readonly capMicroUsd: MicroUsd;
+}
+
+/** What is known of an organization's money without holding any. */
+export interface SpendReads {
+  balance(orgId: OrgId): Promise<Balance>;
+  monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
+  /** Of the caps by the week and by the day that a key has, in this order; absent: of all keys. */
+  periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

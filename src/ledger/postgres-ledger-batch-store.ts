@@ -18,8 +18,14 @@ import {
   word,
 } from "../kernel/index.ts";
 import { adoptedColumns, holdColumns, priceColumns } from "./attempt-columns.ts";
-import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
-import { LaneConnection, type LaneOptions } from "./lane-connection.ts";
+import {
+  joinInstance,
+  recoverOpenAttempts,
+  renewMembership,
+  stopReason,
+  takeOverDeadInstances,
+} from "./join-instance.ts";
+import { LaneConnection, type LaneOptions, runBatch, runCloseBatch } from "./ledger-batches.ts";
 import type {
   AdoptedAttempt,
   BatchAnswer,
@@ -29,7 +35,6 @@ import type {
   Membership,
   Renewal,
 } from "./ledger-batch-store.ts";
-import { runBatch, runCloseBatch } from "./ledger-batches.ts";
 import type {
   CloseRow,
   PinnedSheet,
@@ -39,10 +44,8 @@ import type {
   ReserveRow,
 } from "./ledger-store.ts";
 import { priceChanges } from "./price-changes.ts";
-import { recoverOpenAttempts } from "./recover-attempts.ts";
-import { StuckAttempts } from "./stuck-attempts.ts";
-import { recordRefused } from "./refused-rows.ts";
-import { renewMembership, stopReason } from "./renew-membership.ts";
+import { StuckAttempts } from "./books-figures.ts";
+import { recordRefused } from "./refused-lane.ts";
 
 /** A customer waits for the holds of a batch. */
 const BATCH_STATEMENT_TIMEOUT_MS = 1_000;

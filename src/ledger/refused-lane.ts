@@ -1,12 +1,16 @@
+import type { Pool } from "pg";
+
 import {
-  LEDGER_BATCH_ROWS_MAX,
   type KeyId,
+  LEDGER_BATCH_ROWS_MAX,
   type Logger,
   type OrgId,
+  queryInTime,
   REFUSED_ROWS_PER_MINUTE,
   REFUSED_ROWS_PER_MINUTE_PER_ORG,
 } from "../kernel/index.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
+import { requestIdFrom } from "./request-ids.ts";
 
 export interface RefusedLaneOptions {
   readonly log: Logger;
@@ -145,3 +149,119 @@ export class RefusedLane {
     return taken;
   }
 }
+
+/** Writes refused requests: the first of each key and minute one by one, the others as a number. */
+export async function recordRefused(
+  pool: Pool,
+  requests: readonly RefusedRequest[],
+  counts: readonly RefusedCount[],
+): Promise<void> {
+  const column = <T>(read: (request: RefusedRequest) => T): T[] => requests.map(read);
+  const counted = <T>(read: (count: RefusedCount) => T): T[] => counts.map(read);
+  const values = [
+    column((request) => request.requestId),
+    column((request) => request.orgId),
+    column((request) => request.keyId),
+    column((request) => request.modelId?.replaceAll("\0", "") ?? null),
+    column((request) => request.route),
+    column((request) => request.stream),
+    column((request) => request.errorClass),
+    column((request) => request.createdAtMs),
+    counted((count) => count.orgId),
+    counted((count) => count.keyId),
+    counted((count) => count.minuteMs),
+    counted((count) => count.requests),
+    REFUSED_ROWS_PER_MINUTE,
+    column(({ reason }) => (reason === undefined ? null : JSON.stringify(reason))),
+  ];
+  await queryInTime(pool, { text: RECORD_REFUSED_SQL, values });
+}
+
+/*
+ * A day that is summed up has counted what of the request ended in it: it is summed up again.
+ *
+ * The row of the minute is locked before the others are chosen, in the order of the primary key, so
+ * that processes share the bound and do not wait for each other in a circle. A request that an
+ * earlier try has written is not counted again.
+ */
+const RECORD_REFUSED_SQL = `
+  with given as (
+    select t.*, row_number() over (partition by org, minute, key order by request) as n
+    from (
+      select *, to_timestamp(floor(created_ms / 60000) * 60) as minute
+      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
+        $7::text[], $8::double precision[], $14::jsonb[])
+        as r(request, org, key, model, route, stream, class, created_ms, reason)
+    ) t
+    where not exists (select from refused_request r where r.request_id = t.request)
+  ), added as (
+    select org, minute, key, sum(recorded)::bigint as recorded, sum(counted)::bigint as counted
+    from (
+      select org, minute, key, 1 as recorded, 0 as counted from given
+      union all
+      select org, to_timestamp(minute_ms / 1000), key, 0, requests
+      from unnest($9::text[], $10::text[], $11::double precision[], $12::bigint[])
+        as c(org, key, minute_ms, requests)
+    ) each group by org, minute, key
+  ), minute as (
+    insert into refused_minute as m (org_id, minute, key_id, recorded, unlisted)
+    select org, minute, key, recorded, counted + greatest(0, recorded - $13::bigint)
+    from added order by org, minute, key
+    on conflict (org_id, minute, key_id) do update set
+      recorded = m.recorded + excluded.recorded,
+      unlisted = m.unlisted + excluded.unlisted - greatest(0, excluded.recorded - $13::bigint)
+        + greatest(0, m.recorded + excluded.recorded - $13::bigint)
+        - greatest(0, m.recorded - $13::bigint)
+    returning org_id, minute, key_id, recorded
+  ), noted as (
+    insert into usage_stale (org_id, day)
+    select late.org, attempt_day(a.attempt_id)
+    from (select * from given g where exists (
+      select from usage_day u where u.day >= (g.minute at time zone 'utc')::date)) late
+    cross join lateral (
+      select attempt_id from attempt where org_id = late.org and request_id = late.request
+        and attempt_id >= attempt_id_at(late.minute - interval '2 days')
+        and attempt_id < attempt_id_at(late.minute + interval '2 days') offset 0) a
+  )
+  insert into refused_request (request_id, org_id, key_id, model_id, route, stream, error_class,
+    created_at, reason)
+  select g.request, g.org, g.key, g.model, g.route, g.stream, g.class,
+    to_timestamp(g.created_ms / 1000.0), g.reason
+  from given g
+  join added a on (a.org, a.minute, a.key) = (g.org, g.minute, g.key)
+  join minute m on (m.org_id, m.minute, m.key_id) = (g.org, g.minute, g.key)
+  where m.recorded - a.recorded + g.n <= $13::bigint
+  on conflict do nothing`;
+
+/** What was refused before this instant is deleted in pieces; answers how many requests it was. */
+export async function deleteRefusedBefore(
+  run: (text: string, values: unknown[]) => Promise<readonly { readonly requests: bigint }[]>,
+  atMs: number,
+): Promise<number> {
+  const oldest: readonly [string, unknown][] = [
+    [DELETE_REQUESTS_SQL, requestIdFrom(atMs)],
+    [DELETE_MINUTES_SQL, new Date(atMs)],
+  ];
+  let deleted = 0;
+  for (const [text, bound] of oldest) {
+    for (let hasMore = true; hasMore;) {
+      const rows = await run(text, [bound, DELETED_ROWS]);
+      for (const { requests } of rows) deleted += Number(requests);
+      hasMore = rows.length === DELETED_ROWS;
+    }
+  }
+  return deleted;
+}
+
+const DELETED_ROWS = 5_000;
+
+const DELETE_REQUESTS_SQL = `
+  delete from refused_request where request_id in (
+    select request_id from refused_request where request_id < $1::uuid
+    order by request_id limit $2)
+  returning 1::bigint as requests`;
+
+const DELETE_MINUTES_SQL = `
+  delete from refused_minute where (org_id, minute, key_id) in (
+    select org_id, minute, key_id from refused_minute where minute < $1 order by minute limit $2)
+  returning unlisted as requests`;

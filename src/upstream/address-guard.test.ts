@@ -1,7 +1,10 @@
-import { expect, test } from "vitest";
+import { createHook } from "node:async_hooks";
 
-import { guardedLookup, isPrivateAddress } from "./address-guard.ts";
-import { rememberedNames } from "./resolve-names.ts";
+import { expect, onTestFinished, test } from "vitest";
+
+import { until } from "../../test/support/books.ts";
+import { nameServer } from "../../test/support/name-server.ts";
+import { ForeignNames, guardedLookup, isPrivateAddress, rememberedNames } from "./address-guard.ts";
 
 test.each([
   ["127.0.0.1"],
@@ -50,3 +53,69 @@ test("a name that resolves to loopback is refused at the very lookup of its conn
   });
   expect(error).toMatchObject({ code: "PRIVATE_ADDRESS" });
 });
+
+/** How often the system's resolver is asked from now on: each time holds one of its few threads. */
+function countSystemLookups(): () => number {
+  let count = 0;
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === "GETADDRINFOREQWRAP") count += 1;
+    },
+  }).enable();
+  onTestFinished(() => void hook.disable());
+  return () => count;
+}
+
+test.concurrent("a stranger's names at a silent name server hold nobody's look-up", async () => {
+  const silent = await nameServer("silent");
+  const names = new ForeignNames([silent.address]);
+  const systemLookups = countSystemLookups();
+  const asked = Array.from({ length: 40 }, async (_, n) => {
+    await expect(names.of("org_stranger")(`a${n}.example`)).rejects.toThrow();
+  });
+  const before = performance.now();
+  // Others find their names meanwhile: the operator's, and another organization its own.
+  await rememberedNames()("localhost");
+  const { address } = await nameServer("93.184.215.14");
+  const found = await new ForeignNames([address]).of("org_other")("hooks.example");
+  expect(found).toEqual([{ address: "93.184.215.14", family: 4 }]);
+  expect(performance.now() - before).toBeLessThan(2_000);
+  expect(systemLookups()).toBe(1);
+  await Promise.all(asked);
+  expect(performance.now() - before).toBeLessThan(8_000);
+  // Two of them went out, each for both families of addresses; the others were refused at once.
+  expect(new Set(silent.asked)).toEqual(new Set(["a0.example", "a1.example"]));
+});
+
+test.concurrent("an organization that has waited for its names may look up others", async () => {
+  const silent = await nameServer("silent");
+  const find = new ForeignNames([silent.address]).of("org_1");
+  const first = [find("a.example"), find("b.example")].map((each) => each.catch(() => "ended"));
+  await expect(find("c.example")).rejects.toMatchObject({ code: "NAMES_BUSY" });
+  await Promise.all(first);
+  const again = find("c.example").catch((fault: { code?: string }) => fault.code);
+  await until("it is asked", () => silent.asked.includes("c.example"));
+  expect(await again).not.toBe("NAMES_BUSY");
+});
+
+test.concurrent("a delivery waits for the look-ups before it and is not refused", async () => {
+  const silent = await nameServer("silent");
+  const find = new ForeignNames([silent.address]).of("org_1", "wait");
+  const all = ["a", "b", "c"].map((name) => find(`${name}.example`).catch(() => "ended"));
+  await until("two are asked", () => new Set(silent.asked).size === 2);
+  expect(await Promise.all(all)).toEqual(["ended", "ended", "ended"]);
+  expect(new Set(silent.asked)).toEqual(new Set(["a.example", "b.example", "c.example"]));
+});
+
+test("a name of the operator is asked for once, however many connections begin", async () => {
+  const find = rememberedNames();
+  const systemLookups = countSystemLookups();
+  const all = await Promise.all(Array.from({ length: 20 }, () => find("localhost")));
+  await find("localhost");
+  expect(new Set(all).size).toBe(1);
+  expect(systemLookups()).toBe(1);
+  // What was not found is asked for again.
+  await expect(find("not-there.invalid")).rejects.toThrow();
+  await expect(find("not-there.invalid")).rejects.toThrow();
+  expect(systemLookups()).toBe(3);
+}, 60_000);

@@ -1,8 +1,8 @@
-import type { LookupFunction } from "node:net";
+import { type LookupAddress, promises as dns } from "node:dns";
+import { isIPv6, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 
 import { assert, IpNetworks } from "../kernel/index.ts";
-import type { FindAddresses } from "./resolve-names.ts";
 
 /** Thrown into a connection attempt that would leave the public internet. */
 export class PrivateAddressError extends Error {
@@ -68,3 +68,112 @@ export function guardedLookup(find: FindAddresses, allowPrivate: boolean): Looku
     });
   };
 }
+
+/** All addresses of a name; rejects with an error that has a code. */
+export type FindAddresses = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/** As the two resolvers name them. */
+export const NAME_FAULTS: ReadonlySet<string> = new Set(
+  "ENOTFOUND EAI_AGAIN EAI_FAIL ENODATA ESERVFAIL EREFUSED ETIMEOUT ECANCELLED".split(" "),
+);
+
+const REMEMBERED_MS = 30_000;
+
+/**
+ * Names in the operator's manifests and settings, by the system's resolver: hosts file, search
+ * domains, and few threads, which a silent name server holds for many seconds. So a name is asked
+ * for once at a time, and remembered.
+ */
+export function rememberedNames(): FindAddresses {
+  const known = new Map<string, Promise<readonly LookupAddress[]>>();
+  return async (hostname) => {
+    const found = known.get(hostname);
+    if (found !== undefined) return await found;
+    const asked = dns.lookup(hostname, { all: true });
+    known.set(hostname, asked);
+    try {
+      const addresses = await asked;
+      setTimeout(() => known.delete(hostname), REMEMBERED_MS).unref();
+      return addresses;
+    } catch (fault) {
+      known.delete(hostname);
+      throw fault;
+    }
+  };
+}
+
+/** An organization has as many look-ups under way as it may. */
+export class NamesBusyError extends Error {
+  override readonly name = "NamesBusyError";
+  readonly code = "NAMES_BUSY";
+}
+
+const LOOKUPS_OF_OWNER_MAX = 2;
+const LOOKUP_MS_MAX = 3_000;
+
+/**
+ * Names that others than the operator chose, by c-ares: it takes no thread from anybody and ends in
+ * time, and it asks name servers alone, so that no name of this machine or its network is found.
+ */
+export class ForeignNames {
+  readonly #servers: readonly string[];
+  /** What each owner has under way, and who waits for a place, in their order. */
+  readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
+
+  /** `servers`: addresses of name servers; none: those of the system. */
+  constructor(servers: readonly string[] = []) {
+    this.#servers = servers;
+  }
+
+  /**
+   * At most two at once for an `owner`, such as an organization. One more is refused, or waits: a
+   * person may try again, a delivery must not fail for the deliveries beside it.
+   */
+  of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
+    return async (hostname) => {
+      if (isLocalhost(hostname)) return LOOPBACK;
+      const underWay = this.#underWay.get(owner) ?? { count: 0, waiting: [] };
+      this.#underWay.set(owner, underWay);
+      if (underWay.count < LOOKUPS_OF_OWNER_MAX) underWay.count += 1;
+      else if (whenFull === "refuse") throw new NamesBusyError("too many names are looked up");
+      else await new Promise<void>((resolve) => underWay.waiting.push(resolve));
+      try {
+        return await this.find(hostname);
+      } finally {
+        const next = underWay.waiting.shift();
+        if (next === undefined) underWay.count -= 1;
+        else next();
+        if (underWay.count === 0) this.#underWay.delete(owner);
+      }
+    };
+  }
+
+  async find(hostname: string): Promise<readonly LookupAddress[]> {
+    if (isLocalhost(hostname)) return LOOPBACK;
+    const resolver = new dns.Resolver({ timeout: LOOKUP_MS_MAX / 2, tries: 2 });
+    if (this.#servers.length > 0) resolver.setServers(this.#servers);
+    const timer = setTimeout(() => resolver.cancel(), LOOKUP_MS_MAX);
+    try {
+      const answers = await Promise.allSettled([
+        resolver.resolve4(hostname),
+        resolver.resolve6(hostname),
+      ]);
+      const found = answers.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+      const [first] = answers;
+      if (found.length === 0 && first.status === "rejected") throw first.reason;
+      return found.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Never asked of a name server (RFC 6761, section 6.3). */
+function isLocalhost(hostname: string): boolean {
+  return /(^|\.)localhost\.?$/i.test(hostname);
+}
+
+const LOOPBACK = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];

@@ -1,4 +1,4 @@
-import type { Clock } from "../kernel/index.ts";
+import type { Deployment } from "../catalog/index.ts";
 import {
   brokenOffFailure,
   classifyFailure,
@@ -6,9 +6,11 @@ import {
   type ConnectionFault,
   timeoutFailure,
   unusableFailure,
+  type UpstreamFailure,
   withoutBlame,
 } from "../formats/index.ts";
-import { NAME_FAULTS } from "./resolve-names.ts";
+import type { Clock } from "../kernel/index.ts";
+import { NAME_FAULTS } from "./address-guard.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
 const REFUSED =
@@ -50,4 +52,25 @@ function faultOf(code: string): ConnectionFault {
   if (TLS.test(code)) return "tls";
   if (NAME_FAULTS.has(code)) return "dns";
   return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
+}
+
+/**
+ * The same failures, reported to the owner of the key that was sent: an account that the provider
+ * refuses is the caller's own here, and only the caller can mend it.
+ */
+export function ownKeyClassifier(
+  classifier: AttemptClassifier,
+  deployment: Pick<Deployment, "ownKey">,
+): AttemptClassifier {
+  if (deployment.ownKey === undefined) return classifier;
+  return { ...classifier, answer: (failed) => toOwner(classifier.answer(failed)) };
+}
+
+function toOwner(failure: UpstreamFailure): UpstreamFailure {
+  const { refusal } = failure;
+  if (refusal.class !== "auth") return failure;
+  const message =
+    `the provider refused your organization's own key with status ${refusal.status}; ` +
+    `check its connection, or set provider.connections to "never" in the meantime`;
+  return { ...failure, refusal: { ...refusal, message } };
 }

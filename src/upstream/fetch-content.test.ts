@@ -9,15 +9,14 @@ import type { AddressInfo } from "node:net";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { Deadlines } from "../kernel/core/deadlines.ts";
-import { systemClock, type Clock } from "../kernel/core/time.ts";
+import { type Clock, Deadlines, systemClock } from "../kernel/core/time.ts";
 import { deploymentOf } from "../formats/modality/fixtures/request-kit.ts";
-import type { ContentHead } from "./content-head.ts";
 import {
-  fetchContent,
   type ContentEnd,
+  type ContentHead,
   type ContentInput,
   type ContentSink,
+  fetchContent,
   type RunningContent,
 } from "./fetch-content.ts";
 import { UpstreamClient } from "./upstream-client.ts";

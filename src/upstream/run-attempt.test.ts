@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
-import { Deadlines } from "../kernel/core/deadlines.ts";
+import { Deadlines, systemClock } from "../kernel/core/time.ts";
 import { refusal } from "../kernel/core/refusals.ts";
-import { systemClock } from "../kernel/core/time.ts";
 import type { AnswerBridge, Output } from "../formats/wire/answer/answer-bridge.ts";
 import type { UpstreamFailure } from "../formats/wire/failure/upstream-failure.ts";
 import { runAttempt, type AttemptHandler, type RunningAttempt } from "./run-attempt.ts";

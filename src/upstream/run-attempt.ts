@@ -14,7 +14,7 @@ import {
   type UpstreamFailure,
   withoutBlame,
 } from "../formats/index.ts";
-import type { KeptHandler } from "./kept-connections.ts";
+import type { KeptHandler } from "./provider-connections.ts";
 
 /** Everything one physical dispatch may take. */
 export interface AttemptTimeouts {

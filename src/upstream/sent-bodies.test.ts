@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { buildConnector, Pool, type Dispatcher } from "undici";
 
 import { BufferPool } from "../kernel/core/buffer-pool.ts";
-import { EditedBytes } from "../kernel/json/edited-bytes.ts";
+import { EditedBytes } from "../kernel/json/splice.ts";
 import { SentBodies } from "./sent-bodies.ts";
 
 const BODY_BYTES = 300_000;

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { Deployment, OwnKey, WireId } from "../catalog/catalog.ts";
-import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
+import { ownKeyDeployment } from "../catalog/deployment-copy.ts";
 import type { ModelId, OrgId, ProviderId } from "../kernel/core/ids.ts";
 import { wires } from "../formats/wire/wires.ts";
 import {

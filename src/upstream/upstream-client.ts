@@ -10,8 +10,7 @@ import {
   type WireTable,
 } from "../formats/index.ts";
 import { isPrivateHost, PrivateAddressError } from "./address-guard.ts";
-import type { KeptHandler } from "./kept-connections.ts";
-import { type Outbound, ProviderConnections } from "./provider-connections.ts";
+import { type KeptHandler, type Outbound, ProviderConnections } from "./provider-connections.ts";
 import { SentBodies } from "./sent-bodies.ts";
 
 export interface UpstreamClientOptions {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/account-rules.ts";
-import type { LimitTarget } from "../../src/gateway/accounts/rules-store.ts";
+import type { LimitTarget } from "../../src/gateway/accounts/account-store.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";

@@ -4,7 +4,7 @@ import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { CreditFault } from "../../src/ledger/credit-store.ts";
+import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
 import { until } from "../support/books.ts";
 import { findKey } from "../support/find-key.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertRules } from "../../src/account/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
-import { ForeignNames } from "../../src/upstream/resolve-names.ts";
+import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";

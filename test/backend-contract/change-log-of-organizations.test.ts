@@ -4,7 +4,7 @@ import { beforeAll, describe, expect } from "vitest";
 
 import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { ActionName } from "../../src/kernel/changes/actions.ts";
 import type { ChangedBy } from "../../src/kernel/changes/change.ts";
 import { byGateway, byProviderNews } from "../../src/kernel/changes/changed-by.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { ACTIONS, actionNames } from "../../src/kernel/changes/actions.ts";
 import { ChangeLog } from "../../src/kernel/changes/change-log.ts";

@@ -10,8 +10,11 @@ import {
   SealedKeyFault,
   type KeyVault,
 } from "../../src/gateway/accounts/key-vault.ts";
-import { countSealedBy, resealConnections } from "../../src/gateway/accounts/reseal-connections.ts";
-import { zeroPricePin } from "../../src/catalog/own-key-deployment.ts";
+import {
+  countSealedBy,
+  resealConnections,
+} from "../../src/gateway/accounts/postgres-connection-store.ts";
+import { zeroPricePin } from "../../src/catalog/deployment-copy.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { picoUsd } from "../../src/kernel/core/money.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeConsoleLink } from "../../src/app/console-link.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import type { Config } from "../../src/kernel/config/settings.ts";
-import { makeClaimLink } from "../../src/account/identity/claim-link.ts";
+import { makeClaimLink } from "../../src/account/identity/postgres-claim-links.ts";
 import type { Identity } from "../../src/account/identity/identity.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { withBackend } from "../support/postgres.ts";

@@ -4,7 +4,7 @@ import { generateKeyPair } from "jose";
 
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { IdentityConfig } from "../../src/account/identity/open-identity.ts";
-import { pendingKey, sealPending } from "../../src/account/identity/pending-sign-in.ts";
+import { pendingKey, sealPending } from "../../src/account/identity/sealed-text.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";

@@ -5,7 +5,7 @@ import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import { LedgerCounts } from "../../src/ledger/ledger-counts.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { StuckAttempts } from "../../src/ledger/stuck-attempts.ts";
+import { StuckAttempts } from "../../src/ledger/books-figures.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { identityOf } from "../../src/kernel/storage/process-identity.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
-import { LaneConnection } from "../../src/ledger/lane-connection.ts";
+import { LaneConnection, runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { tokenCount, type ScopeClaim } from "../../src/gateway/limits/limit-store.ts";
-import { RedisSharedHealth } from "../../src/gateway/routing/redis-shared-health.ts";
+import { RedisSharedHealth } from "../../src/gateway/routing/shared-health.ts";
 import { until } from "../support/books.ts";
 import { startLimitProcess, type LimitProcess } from "../support/limit-processes.ts";
 import { charged, newSlot, orgScope, Side } from "../support/redis-side.ts";

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
-import { isVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { isVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";

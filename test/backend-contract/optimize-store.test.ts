@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { newRecordId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { OptimizeResult, OptimizeSearch } from "../../src/account/optimize/optimize.ts";
-import type { NewSearch } from "../../src/account/optimize/optimize-store.ts";
+import type { NewSearch } from "../../src/account/optimize/postgres-optimize-store.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";

@@ -16,7 +16,7 @@ import { type AttemptId, newRequestId, type RequestId } from "../../src/kernel/c
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
-import { CsvReader } from "../../src/kernel/core/csv-reader.ts";
+import { CsvReader } from "../../src/kernel/core/csv.ts";
 import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";

@@ -1,12 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
-import { HealthExchange } from "../../src/gateway/routing/health-exchange.ts";
+import {
+  type CooldownNotice,
+  HealthExchange,
+  healthScripts,
+  RedisSharedHealth,
+} from "../../src/gateway/routing/shared-health.ts";
 import { MemoryDeploymentHealth } from "../../src/gateway/routing/health.ts";
-import type { CooldownNotice } from "../../src/gateway/routing/shared-health.ts";
-import { healthScripts } from "../../src/gateway/routing/health-scripts.ts";
-import { RedisLink } from "../../src/kernel/storage/redis-link.ts";
-import { RedisSharedHealth } from "../../src/gateway/routing/redis-shared-health.ts";
+import { RedisLink } from "../../src/kernel/storage/redis-client.ts";
 import { until } from "../support/books.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { OWN_KEY_PINS } from "../../src/catalog/own-key-deployment.ts";
+import { OWN_KEY_PINS } from "../../src/catalog/deployment-copy.ts";
 import { type AttemptId, type ModelId, newRequestId } from "../../src/kernel/core/ids.ts";
 import type { Usage } from "../../src/kernel/core/usage.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
-import type { UsageFinding } from "../../src/gateway/abuse/abuse-restriction-store.ts";
+import type { UsageFinding } from "../../src/gateway/abuse/postgres-abuse-restriction-store.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../support/ask.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import {
   CONCURRENT_REQUESTS_MAX,
   TOKENS_PER_MINUTE,

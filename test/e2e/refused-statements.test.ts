@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { REFUSED_ROWS_PER_MINUTE } from "../../src/kernel/core/constants.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";

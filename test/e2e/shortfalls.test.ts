@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { until } from "../support/books.ts";

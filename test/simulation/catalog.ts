@@ -1,6 +1,6 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
-import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
+import { parseManifestFiles } from "../../src/catalog/catalog-input.ts";
 import { type PriceList, PRICES, pricingOf, termsOf } from "./prices.ts";
 
 function listing(id: string, prices: PriceList): object {

@@ -1,5 +1,5 @@
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
-import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { Deadlines } from "../../src/kernel/core/time.ts";
 import { refusal } from "../../src/kernel/core/refusals.ts";
 import { attemptClassifier } from "../../src/upstream/classifier.ts";
 import type { CallKind } from "../../src/gateway/call/call-kind.ts";
@@ -7,7 +7,7 @@ import { DetachedReadLimit } from "../../src/gateway/call/detached-read-limit.ts
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
 import { serveCall } from "../../src/gateway/call/call.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
-import { Shortfalls } from "../../src/gateway/call/shortfalls.ts";
+import { Shortfalls } from "../../src/gateway/call/refusal-memory.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -18,7 +18,7 @@ import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-s
 import type { ParsedChatRequest } from "../../src/formats/modality/chat/parse-request.ts";
 import { chatOn } from "../../src/formats/modality/chat/index.ts";
 import { wires } from "../../src/formats/wire/wires.ts";
-import { pricePins } from "../../src/app/price-pins.ts";
+import { pricePins } from "../../src/app/open-catalog.ts";
 import { SimulatedClient, type ClientRequest } from "./client.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
@@ -27,7 +27,7 @@ import { SimulatedProviders } from "./provider.ts";
 import { NetworkedStore, type StoreUser } from "./store.ts";
 import { SkewedClock } from "./virtual-time.ts";
 import type { Simulation } from "./simulation.ts";
-import { Affinity } from "../../src/gateway/routing/affinity.ts";
+import { Affinity } from "../../src/gateway/routing/plan-route.ts";
 import { RepeatedFailures } from "../../src/gateway/routing/repeated-failures.ts";
 import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 

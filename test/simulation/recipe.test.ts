@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
-import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { Deadlines } from "../../src/kernel/core/time.ts";
 import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Refusal } from "../../src/kernel/core/refusals.ts";
@@ -15,7 +15,7 @@ import { DetachedReadLimit } from "../../src/gateway/call/detached-read-limit.ts
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
 import { serveCall } from "../../src/gateway/call/call.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
-import { Shortfalls } from "../../src/gateway/call/shortfalls.ts";
+import { Shortfalls } from "../../src/gateway/call/refusal-memory.ts";
 import type { CloseRow, Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { limitScopes, SPECIFIED_LIMITS } from "../../src/gateway/limits/effective-limits.ts";
 import { PoolBoard } from "../../src/gateway/limits/pool-board.ts";
@@ -26,7 +26,7 @@ import { wires } from "../../src/formats/wire/wires.ts";
 import { simulatedCatalog } from "./catalog.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
-import { Affinity } from "../../src/gateway/routing/affinity.ts";
+import { Affinity } from "../../src/gateway/routing/plan-route.ts";
 import { RepeatedFailures } from "../../src/gateway/routing/repeated-failures.ts";
 import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 

@@ -1,4 +1,4 @@
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import type { MicroUsd } from "../../src/kernel/core/money.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 import type { Deployment } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
-import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
+import { parseManifestFiles } from "../../src/catalog/catalog-input.ts";
 import type { Check } from "../../src/listing-tools/conformance/checks/check.ts";
 import { jobQuestions } from "../../src/listing-tools/conformance/probing/job-questions.ts";
 import { Lab } from "../../src/listing-tools/conformance/probing/lab.ts";
@@ -14,9 +14,8 @@ import {
   sendProbe,
 } from "../../src/listing-tools/conformance/probing/send-probe.ts";
 import { Spending } from "../../src/listing-tools/conformance/probing/spending.ts";
-import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { Deadlines, systemClock } from "../../src/kernel/core/time.ts";
 import { parseUsd, ZERO_MICRO_USD } from "../../src/kernel/core/money.ts";
-import { systemClock } from "../../src/kernel/core/time.ts";
 import { type Simulator, startSimulator } from "../../src/dev/simulator/simulator.ts";
 import { attemptClassifier } from "../../src/upstream/classifier.ts";
 import { UpstreamClient } from "../../src/upstream/upstream-client.ts";

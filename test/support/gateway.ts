@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openBackend, type Backend } from "../../src/app/open-backend.ts";
 import {
   openGateway,

@@ -8,17 +8,15 @@ import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { BufferPool } from "../../src/kernel/core/buffer-pool.ts";
 import { ClientAddresses } from "../../src/kernel/core/client-address.ts";
-import { Deadlines } from "../../src/kernel/core/deadlines.ts";
+import { Deadlines, systemClock } from "../../src/kernel/core/time.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
-import { systemClock } from "../../src/kernel/core/time.ts";
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
-import type { ClientTimeouts } from "../../src/gateway/http/client-timeouts.ts";
+import { type ClientTimeouts, UnreadAnswers } from "../../src/gateway/http/connections.ts";
 import {
   createGatewayServer,
   type GatewayServerOptions,
 } from "../../src/gateway/http/gateway-server.ts";
-import { UnreadAnswers } from "../../src/gateway/http/unread-answers.ts";
-import { RequestLog } from "../../src/gateway/http/request-log.ts";
+import { RequestLog } from "../../src/gateway/http/client-errors.ts";
 import { RouteTable, type Route } from "../../src/gateway/http/route-table.ts";
 
 const PRINCIPAL: Principal = {

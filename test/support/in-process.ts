@@ -6,7 +6,7 @@ import {
   type InProcessEnd,
   type InProcessRequest,
 } from "../../src/gateway/call/in-process.ts";
-import { quoteCall } from "../../src/gateway/call/quote-call.ts";
+import { quoteCall } from "../../src/gateway/call/plan.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";

@@ -11,7 +11,7 @@ import {
   type RequestId,
 } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
-import { CreditFault } from "../../src/ledger/credit-store.ts";
+import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
 import {
   BatchFault,
   type CloseVerdict,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
-import { HEADERS } from "../../src/gateway/http/header-table.ts";
+import { HEADERS } from "../../src/gateway/http/response-headers.ts";
 import type { HttpAnswer } from "./http-call.ts";
 
 const FILE = join(import.meta.dirname, "../../schema/openapi-v1.json");

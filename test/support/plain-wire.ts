@@ -2,9 +2,12 @@ import type { Refusal } from "../../src/kernel/core/refusals.ts";
 import { ZERO_USAGE, type Usage } from "../../src/kernel/core/usage.ts";
 import { textOf } from "../../src/kernel/json/json-edit.ts";
 import { joinTokens, objectText, textBytes, textToken } from "../../src/kernel/json/json-text.ts";
-import type { OutputPieces } from "../../src/formats/wire/answer/output-pieces.ts";
-import type { StreamDecoder, StreamEncoder } from "../../src/formats/wire/answer/stream-driver.ts";
-import { StreamTranslation } from "../../src/formats/wire/answer/stream-translation.ts";
+import { type OutputPieces, sseDataText, type SseEvent } from "../../src/formats/wire/sse/sse.ts";
+import {
+  type StreamDecoder,
+  type StreamEncoder,
+  StreamTranslation,
+} from "../../src/formats/wire/answer/stream-driver.ts";
 import type { RequestCodec, Wire } from "../../src/formats/wire/contract.ts";
 import { brokenOffFailure, unusableFailure } from "../../src/formats/wire/failure/failures.ts";
 import { failedRead } from "../../src/formats/wire/failure/upstream-failure.ts";
@@ -19,10 +22,8 @@ import {
 } from "../../src/formats/wire/fields/check-shape.ts";
 import type { AnswerCodec } from "../../src/formats/wire/neutral/chat-answer.ts";
 import type { ChatEvent } from "../../src/formats/wire/neutral/chat-event.ts";
-import { parseEventJson, readEventText } from "../../src/formats/wire/neutral/event-json.ts";
+import { parseEventJson, readEventText } from "../../src/formats/wire/neutral/stream-events.ts";
 import { countOf, type UsageReport } from "../../src/formats/wire/neutral/usage-report.ts";
-import type { SseEvent } from "../../src/formats/wire/sse/sse-reader.ts";
-import { sseDataText } from "../../src/formats/wire/sse/sse-writer.ts";
 
 /**
  * A third chat wire, as small as one can be: a request is a text, and so is an answer. Whatever it

@@ -1,4 +1,4 @@
-import { healthScripts } from "../../src/gateway/routing/health-scripts.ts";
+import { healthScripts } from "../../src/gateway/routing/shared-health.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import {

@@ -1,6 +1,6 @@
 import type { AccountRules } from "../../src/gateway/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
-import { newVirtualKey } from "../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { findKey } from "./find-key.ts";
 import type { FreshBackend } from "./postgres.ts";

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 
 import { openPool } from "../../src/kernel/storage/connection.ts";
 import { migrateDatabase, type MigrateOptions } from "../../src/kernel/storage/migrate.ts";
-import { levelOf, ownSteps, stepOf } from "../../src/kernel/storage/migration-files.ts";
+import { levelOf, ownSteps, stepOf } from "../../src/kernel/storage/schema-state.ts";
 import { ask } from "./ask.ts";
 import { OPERATOR_ENV, openAccountByCommands, type OperatorFolder } from "./operator.ts";
 import { emptyDatabase } from "./postgres.ts";

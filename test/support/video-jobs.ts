@@ -9,13 +9,13 @@ import {
   type ProviderId,
 } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
-import { endOfJob } from "../../src/gateway/videos/job-close.ts";
+import { endOfJob } from "../../src/gateway/videos/video-poller.ts";
 import {
-  MISSING_INTERVAL_MS,
   type EndedJob,
+  type JobUpdate,
+  MISSING_INTERVAL_MS,
   type ReportedJob,
 } from "../../src/gateway/videos/job-state.ts";
-import type { JobUpdate } from "../../src/gateway/videos/job-store.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 

@@ -190,11 +190,10 @@ const WITH_IO = new Set("storage backup upstream http console-api app cli dev".s
 
 /** Files of other folders that do, each with the reason. */
 export const IO_FILES: Readonly<Record<string, string>> = {
-  "src/kernel/core/ip-network.ts": "reads addresses as the system does, and opens nothing",
+  "src/kernel/core/client-address.ts": "reads addresses as the system does, and opens nothing",
   "src/account/billing/stripe-payments.ts": "the one client of the payment provider",
   "src/account/billing/stripe-cards.ts": "the kinds of faults of that client",
-  "src/account/identity/bounded-fetch.ts": "asks the identity provider",
-  "src/account/identity/logout-token.ts": "asks the identity provider for its keys",
+  "src/account/identity/relying-party.ts": "asks the identity provider, also for its keys",
   "src/ledger/retention/day-folder.ts": "writes exported days",
   "src/ledger/retention/signing-key.ts": "reads the key that signs them",
 };

@@ -10,7 +10,7 @@ import {
 
 /** Files in which an amount of money may only be counted exactly. */
 const EXACT =
-  /\/core\/(money|decimal)\.ts|\/(listing-sources|pricing|ledger|abuse|call)\/|\/videos\/job-close/;
+  /\/core\/(money|decimal)\.ts|\/(listing-sources|pricing|ledger|abuse|call)\/|\/videos\/video-poller/;
 
 /** Gauges of Prometheus are floats; nothing is decided by them. */
 const FLOATS_ALLOWED = "src/kernel/metrics/dollars.ts";

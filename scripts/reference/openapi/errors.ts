@@ -1,4 +1,4 @@
-import { HEADERS } from "../../../src/gateway/http/header-table.ts";
+import { HEADERS } from "../../../src/gateway/http/response-headers.ts";
 import { REFUSALS, type RefusalClass } from "../../../src/kernel/core/refusals.ts";
 import { anything, flag, instant, object, oneOf, ref, said, text, type Schema } from "./kit.ts";
 

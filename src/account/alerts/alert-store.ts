@@ -1,5 +1,5 @@
 import type { MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { AlertEvent } from "./alert-event.ts";
+import type { AlertEvent } from "./alert-kinds.ts";
 
 /** Which alerts an organization has chosen. */
 export interface AlertRules {

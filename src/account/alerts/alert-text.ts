@@ -1,6 +1,5 @@
 import { PAUSE_REASONS, pauseSentence, nameInMail } from "../../kernel/index.ts";
-import type { AlertEvent } from "./alert-event.ts";
-import type { AlertKind } from "./alert-kinds.ts";
+import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
 
 /** An alert as a person reads it. */
 export interface AlertText {

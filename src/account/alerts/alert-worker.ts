@@ -1,8 +1,7 @@
 import { type Clock, Job, type Logger, type Mailer } from "../../kernel/index.ts";
 import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
-import type { AlertQueue } from "./postgres-alert-queue.ts";
 import { alertText } from "./alert-text.ts";
-import { retryAfterMs } from "./retry-times.ts";
+import type { AlertQueue } from "./postgres-alert-queue.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
 
 const TICK_MS = 5_000;
@@ -123,4 +122,26 @@ function endOf({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd 
   if (end === "delivered") return { isDelivered: true, answer };
   const retryMs = end === "failed" ? retryAfterMs(tries) : undefined;
   return { isDelivered: false, answer, retryMs, isGone: end === "gone" };
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Waiting times between tries: three days in all. */
+export const RETRY_MS: readonly number[] = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  20 * HOUR_MS,
+];
+
+/** How long to wait after this many tries; undefined: there is no other. */
+function retryAfterMs(tries: number): number | undefined {
+  return RETRY_MS[tries - 1];
 }

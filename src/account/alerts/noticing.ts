@@ -1,16 +1,15 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
+  capColumn,
   type CapPeriod,
   formatUsd,
+  inTransaction,
   microUsd,
   type OrgId,
-  capColumn,
-  inTransaction,
+  type PauseReason,
 } from "../../kernel/index.ts";
-import { expiryEvent, type ExpiryRow, EXPIRIES_SQL } from "./key-expiry.ts";
-import { topUpEvents } from "./notice-top-ups.ts";
-import { type NewEvent, reportEvent } from "./report-event.ts";
+import { type NewEvent, reportEvent } from "./alert-kinds.ts";
 
 /**
  * Compares the figures of every organization with its rules, in one transaction: a passed
@@ -211,3 +210,97 @@ const FORGET_SQL: readonly string[] = [
   where disabled_reason = 'removed' and disabled_at < now() - interval '90 days'
     and not exists (select from alert_delivery d where d.destination_id = t.destination_id)`,
 ];
+
+/** A key that expires soon or has just expired. */
+interface ExpiryRow {
+  readonly org_id: OrgId;
+  readonly key_id: string;
+  readonly name: string;
+  readonly expires_at: Date;
+  /** 0: it has expired. */
+  readonly days: number;
+}
+
+/** Once for each key, stage and date: a key whose date is moved is reported again. */
+function expiryEvent(row: ExpiryRow): NewEvent {
+  const { org_id: orgId, key_id: keyId, name, expires_at: at, days } = row;
+  const facts = { key_id: keyId, key_name: name, expires_at: at.toISOString() };
+  const once = onceOf(keyId, days, at.getTime());
+  return days === 0
+    ? { orgId, kind: "key.expired", facts, once }
+    : { orgId, kind: "key.expiring", facts: { ...facts, days }, once };
+}
+
+function onceOf(keyId: string, days: number, atMs: number): string {
+  return `key ${keyId} ${days} ${atMs}`;
+}
+
+/*
+ * Of several stages at once the last. One that began before the key was made is not reported: a
+ * person who makes a key for an hour knows that it ends. What is expired is read again for days, as
+ * a commit may come late.
+ */
+const EXPIRIES_SQL = `
+  select k.org_id, k.key_id, k.name, k.expires_at, v.days
+  from alert_rules r
+  join api_key k on k.org_id = r.org_id
+  cross join lateral (
+    select case when k.expires_at <= now() then 0
+      when k.expires_at <= now() + interval '1 day' then 1 else 7 end as days
+  ) v
+  where r.key_expiry_since is not null and k.disabled_at is null
+    and k.origin not in ('playground', 'optimize')
+    and k.expires_at <= now() + interval '7 days'
+    and k.expires_at > greatest(r.key_expiry_since, now() - interval '3 days')
+    and k.created_at <= k.expires_at - v.days * interval '1 day'
+    and not exists (
+      select from alert_event e where e.once = 'key ' || k.key_id || ' ' || v.days || ' '
+        || (extract(epoch from date_trunc('milliseconds', k.expires_at)) * 1000)::bigint
+    )`;
+
+/**
+ * Automatic purchases that were credited, where purchases are reported, and rules that were paused,
+ * always: a customer must not find out from refused requests.
+ */
+async function topUpEvents(client: Pick<PoolClient, "query">): Promise<NewEvent[]> {
+  const charged = await client.query<ChargedRow>(CHARGED_SQL);
+  const paused = await client.query<PausedRow>(PAUSED_SQL);
+  return [...charged.rows.map(chargedEvent), ...paused.rows.map(pausedEvent)];
+}
+
+interface ChargedRow {
+  readonly org_id: OrgId;
+  readonly purchase_id: string;
+  readonly micro_usd: bigint;
+}
+
+interface PausedRow {
+  readonly org_id: OrgId;
+  readonly reason: PauseReason;
+  readonly once: string;
+}
+
+function chargedEvent({ org_id: orgId, purchase_id: id, micro_usd: amount }: ChargedRow): NewEvent {
+  const facts = { purchase_id: id, amount_usd: formatUsd(microUsd(amount)) };
+  return { orgId, kind: "topup.charged", facts, once: `topup.charged ${id}` };
+}
+
+function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
+  return { orgId, kind: "topup.paused", facts: { reason }, once };
+}
+
+/* As other purchases: read again for days, reported once. */
+const CHARGED_SQL = `
+  select p.org_id, p.purchase_id, p.micro_usd
+  from top_up t join purchase p using (purchase_id) join alert_rules r on r.org_id = p.org_id
+  where t.created_at > now() - interval '3 days' and p.state = 'granted'
+    and r.purchases_since is not null and p.granted_at > r.purchases_since
+    and not exists (select from alert_event e where e.once = 'topup.charged ' || p.purchase_id)`;
+
+const PAUSED_SQL = `
+  select org_id, paused_reason as reason, once
+  from (
+    select *, 'topup.paused ' || org_id || ' ' || extract(epoch from paused_at) as once
+    from top_up_rule where paused_at > now() - interval '3 days'
+  ) r
+  where not exists (select from alert_event e where e.once = r.once)`;

@@ -15,7 +15,7 @@ import {
 } from "../../kernel/index.ts";
 import type { DeliveryEnd, DueDelivery } from "./alert-store.ts";
 import { noticeAlerts } from "./noticing.ts";
-import { reportEvent } from "./report-event.ts";
+import { reportEvent } from "./alert-kinds.ts";
 
 /** Longer than any try takes. */
 const LEASE_S = 120;

@@ -1,9 +1,18 @@
+import { createHmac } from "node:crypto";
+
 import type { KeyVault } from "../../gateway/index.ts";
-import type { Clock } from "../../kernel/index.ts";
-import { type ForeignNames, postOnce, type PostEnd } from "../../upstream/index.ts";
+import { assert, type Clock } from "../../kernel/index.ts";
+import {
+  type FindAddresses,
+  type ForeignNames,
+  isPrivateHost,
+  type PostEnd,
+  postOnce,
+  resolvesToPrivate,
+} from "../../upstream/index.ts";
+import type { AlertEvent } from "./alert-kinds.ts";
 import type { DueDelivery, TryAnswer } from "./alert-store.ts";
-import { webhookBody, webhookHeaders } from "./sign-webhook.ts";
-import { openSecret } from "./webhook-secret.ts";
+import { openSecret } from "./webhook-secrets.ts";
 
 const TIMEOUT_MS = 10_000;
 const GONE = 410;
@@ -66,3 +75,100 @@ function answerOf(end: PostEnd): TryAnswer {
   const why = isRedirect ? ": redirects are not followed" : "";
   return { end: "failed", answer: `status ${status}${why}` };
 }
+
+/** One try of a delivery, as it is signed. */
+export interface SignedContent {
+  /** Of the event: the same for every try. */
+  readonly id: string;
+  /** Of this try. */
+  readonly timestampS: number;
+  readonly body: string;
+}
+
+/** Recommended by the specification; facts are far below. */
+const BODY_BYTES_MAX = 20_000;
+
+/** What is posted of an event: the same bytes for every try. */
+export function webhookBody({
+  kind,
+  atMs,
+  orgId,
+  facts,
+}: Pick<AlertEvent, "kind" | "atMs" | "orgId" | "facts">): string {
+  const data = { org_id: orgId, ...facts };
+  const body = JSON.stringify({ type: kind, timestamp: new Date(atMs).toISOString(), data });
+  assert(Buffer.byteLength(body) <= BODY_BYTES_MAX, "the facts of an event are few");
+  return body;
+}
+
+/**
+ * The headers of the Standard Webhooks scheme; one signature for each secret, so that a receiver
+ * may have either while one replaces the other.
+ */
+export function webhookHeaders(
+  content: SignedContent,
+  secrets: readonly string[],
+): Readonly<Record<string, string>> {
+  const { id, timestampS } = content;
+  assert(!id.includes("."), "a full stop ends the id in what is signed");
+  return {
+    "content-type": "application/json",
+    "user-agent": "tokenmarket",
+    "webhook-id": id,
+    "webhook-timestamp": String(timestampS),
+    "webhook-signature": secrets.map((secret) => signature(content, secret)).join(" "),
+  };
+}
+
+function signature({ id, timestampS, body }: SignedContent, secret: string): string {
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  const signed = createHmac("sha256", key).update(`${id}.${timestampS}.${body}`);
+  return `v1,${signed.digest("base64")}`;
+}
+
+const URL_CHARS_MAX = 2_000;
+/** Below it are ports of services that a request in HTTP could confuse. */
+const UNPRIVILEGED_PORT_MIN = 1_024;
+
+/**
+ * What is wrong with the address of a webhook, in a sentence; undefined: nothing. `allowPrivate`:
+ * development, where receivers run on the same machine.
+ */
+export function webhookAddressProblem(text: string, allowPrivate: boolean): string | undefined {
+  if (text.length > URL_CHARS_MAX) return `it is longer than ${URL_CHARS_MAX} characters`;
+  if (!/^[\x21-\x7e]+$/.test(text)) {
+    return "it has a space or a character that is not ASCII; write those percent-encoded";
+  }
+  if (!URL.canParse(text)) return "it is not a URL, such as https://example.com/webhooks";
+  const { protocol, username, password, hash, port, hostname } = new URL(text);
+  if (protocol !== "https:" && !(protocol === "http:" && allowPrivate)) {
+    return "it must begin with https://";
+  }
+  if (username !== "" || password !== "") {
+    return "it has a user name or password; the signature shows who sent a webhook";
+  }
+  if (hash !== "") return "it has a fragment (#), which is never sent; remove it";
+  if (allowPrivate) return undefined;
+  if (port !== "" && Number(port) < UNPRIVILEGED_PORT_MIN) {
+    return `port ${port} is not allowed; use 443 or a port from ${UNPRIVILEGED_PORT_MIN} on`;
+  }
+  return isPrivateHost(hostname) ? PRIVATE : undefined;
+}
+
+/**
+ * The same, and whether its name has a private address now; every delivery checks that again.
+ * `busy`: the organization has too many names under way.
+ */
+export async function checkWebhookAddress(
+  text: string,
+  { allowPrivate, find }: { readonly allowPrivate: boolean; readonly find: FindAddresses },
+): Promise<{ readonly problem: string } | "busy" | undefined> {
+  const problem = webhookAddressProblem(text, allowPrivate);
+  if (problem !== undefined) return { problem };
+  if (allowPrivate) return undefined;
+  const isPrivate = await resolvesToPrivate(new URL(text).hostname, find);
+  if (isPrivate === "busy") return "busy";
+  return isPrivate ? { problem: PRIVATE } : undefined;
+}
+
+const PRIVATE = "it is the address of a private network or of this machine; use a public one";

@@ -15,15 +15,16 @@ import {
   takeRowsSql,
 } from "../../kernel/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
-import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
-import type {
-  KnownPurchase,
-  NewPurchase,
-  OpenClaim,
-  PurchaseClaim,
-  RecoveredPurchase,
-  UngrantedState,
-  WaitingPurchase,
+import {
+  type KnownPurchase,
+  knownPurchase,
+  type NewPurchase,
+  type OpenClaim,
+  type PurchaseClaim,
+  type RecoveredPurchase,
+  SELECT_PURCHASE_SQL,
+  type UngrantedState,
+  type WaitingPurchase,
 } from "./purchase-store.ts";
 
 const LISTED_MAX = 1_000;

@@ -3,14 +3,17 @@ import type { Pool, PoolClient } from "pg";
 import { formatUsd, microUsd, type OrgId, type Public } from "../../kernel/index.ts";
 import type { ReportSources } from "../../gateway/index.ts";
 import { readStatement } from "./read-statement.ts";
-import { isOver, type KeptRow, openingOf, StatementKeeping } from "./statement-keeping.ts";
-import { LEFT_SINCE_SQL } from "./statement-sql.ts";
 import {
   differencesOf,
   hashOfDocument,
+  isOver,
+  type KeptRow,
+  openingOf,
   statementDocument,
+  StatementKeeping,
   statementNumber,
-} from "./statement-document.ts";
+} from "./statement-keeping.ts";
+import { LEFT_SINCE_SQL } from "./statement-sql.ts";
 import {
   type Month,
   spanOfMonth,

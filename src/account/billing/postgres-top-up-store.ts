@@ -16,23 +16,21 @@ import {
 import {
   chargeColumns,
   listedColumns,
+  type ListedTopUp,
   pauseColumns,
   pausedColumns,
+  type PausedTopUps,
   ruleColumns,
+  type SavedCard,
   stateColumns,
   type StateRow,
-} from "./top-up-rows.ts";
-import * as sql from "./top-up-sql.ts";
-import type {
-  PausedTopUps,
-  ListedTopUp,
-  SavedCard,
-  TopUpCharge,
-  TopUpPause,
-  TopUpRule,
-  TopUpState,
-  TopUpTimes,
+  type TopUpCharge,
+  type TopUpPause,
+  type TopUpRule,
+  type TopUpState,
+  type TopUpTimes,
 } from "./top-up-store.ts";
+import * as sql from "./top-up-sql.ts";
 
 /**
  * Cards, rules and automatic purchases. Each verb is one transaction; one that decides about a

@@ -1,26 +1,26 @@
 import {
   type ChangedBy,
-  isLiveKey,
   formatUsd,
+  isLiveKey,
   Job,
+  type Logger,
   type MicroUsd,
   newRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
-import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
-import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import type { BillingOptions, OpenBilling, PurchaseBounds } from "./billing-mode.ts";
+import { PurchaseFault, type PurchaseRecord, type TopUps } from "./billing.ts";
 import { CardKeeper } from "./card-keeper.ts";
 import type { Company } from "./company.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
+import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
 import { StripeTopUps } from "./stripe-top-ups.ts";
-import { StripePayments, type StripeAccount } from "./stripe-payments.ts";
-import { announceTestMoney } from "./test-money.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
-import type { TopUps } from "./top-ups.ts";
 
 const MICRO_PER_CENT = 10_000n;
 /** Stripe takes from 30 minutes to a day. */
@@ -263,4 +263,27 @@ function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
 
 function inCents(amount: MicroUsd): string {
   return formatUsd(amount).slice(0, -"0000".length);
+}
+
+/**
+ * Says loudly when wallets hold credit that was bought with test money: with real payments beside
+ * it, that credit buys what costs real money.
+ */
+async function announceTestMoney(
+  store: PurchaseStore,
+  log: Logger,
+): Promise<{ readonly purchases: number }> {
+  try {
+    const { purchases, orgIds } = await store.testMoney();
+    if (purchases > 0) {
+      const message =
+        "wallets have credit that was bought with TEST MONEY, and real payments are on: use another " +
+        "database, or disable the keys of these organizations";
+      log.error({ purchases, orgIds }, message);
+    }
+    return { purchases };
+  } catch (fault) {
+    log.warn({ err: fault }, "it could not be checked whether wallets have test money");
+    return { purchases: 0 };
+  }
 }

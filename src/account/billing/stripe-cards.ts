@@ -2,8 +2,7 @@ import { Stripe } from "stripe";
 
 import type { OrgId, PauseReason } from "../../kernel/index.ts";
 import type { CardUpdate, ChargeUpdate } from "./payment-update.ts";
-import { declineReason, isTopUp, readCharge, TOP_UP } from "./stripe-charges.ts";
-import { expanded } from "./stripe-references.ts";
+import { declineReason, expanded, isTopUp, readCharge, TOP_UP } from "./stripe-charges.ts";
 import { readCard, SAVE_CARD } from "./stripe-updates.ts";
 import type { SavedCard, TopUpCharge } from "./top-up-store.ts";
 

@@ -1,9 +1,7 @@
 import type { Stripe } from "stripe";
 
 import type { PauseReason } from "../../kernel/index.ts";
-
 import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
-import { expanded, idOf } from "./stripe-references.ts";
 
 /** In the metadata of a payment: it was made by a rule, without the payer. */
 export const TOP_UP = "top_up";
@@ -56,4 +54,16 @@ export function declineReason(code: string | undefined, decline: string | undefi
   const said = new Set([code, decline]);
   if (said.has("authentication_required")) return "authentication_required";
   return said.has("expired_card") ? "card_expired" : "card_declined";
+}
+
+/** The id of what is named by it, or is there as a whole. */
+export function idOf(
+  reference: string | { readonly id: string } | null | undefined,
+): string | null {
+  return typeof reference === "string" ? reference : (reference?.id ?? null);
+}
+
+/** Undefined: only its id is there. */
+export function expanded<T>(reference: string | T | null | undefined): T | undefined {
+  return typeof reference === "string" || reference === null ? undefined : reference;
 }

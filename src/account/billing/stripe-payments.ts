@@ -4,8 +4,7 @@ import { Agent as HttpsAgent } from "node:https";
 import { Stripe } from "stripe";
 
 import type { Clock } from "../../kernel/index.ts";
-import type { Company } from "./company.ts";
-import { invoiceDataOf } from "./invoice-data.ts";
+import { type Company, invoiceDataOf } from "./company.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
 import { StripeCards } from "./stripe-cards.ts";

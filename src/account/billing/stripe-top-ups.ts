@@ -7,12 +7,10 @@ import {
   type OrgId,
 } from "../../kernel/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault } from "./billing.ts";
+import { PurchaseFault, TopUpFault, type TopUps, type TopUpView } from "./billing.ts";
 import type { CardKeeper } from "./card-keeper.ts";
-import type { TopUpRule } from "./top-up-store.ts";
+import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
-import { monthStartMs } from "./top-up-times.ts";
-import { TopUpFault, type TopUps, type TopUpView } from "./top-ups.ts";
 
 const MICRO_PER_CENT = 10_000n;
 /** A page that waits for its card asks often; the payment provider is not asked each time. */

@@ -8,8 +8,7 @@ import type {
   PaymentUpdate,
   SessionUpdate,
 } from "./payment-update.ts";
-import { isTopUp, readCharge } from "./stripe-charges.ts";
-import { expanded, idOf } from "./stripe-references.ts";
+import { expanded, idOf, isTopUp, readCharge } from "./stripe-charges.ts";
 
 const MICRO_PER_CENT = 10_000n;
 /** In the metadata of a checkout: the card is saved for automatic top-up. */

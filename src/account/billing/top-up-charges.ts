@@ -14,9 +14,8 @@ import type { ChargeUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { ChargeAnswer, StripeCards } from "./stripe-cards.ts";
-import type { TopUpCharge } from "./top-up-store.ts";
+import { monthStartMs, type TopUpCharge } from "./top-up-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
-import { monthStartMs } from "./top-up-times.ts";
 
 const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;

@@ -4,7 +4,7 @@ import type { Handlers } from "./handler.ts";
 import { readCap } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { CHOSEN_KINDS, ALERT_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
-import { newWebhookSecret, sealSecret } from "../alerts/webhook-secret.ts";
+import { newWebhookSecret, sealSecret } from "../alerts/webhook-secrets.ts";
 import type {
   AlertDestination as StoredDestination,
   DeliveryRecord,

@@ -15,7 +15,7 @@ import {
   unreachable,
 } from "../../kernel/index.ts";
 import { ENTRY_COLUMNS, entryLine, type LostVerdict, wholePeriod } from "../../ledger/index.ts";
-import { monthStartMs } from "../billing/top-up-times.ts";
+import { monthStartMs } from "../billing/top-up-store.ts";
 import { TEAM_MAX } from "../team/team-store.ts";
 import type { CommandDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";

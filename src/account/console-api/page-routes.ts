@@ -7,7 +7,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { sendRefusal } from "./answer-request.ts";
-import { safeReturnPath } from "../identity/return-path.ts";
+import { safeReturnPath } from "../identity/browser-token.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { landingPage } from "./landing-page.ts";

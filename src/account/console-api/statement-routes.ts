@@ -1,6 +1,9 @@
 import { type Company, isTaxIdOf } from "../billing/company.ts";
-import { parseMonth, type Statement as StoredStatement } from "../billing/statements.ts";
-import { statementCsv } from "../billing/statement-csv.ts";
+import {
+  parseMonth,
+  type Statement as StoredStatement,
+  statementCsv,
+} from "../billing/statements.ts";
 import { instantOrNull, type OrgId } from "../../kernel/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";

@@ -1,5 +1,4 @@
-import { PurchaseFault } from "../billing/billing.ts";
-import { TopUpFault, type TopUpView } from "../billing/top-ups.ts";
+import { PurchaseFault, TopUpFault, type TopUpView } from "../billing/billing.ts";
 import { formatUsd, instant, pauseSentence, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";

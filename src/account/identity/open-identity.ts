@@ -11,21 +11,18 @@ import {
   normaliseEmail,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
-import { hashOf } from "./browser-token.ts";
+import { boundedFetch, RelyingParty } from "./relying-party.ts";
+import { hashOf, isToken } from "./browser-token.ts";
 import {
   assertSafeConsole,
   IdentitySettingFault,
   parseIssuer,
   signInKindOf,
 } from "./console-address.ts";
-import { isToken } from "./cookies.ts";
 import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { AccountProfile, Identity, ListedSession, Redirect, SignedIn } from "./identity.ts";
-import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
-import { newTrialKey } from "./reveals.ts";
-import { RelyingParty } from "./relying-party.ts";
+import { newTrialKey, openRefreshTokens, type RefreshTokens } from "./sealed-text.ts";
 import { Sessions, type SignInResult } from "./sessions.ts";
 import { SignIns } from "./sign-ins.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { plainText } from "./plain-text.ts";
+import { orgNameOf, plainText } from "./plain-text.ts";
 
 test("text of others is kept without control characters and cut to its bound", () => {
   expect(plainText(" Ada\u0000 \u001b[31mLovelace\n", 300)).toBe("Ada [31mLovelace");
@@ -13,4 +13,11 @@ test("no character is cut in half", () => {
 
 test("nothing is nothing", () => {
   for (const text of [undefined, "", " ", "\u0000\n"]) expect(plainText(text, 10)).toBeNull();
+});
+
+test("an organization is called as its person, else as the first part of the address", () => {
+  expect(orgNameOf("Ada Lovelace", "ada@example.com")).toBe("Ada Lovelace");
+  expect(orgNameOf("  ", "ada@example.com")).toBe("ada");
+  expect(orgNameOf(null, "ada@example.com")).toBe("ada");
+  expect(orgNameOf("😀".repeat(80), "ada@example.com")).toBe("😀".repeat(32));
 });

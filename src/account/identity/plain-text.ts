@@ -10,3 +10,43 @@ export function plainText(text: string | undefined, charsMax: number): string | 
   const cut = plain.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, "");
   return cut === "" ? null : cut;
 }
+
+/** What an organization is called before its people say otherwise. */
+export function orgNameOf(name: string | null, email: string): string {
+  const local = email.slice(0, email.lastIndexOf("@"));
+  const named = plainText(name ?? undefined, ORG_NAME_CHARS_MAX);
+  return named ?? plainText(local, ORG_NAME_CHARS_MAX) ?? email;
+}
+
+const ORG_NAME_CHARS_MAX = 64;
+
+/**
+ * What a log may say of a fault on the way to the identity provider: names, codes, our own texts.
+ * Its causes hold answers with codes and tokens: of them it says the name.
+ */
+export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
+  if (!(fault instanceof Error)) return { fault: "unknown" };
+  const words: Record<string, string> = { fault: fault.name, message: fault.message };
+  for (const name of ["code", "error"] as const) {
+    const value = (fault as unknown as Record<string, unknown>)[name];
+    if (typeof value === "string") words[name] = value.slice(0, WORD_CHARS_MAX);
+  }
+  const codes = causesOf(fault).map((cause) => codeOf(cause) ?? cause.name);
+  if (codes.length > 0) words["causes"] = codes.join(", ");
+  return words;
+}
+
+const WORD_CHARS_MAX = 100;
+
+function causesOf(fault: Error): readonly Error[] {
+  const causes: Error[] = [];
+  for (let at = fault.cause; at instanceof Error && causes.length < 3; at = at.cause) {
+    causes.push(at);
+  }
+  return causes;
+}
+
+function codeOf(fault: Error): string | undefined {
+  const { code } = fault as { code?: unknown };
+  return typeof code === "string" ? code.slice(0, WORD_CHARS_MAX) : undefined;
+}

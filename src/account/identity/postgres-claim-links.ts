@@ -1,12 +1,15 @@
-import {
-  type Public,
-  type ChangedBy,
-  type ChangeLog,
-  maskedEmail,
-  queryInTime,
-} from "../../kernel/index.ts";
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
+import {
+  type ChangedBy,
+  type ChangeLog,
+  type Clock,
+  maskedEmail,
+  normaliseEmail,
+  type Public,
+  queryInTime,
+} from "../../kernel/index.ts";
+import { newBrowserToken } from "./browser-token.ts";
 import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./postgres-identity-welcome.ts";
 
@@ -97,3 +100,29 @@ const ADD_CLAIM_SQL = "insert into local_claim (token_hash, email, expires_at) v
 const TAKE_CLAIM_SQL = `
   delete from local_claim where token_hash = $1 and expires_at > $3
     and (email is null or email = $2) returning token_hash`;
+
+const CLAIM_MINUTES = 15;
+
+export interface ClaimLink {
+  readonly url: string;
+  readonly expiresAtMs: number;
+}
+
+/**
+ * A link that signs in the browser which opens it, once, within 15 minutes. A user who can make one
+ * has a shell on the machine. With `email` it is good for that address only.
+ */
+export async function makeClaimLink(options: {
+  readonly store: ClaimLinkStore;
+  readonly clock: Clock;
+  readonly consoleUrl: string;
+  readonly email?: string;
+  readonly by: ChangedBy;
+}): Promise<ClaimLink> {
+  const { store, clock, consoleUrl, email, by } = options;
+  const { token, hash } = newBrowserToken();
+  const expiresAtMs = clock.nowMs() + CLAIM_MINUTES * 60_000;
+  const claimed = email === undefined ? null : normaliseEmail(email);
+  await store.addClaim({ tokenHash: hash, email: claimed, expiresAtMs }, by);
+  return { url: `${consoleUrl.replace(/\/+$/, "")}/auth/link?t=${token}`, expiresAtMs };
+}

@@ -20,9 +20,15 @@ import {
   startedSession,
   verifiedAccount,
 } from "./identity-changes.ts";
-import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
-import { END_SESSION_SQL, SELECT_ACCOUNT_SQL } from "./session-end.ts";
-import { orgNameOf } from "./org-name.ts";
+import {
+  type AskedFrom,
+  END_SESSION_SQL,
+  type ResolvedSignIn,
+  SELECT_ACCOUNT_SQL,
+  type SignInClaim,
+  type SignInToResolve,
+} from "./identity-store.ts";
+import { orgNameOf } from "./plain-text.ts";
 import { isClaimTaken } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
@@ -126,7 +132,7 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   if (isJoining) await run(DEFER_TRIAL_SQL, [accountId, new Date(signIn.nowMs)]);
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
-  const { ended, hasMoved } = await endPrevious(run, accountId, signIn);
+  const { ended, hasMoved } = await endFormer(run, accountId, signIn);
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
   return {
@@ -376,11 +382,7 @@ interface Previous {
 }
 
 /** Ends the browser's session before. */
-async function endPrevious(
-  run: Run,
-  accountId: string,
-  signIn: SignInToResolve,
-): Promise<Previous> {
+async function endFormer(run: Run, accountId: string, signIn: SignInToResolve): Promise<Previous> {
   const { previous, session, nowMs } = signIn;
   if (previous === undefined) return { ended: undefined, hasMoved: false };
   const { reveal, sessionId } = previous;

@@ -19,28 +19,26 @@ import {
   SIGN_IN_CHECKS,
 } from "./identity-changes.ts";
 import {
+  type AskedFrom,
+  END_SESSION_SQL,
+  type EndReason,
   FIND_SESSION_SQL,
+  type JoinedOrg,
   joinedOrgColumns,
+  type LiveSession,
   liveSessionColumns,
+  type LogoutOrder,
+  type OwnOrgStart,
+  type ResolvedSignIn,
   revealColumns,
+  type SealedReveal,
   sessionColumns,
-} from "./identity-rows.ts";
-import type {
-  AskedFrom,
-  EndReason,
-  JoinedOrg,
-  LiveSession,
-  LogoutOrder,
-  OwnOrgStart,
-  ResolvedSignIn,
-  SealedReveal,
-  SignInToResolve,
-  StoredSession,
+  type SignInToResolve,
+  type StoredSession,
 } from "./identity-store.ts";
 import { type ClaimLinkStore, PostgresClaimLinkStore } from "./postgres-claim-links.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 import { startOwnOrg } from "./postgres-identity-welcome.ts";
-import { END_SESSION_SQL } from "./session-end.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
 /** An ended session is kept so long: a browser that returns is shown why it is signed out. */

@@ -1,5 +1,11 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
+import { newVirtualKey, readEncryptionKeys } from "../../gateway/index.ts";
+import { assert, madeOf, TRIAL_KEY_REQUESTS_PER_MINUTE } from "../../kernel/index.ts";
+import type { BrowserToken } from "./browser-token.ts";
+import { IdentitySettingFault } from "./console-address.ts";
+import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
+
 const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -35,4 +41,114 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
   } catch {
     return undefined;
   }
+}
+
+/** One way to the identity provider and back; its browser alone has it, sealed, in a cookie. */
+export interface PendingSignIn {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  readonly returnPath: string | null;
+  /** Set: no sign-in, but the question whether this session's one at the provider still lives. */
+  readonly sessionId: Buffer | null;
+  readonly expiresAtMs: number;
+}
+
+/** Out of what only the installation has: a cookie that another one sealed does not open. */
+export function pendingKey(consoleSecret: Buffer): Buffer {
+  return deriveKey(consoleSecret, "pending sign-in");
+}
+
+/** In base64url: what begins at one instance comes back to any, and no store keeps it meanwhile. */
+export function sealPending(pending: PendingSignIn, key: Buffer): string {
+  const { sessionId, ...rest } = pending;
+  const text = JSON.stringify({ ...rest, sessionId: sessionId?.toString("hex") ?? null });
+  return sealText(text, key, Buffer.from(pending.state)).toString("base64url");
+}
+
+/** Undefined: it was not sealed here, or for another state, or its time is over. */
+export function openPending(
+  sealed: string,
+  of: { readonly state: string; readonly key: Buffer; readonly nowMs: number },
+): PendingSignIn | undefined {
+  const text = openText(Buffer.from(sealed, "base64url"), of.key, Buffer.from(of.state));
+  if (text === undefined) return undefined;
+  // Another text could be sealed with the key alone.
+  const read = JSON.parse(text) as PendingSignIn & { readonly sessionId: string | null };
+  if (read.expiresAtMs <= of.nowMs) return undefined;
+  const { sessionId } = read;
+  return { ...read, sessionId: sessionId === null ? null : Buffer.from(sessionId, "hex") };
+}
+
+/** Refresh tokens as they are stored: sealed, each for its own session. */
+export interface RefreshTokens {
+  seal(token: string, sessionId: Buffer): Buffer;
+  open(sealed: Buffer, sessionId: Buffer): string | undefined;
+}
+
+/**
+ * Needs `encryption_key`; without one it throws an `IdentitySettingFault`. Of several keys the first
+ * seals, and all of them open. The text is asked for each time: a running server follows it.
+ */
+export function openRefreshTokens(encryptionKey: () => string): RefreshTokens {
+  const current = madeOf(encryptionKey, tokensOf);
+  return {
+    seal: (token, sessionId) => current().seal(token, sessionId),
+    open: (sealed, sessionId) => current().open(sealed, sessionId),
+  };
+}
+
+function tokensOf(encryptionKey: string): RefreshTokens {
+  if (encryptionKey === "") {
+    throw new IdentitySettingFault(
+      "oidc.refresh (TM_OIDC_REFRESH) needs encryption_key (TM_ENCRYPTION_KEY), 32 bytes in base64; " +
+        "make one with `openssl rand -base64 32`, or turn oidc.refresh off",
+    );
+  }
+  const keys = readEncryptionKeys(encryptionKey).map((each) => deriveKey(each, "refresh token"));
+  const [first] = keys;
+  assert(first !== undefined, "a text that is not empty has a key");
+  return {
+    seal: (token, sessionId) => sealText(token, first, sessionId),
+    open: (sealed, sessionId) => {
+      for (const key of keys) {
+        const token = openText(sealed, key, sessionId);
+        if (token !== undefined) return token;
+      }
+      return undefined;
+    },
+  };
+}
+
+const REVEAL_MS = 15 * 60_000;
+const TRIAL_KEY_NAME = "Trial key";
+const PURPOSE = "key shown once";
+
+/** A trial key in case that one is due: it cannot be read without the session's token. */
+export function newTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
+  const { raw, digest, label } = newVirtualKey();
+  return {
+    digest,
+    label,
+    name: TRIAL_KEY_NAME,
+    ceiling: TRIAL_KEY_REQUESTS_PER_MINUTE,
+    sealedKey: sealText(raw, deriveKey(session.token, PURPOSE), session.hash),
+    expiresAtMs: nowMs + REVEAL_MS,
+  };
+}
+
+/** The key again, with the token of the session that it was sealed for. */
+export function openReveal(reveal: SealedReveal, session: BrowserToken): string | undefined {
+  return openText(reveal.sealedKey, deriveKey(session.token, PURPOSE), session.hash);
+}
+
+/** The same for the session that follows: a key that was not revealed is not lost. */
+export function moveReveal(
+  reveal: SealedReveal,
+  move: { readonly from: BrowserToken; readonly to: BrowserToken },
+): SealedReveal | undefined {
+  const raw = openReveal(reveal, move.from);
+  if (raw === undefined) return undefined;
+  const { to } = move;
+  return { ...reveal, sealedKey: sealText(raw, deriveKey(to.token, PURPOSE), to.hash) };
 }

@@ -1,16 +1,13 @@
 import { AuthorizationResponseError } from "openid-client";
 
-import { assert, type Clock, type Logger } from "../../kernel/index.ts";
-import { cookieJar, isToken } from "./cookies.ts";
-import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
-import { faultMessage } from "./fault-message.ts";
+import { assert, type Clock, isEmail, type Logger, normaliseEmail } from "../../kernel/index.ts";
+import { cookieJar, isToken, safeReturnPath } from "./browser-token.ts";
 import type { SignInClaim } from "./identity-store.ts";
-import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { Identity, Redirect } from "./identity.ts";
-import { openPending, pendingKey, sealPending, type PendingSignIn } from "./pending-sign-in.ts";
-import { plainText } from "./plain-text.ts";
+import { faultMessage, plainText } from "./plain-text.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
-import { safeReturnPath } from "./return-path.ts";
+import { openPending, pendingKey, type PendingSignIn, sealPending } from "./sealed-text.ts";
 import type { Sessions, SignInResult } from "./sessions.ts";
 
 /** A way to the identity provider and back is good for that long. */
@@ -246,4 +243,34 @@ function knownSid(sid: string | undefined): string | undefined {
 
 function nameOf(claim: unknown): string | null {
   return typeof claim === "string" ? plainText(claim, TEXT_CHARS_MAX) : null;
+}
+
+export interface EmailClaim {
+  readonly email: string;
+  readonly emailNorm: string;
+  readonly isVerified: boolean;
+}
+
+interface EmailRules {
+  /** Every address of this provider counts as verified. */
+  readonly isTrusted: boolean;
+  /** The text `"true"` is taken for true. */
+  readonly verifiedAsText: boolean;
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** The address that a provider says a person has; undefined: it names none. */
+export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | undefined {
+  const { email, email_verified: verified } = claims;
+  if (typeof email !== "string" || !isEmail(email.trim())) return undefined;
+  const isVerified =
+    rules.isTrusted || verified === true || (rules.verifiedAsText && verified === "true");
+  return { email: email.trim(), emailNorm: normaliseEmail(email), isVerified };
+}
+
+/** Must the provider be asked once more, because the token says too little about the address? */
+export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
+  if (typeof claims["email"] !== "string") return true;
+  return claims["email_verified"] === undefined && !rules.isTrusted;
 }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import type { Principal } from "../../gateway/index.ts";
 import { microUsd, type MicroUsd, type Result, ZERO_MICRO_USD } from "../../kernel/index.ts";
-import { longestQuestion } from "./judge.ts";
+import { longestQuestion } from "./search-tasks.ts";
 import { bodyOf } from "./model-caller.ts";
 import type { SearchEstimate, WantedCalls } from "./optimize.ts";
 

@@ -1,3 +1,4 @@
+import { type Output, SseReader } from "../../formats/index.ts";
 import type { InProcessEnd, InProcessRequest } from "../../gateway/index.ts";
 import {
   type Clock,
@@ -6,7 +7,6 @@ import {
   RETRY_AFTER_SECONDS_MAX,
   unreachable,
 } from "../../kernel/index.ts";
-import { AnswerReader, type ReadAnswer } from "./answer-reader.ts";
 
 const CALL_TIMEOUT_MS = 480_000;
 const DEFAULT_WAIT_SECONDS = 2;
@@ -134,5 +134,60 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
       return undefined;
     default:
       return unreachable(cls);
+  }
+}
+
+/** What is kept of an answer: a judge reads no more. */
+const ANSWER_CHARS_MAX = 16_000;
+
+/** What a streamed chat answer came to. */
+export interface ReadAnswer {
+  /** At most 16,000 characters of it. */
+  readonly text: string;
+  /** It has its end mark: it was neither cut off nor ended by an error event. */
+  readonly isWhole: boolean;
+}
+
+/** Reads a streamed chat answer, however its bytes are cut. Never throws. */
+export class AnswerReader {
+  readonly #events = new SseReader(({ data }) => this.#readEvent(data.toString("utf8")));
+  #text = "";
+  #isDone = false;
+  #hasFailed = false;
+
+  push(output: Output): void {
+    this.#events.push(typeof output === "string" ? Buffer.from(output) : output);
+  }
+
+  get answer(): ReadAnswer {
+    return { text: this.#text, isWhole: this.#isDone && !this.#hasFailed };
+  }
+
+  #readEvent(data: string): void {
+    if (data === "[DONE]") {
+      this.#isDone = true;
+      return;
+    }
+    const chunk = parseChunk(data);
+    if (chunk === undefined) return;
+    if (chunk.error !== undefined) this.#hasFailed = true;
+    const piece = chunk.choices?.[0]?.delta?.content;
+    if (typeof piece === "string" && this.#text.length < ANSWER_CHARS_MAX) {
+      this.#text = (this.#text + piece).slice(0, ANSWER_CHARS_MAX);
+    }
+  }
+}
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
+  readonly error?: unknown;
+}
+
+function parseChunk(data: string): Chunk | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -10,13 +10,11 @@ import {
   newRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
-import type { FedEvents } from "./answer-feed.ts";
+import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
 import { estimateSearch, type Quote } from "./estimate.ts";
-import { HeldFeeds } from "./held-feeds.ts";
 import type { ModelCaller } from "./model-caller.ts";
-import { endsMonthSoon } from "./month-end.ts";
-import type { NewSearch } from "./optimize-store.ts";
-import type { OptimizeStore } from "./postgres-optimize-store.ts";
+import { endsMonthSoon } from "./search-tasks.ts";
+import type { NewSearch, OptimizeStore } from "./postgres-optimize-store.ts";
 import type {
   OptimizeRefusal,
   OptimizeSearch,

@@ -1,29 +1,30 @@
 import type { Pool, PoolClient } from "pg";
 
 import {
+  assert,
   byGateway,
   type ChangedBy,
   type ChangeLog,
-  type Note,
-  assert,
-  formatUsd,
-  microUsd,
-  type OrgId,
-  type Public,
-  STORE_ANSWER_TIMEOUT_MS,
-  columns,
   type Columns,
+  columns,
+  formatUsd,
   instantMs,
   integer,
+  type KeyId,
   micro,
+  type MicroUsd,
+  microUsd,
+  type Note,
   opaque,
+  type OrgId,
   orNull,
+  type Public,
   queryInTime,
   type Row,
+  STORE_ANSWER_TIMEOUT_MS,
   text,
 } from "../../kernel/index.ts";
-import type { NewSearch, SearchEnd, SearchProgress } from "./optimize-store.ts";
-import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
+import type { OptimizeResult, OptimizeSearch, OptimizeState } from "./optimize.ts";
 
 const LISTED_MAX = 200;
 
@@ -252,4 +253,36 @@ function searchOf(row: object): OptimizeSearch {
         each.costPerCallMicroUsd === null ? null : microUsd(BigInt(each.costPerCallMicroUsd)),
     })),
   };
+}
+
+/** What a new search and its managed key begin with. */
+export interface NewSearch {
+  readonly searchId: string;
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly objective: OptimizeSearch["objective"];
+  readonly judgeModelId: string | null;
+  readonly modelIds: readonly string[];
+  readonly prompts: number;
+  readonly callsPlanned: number;
+  readonly budgetMicroUsd: MicroUsd;
+  readonly key: {
+    readonly keyId: KeyId;
+    readonly digest: Buffer;
+    readonly label: string;
+    readonly requestsPerMinute: number;
+  };
+  /** When it is not renewed for so long, the process counts as dead. */
+  readonly leaseMs: number;
+}
+
+/** What a running search has found so far. */
+interface SearchProgress {
+  readonly callsDone: number;
+  readonly results: readonly OptimizeResult[];
+}
+
+export interface SearchEnd extends SearchProgress {
+  readonly state: Exclude<OptimizeState, "running">;
+  readonly message: string | null;
 }

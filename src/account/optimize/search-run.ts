@@ -9,14 +9,10 @@ import {
 } from "../../kernel/index.ts";
 import { AnswerFeed } from "./answer-feed.ts";
 import { JUDGE_TOKENS_MAX } from "./estimate.ts";
-import { readVerdict } from "./judge.ts";
+import { endsMonthSoon, Pace, readVerdict, type SearchTask, SearchTasks } from "./search-tasks.ts";
 import type { CallOutcome, ModelCaller } from "./model-caller.ts";
-import { endsMonthSoon } from "./month-end.ts";
-import type { SearchEnd } from "./optimize-store.ts";
-import type { OptimizeStore } from "./postgres-optimize-store.ts";
+import type { OptimizeStore, SearchEnd } from "./postgres-optimize-store.ts";
 import type { OptimizeSearch } from "./optimize.ts";
-import { Pace } from "./pace.ts";
-import { SearchTasks, type SearchTask } from "./search-tasks.ts";
 import { Tally } from "./tally.ts";
 
 const WORKERS = 2;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { SearchTasks } from "./search-tasks.ts";
+import { askJudge, endsMonthSoon, readVerdict, SearchTasks } from "./search-tasks.ts";
 
 function tasksOf(hasJudge: boolean): SearchTasks {
   return new SearchTasks({ searchId: "s", prompts: ["p0", "p1"], modelIds: ["a", "b"], hasJudge });
@@ -34,4 +34,58 @@ test("a single answer is not judged: that call is left out", () => {
   expect(tasks.answered(0, "a", "only one")).toBe(false);
   expect(tasks.answered(0, "b", undefined)).toBe(true);
   expect(tasks.take()).toEqual({ kind: "answer", promptAt: 0, modelId: "a" });
+});
+
+const answers = ["one/a", "two/b", "three/c"].map((modelId) => ({
+  modelId,
+  text: `by ${modelId}`,
+}));
+
+test("the same seed gives the same order, and over many seeds every model comes first as often", () => {
+  expect(askJudge("p", answers, "s:1")).toEqual(askJudge("p", answers.toReversed(), "s:1"));
+  const first = new Map<string, number>();
+  for (let at = 0; at < 900; at += 1) {
+    const modelId = askJudge("p", answers, `s:${at}`).modelIds[0] ?? "";
+    first.set(modelId, (first.get(modelId) ?? 0) + 1);
+  }
+  for (const { modelId } of answers) {
+    expect(first.get(modelId)).toBeGreaterThan(225);
+    expect(first.get(modelId)).toBeLessThan(375);
+  }
+});
+
+test("the judge sees the prompt and each answer under its letter, and no model's name", () => {
+  const { question, modelIds } = askJudge(
+    "What is 2 + 2?",
+    [
+      { modelId: "one/a", text: "four" },
+      { modelId: "two/b", text: "five" },
+    ],
+    "s",
+  );
+  expect(question).toContain("What is 2 + 2?");
+  expect(question).not.toMatch(/one\/a|two\/b/);
+  const letterOfFour = /answer ([A-H])\]\]\nfour/.exec(question)?.[1] ?? "";
+  expect(readVerdict(letterOfFour, modelIds)).toBe("one/a");
+});
+
+test.each(["B", "b", " B.\n", "**B**", '"B"', "Answer: B", "The best answer is B.", "(B)"])(
+  "the verdict %j names the second answer",
+  (reply) => {
+    expect(readVerdict(reply, ["one/a", "two/b"])).toBe("two/b");
+  },
+);
+
+test.each(["", "C", "A or B", "Both are good", "Because", "A B", "Answer", "I choose neither"])(
+  "the verdict %j counts for no model",
+  (reply) => {
+    expect(readVerdict(reply, ["one/a", "two/b"])).toBeUndefined();
+  },
+);
+
+test("no call leaves in the last two minutes of a UTC month: it might count in the next one", () => {
+  expect(endsMonthSoon(Date.parse("2026-11-30T23:57:59.999Z"))).toBe(false);
+  expect(endsMonthSoon(Date.parse("2026-11-30T23:58:00.000Z"))).toBe(true);
+  expect(endsMonthSoon(Date.parse("2026-12-01T00:00:00.000Z"))).toBe(false);
+  expect(endsMonthSoon(Date.parse("2026-12-31T23:59:59.999Z"))).toBe(true);
 });

@@ -2,7 +2,7 @@ import type { PoolClient } from "pg";
 
 import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
 import { byGateway, recordChanges, type RecordedChange, newOrgId } from "../../kernel/index.ts";
-import { orgNameOf } from "../identity/org-name.ts";
+import { orgNameOf } from "../identity/plain-text.ts";
 
 /**
  * An empty organization for an account that is not in its own one any more: an account is always a

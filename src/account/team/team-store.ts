@@ -1,4 +1,13 @@
-import type { Role } from "../../kernel/index.ts";
+import {
+  type Columns,
+  columns,
+  computed,
+  instantMs,
+  orNull,
+  type Role,
+  rolesWith,
+  text,
+} from "../../kernel/index.ts";
 
 /** Members and open invitations together, of one organization. */
 export const TEAM_MAX = 50;
@@ -71,3 +80,172 @@ export interface NewInvitation extends InvitationLink {
  * role of the account that asks was taken meanwhile.
  */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
+
+/** Rows that are read at most; a team is smaller. */
+const ROWS_MAX = 100;
+
+/** Of a membership `m` and its account `a`. */
+export const memberColumns: Columns<Member> = columns<Member>({
+  accountId: text("account_id"),
+  email: computed("a.email", text("email")),
+  name: computed("a.name", orNull(text("name"))),
+  role: text("role"),
+  joinedAtMs: instantMs("joined_at"),
+  lastSeenAtMs: computed(
+    `(select max(s.last_seen_at) from console_session s where s.account_id = a.account_id
+      and coalesce(s.org_id, a.org_id) = m.org_id)`,
+    orNull(instantMs("last_seen_at")),
+  ),
+});
+
+export const invitationColumns: Columns<Invitation> = columns<Invitation>({
+  invitationId: text("invitation_id"),
+  email: text("email"),
+  role: text("role"),
+  createdAtMs: instantMs("created_at"),
+  expiresAtMs: instantMs("expires_at"),
+  mailedAtMs: orNull(instantMs("mailed_at")),
+});
+
+/** Of an invitation `i` and its organization `o`. */
+export const receivedColumns: Columns<ReceivedInvitation> = columns<ReceivedInvitation>({
+  invitationId: text("invitation_id"),
+  orgName: computed("o.name", text("org_name")),
+  email: text("email"),
+  role: text("role"),
+  invitedBy: computed(
+    "(select b.email from console_account b where b.account_id = i.invited_by)",
+    orNull(text("invited_by")),
+  ),
+  expiresAtMs: instantMs("expires_at"),
+});
+
+export const MEMBERS_SQL = `
+  select ${memberColumns.sqlOf("m")}
+  from org_member m join console_account a using (account_id)
+  where m.org_id = $1 order by m.joined_at, m.account_id limit ${ROWS_MAX}`;
+
+/* A member who was removed may have another address by now, which is nothing to the organization. */
+export const PEOPLE_SQL = `
+  select a.account_id, a.email, m.account_id is not null as is_member,
+    case when m.account_id is null then (
+      select coalesce(c.before ->> 'email', c.after ->> 'email') from change c
+      where c.org_id = $1 and c.target = a.account_id
+        and c.action in ('member.remove', 'member.leave', 'member.join')
+      order by c.position desc limit 1) end as masked
+  from console_account a left join org_member m on m.org_id = $1 and m.account_id = a.account_id
+  where a.account_id = any ($2)`;
+
+export interface PersonRow {
+  readonly account_id: string;
+  readonly email: string;
+  readonly is_member: boolean;
+  readonly masked: string | null;
+}
+
+/* A webhook may since have another address, and a key another name: shown is what there is now. */
+export const MADE_BY_SQL = `
+  with made as (
+    select distinct target from change
+    where org_id = $1 and actor_kind = 'account' and actor_id = $2
+      and action in ('key.create', 'alert.destination')
+  )
+  (select 'key' as kind, k.key_id as id, k.name from api_key k join made on target = k.key_id
+  where k.org_id = $1 and k.disabled_at is null order by k.name, k.key_id limit ${ROWS_MAX})
+  union all
+  (select 'webhook', d.destination_id, d.address
+  from alert_destination d join made on target = d.destination_id
+  where d.org_id = $1 and d.channel = 'webhook' and d.disabled_at is null
+  order by d.address, d.destination_id limit ${ROWS_MAX})`;
+
+export interface MadeRow {
+  readonly kind: "key" | "webhook";
+  readonly id: string;
+  readonly name: string;
+}
+
+export const EMAILS_SQL = `
+  select account_id, email from console_account where account_id = any ($1)`;
+
+export const INVITATIONS_SQL = `
+  select ${invitationColumns.sql} from org_invitation
+  where org_id = $1 and ended_at is null order by created_at, invitation_id limit ${ROWS_MAX}`;
+
+/* Of an open invitation `i`: who made it is still a member who may invite. */
+const INVITER_SQL = `exists (select from org_member b where b.org_id = i.org_id
+    and b.account_id = i.invited_by
+    and b.role in (${rolesWith("members")
+      .map((role) => `'${role}'`)
+      .join(", ")}))`;
+
+export const BY_LINK_SQL = `
+  select ${receivedColumns.sqlOf("i")} from org_invitation i join org o using (org_id)
+  where i.token_hash = $1 and i.ended_at is null and i.expires_at > $2 and ${INVITER_SQL}`;
+
+export const RECEIVED_SQL = `
+  select ${receivedColumns.sqlOf("i")} from console_account a
+  join org_invitation i using (email_norm) join org o on o.org_id = i.org_id
+  where a.account_id = $1 and a.email_verified_at is not null
+    and i.ended_at is null and i.expires_at > $2 and ${INVITER_SQL}
+  order by i.created_at, i.invitation_id limit ${ROWS_MAX}`;
+
+/* Taken before members are read: changes of one team follow each other. */
+export const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
+
+export const ONE_MEMBER_SQL = `
+  select m.role, a.email, a.name, a.org_id = m.org_id as is_own,
+    (select count(*)::integer from org_member w where w.org_id = $1 and w.role = 'owner') as owners
+  from org_member m join console_account a using (account_id)
+  where m.org_id = $1 and m.account_id = $2`;
+
+export interface OneMemberRow {
+  readonly role: Member["role"];
+  readonly email: string;
+  readonly name: string | null;
+  readonly is_own: boolean;
+  readonly owners: number;
+}
+
+export const COUNT_TEAM_SQL = `
+  select (select count(*) from org_member where org_id = $1)::integer
+    + (select count(*) from org_invitation
+      where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
+
+/*
+ * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All
+ * organizations together, of which one person can have many, send so many in an hour.
+ */
+export const CLAIM_MAIL_SQL = `
+  with allowed as (
+    select i.invitation_id from org_invitation i
+    where i.invitation_id = $1 and i.ended_at is null
+      and (select coalesce(sum(o.mails), 0) from org_invitation o where o.org_id = i.org_id
+        and o.mailed_at > $2::timestamptz - interval '24 hours') < $3
+      and (select coalesce(sum(o.mails), 0) from org_invitation o where o.email_norm = i.email_norm
+        and o.mailed_at > $2::timestamptz - interval '24 hours') < $4
+  ), counted as (
+    update invitation_hour set hour = $5, mails = 1 + case when hour = $5 then mails else 0 end
+    where (hour <> $5 or mails < $6) and exists (select from allowed)
+    returning hour
+  )
+  update org_invitation i set
+    mails = 1 + case when i.mailed_at > $2::timestamptz - interval '24 hours' then i.mails
+      else 0 end,
+    mailed_at = $2
+  from allowed, counted where i.invitation_id = allowed.invitation_id and i.ended_at is null`;
+
+export const ACCEPT_SQL = `
+  update org_invitation i set ended_at = $3, ended_reason = 'accepted'
+  from console_account a
+  where i.invitation_id = $1 and i.ended_at is null and i.expires_at > $3
+    and a.account_id = $2 and a.email_verified_at is not null and a.email_norm = i.email_norm
+    and ${INVITER_SQL}
+  returning i.role, i.email`;
+
+export const END_EXPIRED_SQL = `
+  update org_invitation set ended_at = $3, ended_reason = 'revoked'
+  where org_id = $1 and email_norm = $2 and ended_at is null and expires_at <= $3`;
+
+export const DROP_REVEALS_SQL = `
+  delete from console_reveal r using console_session s
+  where s.session_id = r.session_id and s.account_id = $1`;

@@ -1,17 +1,24 @@
-import { readdir, readFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
-import { type Logger, restoreEmbedded } from "../../kernel/index.ts";
+import {
+  checkSchema,
+  type Logger,
+  openPool,
+  restoreEmbedded,
+  startEmbeddedPostgres,
+} from "../../kernel/index.ts";
+import { auditLedger } from "../../ledger/index.ts";
 import {
   BackupFault,
   type BackupManifest,
   type CopiedFile,
   readManifest,
 } from "./backup-manifest.ts";
-import { BASE_NAME, FILES, MANIFEST } from "./create-backup.ts";
+import { BASE_NAME, FILES, MANIFEST, readSums } from "./create-backup.ts";
 import { copyFile, isMissing, makeFolder, sideBySide } from "./files.ts";
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** One copy, or a folder of copies, of which the newest is meant. */
   readonly from: string;
   /** The data folder; it must have no database. */
@@ -20,7 +27,7 @@ export interface RestoreOptions {
   readonly onProgress?: (line: string) => void;
 }
 
-export interface Restored {
+interface Restored {
   /** The folder of the copy. */
   readonly folder: string;
   readonly manifest: BackupManifest;
@@ -104,4 +111,81 @@ async function layFile(from: string, cluster: string, file: CopiedFile): Promise
     throw new BackupFault(`${source} is missing`, { cause: fault });
   }
   throw new BackupFault(`${source} is not what was copied: it was changed`);
+}
+
+export interface VerifyOptions extends Pick<RestoreOptions, "from" | "log" | "onProgress"> {
+  /** Where the copy is restored to for a while; it needs space for one. */
+  readonly scratchDir: string;
+}
+
+/** One thing that was proved, or was not. */
+export interface BackupCheck {
+  readonly id: "copy" | "sums" | "books";
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+export interface VerifiedBackup {
+  readonly folder: string;
+  readonly checks: readonly BackupCheck[];
+}
+
+/** These checks ask how long attempts have been open, and in a copy all of them have been. */
+const ASK_FOR_AGES = new Set(["I9", "I15"]);
+
+/**
+ * Proves a copy: restores it beside, starts a server on it, compares the sums and audits the books.
+ * Leaves nothing.
+ */
+export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
+  const { log, scratchDir } = options;
+  await mkdir(scratchDir, { recursive: true });
+  const dataDir = await mkdtemp(join(scratchDir, "verify-"));
+  // The database's user has to pass this folder; what is below it is that user's own.
+  await chmod(dataDir, 0o711);
+  let home: string | undefined;
+  try {
+    const restored = await restoreBackup({ ...options, dataDir });
+    home = restored.dataDir;
+    const copied = `${restored.manifest.files.length} files are as they were copied`;
+    const checks: readonly BackupCheck[] = [
+      { id: "copy", ok: true, detail: copied },
+      ...(await checkBooks(dataDir, log, restored)),
+    ];
+    return { folder: restored.folder, checks };
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+    // Where the database's user could not enter the folder, the database is in another one.
+    if (home !== undefined) await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function checkBooks(
+  dataDir: string,
+  log: Logger,
+  { manifest }: Restored,
+): Promise<readonly BackupCheck[]> {
+  const server = await startEmbeddedPostgres({ dataDir, log });
+  const pool = openPool(server.connectionString, log, 2);
+  try {
+    await checkSchema(pool);
+    const found = await readSums(pool);
+    const isSame = found === manifest.sums;
+    const broken = (await auditLedger(pool)).filter(
+      ({ id, violations }) => violations > 0 && !ASK_FOR_AGES.has(id),
+    );
+    const failed = `failed checks: ${broken.map(({ id }) => id).join(", ")}`;
+    const ok = broken.length === 0;
+    return [
+      {
+        id: "sums",
+        ok: isSame,
+        detail: isSame ? found : `found ${found}; noted ${manifest.sums}`,
+      },
+      { id: "books", ok, detail: ok ? "they balance" : failed },
+    ];
+  } finally {
+    await pool.end();
+    await server.stop();
+  }
 }

@@ -1,8 +1,14 @@
 import { pointerTo } from "../../kernel/index.ts";
-import { type Fields, fieldsOf, listOf, type Place } from "./loose-fields.ts";
+import {
+  brokenTerms,
+  type Fields,
+  fieldsOf,
+  listOf,
+  type Place,
+  TERMS_RULES,
+} from "./terms-rules.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 import { patterns } from "./schema-parts.ts";
-import { brokenTerms, TERMS_RULES } from "./terms-rules.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
 /** Rules that JSON Schema cannot say; on these alone validator and published schema differ. */

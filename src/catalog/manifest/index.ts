@@ -25,7 +25,7 @@ export type {
   ManifestTermPrices,
 } from "./manifest.ts";
 export { BILLED_SKUS, type BilledSku, EXTRA_SKUS, MANIFEST_SKUS } from "./manifest.ts";
-export type { HistoryRule, ManifestWireProfile } from "./wire-profile.ts";
+export type { HistoryRule, ManifestWireProfile } from "./manifest.ts";
 export type { ManifestProblem } from "./manifest-problem.ts";
 export { manifestSchema, publishedSchema } from "./manifest-schema.ts";
 export { listManifestRules, type ManifestRule } from "./manifest-rules.ts";

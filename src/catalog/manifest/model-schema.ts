@@ -1,10 +1,148 @@
-import { Type, type TUnsafe } from "typebox";
-import { capacitySchema } from "./capacity-schema.ts";
-import { descriptorSchema } from "./descriptor-schema.ts";
-import type { ManifestDescriptor, ManifestModel } from "./manifest.ts";
+import { type TSchema, type TUnsafe, Type } from "typebox";
+
+import type { ManifestCapacity, ManifestDescriptor, ManifestModel } from "./manifest.ts";
 import { MODALITY_RULES } from "./modality-rules.ts";
 import { priceCardSchema, pricingSchema } from "./price-schema.ts";
-import { dateText, oneOf, patterns, positiveInteger, rule, typedAs } from "./schema-parts.ts";
+import {
+  all,
+  dateText,
+  has,
+  needs,
+  oneOf,
+  patterns,
+  positiveInteger,
+  rule,
+  typedAs,
+  when,
+} from "./schema-parts.ts";
+
+const TYPES = ["request", "prompt", "completion"] as const;
+const WINDOWS = ["minute", "hour", "day"] as const;
+
+const unitRule = rule("capacity-unit", 'must have unit "token" for type prompt and completion');
+
+const capacity = Type.Object(
+  {
+    type: oneOf(TYPES, {
+      description: "What is limited.",
+      ...rule("capacity-type", 'must be "request", "prompt" or "completion"'),
+    }),
+    unit: Type.Optional(
+      Type.Literal("token", {
+        description: "`token`; required for `prompt` and `completion`.",
+        ...rule("capacity-unit", 'must be "token"'),
+      }),
+    ),
+    per: oneOf(WINDOWS, {
+      description: "The window.",
+      ...rule("capacity-window", 'must be "minute", "hour" or "day"'),
+    }),
+    value: positiveInteger({
+      description: "Maximum requests or tokens in one window.",
+      ...rule("capacity-value", "must be an integer greater than 0"),
+    }),
+  },
+  {
+    title: "CapacityEntry",
+    description: "A declared rate limit.",
+    allOf: [
+      when(
+        {
+          type: "object",
+          required: ["type"],
+          properties: { type: { enum: ["prompt", "completion"] } },
+        },
+        needs("unit", unitRule),
+      ),
+    ],
+  },
+);
+
+function atMostOne(type: string, per: string): TSchema {
+  return {
+    contains: {
+      type: "object",
+      required: ["type", "per"],
+      properties: { type: { const: type }, per: { const: per } },
+    },
+    minContains: 0,
+    maxContains: 1,
+    ...rule("capacity-duplicate", `must not declare ${type} per ${per} more than once`),
+  };
+}
+
+const capacitySchema: TUnsafe<readonly ManifestCapacity[]> = Type.Unsafe<
+  readonly ManifestCapacity[]
+>(
+  Type.Array(typedAs<ManifestCapacity>()(capacity), {
+    allOf: TYPES.flatMap((type) => WINDOWS.map((per) => atMostOne(type, per))),
+    description:
+      "Declared rate limits, one per type and window; absent means undeclared, not zero.",
+  }),
+);
+
+const rangeRule = rule(
+  "descriptor-range",
+  "must have the numbers min and max; default is a number",
+);
+const integerRule = rule(
+  "descriptor-integer",
+  "may have only integers as min, max and default, and a string as unit",
+);
+const enumRule = rule(
+  "descriptor-enum",
+  "must have values, a list of at least one string; default is a string",
+);
+
+const number: TSchema = { type: "number", ...rangeRule };
+const integer: TSchema = { type: "integer", ...integerRule };
+const word: TSchema = { type: "string", ...enumRule };
+
+const PER_TYPE: readonly TSchema[] = [
+  when(has("type", "range"), {
+    type: "object",
+    required: ["min", "max"],
+    properties: { min: number, max: number, default: number },
+    ...rangeRule,
+  }),
+  when(has("type", "integer"), {
+    type: "object",
+    properties: {
+      min: integer,
+      max: integer,
+      default: integer,
+      unit: { type: "string", ...integerRule },
+    },
+  }),
+  when(has("type", "enum"), {
+    type: "object",
+    required: ["values"],
+    properties: { values: { type: "array", minItems: 1, items: word, ...enumRule }, default: word },
+    ...enumRule,
+  }),
+];
+
+/** The capability of one request parameter: a `type` and the fields that go with it. */
+const descriptorSchema: TUnsafe<ManifestDescriptor> = Type.Unsafe<ManifestDescriptor>({
+  title: "Descriptor",
+  description: "How one request parameter may be set.",
+  type: "object",
+  required: ["type"],
+  properties: {
+    type: {
+      type: "string",
+      enum: ["boolean", "range", "integer", "enum", "unknown"],
+      description: "`boolean` and `unknown` have no further fields.",
+      ...rule("descriptor-type", 'must be "boolean", "range", "integer", "enum" or "unknown"'),
+    },
+    min: { description: "`range`: number, required. `integer`: integer." },
+    max: { description: "`range`: number, required. `integer`: integer." },
+    default: { description: "`range`: number. `integer`: integer. `enum`: string." },
+    unit: { description: "`integer`: string." },
+    values: { description: "`enum`: list of at least one string, required." },
+  },
+  ...all(...PER_TYPE),
+});
 
 const ID_HELP = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 

@@ -1,5 +1,4 @@
-import { pointerTo } from "../../kernel/index.ts";
-import { type Fields, fieldsOf, listOf, type Place } from "./loose-fields.ts";
+import { asObject, pointerTo } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./manifest.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
@@ -178,4 +177,20 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
     }
     return problems;
   });
+}
+
+/** An object whose members have not been checked yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** The steps of a JSON pointer. */
+export type Place = readonly (string | number)[];
+
+/** The members of an object; none of anything else. */
+export function fieldsOf(value: unknown): Fields {
+  return asObject(value) ?? {};
+}
+
+/** The elements of a list, as objects; none of anything else. */
+export function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.map(fieldsOf) : [];
 }

@@ -1,5 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
-import type { ManifestWireProfile } from "./wire-profile.ts";
+import type { ManifestWireProfile } from "./manifest.ts";
 import { at, oneOf, rule, typedAs } from "./schema-parts.ts";
 
 const NAME = "^[a-zA-Z][a-zA-Z0-9_]{0,63}$";

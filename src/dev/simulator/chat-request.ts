@@ -1,12 +1,12 @@
-import { codeWordOf } from "./code-word.ts";
-import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
-import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
+  codeWordOf,
+  mediaOf,
   promptTokensOf,
   type SimRequest,
   type SimToolChoice,
 } from "./sim-request.ts";
+import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
 
 /** Reads a chat-completions body that has passed the checks. */
 export function readChatRequest(body: JsonObject): SimRequest {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Deployment } from "../../catalog/catalog.ts";
 import { compileCatalog } from "../../catalog/compile-catalog.ts";
-import { parseManifestFiles } from "../../catalog/load-manifests.ts";
+import { parseManifestFiles } from "../../catalog/catalog-input.ts";
 import { validateManifest } from "../../catalog/manifest/index.ts";
 import { startSimulator, type Simulator } from "./simulator.ts";
 

@@ -11,7 +11,7 @@ import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
 import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
-import type { SimError } from "./sim-error.ts";
+import type { SimError } from "./host-errors.ts";
 import type { SimRequest } from "./sim-request.ts";
 import { isRefused, keyProblemOf, requestProblemOf, withWords } from "./trouble.ts";
 

@@ -1,13 +1,13 @@
-import { codeWordOf } from "./code-word.ts";
-import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
-import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
   cacheMarkedTokensOf,
+  codeWordOf,
+  mediaOf,
   promptTokensOf,
   type SimRequest,
   type SimToolChoice,
 } from "./sim-request.ts";
+import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
 
 /** Reads a messages body that has passed the checks. */
 export function readMessagesRequest(body: JsonObject): SimRequest {

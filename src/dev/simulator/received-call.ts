@@ -1,6 +1,6 @@
 import type { Delivery } from "./deliver.ts";
 import type { JsonObject } from "./json.ts";
-import type { RequestHeaders } from "./sim-error.ts";
+import type { RequestHeaders } from "./host-errors.ts";
 import type { VideoJob, VideoJobs } from "./videos/video-jobs.ts";
 
 /** One call, received and ready to be answered. */

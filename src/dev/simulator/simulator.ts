@@ -4,16 +4,13 @@ import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "../../kernel/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
 import { isCheating } from "./cheats.ts";
-import { BrokenOff, deliverJson, type Delivery } from "./deliver.ts";
-import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
+import { BrokenOff, deliverJson, type Delivery, HeldAnswers } from "./deliver.ts";
+import { type ChosenFault, FaultBoard, requestedFault, StartDelay } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
-import { HeldAnswers } from "./held-answers.ts";
-import { isObject, textOf, type JsonObject } from "./json.ts";
+import { isObject, type JsonObject, serialOf, textOf } from "./json.ts";
 import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";
-import { serialOf } from "./serial.ts";
-import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {

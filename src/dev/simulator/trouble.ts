@@ -3,7 +3,7 @@ import { deliverJson, type Delivery } from "./deliver.ts";
 import type { Faults } from "./faults.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
-import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
+import type { RequestHeaders, SimError, Troubles } from "./host-errors.ts";
 
 /** Any key will do, and none; but a customer's own key must never reach a provider. */
 export function keyProblemOf(headers: RequestHeaders, faults: Faults): SimError | undefined {

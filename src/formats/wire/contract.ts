@@ -2,12 +2,10 @@ import type { Deployment, WireId } from "../../catalog/index.ts";
 import type { Refusal, JsonDocument, JsonNode, Splice } from "../../kernel/index.ts";
 import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
 import type { Check } from "./fields/check-shape.ts";
-import type { AnswerReading } from "./neutral/answer-reading.ts";
+import type { AnswerReading, ProviderQuestions } from "./neutral/provider-answer.ts";
 import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
-import type { ChatCall } from "./neutral/chat-call.ts";
-import type { MediaCollector } from "./neutral/media-collector.ts";
-import type { ProviderQuestions } from "./neutral/provider-answer.ts";
-import type { ServedModelNote } from "./neutral/served-model-note.ts";
+import type { ChatCall, MediaCollector } from "./neutral/chat-call.ts";
+import type { ServedModelNote } from "./answer/answer-bridge.ts";
 import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { Deployment, ModalityId, WireId } from "../../catalog/index.ts";
 import type { MicroUsd, RequestId, Result, EditedBytes } from "../../kernel/index.ts";
 import type { AnswerBridge } from "./answer/answer-bridge.ts";
 import type { FailedAnswer, UpstreamFailure } from "./failure/upstream-failure.ts";
-import type { ProviderControls } from "./fields/provider-controls.ts";
+import type { ProviderControls } from "./fields/common-fields.ts";
 
 /**
  * What a client can ask for: a chat answer, images, a video, decisions. A folder of `modality/`

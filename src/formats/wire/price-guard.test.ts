@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CapabilityDescriptor, Deployment, WireId } from "../../catalog/catalog.ts";
-import { ownKeyDeployment } from "../../catalog/own-key-deployment.ts";
+import { ownKeyDeployment } from "../../catalog/deployment-copy.ts";
 import type { OrgId } from "../../kernel/core/ids.ts";
 import type { ParsedChatRequest } from "../modality/chat/parse-request.ts";
 import {

@@ -12,9 +12,8 @@ import {
   tokenText,
 } from "../../kernel/index.ts";
 import { chatVocabulary, word } from "./fields/chat-vocabulary.ts";
-import { upstreamControls } from "./fields/deployment-fields.ts";
-import type { ChatCall } from "./neutral/chat-call.ts";
-import { isNoOp } from "./neutral/no-op-values.ts";
+import { upstreamControls } from "./fields/common-fields.ts";
+import { type ChatCall, isNoOp } from "./neutral/chat-call.ts";
 import { headerName } from "./neutral/translation-issues.ts";
 import { pricedNames } from "./price-guard.ts";
 

@@ -1,27 +1,26 @@
 import type { Pool, PoolClient } from "pg";
 
-import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
 import {
+  bool,
   byGateway,
   type ChangedBy,
   type ChangeLog,
-  type Note,
-  type OrgId,
-  type Public,
-  STORE_ANSWER_TIMEOUT_MS,
-  bool,
-  columns,
   type Columns,
+  columns,
   type ColumnsOf,
   computed,
   instantMs,
+  type Note,
   orAbsent,
+  type OrgId,
   orNull,
+  type Public,
   queryInTime,
   type Row,
+  STORE_ANSWER_TIMEOUT_MS,
   text,
 } from "../../kernel/index.ts";
-import type { UsageFinding, AbuseRestrictionRecord } from "./abuse-restriction-store.ts";
+import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
 
 const LISTED_MAX = 1_000;
 
@@ -190,3 +189,27 @@ const LIFT_SQL = `
     returning *
   )
   select ${shownColumns.sqlOf("h")} from lifted h join org o using (org_id) order by h.hold_id desc`;
+
+/** Unusual use that a process has seen and wants to be acted upon. */
+export interface UsageFinding {
+  readonly orgId: OrgId;
+  readonly family: CallFamily;
+  /** What was unusual, with figures: for operators and support, never for the customer. */
+  readonly reason: string;
+  /** How long ago the oldest request ended that counts in it, in milliseconds. */
+  readonly ageMs: number;
+  /** How long a first finding limits, from now on, in milliseconds. */
+  readonly limitedMs: number;
+  /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
+  readonly repeatMs: number;
+}
+
+/** One hold as operators see it. */
+export interface AbuseRestrictionRecord extends AbuseRestriction {
+  readonly orgId: OrgId;
+  readonly reason: string;
+  readonly createdAtMs: number;
+  readonly liftedAtMs: number | null;
+  /** Is it refusing requests now? Not when it has ended, was lifted, or credit was bought. */
+  readonly isInEffect: boolean;
+}

@@ -1,14 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { PLAIN_RULES, type CallFamily, type AbuseRestriction } from "../accounts/account-rules.ts";
-import type { Principal } from "../accounts/principal.ts";
 import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
+import { type AbuseRestriction, type CallFamily, PLAIN_RULES } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
 import { NO_ABUSE_MONITOR, type UsageEvent } from "./abuse-monitor.ts";
-import type { UsageFinding } from "./abuse-restriction-store.ts";
-import { REQUESTS_ON_THEIR_WAY_MS } from "./fresh-restrictions.ts";
-import { TrialAbuseMonitor } from "./trial-abuse-monitor.ts";
+import type { UsageFinding } from "./postgres-abuse-restriction-store.ts";
+import {
+  clientNetwork,
+  REQUESTS_ON_THEIR_WAY_MS,
+  TrialAbuseMonitor,
+} from "./trial-abuse-monitor.ts";
 
 const START_MS = 1_800_000_000_000;
 const LIMITED_MS = 600_000;
@@ -397,4 +400,27 @@ test("without monitoring no request is refused, not even of the restricted", () 
   const restricted = principalOf("org_trial", { abuseRestrictions: [RESTRICTED] });
   NO_ABUSE_MONITOR.note({ ...REFUSED_EVENT, principal: restricted }, START_MS);
   expect(NO_ABUSE_MONITOR.refuse(restricted, "chat", START_MS)).toBeUndefined();
+});
+
+test.each([
+  ["203.0.113.7", "203.0.113.7"],
+  ["::ffff:203.0.113.7", "203.0.113.7"],
+  ["0:0:0:0:0:FFFF:203.0.113.7", "203.0.113.7"],
+  ["2001:db8:1:2:aaaa:bbbb:cccc:dddd", "2001:db8:1:2::/64"],
+  ["2001:0DB8:0001:0002::1", "2001:db8:1:2::/64"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["64:ff9b::203.0.113.7", "64:ff9b:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["2001:db8:1:2:3::", "2001:db8:1:2::/64"],
+  ["not an address", "not an address"],
+  ["203.0.113.7.9", "203.0.113.7.9"],
+  ["203.0.113.7%eth0", "203.0.113.7"],
+])("the network of %s is %s", (address, network) => {
+  expect(clientNetwork(address)).toBe(network);
+});
+
+test("two addresses of one IPv6 subscriber are one network, two subscribers are two", () => {
+  expect(clientNetwork("2001:db8:1:2::a")).toBe(clientNetwork("2001:db8:1:2:9:8:7:6"));
+  expect(clientNetwork("2001:db8:1:2::a")).not.toBe(clientNetwork("2001:db8:1:3::a"));
 });

@@ -1,21 +1,24 @@
-import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
-import { digestHex } from "../accounts/virtual-key.ts";
-import type { Principal } from "../accounts/principal.ts";
 import {
   assert,
   type Clock,
   type Logger,
   type OrgId,
-  refusal,
+  parseIp,
   type Refusal,
+  refusal,
   RETRY_AFTER_SECONDS_MAX,
 } from "../../kernel/index.ts";
-import type { UsageEvent, AbuseMonitor } from "./abuse-monitor.ts";
-import type { AbuseRestrictionStore } from "./postgres-abuse-restriction-store.ts";
-import { clientNetwork } from "./client-network.ts";
-import { FreshHolds, type UntoldFinding } from "./fresh-restrictions.ts";
-import { findUnusualUse, type ReachedLine, type UnusualUsePolicy } from "./unusual-use.ts";
-import { WatchedUse } from "./watched-use.ts";
+import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
+import { digestHex } from "../accounts/authenticate.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { AbuseMonitor, UsageEvent } from "./abuse-monitor.ts";
+import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
+import {
+  findUnusualUse,
+  type ReachedLine,
+  type UnusualUsePolicy,
+  WatchedUse,
+} from "./unusual-use.ts";
 
 /** Organizations times kinds of requests that are counted at once. */
 const WATCHED_MAX = 10_000;
@@ -224,4 +227,88 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
       retryAtMs: hold.untilMs,
     },
   );
+}
+
+/** An IPv4 address or none at all: its own network in both cases. */
+const DIGITS_AND_DOTS = /^[\d.]+$/;
+
+/**
+ * The network of a client's address: an IPv4 address for itself, an IPv6 address for
+ * its first 64 bits, because one subscriber has all of those and changes the others by itself.
+ */
+export function clientNetwork(address: string): string {
+  if (DIGITS_AND_DOTS.test(address)) return address;
+  const ip = parseIp(address);
+  if (ip === undefined) return address.toLowerCase();
+  if (ip.length === 4) return ip.join(".");
+  const groups = ip.slice(0, 4).map((group) => group.toString(16));
+  return `${groups.join(":")}::/64`;
+}
+
+/** Most holds that are remembered before every process can read them from the store. */
+const FRESH_HOLDS_MAX = 10_000;
+/**
+ * A request on its way carries the principal of before a change while its body arrives: a stored
+ * hold applies so much longer, or one such request would pass between the old and the new one.
+ */
+export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
+
+/** A hold that this process has made, until principals carry it. */
+export interface FreshHold {
+  readonly orgId: OrgId;
+  readonly hold: AbuseRestriction;
+  /** From then on principals carry it, or it has ended. */
+  readonly goodUntilMs: number;
+  /** What must still be written to the store; undefined: it is stored, or being written. */
+  readonly untold: UntoldFinding | undefined;
+  /** The store has answered with it: who reads a principal from now on reads this hold too. */
+  readonly isStored: boolean;
+}
+
+interface UntoldFinding {
+  readonly finding: Omit<UsageFinding, "ageMs" | "limitedMs">;
+  /** When the oldest request ended that counts in it. */
+  readonly sinceMs: number;
+  /** When the hold ends that this process has made by itself. */
+  readonly untilMs: number;
+  readonly tries: number;
+  readonly nextTryMs: number;
+}
+
+/** Holds that are too new for the store's answer to be known everywhere. Bounded, and they expire. */
+class FreshHolds {
+  readonly #holds = new Map<string, FreshHold>();
+
+  get size(): number {
+    return this.#holds.size;
+  }
+
+  find(key: string, nowMs: number): FreshHold | undefined {
+    const fresh = this.#holds.get(key);
+    if (fresh === undefined || nowMs < fresh.goodUntilMs) return fresh;
+    this.#holds.delete(key);
+    return undefined;
+  }
+
+  set(key: string, fresh: FreshHold, nowMs: number): void {
+    this.#holds.delete(key);
+    for (const [other, { goodUntilMs }] of this.#holds) {
+      if (nowMs >= goodUntilMs || this.#holds.size >= FRESH_HOLDS_MAX) this.#holds.delete(other);
+    }
+    this.#holds.set(key, fresh);
+    assert(this.#holds.size <= FRESH_HOLDS_MAX, "fresh holds are bounded");
+  }
+
+  delete(key: string): void {
+    this.#holds.delete(key);
+  }
+
+  /** The holds of this organization, or of all, that principals carry when read again end soon. */
+  forgetStored(orgId: OrgId | undefined, nowMs: number): void {
+    const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;
+    for (const [key, fresh] of this.#holds) {
+      if (!fresh.isStored || (orgId !== undefined && orgId !== fresh.orgId)) continue;
+      if (endMs < fresh.goodUntilMs) this.#holds.set(key, { ...fresh, goodUntilMs: endMs });
+    }
+  }
 }

@@ -1,27 +1,42 @@
-import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import type { PoolClient } from "pg";
+
 import {
-  columns,
+  assert,
+  bool,
   type Columns,
+  columns,
   type ColumnsOf,
+  computed,
+  type Facts,
+  instantMs,
   integer,
+  type KeyId,
+  type Note,
   opaque,
   orAbsent,
+  type OrgId,
+  queryInTime,
+  type Row,
+  shownKeyId,
   text,
 } from "../../kernel/index.ts";
+import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/stored-limit.ts";
 import {
-  PLAIN_RULES,
+  type AbuseRestriction,
   type AccountRules,
   type Connection,
   type DedicatedEndpoint,
+  PLAIN_RULES,
   type RoutingPolicy,
-  type AbuseRestriction,
 } from "./account-rules.ts";
+import type { LimitChange, LimitTarget } from "./account-store.ts";
+import type { KeyRecord } from "./key-store.ts";
 
 /**
  * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Rows arrive as JSON, so
  * that a key is one row whatever belongs to it; bytes travel as base64.
  */
-export const ACCOUNT_RULES_COLUMNS: string = `
+const ACCOUNT_RULES_COLUMNS: string = `
   o.bought_at is null as is_trial, o.keys_may_set_org_limits,
   (select json_agg(l order by l.scope, l.model_id, l.key_id, l.source) from limit_override l
     where l.org_id = k.org_id and (l.key_id is null or l.key_id = k.key_id)) as limits,
@@ -53,7 +68,7 @@ export interface AccountRulesRow {
 }
 
 /** The rules of a key; `PLAIN_RULES` itself where there is nothing to say. */
-export function accountRules(row: AccountRulesRow): AccountRules {
+function accountRules(row: AccountRulesRow): AccountRules {
   if (isPlain(row)) return PLAIN_RULES;
   return {
     limits: (row.limits ?? []).map(limitColumns.read),
@@ -131,3 +146,129 @@ const holdColumns: Columns<AbuseRestriction> = columns<AbuseRestriction>({
   state: text("state"),
   untilMs: orAbsent(integer("until_ms")),
 });
+
+/** Changes one limit and notes it. Undefined: there is no such organization, or it has no such key. */
+export async function changeLimit(
+  client: PoolClient,
+  note: Note,
+  {
+    orgId,
+    target,
+    change: { requestsPerMinute, tokensPerMinute, concurrent },
+  }: { readonly orgId: OrgId; readonly target: LimitTarget; readonly change: LimitChange },
+): Promise<StoredLimit | undefined> {
+  assertTarget(target);
+  const name = [orgId, target.scope, target.keyId ?? null, target.modelId ?? null, target.source];
+  const values = [requestsPerMinute, tokensPerMinute, concurrent].flatMap((value) => [
+    value !== undefined,
+    value ?? null,
+  ]);
+  if (!(await lockOrg(client, orgId))) return undefined;
+  const changing = { text: CHANGE_LIMIT_SQL, values: [...name, ...values] };
+  const [row] = (await queryInTime<Row>(client, changing)).rows;
+  if (row === undefined) return undefined;
+  await queryInTime(client, { text: DROP_EMPTY_LIMIT_SQL, values: name });
+  const stored = limitColumns.read(row);
+  const was: unknown = row["was"];
+  const before = was === null ? null : limitFacts(limitColumns.read(was as Row));
+  const after = limitFacts(stored);
+  const { keyId } = target;
+  const changed = keyId === undefined ? orgId : await shownKey(client, keyId);
+  note({ action: "limit.change", orgId, target: changed, before, after });
+  return stored;
+}
+
+/** What organizations have is changed one at a time; false: there is no such organization. */
+export async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
+  const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
+  return (await queryInTime(client, lock)).rowCount === 1;
+}
+
+function limitFacts(limit: StoredLimit): Facts {
+  return {
+    scope: limit.scope,
+    source: limit.source,
+    model: limit.modelId ?? null,
+    ...valueFacts(limit),
+  };
+}
+
+export function valueFacts(limits: LimitValues): Facts {
+  return {
+    rpm: limits.requestsPerMinute ?? null,
+    tpm: limits.tokensPerMinute ?? null,
+    concurrency: limits.concurrent ?? null,
+  };
+}
+
+// A subquery reads what was there before the statement.
+const CHANGE_LIMIT_SQL = `
+  insert into limit_override as l
+    (org_id, scope, key_id, model_id, source, rpm, tpm, concurrency)
+  select o.org_id, $2, $3, $4, $5, $7, $9, $11 from org o
+  where o.org_id = $1
+    and ($3::text is null or exists (select from api_key where key_id = $3 and org_id = $1))
+  on conflict (org_id, scope, key_id, model_id, source) do update set
+    rpm = case when $6 then excluded.rpm else l.rpm end,
+    tpm = case when $8 then excluded.tpm else l.tpm end,
+    concurrency = case when $10 then excluded.concurrency else l.concurrency end
+  returning ${limitColumns.sqlOf("l")}, (
+    select row_to_json(b) from limit_override b
+    where b.org_id = $1 and b.scope = $2 and b.key_id is not distinct from $3
+      and b.model_id is not distinct from $4 and b.source = $5
+  ) as was`;
+
+const DROP_EMPTY_LIMIT_SQL = `
+  delete from limit_override
+  where org_id = $1 and scope = $2 and key_id is not distinct from $3
+    and model_id is not distinct from $4 and source = $5
+    and num_nonnulls(rpm, tpm, concurrency) = 0`;
+
+function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
+  assert((scope === "model") === (modelId !== undefined), "a limit of scope model names its model");
+  assert(scope !== "org" || keyId === undefined, "a limit of scope org names no key");
+}
+
+/** What a key is called in the change log: a managed one by its part. */
+async function shownKey(client: PoolClient, keyId: KeyId): Promise<string> {
+  const asked = { text: "select origin from api_key where key_id = $1", values: [keyId] };
+  const { rows } = await queryInTime<{ origin: string }>(client, asked);
+  return shownKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
+}
+
+/**
+ * Keys with everything that is known about their organizations; `which` is about `api_key k` and its
+ * secret `s`. The one that a key had before it was rotated is a secret too, which expires by itself.
+ */
+export function keyRecordSql(which: string): string {
+  return `
+  select encode(s.digest, 'hex') as digest, ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}
+  from api_key k join org o using (org_id) cross join lateral (
+    values (k.digest, k.expires_at), (k.old_digest, least(k.expires_at, k.old_until))
+  ) s (digest, expires_at)
+  where ${which}`;
+}
+
+export interface KeyRecordRow extends AccountRulesRow {
+  /** SHA-256 of the key, hexadecimal. */
+  readonly digest: string;
+}
+
+/** Of a key `k` and its organization `o`. */
+const recordColumns: Columns<Omit<KeyRecord, "rules">> = columns<Omit<KeyRecord, "rules">>({
+  keyId: text("key_id"),
+  orgId: text("org_id"),
+  origin: text("origin"),
+  name: text("name"),
+  requestsPerMinuteCeiling: integer("rpm_ceiling"),
+  requestsPerMinute: orAbsent(integer("rpm")),
+  disabled: computed("k.disabled_at is not null", bool("disabled")),
+  expiresAtMs: orAbsent(computed("s.expires_at", instantMs("expires_at"))),
+  models: orAbsent(opaque("models")),
+  emailVerified: computed("o.email_verified", bool("email_verified")),
+  funded: computed("o.funded_at is not null", bool("funded")),
+});
+
+export function keyRecord(row: AccountRulesRow): KeyRecord {
+  return { ...recordColumns.read(row), rules: accountRules(row) };
+}

@@ -1,5 +1,6 @@
 import type { Caps, MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { LimitChange, LimitTarget } from "./rules-store.ts";
+import type { EndpointLimits, LimitTarget } from "../limits/stored-limit.ts";
+import type { DedicatedEndpoint } from "./account-rules.ts";
 
 export interface OrgSummary {
   readonly orgId: OrgId;
@@ -40,3 +41,31 @@ export interface KeyEdit {
  * does not exist, and neither does a managed one; or every key, for operators.
  */
 export type Whose = OrgId | "anyone";
+
+export type { LimitTarget };
+
+/** Absent: unchanged. Null: removed, the default applies again. */
+export interface LimitChange {
+  readonly requestsPerMinute?: number | null;
+  readonly tokensPerMinute?: number | null;
+  readonly concurrent?: number | null;
+}
+
+export interface EndpointRecord extends DedicatedEndpoint {
+  readonly orgId: OrgId;
+  readonly createdAtMs: number;
+}
+
+export interface NewEndpoint {
+  readonly orgId: OrgId;
+  readonly providerId: string;
+  readonly limits: EndpointLimits;
+}
+
+/** An organization as operators see it. */
+export interface ListedOrg extends OrgSummary {
+  /** Has it ever bought credit? */
+  readonly hasBought: boolean;
+  /** Kinds of requests that are limited or restricted after unusual use. */
+  readonly restrictions: number;
+}

@@ -1,5 +1,8 @@
+import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
+
 import { describe, expect, test, vi } from "vitest";
+
 import {
   KEY_LOOKUP_KEYS_MAX,
   KEY_LOOKUP_PAUSE_MS,
@@ -7,9 +10,14 @@ import {
 } from "../../kernel/core/constants.ts";
 import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
 import { PLAIN_RULES } from "./account-rules.ts";
-import { openAuthenticator, type AuthenticatorOptions } from "./authenticate.ts";
+import {
+  type AuthenticatorOptions,
+  digestHex,
+  isVirtualKey,
+  newVirtualKey,
+  openAuthenticator,
+} from "./authenticate.ts";
 import type { KeyRecord } from "./key-store.ts";
-import { newVirtualKey } from "./virtual-key.ts";
 
 const good = newVirtualKey();
 const record: KeyRecord = {
@@ -346,4 +354,30 @@ describe("a key store that fails", () => {
     });
     expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
   });
+});
+
+test("a new key is tm_vk_ and 48 hexadecimal characters, and never the same twice", () => {
+  const keys = Array.from({ length: 100 }, () => newVirtualKey().raw);
+  expect(new Set(keys).size).toBe(100);
+  for (const raw of keys) expect(raw).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+});
+
+test("what is stored is the SHA-256 of the key and its first twelve characters", () => {
+  const { raw, digest, label } = newVirtualKey();
+  const expected = createHash("sha256").update(raw).digest();
+  expect(digest.equals(expected)).toBe(true);
+  expect(digestHex(raw)).toBe(expected.toString("hex"));
+  expect(label).toBe(raw.slice(0, 12));
+});
+
+test.each([
+  ["tm_vk_" + "a".repeat(47)],
+  ["tm_vk_" + "a".repeat(49)],
+  ["tm_vk_" + "A".repeat(48)],
+  ["tm_vk_" + "g".repeat(48)],
+  ["sk-" + "a".repeat(48)],
+  ["tm_vk_" + "a".repeat(48) + "\n"],
+  [""],
+])("%j is not a virtual key", (text) => {
+  expect(isVirtualKey(text)).toBe(false);
 });

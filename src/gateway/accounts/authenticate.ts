@@ -1,9 +1,13 @@
+import * as crypto from "node:crypto";
+
 import {
   type Clock,
   ExpiringCache,
   JOURNAL_RETRY_AFTER_SECONDS,
   KEY_CACHE_ENTRIES_MAX,
   KEY_CACHE_MS,
+  KEY_LOOKUP_KEYS_MAX,
+  KEY_LOOKUP_PAUSE_MS,
   type OrgId,
   refusal,
   refused,
@@ -12,10 +16,8 @@ import {
   UNKNOWN_KEY_MS,
   UNKNOWN_KEYS_MAX,
 } from "../../kernel/index.ts";
-import { KeyLookups } from "./key-lookups.ts";
 import type { KeyRecord, KeyStore } from "./key-store.ts";
-import { principalOf, type Principal } from "./principal.ts";
-import { digestHex, isVirtualKey } from "./virtual-key.ts";
+import { type Principal, principalOf } from "./principal.ts";
 
 export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
@@ -171,5 +173,97 @@ async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> 
     return await Promise.race([answer, timedOut]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+const PREFIX = "tm_vk_";
+const RANDOM_BYTES = 24;
+const LABEL_CHARS = 12;
+const FORM = /^tm_vk_[0-9a-f]{48}$/;
+
+/** A new key: `raw` is shown once and never stored; the other two are what a key store keeps. */
+export interface NewVirtualKey {
+  readonly raw: string;
+  /** SHA-256 of the raw key, 32 bytes. */
+  readonly digest: Buffer;
+  /** First 12 characters, for labelling. */
+  readonly label: string;
+}
+
+/** Makes a virtual key from 192 random bits. */
+export function newVirtualKey(): NewVirtualKey {
+  const raw = PREFIX + crypto.randomBytes(RANDOM_BYTES).toString("hex");
+  return { raw, digest: Buffer.from(digestHex(raw), "hex"), label: raw.slice(0, LABEL_CHARS) };
+}
+
+/** Has `text` the form of a virtual key? */
+export function isVirtualKey(text: string): boolean {
+  return FORM.test(text);
+}
+
+/** SHA-256 of any text, as 64 hexadecimal characters. */
+export const digestHex: (raw: string) => string =
+  typeof crypto.hash === "function"
+    ? (raw) => crypto.hash("sha256", raw, "hex")
+    : (raw) => crypto.createHash("sha256").update(raw).digest("hex");
+
+interface Waiting {
+  /** SHA-256 of the key, hexadecimal. */
+  readonly digest: string;
+  readonly answer: (record: KeyRecord | undefined) => void;
+  readonly fail: (fault: unknown) => void;
+}
+
+/**
+ * Reads keys in batches that form by themselves. After a batch with an unknown key the next one
+ * waits for `KEY_LOOKUP_PAUSE_MS`: a flood of random keys costs few statements however large it is,
+ * and a customer's key that comes with them waits for one pause. Keys that exist never wait.
+ */
+class KeyLookups {
+  readonly #keyStore: KeyStore;
+  #queue: Waiting[] = [];
+  #isScheduled = false;
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(keyStore: KeyStore) {
+    this.#keyStore = keyStore;
+  }
+
+  find(digest: string): Promise<KeyRecord | undefined> {
+    return new Promise((answer, fail) => {
+      this.#queue.push({ digest, answer, fail });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#pause !== undefined || this.#queue.length === 0) return;
+    this.#isScheduled = true;
+    // After the input of this event loop iteration: what arrived together is asked together.
+    setImmediate(() => void this.#send());
+  }
+
+  async #send(): Promise<void> {
+    this.#isScheduled = false;
+    const batch = this.#queue.splice(0, KEY_LOOKUP_KEYS_MAX);
+    // Before the answer: a store that is slow gets the next batch while it works on this one.
+    const pause = setTimeout(() => this.#resume(pause), KEY_LOOKUP_PAUSE_MS);
+    this.#pause = pause;
+    try {
+      const records = await this.#keyStore.findByDigests(
+        batch.map(({ digest }) => Buffer.from(digest, "hex")),
+      );
+      for (const { digest, answer } of batch) answer(records.get(digest));
+      if (batch.every(({ digest }) => records.has(digest))) this.#resume(pause);
+    } catch (fault) {
+      for (const { fail } of batch) fail(fault);
+    }
+  }
+
+  #resume(pause: NodeJS.Timeout): void {
+    clearTimeout(pause);
+    if (this.#pause !== pause) return;
+    this.#pause = undefined;
+    this.#schedule();
   }
 }

@@ -1,37 +1,39 @@
 import type { PoolClient } from "pg";
 
 import {
-  type Change,
-  type Facts,
-  type Note,
   assert,
+  CAP_PERIODS,
+  capColumn,
   type CapPeriod,
   type Caps,
   capsInUsd,
+  type Change,
+  columns,
+  type Facts,
   instantOrNull,
   type KeyId,
+  micro,
   type MicroUsd,
   NO_CAPS,
+  type Note,
   type OrgId,
-  shownKeyId,
-  usdOrNull,
-  columns,
-  micro,
   orNull,
   type Row,
+  shownKeyId,
   text,
+  usdOrNull,
 } from "../../kernel/index.ts";
-import type { KeySummary, NewKey } from "./key-store.ts";
-import { insertKey } from "./key-summary-rows.ts";
+import type { KeyEdit } from "./account-store.ts";
+import { insertKey, keyColumns, type KeySummary, type NewKey } from "./key-store.ts";
 
 /** The action of a change of each cap. */
-export const CAP_ACTIONS = {
+const CAP_ACTIONS = {
   month: "key.cap",
   week: "key.week-cap",
   day: "key.day-cap",
 } as const satisfies Caps<Change["action"]>;
 
-export type KeyEditAction =
+type KeyEditAction =
   | (typeof CAP_ACTIONS)[CapPeriod]
   | "key.rename"
   | "key.expiry"
@@ -40,7 +42,7 @@ export type KeyEditAction =
   | "key.disable";
 
 /** What of a key its owners and operators change, before a change of it. */
-export interface KeyBefore {
+interface KeyBefore {
   readonly name: string;
   readonly caps: Caps;
   readonly disabledAtMs: number | null;
@@ -89,7 +91,7 @@ export function createdKey(key: {
 }
 
 /** What of a key an action is about, as the log says it. */
-export function editedFacts(action: KeyEditAction, key: KeyBefore): Facts {
+function editedFacts(action: KeyEditAction, key: KeyBefore): Facts {
   return FACTS[action](key);
 }
 
@@ -139,3 +141,95 @@ const CHANGE_ORG_CAP_SQL = `
     select org_id, cap_micro_usd as was_cap from org where org_id = $1 for no key update
   ) was
   where o.org_id = was.org_id returning o.org_id, was_cap`;
+
+/**
+ * Changes all of these keys, and notes what was changed of each, or none: undefined when one of
+ * them is not among `where`, whose values begin at $2 behind the ids.
+ */
+export async function editKeys(
+  client: PoolClient,
+  note: Note,
+  asked: {
+    readonly keyIds: readonly string[];
+    readonly edit: KeyEdit;
+    readonly where: string;
+    readonly values: readonly unknown[];
+  },
+): Promise<readonly KeySummary[] | undefined> {
+  const { edit, where, values } = asked;
+  const keyIds = [...new Set(asked.keyIds)];
+  const { rows: locked } = await client.query<Row>(
+    `select ${keyColumns.sql} from api_key where key_id = any ($1) and ${where}
+    order by key_id for no key update`,
+    [keyIds, ...values],
+  );
+  if (locked.length !== keyIds.length) return undefined;
+  const before = new Map(locked.map(keyColumns.read).map((key) => [key.keyId, key]));
+  if (edit.rotate !== undefined) return await rotate(client, note, before, edit.rotate);
+  const { sets, setValues, actions } = assignments(edit);
+  if (sets.length === 0) return [...before.values()];
+  const { rows } = await client.query<Row>(
+    `update api_key set ${sets.join(", ")} where key_id = any ($1) returning ${keyColumns.sql}`,
+    [keyIds, ...setValues],
+  );
+  const after = rows.map(keyColumns.read);
+  for (const key of after) {
+    const was: KeyBefore = before.get(key.keyId) ?? key;
+    for (const action of actions) {
+      const facts = { before: editedFacts(action, was), after: editedFacts(action, key) };
+      note({ action, orgId: key.orgId, target: key.keyId, ...facts });
+    }
+  }
+  return after;
+}
+
+/** The log has until when the old secret works; of neither secret, not even the first characters. */
+async function rotate(
+  client: PoolClient,
+  note: Note,
+  before: ReadonlyMap<string, KeySummary>,
+  { digest, label, oldUntilMs }: NonNullable<KeyEdit["rotate"]>,
+): Promise<readonly KeySummary[]> {
+  const [was] = before.values();
+  assert(was !== undefined && before.size === 1, "one key is rotated at a time");
+  const until = oldUntilMs === null ? null : new Date(oldUntilMs);
+  const { rows } = await client.query<Row>(ROTATE_SQL, [was.keyId, digest, label, until]);
+  const { orgId, keyId: target } = was;
+  const after = { old_works_until: instantOrNull(oldUntilMs) };
+  note({ action: "key.rotate", orgId, target, before: null, after });
+  return rows.map(keyColumns.read);
+}
+
+const ROTATE_SQL = `
+  update api_key set digest = $2, label = $3, old_until = $4::timestamptz,
+    old_digest = case when $4::timestamptz is null then null else digest end
+  where key_id = $1 returning ${keyColumns.sql}`;
+
+/** $1 are the ids. */
+function assignments(edit: KeyEdit): {
+  readonly sets: readonly string[];
+  readonly setValues: readonly unknown[];
+  readonly actions: readonly KeyEditAction[];
+} {
+  const { expiresAtMs: at } = edit;
+  const expires = at === undefined || at === null ? at : new Date(at);
+  const tags = edit.tags?.length === 0 ? null : edit.tags;
+  const edited: readonly (readonly [KeyEditAction, string, unknown])[] = [
+    ["key.rename", "name", edit.name],
+    ...CAP_PERIODS.map(
+      (period) => [CAP_ACTIONS[period], capColumn(period), edit.caps?.[period]] as const,
+    ),
+    ["key.expiry", "expires_at", expires],
+    ["key.models", "models", edit.models],
+    ["key.tags", "tags", tags],
+  ];
+  const given = edited.filter(([, , value]) => value !== undefined);
+  const sets = given.map(([, column], i) => `${column} = $${i + 2}`);
+  const actions = given.map(([action]) => action);
+  if (edit.disable !== true) return { sets, setValues: given.map(([, , v]) => v), actions };
+  return {
+    sets: [...sets, "disabled_at = coalesce(disabled_at, now())"],
+    setValues: given.map(([, , value]) => value),
+    actions: [...actions, "key.disable"],
+  };
+}

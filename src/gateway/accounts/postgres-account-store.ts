@@ -22,13 +22,22 @@ import {
   type Row,
 } from "../../kernel/index.ts";
 import type { KeyEdit, OrgSummary, Whose } from "./account-store.ts";
-import { changeLimit } from "./change-limit.ts";
-import { editKeys } from "./edit-keys.ts";
-import { changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
-import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
-import type { KeyRecord, KeyStore, KeySummary, NewKey } from "./key-store.ts";
-import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
-import { CREATE_ORG_SQL, createdOrg, ORG_AND_WALLET_SQL, orgSummary } from "./org-rows.ts";
+import { changeLimit, keyRecord, type KeyRecordRow, keyRecordSql } from "./account-rules-rows.ts";
+import { changeOrgCap, createdKey, createNotedKey, editKeys } from "./key-changes.ts";
+import {
+  keyColumns,
+  type KeyRecord,
+  type KeyStore,
+  type KeySummary,
+  MANAGED_SQL,
+  type NewKey,
+} from "./key-store.ts";
+import {
+  CREATE_ORG_SQL,
+  createdOrg,
+  ORG_AND_WALLET_SQL,
+  orgSummary,
+} from "./postgres-org-directory.ts";
 
 const DIGEST_BYTES = 32;
 

@@ -17,16 +17,19 @@ import {
 } from "../../kernel/index.ts";
 import type { StoredLimit } from "../limits/stored-limit.ts";
 import {
-  endpointProperties,
-  limitColumns,
-  policyColumns,
   type AccountRulesRow,
+  changeLimit,
+  endpointProperties,
+  keyRecord,
+  keyRecordSql,
+  limitColumns,
+  lockOrg,
+  policyColumns,
+  valueFacts,
 } from "./account-rules-rows.ts";
 import type { RoutingPolicy } from "./account-rules.ts";
-import { changeLimit, lockOrg, valueFacts } from "./change-limit.ts";
-import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
 import type { KeyRecord } from "./key-store.ts";
-import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./rules-store.ts";
+import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./account-store.ts";
 
 /** What operators and customers set for an organization, in PostgreSQL. */
 export class PostgresRulesStore {

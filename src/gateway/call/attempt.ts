@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 
-import { type Deployment, debitOf } from "../../catalog/index.ts";
+import { debitOf, type Deployment } from "../../catalog/index.ts";
+import type { AnswerBridge, CallRequest, Output } from "../../formats/index.ts";
+import { type MicroUsd, outputTokensTotal } from "../../kernel/index.ts";
 import {
   type AttemptClassifier,
   type AttemptResult,
@@ -10,18 +12,16 @@ import {
   type RunningAttempt,
   streamBytesMax,
 } from "../../upstream/index.ts";
-import type { HealthOutcome } from "../routing/circuit.ts";
-import type { CallRequest, Output } from "../../formats/index.ts";
-import type { CallHold } from "./call-hold.ts";
-import type { AcceptedJob, CallKind } from "./call-kind.ts";
-import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
+import type { HealthOutcome } from "../routing/health.ts";
+import { BREACH, type Breaches } from "../verification/conduct.ts";
+import { type AcceptedJob, type CallKind, familyOf } from "./call-kind.ts";
 import { leaveCircuit } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { Delivery } from "./deliver.ts";
+import type { AcceptedCall, CallHold, EndedAttempt, HeldAttempt } from "./hold.ts";
 import type { CallPorts, CallTimeouts } from "./ports.ts";
-import { clientLeft } from "./refuse-call.ts";
-import { noteConduct } from "./note-conduct.ts";
-import { observedTokens, settlementOf } from "./settlement.ts";
+import { clientLeft } from "./refuse.ts";
+import { observedTokens, settlementOf } from "./settle.ts";
 
 export type AttemptEnd =
   | EndedAttempt
@@ -253,4 +253,79 @@ function neverSent(): AttemptResult {
     firstOutputMs: null,
     durationMs: 0,
   };
+}
+
+/** One ended attempt, and who asked. */
+export interface NotedAnswer {
+  readonly deployment: Deployment;
+  readonly orgId: string;
+  readonly request: Pick<CallRequest, "outputTokens">;
+  readonly result: AttemptResult;
+  /** The usage or the cost was not believed. */
+  readonly isImpossible: boolean;
+}
+
+/**
+ * What one answer of live traffic says about its listing: the parts of the conformance checks that
+ * cost nothing, because settlement has read them already. Only 2xx answers count, and of those
+ * that failed only the ones that the provider certainly broke.
+ */
+export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
+  const { deployment, orgId, result } = noted;
+  const { bridge, failure, upstreamStatus, timedOut } = result;
+  if (upstreamStatus === null || upstreamStatus >= 300 || timedOut) return;
+  // A customer's own key may lead to an account with other models than the listing's.
+  if (deployment.ownKey !== undefined) return;
+  if (failure === undefined) {
+    if (bridge !== undefined) standing.note(deployment, orgId, breachesOf(bridge, noted));
+  } else if (failure.isMalformed === true) {
+    standing.note(deployment, orgId, BREACH.unreadable | substitutionOf(bridge));
+  }
+}
+
+/** Of a complete answer. */
+function breachesOf(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
+  const { deployment, request, isImpossible } = noted;
+  const { usage } = bridge;
+  let breaches = substitutionOf(bridge);
+  if (isImpossible || bridge.usageFlaw !== undefined) breaches |= BREACH.usageImpossible;
+  const counted = usage ?? bridge.declaredUsage;
+  if (counted === undefined && isUsageDue(bridge, deployment)) breaches |= BREACH.usageMissing;
+  if (deployment.modality !== "text") return breaches;
+  if (bridge.hasWrongFinish) breaches |= BREACH.wrongFinish;
+  if (usage !== undefined && outputTokensTotal(usage) > request.outputTokens) {
+    breaches |= BREACH.boundExceeded;
+  }
+  return breaches;
+}
+
+function substitutionOf(bridge: AnswerBridge | undefined): Breaches {
+  return bridge?.servedModel?.isSubstituted === true ? BREACH.substituted : 0;
+}
+
+/** A job reports its cost at its end, and some report a cost in place of tokens. */
+function isUsageDue({ reportedCostUsd }: AnswerBridge, { modality, billing }: Deployment): boolean {
+  return modality !== "video" && (billing !== "reported_cost" || reportedCostUsd === undefined);
+}
+
+/** What this call says about how its organization uses its credit. */
+export function noteUse<R extends CallRequest>(
+  { usage, clock }: Pick<CallPorts, "usage" | "clock">,
+  client: ClientExchange,
+  call: {
+    readonly kind: CallKind<R>;
+    readonly ended: readonly EndedAttempt[];
+    readonly debited: MicroUsd;
+  },
+): void {
+  const { kind, ended, debited } = call;
+  const { principal, clientAddress, gone } = client;
+  const failure = ended.at(-1)?.result.failure;
+  // A provider that is down, slow or throttled says nothing about who asked it.
+  const isCallers = failure?.strike === "neutral" && !failure.failover && !gone;
+  const outcome = isCallers ? "failed" : "served";
+  usage.note(
+    { principal, family: familyOf(kind), clientAddress, outcome, debitMicroUsd: debited },
+    clock.nowMs(),
+  );
 }

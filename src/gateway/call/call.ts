@@ -1,33 +1,31 @@
+import type { CallRequest } from "../../formats/index.ts";
 import {
   microUsd,
   type Refusal,
   refused,
-  type Refused,
   type Result,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import { planRoute } from "../routing/plan-route.ts";
-import type { CallRequest } from "../../formats/index.ts";
-import { reserveRefusal } from "./admit.ts";
-import { attemptToHold, closeRow } from "./attempt-rows.ts";
-import { attemptCandidate } from "./attempt.ts";
-import type { Principal } from "../accounts/principal.ts";
 import type { ReserveOutcome } from "../../ledger/index.ts";
-import { CallHold } from "./call-hold.ts";
-import { callTokens, familyOf, type CallKind } from "./call-kind.ts";
-import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
-import { acquireCandidate, CandidateList, leaveCircuit, releaseCandidate } from "./candidates.ts";
-import { claimLimits } from "./claim-limits.ts";
-import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
-import { answerClient, Delivery, servedHeaders } from "./deliver.ts";
-import { marketplaceClaim } from "./marketplace-claim.ts";
-import { noteUse } from "./note-use.ts";
-import { waitForPacing } from "./pacing.ts";
-import { callPlanInput, conversationOf, findModel } from "./plan-call.ts";
+import { attemptCandidate, noteUse } from "./attempt.ts";
+import { type CallKind, familyOf } from "./call-kind.ts";
+import { acquireCandidate, leaveCircuit, releaseCandidate } from "./candidates.ts";
+import { claimLimits, waitForPacing } from "./claim.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import { answerClient, Delivery } from "./deliver.ts";
+import {
+  type AcceptedCall,
+  attemptToHold,
+  CallHold,
+  closeRow,
+  type EndedAttempt,
+  type HeldAttempt,
+} from "./hold.ts";
+import { reserveRefusal } from "./limit-refusals.ts";
+import { acceptCall, outputWithin } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
-import { outputWithin } from "./quote-call.ts";
-import { refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
-import { sumTokens } from "./settlement.ts";
+import { refuseCall, routingDeadlinePassed } from "./refuse.ts";
+import { sumTokens } from "./settle.ts";
 
 /**
  * The way of every call, whatever its modality and wire and whether it streams: accept, claim,
@@ -68,42 +66,6 @@ export async function serveCall<R extends CallRequest>(
   }
 }
 
-type AcceptOutcome<R extends CallRequest> =
-  { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
-
-/** Reads and plans: everything that can refuse a request before anything is claimed for it. */
-function acceptCall<R extends CallRequest>(
-  ports: CallPorts,
-  client: ClientExchange,
-  kind: CallKind<R>,
-): AcceptOutcome<R> {
-  const { principal } = client;
-  const unusual = ports.usage.refuse(principal, familyOf(kind), ports.clock.nowMs());
-  if (unusual !== undefined) return refused(unusual);
-  const read = kind.read(client);
-  if (!read.ok) return read;
-  const { request } = read;
-  const { modelId } = request;
-  const { model, endpoint } = findModel(ports.catalog.current, principal, modelId);
-  const conversation = conversationOf(principal, request, model);
-  const plan = planRoute(callPlanInput(ports, principal, { kind, request, model, conversation }));
-  if (plan.kind === "refused") return { ...refused(plan.refusal), request };
-  const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
-  if (!candidates.hasNext() && candidates.unencoded !== undefined) {
-    return { ...refused(candidates.unencoded), request };
-  }
-  const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
-  const marketplace = marketplaceClaim(ports, principal, limited);
-  const tokens = callTokens(kind, request, { model, body: client.body });
-  const timeoutMs = Math.min(
-    ports.timeouts.routingMs,
-    principal.rules.policy?.timeoutMs ?? Infinity,
-  );
-  const { trace } = client;
-  const asked = { kind, request, candidates, conversation };
-  return { ok: true, call: { ...asked, tokens, limited, marketplace, timeoutMs, trace } };
-}
-
 /** What would refuse this request now; undefined: nothing. `looking`: read-only ports. */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
@@ -135,8 +97,7 @@ async function holdFirst<R extends CallRequest>(
   client: ClientExchange,
   { call, hold, lastStartMs }: ClaimedCall<R>,
 ): Promise<Result<HeldAttempt>> {
-  const { principal } = client;
-  const found = await acquireCandidate(ports, principal, call);
+  const found = await acquireCandidate(ports, client.principal, call);
   if (!found.ok) return found;
   const { candidate } = found;
   const nowMs = ports.clock.monotonicMs();
@@ -144,39 +105,32 @@ async function holdFirst<R extends CallRequest>(
     releaseCandidate(ports, candidate);
     return refused(routingDeadlinePassed(call.timeoutMs));
   }
-  const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1, nowMs });
+  const toHold = attemptToHold(ports, client, {
+    call,
+    limits: hold.limits,
+    candidate,
+    ordinal: 1,
+    nowMs,
+  });
   const held = await hold.reserve(toHold.reserve, candidate.pool);
-  const refusal = refusalOfHold(held, toHold, { call, principal });
+  const refusal = refuseHold(held, toHold, { call, client });
   toHold.trace?.reserved(refusal);
   if (refusal === undefined) return toHold;
   leaveCircuit(ports, candidate);
   return refused(refusal);
 }
 
-function refusalOfHold<R extends CallRequest>(
+function refuseHold<R extends CallRequest>(
   held: ReserveOutcome,
   { reserve, candidate }: HeldAttempt,
-  of: { readonly call: AcceptedCall<R>; readonly principal: Principal },
+  of: { readonly call: AcceptedCall<R>; readonly client: ClientExchange },
 ): Refusal | undefined {
   if (held.kind === "reserved") return undefined;
   const { kind, request } = of.call;
-  return reserveRefusal(held, of.principal, {
+  return reserveRefusal(held, of.client.principal, {
     needed: reserve.reserveMicroUsd,
     outputWithin: (micros) => outputWithin(kind, request, candidate.step.deployment, micros),
   });
-}
-
-/** Made once for each attempt: the answer has these headers, and the row of its attempt. */
-function servedOnce(
-  request: CallRequest,
-  now: () => Parameters<typeof servedHeaders>[1],
-): () => ServedHeaders {
-  let made: { readonly of: HeldAttempt; readonly headers: ServedHeaders } | undefined;
-  return () => {
-    const at = now();
-    if (made?.of !== at.held) made = { of: at.held, headers: servedHeaders(request, at) };
-    return made.headers;
-  };
 }
 
 /** Attempts one candidate after the other until one serves; closes every attempt exactly once. */
@@ -188,9 +142,9 @@ async function attemptUntilServed<R extends CallRequest>(
   const { call, hold, first, lastStartMs } = claimed;
   let held = first;
   const ended: EndedAttempt[] = [];
-  const served = servedOnce(call.request, () => ({ limits: hold.limits, held }));
-  const delivery = new Delivery(ports, client, served);
+  const delivery = new Delivery(ports, client);
   for (;;) {
+    delivery.headers = held.headers;
     const end = await attemptCandidate(ports, client, { call, held, delivery, hold });
     if (end.kind === "job") {
       noteUse(ports, client, { kind: call.kind, ended, debited: ZERO_MICRO_USD });
@@ -205,8 +159,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const next = mayFailOver ? await acquireCandidate(ports, client.principal, call) : undefined;
     const isFinal = next?.ok !== true;
     const { trace } = held;
-    const lane = trace?.settleLane;
-    const close = closeRow(end, { client, final: isFinal, headers: served(), lane });
+    const close = closeRow(end, { client, final: isFinal, held });
     if (isFinal) {
       const closed = await hold.close(close);
       const { debitMicroUsd } = closed.kind === "pending" ? end : closed;
@@ -216,16 +169,20 @@ async function attemptUntilServed<R extends CallRequest>(
     }
     ended.push(end);
     const { candidate } = next;
-    const { failure } = end.result;
-    if (failure !== undefined) {
-      ports.metrics.failedOver(held.candidate.step.deployment, failure.refusal.class);
-    }
+    const cls = end.result.failure?.refusal.class;
+    if (cls !== undefined) ports.metrics.failedOver(held.candidate.step.deployment, cls);
     const ordinal = ended.length + 1;
     const nowMs = ports.clock.monotonicMs();
-    const toHold = attemptToHold(ports, client, { call, candidate, ordinal, nowMs });
+    const toHold = attemptToHold(ports, client, {
+      call,
+      limits: hold.limits,
+      candidate,
+      ordinal,
+      nowMs,
+    });
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
-    toHold.trace?.reserved(refusalOfHold(rolled, toHold, { call, principal: client.principal }));
+    toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
     // Without money for the next candidate the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
@@ -239,5 +196,5 @@ async function attemptUntilServed<R extends CallRequest>(
   ports.metrics.settled(call.request.modelId, debited);
   noteUse(ports, client, { kind: call.kind, ended, debited });
   client.settled?.(debited);
-  answerClient(client, { delivery, ended, stream: call.request.stream, debited, served });
+  answerClient(client, { delivery, ended, stream: call.request.stream, debited });
 }

@@ -4,10 +4,9 @@ import { refusal, type Refusal, refused, type Result } from "../../kernel/index.
 import { secondsThrottled } from "../limits/never-fits.ts";
 import { allCooling, type RoutePlan } from "../routing/plan-route.ts";
 import type { UpstreamRequest } from "../../formats/index.ts";
-import { claimScopes, sizeRefusal } from "./admit.ts";
+import { type ClaimedScopes, claimScopes, type MarketplaceClaim } from "./claim.ts";
+import { sizeRefusal } from "./limit-refusals.ts";
 import type { CallTokens, Step } from "./call-kind.ts";
-import type { ClaimedScopes } from "./claimed-scopes.ts";
-import type { MarketplaceClaim } from "./marketplace-claim.ts";
 import type { CallPorts } from "./ports.ts";
 
 export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "clock">;

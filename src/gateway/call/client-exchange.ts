@@ -1,7 +1,7 @@
 import type { Principal } from "../accounts/principal.ts";
 import type { MicroUsd, Refusal, RequestId } from "../../kernel/index.ts";
 import type { Output, WholeBody } from "../../formats/index.ts";
-import type { RequestTrace } from "./request-trace.ts";
+import type { RequestTrace } from "./trace.ts";
 
 /** Response headers that only a recipe knows; `http` adds ids, CORS and the error headers. */
 export interface ServedHeaders {

@@ -6,15 +6,8 @@ import {
   usdJsonNumber,
 } from "../../kernel/index.ts";
 import type { OutputSink } from "../../upstream/index.ts";
-import {
-  type AnswerBridge,
-  type CallRequest,
-  isPieces,
-  type Output,
-  type WholeBody,
-} from "../../formats/index.ts";
-import type { EndedAttempt, HeldAttempt } from "./call-values.ts";
-import type { ClaimedScopes } from "./claimed-scopes.ts";
+import { type AnswerBridge, isPieces, type Output, type WholeBody } from "../../formats/index.ts";
+import type { EndedAttempt } from "./hold.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 
@@ -29,18 +22,17 @@ export class Delivery implements OutputSink, Deadline {
   watchedAt = -1;
   /** Monotonic time from which a stream that its provider has answered is begun without content. */
   readonly commitDueMs: number;
+  /** Of the attempt that may serve: set before it is sent. */
+  headers: ServedHeaders = {};
   readonly #ports: DeliveryPorts;
   readonly #client: ClientExchange;
-  readonly #headers: () => ServedHeaders;
   #bridge: AnswerBridge | undefined;
   #silent = false;
   #writable = true;
 
-  /** `headers` are read when the 200 is written: by then it is known who serves. */
-  constructor(ports: DeliveryPorts, client: ClientExchange, headers: () => ServedHeaders) {
+  constructor(ports: DeliveryPorts, client: ClientExchange) {
     this.#ports = ports;
     this.#client = client;
-    this.#headers = headers;
     const { commitSilenceMs } = ports.timeouts;
     this.commitDueMs =
       commitSilenceMs === 0
@@ -86,7 +78,7 @@ export class Delivery implements OutputSink, Deadline {
       this.#client.end(last);
     } else {
       const contentType = this.#bridge?.contentType ?? "application/json";
-      this.#client.answer(contentType, this.#headers(), last);
+      this.#client.answer(contentType, this.headers, last);
     }
     this.stop();
   }
@@ -108,7 +100,7 @@ export class Delivery implements OutputSink, Deadline {
   #begin(): void {
     if (this.committed || this.#client.gone) return;
     const { clock, deadlines, timeouts } = this.#ports;
-    this.#client.begin(this.#bridge?.contentType ?? "text/event-stream", this.#headers());
+    this.#client.begin(this.#bridge?.contentType ?? "text/event-stream", this.headers);
     this.dueMs = clock.monotonicMs() + timeouts.keepaliveMs / 2;
     deadlines.watch(this);
   }
@@ -119,7 +111,6 @@ export interface EndedCall {
   readonly ended: readonly EndedAttempt[];
   readonly stream: boolean;
   readonly debited: MicroUsd;
-  readonly served: () => ServedHeaders;
 }
 
 /** The last bytes: they leave after the settlement, so that no cost is reported that could change. */
@@ -139,7 +130,7 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
     delivery.finish(true, bridge.fail(failure.refusal, cost));
   } else {
     delivery.stop();
-    const { attempts = 1, droppedParams = [] } = call.served();
+    const { attempts = 1, droppedParams = [] } = delivery.headers;
     client.refuse(refusalOf(ended) ?? failure.refusal, { attempts, droppedParams });
   }
 }
@@ -148,31 +139,4 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
 function refusalOf(ended: readonly EndedAttempt[]): Refusal | undefined {
   const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);
-}
-
-/** How the request was served, for the headers of the 200 or of a refusal. */
-export function servedHeaders(
-  request: CallRequest,
-  { limits, held }: { readonly limits: ClaimedScopes; readonly held: HeldAttempt },
-): ServedHeaders {
-  const { step, pool } = held.candidate;
-  const { queueMs } = limits;
-  return {
-    provider: step.deployment.providerId,
-    attempts: held.reserve.ordinal,
-    ...remaining(
-      Math.min(limits.remainingRequests, pool?.remainingRequests ?? Number.MAX_SAFE_INTEGER),
-      Math.min(limits.remainingTokens, pool?.remainingTokens ?? Number.MAX_SAFE_INTEGER),
-    ),
-    ...(queueMs > 0 ? { queueMs } : {}),
-    droppedParams: [...request.droppedParams, ...step.upstream.droppedParams],
-  };
-}
-
-/** What is left where something limits it. */
-function remaining(remainingRequests: number, remainingTokens: number): ServedHeaders {
-  return {
-    ...(remainingRequests === Number.MAX_SAFE_INTEGER ? {} : { remainingRequests }),
-    ...(remainingTokens === Number.MAX_SAFE_INTEGER ? {} : { remainingTokens }),
-  };
 }

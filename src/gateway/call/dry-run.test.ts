@@ -12,11 +12,16 @@ import {
 import type { Principal } from "../accounts/principal.ts";
 import { microUsd, type MicroUsd } from "../../kernel/core/money.ts";
 import type { Ledger, ReserveOutcome, ReserveRow } from "../../ledger/ledger-store.ts";
-import type { Balance, MonthSpend, PeriodSpend, SpendReads } from "../../ledger/spend-reads.ts";
+import type {
+  Balance,
+  MonthSpend,
+  PeriodSpend,
+  SpendReads,
+} from "../../ledger/postgres-credit-store.ts";
 import { chatOn } from "../../formats/modality/chat/index.ts";
 import { wires } from "../../formats/wire/wires.ts";
 import { previewCall, serveCall } from "./call.ts";
-import { lookingPorts } from "./looking-ports.ts";
+import { lookingPorts } from "./serve-route.ts";
 
 const PROVIDERS = ["first", "second", "third"];
 const MANIFESTS = PROVIDERS.map((provider, priority) =>

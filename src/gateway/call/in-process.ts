@@ -13,8 +13,8 @@ import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
-import type { RequestTrace, Tracing } from "./request-trace.ts";
-import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse-call.ts";
+import type { RequestTrace, Tracing } from "./trace.ts";
+import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse.ts";
 
 /** What calls from within this process work with: what the listener of the gateway works with. */
 export interface InProcessDeps {

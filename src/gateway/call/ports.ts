@@ -8,15 +8,13 @@ import type { AskedRequest } from "../limits/effective-limits.ts";
 import type { LimitDefaults } from "../limits/stored-limit.ts";
 import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
 import type { PoolBoard } from "../limits/pool-board.ts";
-import type { Affinity } from "../routing/affinity.ts";
+import type { Affinity, ListingStanding } from "../routing/plan-route.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
-import type { ListingStanding } from "../routing/plan-route.ts";
 import type { RepeatedFailures } from "../routing/repeated-failures.ts";
 import type { Breaches } from "../verification/conduct.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
-import type { RefusalWindows } from "./refusal-windows.ts";
-import type { Shortfalls } from "./shortfalls.ts";
+import type { RefusalWindows, Shortfalls } from "./refusal-memory.ts";
 
 export interface CallTimeouts {
   /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */

@@ -1,27 +1,27 @@
-import type { Principal } from "../accounts/principal.ts";
 import { type Deployment, deploymentAt, type WireId } from "../../catalog/index.ts";
+import type { CallRequest } from "../../formats/index.ts";
 import {
   attemptInstantMs,
   invalidRequest,
   type MicroUsd,
+  microUsd,
   printJson,
   type Refusal,
 } from "../../kernel/index.ts";
-import type { SpendReads } from "../../ledger/index.ts";
-import type { TokenCount } from "../limits/limit-store.ts";
+import type { Ledger, ReserveOutcome, ReserveRow, SpendReads } from "../../ledger/index.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { LimitStore, TokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
-import type { CallRequest } from "../../formats/index.ts";
-import { callTokens, type CallKind, type Step } from "./call-kind.ts";
+import type { DeploymentHealth } from "../routing/health.ts";
+import { type CallKind, callTokens, type Step } from "./call-kind.ts";
 import { previewCall } from "./call.ts";
 import { enterPool } from "./candidates.ts";
-import type { LimitedCall } from "./claim-limits.ts";
+import { type LimitedCall, marketplaceClaim } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
-import { countRequest } from "./count-request.ts";
-import { lookingPorts } from "./looking-ports.ts";
-import { marketplaceClaim } from "./marketplace-claim.ts";
-import { callPlanInput, conversationOf, findModel } from "./plan-call.ts";
+import { countRequest } from "./count-tokens.ts";
+import { callPlanInput, conversationOf, findModel } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
-import { refuseCall } from "./refuse-call.ts";
+import { refuseCall } from "./refuse.ts";
 import { type ExcludedStep, routeAnswer, type ShownStep } from "./route-contract.ts";
 
 export interface RoutePorts extends CallPorts {
@@ -142,4 +142,91 @@ function reserveOf<R extends CallRequest>(
   if (step === undefined || step.deployment.prices === null) return null;
   const nowMs = attemptInstantMs(ledger.newAttemptId());
   return kind.quote(request, deploymentAt(step.deployment, nowMs));
+}
+
+/**
+ * Ports of a dry run: a call is accepted, claimed and held by them as by the real ones, and nothing
+ * stays of it. A claim is undone at once, no circuit is probed, and a hold is compared with what is
+ * there, without being made.
+ */
+export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
+  return {
+    ...ports,
+    limits: lookingLimits(ports),
+    health: lookingHealth(ports.health),
+    ledger: lookingLedger(ports.ledger, spend),
+    shortfalls: lookingShortfalls(ports.shortfalls),
+  };
+}
+
+function lookingLimits({ limits, clock }: Pick<CallPorts, "limits" | "clock">): LimitStore {
+  return {
+    claim: async (claim) => {
+      const outcome = await limits.claim(claim);
+      if (outcome.kind === "claimed") limits.undo(outcome.lease, clock.monotonicMs());
+      return outcome;
+    },
+    depart: () => undefined,
+    // Undone already.
+    release: () => undefined,
+    undo: () => undefined,
+    cool: () => undefined,
+    peek: (asked) => limits.peek(asked),
+  };
+}
+
+function lookingHealth(health: DeploymentHealth): DeploymentHealth {
+  return {
+    mayTry: (id, nowMs) => health.mayTry(id, nowMs),
+    startProbe: (id, nowMs) => health.mayTry(id, nowMs) !== "no",
+    report: () => undefined,
+  };
+}
+
+/** A call would be refused by them; what a dry run reads was not the ledger's answer. */
+function lookingShortfalls(shortfalls: CallPorts["shortfalls"]): CallPorts["shortfalls"] {
+  return {
+    find: (row) => shortfalls.find(row),
+    asking: () => undefined,
+    note: () => undefined,
+    forget: () => undefined,
+  };
+}
+
+function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
+  const reserve = (row: ReserveRow): Promise<ReserveOutcome> => lookAtReserve(spend, row);
+  return {
+    newAttemptId: () => ledger.newAttemptId(),
+    reserve,
+    roll: (_close, next) => reserve(next),
+    close: () => Promise.reject(new Error("a dry run closes no attempt")),
+    recordRefused: () => undefined,
+    healthy: ledger.healthy,
+    shutDown: () => Promise.resolve(),
+  };
+}
+
+/** The checks of the ledger in the ledger's order: the key's caps, the organization's, the balance. */
+async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
+  const { orgId, keyId, reserveMicroUsd: needed } = row;
+  const [balance, ofOrg, ofKey, ofPeriods] = await Promise.all([
+    spend.balance(orgId),
+    spend.monthSpend(orgId),
+    spend.monthSpend(orgId, keyId),
+    spend.periodSpend(orgId, keyId),
+  ]);
+  const caps = [
+    { scope: "key", period: "month", ...ofKey } as const,
+    ...ofPeriods.map((each) => ({ scope: "key", ...each }) as const),
+    { scope: "org", period: "month", ...ofOrg } as const,
+  ];
+  for (const { scope, period, capMicroUsd, spentMicroUsd, inFlightMicroUsd, resetAtMs } of caps) {
+    if (capMicroUsd === null || spentMicroUsd + inFlightMicroUsd + needed <= capMicroUsd) continue;
+    const spent = { settledMicroUsd: spentMicroUsd, inFlightMicroUsd };
+    return { kind: "cap", scope, period, capMicroUsd, ...spent, resetAtMs };
+  }
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  const availableMicroUsd = microUsd(settledMicroUsd - heldMicroUsd);
+  if (needed > availableMicroUsd) return { kind: "low_balance", availableMicroUsd, heldMicroUsd };
+  return { kind: "reserved" };
 }

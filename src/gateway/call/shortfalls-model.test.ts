@@ -10,9 +10,9 @@ import { microUsd, picoUsd } from "../../kernel/core/money.ts";
 import { LedgerModel, type ModelReserveOutcome } from "../../ledger/ledger-model.ts";
 import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../../ledger/ledger-store.ts";
 import { tokenCount } from "../limits/limit-store.ts";
-import { CallHold } from "./call-hold.ts";
-import { ClaimedScopes } from "./claimed-scopes.ts";
-import { Shortfalls } from "./shortfalls.ts";
+import { CallHold } from "./hold.ts";
+import { ClaimedScopes } from "./claim.ts";
+import { Shortfalls } from "./refusal-memory.ts";
 
 const RUNS = 400;
 const STEPS_MAX = 80;

@@ -1,7 +1,7 @@
 import type { CallPorts } from "../call/ports.ts";
 import { dryRunOf, serveRoute } from "../call/serve-route.ts";
 import { serveCall } from "../call/call.ts";
-import { serveCountTokens } from "../call/serve-count-tokens.ts";
+import { serveCountTokens } from "../call/count-tokens.ts";
 import {
   chatOn,
   decisions,

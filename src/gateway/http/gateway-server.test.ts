@@ -10,11 +10,9 @@ import {
   type Listening,
   type RawClient,
 } from "../../../test/support/http-listener.ts";
-import { Deadlines, type Deadline } from "../../kernel/core/deadlines.ts";
-import { systemClock, type Clock } from "../../kernel/core/time.ts";
-import { CLIENT_TIMEOUTS } from "./client-timeouts.ts";
+import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
+import { CLIENT_TIMEOUTS, type UnreadAnswer, UnreadAnswers } from "./connections.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
-import { type UnreadAnswer, UnreadAnswers } from "./unread-answers.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */

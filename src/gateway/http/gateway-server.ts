@@ -3,9 +3,9 @@ import type { Duplex } from "node:stream";
 
 import type { Authenticator, AuthOutcome } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { reportFault } from "../call/refuse-call.ts";
+import { reportFault } from "../call/refuse.ts";
 import type { GatewayMetrics } from "../call/metrics.ts";
-import type { RequestTrace, Tracing } from "../call/request-trace.ts";
+import type { RequestTrace, Tracing } from "../call/trace.ts";
 import {
   type BufferPool,
   type ClientAddresses,
@@ -19,19 +19,18 @@ import {
   type Refusal,
   type RequestId,
 } from "../../kernel/index.ts";
-import { ambiguityOf } from "./ambiguity.ts";
-import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
-import type { ClientTimeouts } from "./client-timeouts.ts";
-import { ConnectionBound } from "./connection-bound.ts";
-import { drainingResponse } from "./draining.ts";
-import { HEADERS } from "./header-table.ts";
+import { ambiguityOf, readBody } from "./read-body.ts";
+import { answerClientErrors, type OpenRequest, type RequestLog } from "./client-errors.ts";
+import {
+  type ClientTimeouts,
+  ConnectionBound,
+  drainingResponse,
+  type UnreadAnswers,
+} from "./connections.ts";
+import { baseHeaders, type HeaderList, HEADERS, sameOriginHeaders } from "./response-headers.ts";
 import { HttpExchange } from "./http-exchange.ts";
-import { readBody } from "./read-body.ts";
 import type { Readiness } from "./readiness.ts";
-import type { RequestLog } from "./request-log.ts";
-import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
 import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
-import type { UnreadAnswers } from "./unread-answers.ts";
 
 export interface GatewayServerOptions {
   readonly clock: Clock;

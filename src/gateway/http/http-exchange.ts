@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Principal } from "../accounts/principal.ts";
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
-import type { RequestTrace } from "../call/request-trace.ts";
+import type { RequestTrace } from "../call/trace.ts";
 import {
   ANSWER_SLICE_BYTES,
   assert,
@@ -15,8 +15,13 @@ import {
   type RequestId,
 } from "../../kernel/index.ts";
 import { isPieces, type Output, type WholeBody, type Wire } from "../../formats/index.ts";
-import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
-import type { UnreadAnswer, UnreadAnswers } from "./unread-answers.ts";
+import {
+  closeConnection,
+  discardBody,
+  hasUnreadBody,
+  type UnreadAnswer,
+  type UnreadAnswers,
+} from "./connections.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
 export interface ExchangeInput {

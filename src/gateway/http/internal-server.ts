@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 
 import type { Exposition } from "../../kernel/index.ts";
-import { drainingResponse } from "./draining.ts";
+import { drainingResponse } from "./connections.ts";
 import type { Readiness } from "./readiness.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { LimitChange, LimitTarget } from "../accounts/rules-store.ts";
+import type { LimitChange, LimitTarget } from "../accounts/account-store.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import type { Catalog } from "../../catalog/index.ts";
 import {

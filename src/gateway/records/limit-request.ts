@@ -1,4 +1,4 @@
-import type { LimitChange } from "../accounts/rules-store.ts";
+import type { LimitChange } from "../accounts/account-store.ts";
 import {
   invalidRequest,
   refused,

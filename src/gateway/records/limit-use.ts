@@ -2,9 +2,8 @@ import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import { type Organization, type Principal, principalOf } from "../accounts/principal.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import type { CallPorts } from "../call/ports.ts";
-import type { ClaimPart } from "../call/admit.ts";
-import { claimParts, partOf } from "../call/claim-limits.ts";
-import { findModel } from "../call/plan-call.ts";
+import { type ClaimPart, claimParts, partOf } from "../call/claim.ts";
+import { findModel } from "../call/plan.ts";
 import {
   endpointScope,
   endpointSelfRows,

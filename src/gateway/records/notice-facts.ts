@@ -1,4 +1,4 @@
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/key-store.ts";
 import {
   CAP_PERIODS,
   type CapPeriod,

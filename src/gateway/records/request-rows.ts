@@ -1,4 +1,4 @@
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/key-store.ts";
 import { TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 import { type Bind, TOKENS } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";

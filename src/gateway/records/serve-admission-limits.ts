@@ -1,6 +1,6 @@
 import type { ClientExchange } from "../call/client-exchange.ts";
-import { countSetting } from "../call/count-request.ts";
-import { refuseCall } from "../call/refuse-call.ts";
+import { countSetting } from "../call/count-tokens.ts";
+import { refuseCall } from "../call/refuse.ts";
 import {
   byCaller,
   type ChangedBy,

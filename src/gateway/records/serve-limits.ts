@@ -1,4 +1,4 @@
-import { claimRefusal } from "../call/admit.ts";
+import { claimRefusal } from "../call/limit-refusals.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { printJson } from "../../kernel/index.ts";
 import { unknownModel } from "../routing/plan-route.ts";

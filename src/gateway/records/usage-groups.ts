@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/key-store.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
 import type { Row } from "../../kernel/index.ts";
 import type { Grouping } from "./contract/usage.ts";

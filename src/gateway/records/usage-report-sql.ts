@@ -1,4 +1,4 @@
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/key-store.ts";
 import {
   REPORT_DAYS_MAX,
   REPORT_GROUPS_MAX,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
 import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
-import type { ProviderControls } from "../../formats/wire/fields/provider-controls.ts";
+import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
 import { explainRoute } from "./explain-route.ts";
 import { planRoute, type PlanInput } from "./plan-route.ts";
 

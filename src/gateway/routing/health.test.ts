@@ -1,7 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { HealthOutcome } from "./circuit.ts";
-import { MemoryDeploymentHealth, type HealthOptions } from "./health.ts";
+
+import {
+  afterNotice,
+  type CircuitState,
+  type HealthOptions,
+  type HealthOutcome,
+  HEALTHY,
+  isForgettable,
+  MemoryDeploymentHealth,
+  nextCircuitState,
+  permission,
+  withProbe,
+} from "./health.ts";
 
 const even: HealthOptions = { random: () => 0.5 };
 
@@ -156,4 +167,265 @@ describe("memory", () => {
     for (let n = 0; n < 500; n += 1) health.report(`id ${n}`, "success", 700_000 + n * 1_000);
     expect(health.mayTry("sick", 1_200_000)).toBe("yes");
   });
+});
+
+const EVEN = 0.5;
+
+/* Each letter is an outcome, one a second unless spaced: s, x = strike, t, n, a. */
+const LETTERS: Readonly<Record<string, HealthOutcome>> = {
+  s: "success",
+  x: "strike",
+  t: "timeout",
+  n: "neutral",
+  a: "aborted",
+};
+
+/** The circuit after an attempt that ended at `nowMs`, by default the newest that was started. */
+function after(
+  state: CircuitState,
+  outcome: HealthOutcome,
+  nowMs: number,
+  { random = EVEN, startedMs = nowMs } = {},
+): CircuitState {
+  return nextCircuitState(state, { outcome, nowMs, startedMs }, random);
+}
+
+function play(script: string, state: CircuitState = HEALTHY, stepMs = 100): CircuitState {
+  let nowMs = 0;
+  let current = state;
+  for (const letter of script) {
+    nowMs += stepMs;
+    const outcome = LETTERS[letter];
+    if (outcome !== undefined) current = after(current, outcome, nowMs);
+  }
+  return current;
+}
+
+describe("a closed circuit", () => {
+  test.each([
+    ["xx", "closed", "two strikes are not enough"],
+    ["xxx", "open", "three strikes in a row"],
+    ["xxsx", "closed", "a success ends the row"],
+    ["xxnx", "open", "neutral outcomes neither end the row"],
+    ["xxax", "open", "nor do clients that leave"],
+    ["sxsxsxsxsx", "open", "five strikes and half of the outcomes"],
+    ["ssssssxxsxxsx", "closed", "five strikes but less than half"],
+    ["nnnnnnnnnnaaaaaaaaaa", "closed", "neutral outcomes alone"],
+    ["tttttttttttttttttttt", "closed", "timeouts alone, however many"],
+    ["sxtt", "closed", "a strike and two timeouts are two strikes' worth"],
+    ["sxtttt", "open", "timeouts open together with a real strike"],
+    ["ttttttttx", "open", "a strike after many timeouts"],
+  ])("%s: %s (%s)", (script, phase) => {
+    expect(play(script).phase).toBe(phase);
+  });
+
+  test("strikes are forgotten after thirty seconds", () => {
+    const old = play("xx");
+    const closed = after(old, "strike", 31_000);
+    expect(closed.phase).toBe("closed");
+    expect(after(old, "strike", 29_000).phase).toBe("open");
+  });
+
+  test("keeps at most thirty seconds of outcomes", () => {
+    const state = play("s".repeat(5_000));
+    expect(state.phase === "closed" && state.buckets.length).toBeLessThanOrEqual(30);
+  });
+});
+
+describe("an open circuit", () => {
+  const open = play("xxx");
+  const openedAtMs = 300;
+
+  test("cools for five seconds, spread by twenty percent", () => {
+    const of = (random: number) => {
+      const state = after(play("xx"), "strike", openedAtMs, { random });
+      return state.phase === "open" ? state.untilMs - openedAtMs : undefined;
+    };
+    expect(of(0)).toBe(4_000);
+    expect(of(0.5)).toBe(5_000);
+    expect(of(0.999)).toBeCloseTo(5_998);
+  });
+
+  test("lets nothing through while it cools, then one probe", () => {
+    expect(permission(open, openedAtMs + 4_999)).toBe("no");
+    expect(permission(open, openedAtMs + 5_000)).toBe("probe");
+    const probing = withProbe(open, 6_000, 20_000);
+    expect(permission(probing, 6_001)).toBe("no");
+    expect(permission(probing, 25_999)).toBe("no");
+    expect(permission(probing, 26_000)).toBe("probe");
+  });
+
+  test("closes after two successful probes, with a clean slate", () => {
+    const once = after(withProbe(open, 6_000, 20_000), "success", 6_100);
+    expect(permission(once, 6_100)).toBe("probe");
+    expect(after(once, "success", 6_200)).toBe(HEALTHY);
+  });
+
+  test("a probe without a verdict frees the place and changes nothing else", () => {
+    for (const outcome of ["neutral", "aborted"] as const) {
+      const freed = after(withProbe(open, 6_000, 20_000), outcome, 6_100);
+      expect(freed).toEqual({ ...open, probeStartedMs: 6_000 });
+    }
+  });
+
+  test("doubles up to a minute while probes fail", () => {
+    const cools: number[] = [];
+    let state: CircuitState = open;
+    let nowMs = openedAtMs;
+    for (let round = 0; round < 6; round += 1) {
+      nowMs += 200_000;
+      state = after(state, round % 2 === 0 ? "strike" : "timeout", nowMs);
+      cools.push(state.phase === "open" ? state.untilMs - nowMs : 0);
+    }
+    expect(cools).toEqual([10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
+  });
+
+  test("requests that were under way when it opened do not change it", () => {
+    for (const outcome of ["success", "strike", "timeout"] as const) {
+      expect(after(open, outcome, openedAtMs + 1_000)).toBe(open);
+    }
+  });
+
+  test("nor do those that end when it is half-open: they are not probes", () => {
+    const probing = withProbe(open, 6_000, 20_000);
+    for (const outcome of ["success", "strike", "timeout", "neutral", "aborted"] as const) {
+      expect(after(probing, outcome, 7_000, { startedMs: openedAtMs })).toBe(probing);
+    }
+  });
+
+  test("a probe that outlived its lease has its say and leaves the next one its place", () => {
+    const second = withProbe(withProbe(open, 6_000, 20_000), 26_000, 20_000);
+    const isRemote = after(second, "success", 27_000, { startedMs: 6_000 });
+    expect(permission(isRemote, 27_001)).toBe("no");
+    expect(after(isRemote, "success", 28_000, { startedMs: 26_000 })).toBe(HEALTHY);
+    expect(after(second, "strike", 27_000, { startedMs: 6_000 })).toMatchObject({
+      untilMs: 27_000 + 10_000,
+    });
+  });
+});
+
+describe("another instance's notice", () => {
+  const reported = afterNotice(play("ss"), 8_000, 1_000);
+
+  test("keeps traffic away until then, and then lets one probe through", () => {
+    expect(permission(reported, 8_999)).toBe("no");
+    expect(permission(reported, 9_000)).toBe("probe");
+    expect(permission(withProbe(reported, 9_000, 20_000), 9_001)).toBe("no");
+  });
+
+  test("holds no longer than a circuit ever cools, and one that is over says nothing", () => {
+    expect(permission(afterNotice(HEALTHY, 1e9, 1_000), 1_000 + 72_000)).toBe("probe");
+    expect(afterNotice(HEALTHY, 0, 1_000)).toBe(HEALTHY);
+  });
+
+  test("lengthens a cooldown once, and never shortens it", () => {
+    const open = play("xxx");
+    expect(afterNotice(open, 4_000, 1_000)).toBe(open);
+    const longer = afterNotice(open, 30_000, 1_000);
+    expect(permission(longer, 30_999)).toBe("no");
+    expect(afterNotice(longer, 60_000, 2_000)).toBe(longer);
+    const probed = after(withProbe(longer, 31_000, 20_000), "strike", 31_100);
+    expect(probed).toMatchObject({ untilMs: 31_100 + 10_000 });
+    expect(permission(afterNotice(probed, 30_000, 32_000), 61_999)).toBe("no");
+  });
+
+  test("is ignored while a circuit probes by itself", () => {
+    const probing = withProbe(reported, 9_000, 20_000);
+    expect(afterNotice(probing, 60_000, 9_500)).toBe(probing);
+    const once = after(probing, "success", 10_000);
+    expect(afterNotice(once, 60_000, 10_500)).toBe(once);
+  });
+
+  test("that our own probes disproved is not believed again while successes go on", () => {
+    let well = after(after(reported, "success", 9_000), "success", 9_100);
+    for (let nowMs = 10_000; nowMs < 5_000_000; nowMs += 500_000) {
+      expect(afterNotice(well, 60_000, nowMs)).toBe(well);
+      well = after(well, "success", nowMs);
+    }
+    expect(permission(afterNotice(well, 60_000, 6_000_000), 6_000_000)).toBe("no");
+  });
+
+  test("is believed again by a circuit that has opened by itself since", () => {
+    let state = after(after(reported, "success", 9_000), "success", 9_100);
+    for (let n = 0; n < 3; n += 1) state = after(state, "strike", 10_000);
+    expect(state).toMatchObject({ phase: "open", untilMs: 15_000 });
+    expect(permission(afterNotice(state, 30_000, 11_000), 40_999)).toBe("no");
+  });
+});
+
+test("what is well and quiet is forgotten, and so is an unused cooldown", () => {
+  const busy = play("s");
+  expect(isForgettable(busy, 29_000)).toBe(false);
+  expect(isForgettable(busy, 31_000)).toBe(true);
+  const open = play("xxx");
+  expect(isForgettable(open, 60_000)).toBe(false);
+  expect(isForgettable(open, 700_000)).toBe(true);
+  const reported = after(after(afterNotice(HEALTHY, 1_000, 0), "success", 1_000), "success", 1_000);
+  expect(isForgettable(reported, 60_000)).toBe(false);
+  expect(isForgettable(reported, 602_000)).toBe(true);
+});
+
+test("without a single strike no history opens a circuit", () => {
+  const harmless = fc.constantFrom<HealthOutcome>("success", "timeout", "neutral", "aborted");
+  const history = fc.array(fc.tuple(harmless, fc.integer({ min: 0, max: 40_000 })));
+  fc.assert(
+    fc.property(history, (steps) => {
+      let state: CircuitState = HEALTHY;
+      let nowMs = 0;
+      for (const [outcome, waitMs] of steps) {
+        nowMs += waitMs;
+        state = after(state, outcome, nowMs);
+      }
+      expect(permission(state, nowMs)).toBe("yes");
+    }),
+  );
+});
+
+interface Happening {
+  readonly what: HealthOutcome | "probe" | "notice";
+  readonly waitMs: number;
+  /** Length of a notice; how long ago an attempt that ends was started. */
+  readonly ms: number;
+}
+
+const OUTCOMES: readonly HealthOutcome[] = ["success", "strike", "strike", "timeout", "aborted"];
+
+const aHappening: fc.Arbitrary<Happening> = fc.record({
+  what: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom<HealthOutcome>(...OUTCOMES) },
+    { weight: 2, arbitrary: fc.constantFrom<"probe">("probe") },
+    { weight: 1, arbitrary: fc.constantFrom<"notice">("notice") },
+  ),
+  waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 90_000 })),
+  ms: fc.integer({ min: 0, max: 90_000 }),
+});
+
+test("nothing stays open permanently: once a provider is well, traffic flows, whatever was before", () => {
+  const histories = fc.array(aHappening, { maxLength: 60 });
+  fc.assert(
+    fc.property(histories, fc.integer({ min: 0, max: 3_000 }), (steps, tripMs) => {
+      let state: CircuitState = HEALTHY;
+      let nowMs = 0;
+      for (const { what, waitMs, ms } of steps) {
+        nowMs += waitMs;
+        if (what === "notice") state = afterNotice(state, ms, nowMs);
+        else if (what !== "probe") state = after(state, what, nowMs, { startedMs: nowMs - ms });
+        else if (permission(state, nowMs) === "probe") state = withProbe(state, nowMs, 20_000);
+      }
+      // From here on every attempt succeeds, and another instance that reaches no provider always
+      // reports it.
+      const wellMs = nowMs;
+      const lately: string[] = [];
+      for (; nowMs < wellMs + 300_000; nowMs += 1_000) {
+        state = afterNotice(state, 72_000, nowMs);
+        if (nowMs > wellMs + 200_000) lately.push(permission(state, nowMs));
+        if (permission(state, nowMs) === "no") continue;
+        state = withProbe(state, nowMs, 20_000);
+        state = after(state, "success", nowMs + tripMs, { startedMs: nowMs });
+        nowMs += tripMs;
+      }
+      expect(lately.length).toBeGreaterThan(10);
+      expect(lately.filter((each) => each !== "yes")).toEqual([]);
+    }),
+  );
 });

@@ -1,13 +1,4 @@
-import {
-  afterNotice,
-  HEALTHY,
-  isForgettable,
-  nextCircuitState,
-  permission,
-  withProbe,
-  type CircuitState,
-  type HealthOutcome,
-} from "./circuit.ts";
+import { unreachable } from "../../kernel/index.ts";
 
 /** The health of every deployment, as far as this process knows. Times are monotonic. */
 export interface DeploymentHealth {
@@ -125,4 +116,234 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
       if (isForgettable(circuit, nowMs)) this.#circuits.delete(deploymentId);
     }
   }
+}
+
+/**
+ * What an attempt says of its deployment's health.
+ *
+ * - `strike`: 5xx, failed connection, upstream 401/402/403, an unusable 2xx.
+ * - `timeout`: counts half, and never opens a circuit by itself.
+ * - `neutral`: 429, content policy, context overflow, other 4xx. `aborted`: the client left.
+ */
+export type HealthOutcome = "success" | "strike" | "timeout" | "neutral" | "aborted";
+
+interface Bucket {
+  readonly second: number;
+  readonly successes: number;
+  readonly strikes: number;
+  readonly timeouts: number;
+}
+
+export interface ClosedCircuit {
+  readonly phase: "closed";
+  /** Outcomes of the last 30 seconds, oldest first, one bucket a second. */
+  readonly buckets: readonly Bucket[];
+  /** Half-strikes since the last success: a strike is two, a timeout one. */
+  readonly streak: number;
+  /** Until then no notice of another instance is believed: probes of our own disproved one. */
+  readonly ignoreRemoteUntilMs: number;
+}
+
+/** Cooling until `untilMs`, half-open from then on. */
+export interface OpenCircuit {
+  readonly phase: "open";
+  readonly untilMs: number;
+  /** What our own outcomes made it cool for, before the jitter; the next time it is twice that. */
+  readonly coolMs: number;
+  /** Was it opened, or kept open for longer, by another instance's notice? */
+  readonly isRemote: boolean;
+  /** Successful probes so far. */
+  readonly probeSuccesses: number;
+  /** When the newest probe was started. */
+  readonly probeStartedMs: number;
+  /** That probe holds the only place until then; 0 = the place is free. */
+  readonly probeUntilMs: number;
+}
+
+export type CircuitState = ClosedCircuit | OpenCircuit;
+
+/** How an attempt ended. */
+export interface Ended {
+  readonly outcome: HealthOutcome;
+  readonly nowMs: number;
+  readonly startedMs: number;
+}
+
+export const HEALTHY: ClosedCircuit = {
+  phase: "closed",
+  buckets: [],
+  streak: 0,
+  ignoreRemoteUntilMs: 0,
+};
+
+const WINDOW_SECONDS = 30;
+const HALVES_PER_STRIKE = 2;
+const STRIKES_TO_OPEN = 5;
+const STREAK_TO_OPEN = 3;
+const PROBES_TO_CLOSE = 2;
+const COOL_MS_MIN = 5_000;
+const COOL_MS_MAX = 60_000;
+const JITTER = 0.2;
+const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
+/** Longer than any notice holds, so that the one that was disproved is not believed after all. */
+const IGNORE_REMOTE_MS = 600_000;
+/** An open circuit that is not tried for so long after its cooldown is forgotten. */
+const FORGOTTEN_MS = 600_000;
+
+/**
+ * The circuit after an attempt. `random` in [0, 1) spreads the cooling time by 20 % either way.
+ * Times are of one monotonic clock.
+ */
+export function nextCircuitState(state: CircuitState, ended: Ended, random: number): CircuitState {
+  return state.phase === "closed"
+    ? afterOutcome(state, ended, random)
+    : afterProbe(state, ended, random);
+}
+
+/**
+ * The circuit after another instance's notice: closed, it cools down as notified; cooling, it may
+ * be extended once. While it is half-open, and for as long as its own successes continue after a
+ * cooldown by notice, only its own outcomes count: an instance that reaches no provider silences no
+ * other.
+ */
+export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
+  const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);
+  if (state.phase === "closed") {
+    return nowMs < state.ignoreRemoteUntilMs || untilMs <= nowMs
+      ? state
+      : cooling({ untilMs, coolMs: COOL_MS_MIN, isRemote: true });
+  }
+  const isCooling = nowMs < state.untilMs;
+  return isCooling && !state.isRemote && untilMs > state.untilMs
+    ? { ...state, untilMs, isRemote: true }
+    : state;
+}
+
+/** May a request be sent? `probe` = only as the one that tries a half-open circuit. */
+export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
+  if (state.phase === "closed") return "yes";
+  return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";
+}
+
+/** Marks a probe as on its way; should it never report, another may be sent after `leaseMs`. */
+export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): CircuitState {
+  return state.phase === "closed"
+    ? state
+    : { ...state, probeStartedMs: nowMs, probeUntilMs: nowMs + leaseMs };
+}
+
+/** Is there nothing to remember, or nothing that anybody has asked about for long? */
+export function isForgettable(state: CircuitState, nowMs: number): boolean {
+  if (state.phase === "open") {
+    return nowMs >= Math.max(state.untilMs, state.probeUntilMs) + FORGOTTEN_MS;
+  }
+  const newest = state.buckets.at(-1);
+  const isQuiet = newest === undefined || secondOf(nowMs) - newest.second >= WINDOW_SECONDS;
+  return isQuiet && nowMs >= state.ignoreRemoteUntilMs;
+}
+
+function afterOutcome(
+  state: ClosedCircuit,
+  { outcome, nowMs }: Ended,
+  random: number,
+): CircuitState {
+  if (outcome === "neutral" || outcome === "aborted") return state;
+  const second = secondOf(nowMs);
+  const buckets = withOutcome(state.buckets, outcome, second);
+  if (outcome === "success") {
+    const ignoreRemoteUntilMs = nowMs < state.ignoreRemoteUntilMs ? nowMs + IGNORE_REMOTE_MS : 0;
+    return { phase: "closed", buckets, streak: 0, ignoreRemoteUntilMs };
+  }
+  const streak = recentStreak(state, second) + halves(outcome);
+  return mustOpen(buckets, streak)
+    ? opened(COOL_MS_MIN, nowMs, random)
+    : { ...state, buckets, streak };
+}
+
+function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitState {
+  const { outcome, nowMs, startedMs } = ended;
+  // Requests that were already on their way when the circuit opened say nothing new.
+  if (nowMs < state.untilMs || startedMs < state.untilMs) return state;
+  // A probe that outlived its lease still has its say, but the place is another's by now.
+  const holds = startedMs >= state.probeStartedMs;
+  const left = holds ? { ...state, probeUntilMs: 0 } : state;
+  switch (outcome) {
+    case "success": {
+      const probeSuccesses = state.probeSuccesses + 1;
+      if (probeSuccesses < PROBES_TO_CLOSE) return { ...left, probeSuccesses };
+      return state.isRemote
+        ? { ...HEALTHY, ignoreRemoteUntilMs: nowMs + IGNORE_REMOTE_MS }
+        : HEALTHY;
+    }
+    case "strike":
+    case "timeout":
+      return opened(Math.min(state.coolMs * 2, COOL_MS_MAX), nowMs, random);
+    case "neutral":
+    case "aborted":
+      return left;
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function opened(coolMs: number, nowMs: number, random: number): OpenCircuit {
+  const jittered = coolMs * (1 - JITTER + 2 * JITTER * random);
+  return cooling({ untilMs: nowMs + jittered, coolMs, isRemote: false });
+}
+
+function cooling(rest: Pick<OpenCircuit, "untilMs" | "coolMs" | "isRemote">): OpenCircuit {
+  return { phase: "open", ...rest, probeSuccesses: 0, probeStartedMs: 0, probeUntilMs: 0 };
+}
+
+function secondOf(nowMs: number): number {
+  return Math.floor(nowMs / 1000);
+}
+
+/* Sums are in half-strikes, so that a timeout is a whole number too. */
+function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
+  let successes = 0;
+  let strikes = 0;
+  let timeouts = 0;
+  for (const bucket of buckets) {
+    successes += bucket.successes;
+    strikes += bucket.strikes;
+    timeouts += bucket.timeouts;
+  }
+  if (strikes === 0) return false;
+  const bad = strikes * HALVES_PER_STRIKE + timeouts;
+  const mostlyBad = bad >= successes * HALVES_PER_STRIKE;
+  return (
+    streak >= STREAK_TO_OPEN * HALVES_PER_STRIKE ||
+    (bad >= STRIKES_TO_OPEN * HALVES_PER_STRIKE && mostlyBad)
+  );
+}
+
+function halves(outcome: "strike" | "timeout"): number {
+  return outcome === "strike" ? HALVES_PER_STRIKE : 1;
+}
+
+/* A streak ends with a success, and is forgotten with the window it happened in. */
+function recentStreak(state: ClosedCircuit, second: number): number {
+  const newest = state.buckets.at(-1);
+  return newest !== undefined && second - newest.second < WINDOW_SECONDS ? state.streak : 0;
+}
+
+function withOutcome(
+  buckets: readonly Bucket[],
+  outcome: "success" | "strike" | "timeout",
+  second: number,
+): readonly Bucket[] {
+  const inside = buckets.filter((bucket) => second - bucket.second < WINDOW_SECONDS);
+  const newest = inside.at(-1);
+  const sameSecond = newest !== undefined && newest.second >= second;
+  const before = sameSecond ? newest : { second, successes: 0, strikes: 0, timeouts: 0 };
+  const after = {
+    second: before.second,
+    successes: before.successes + (outcome === "success" ? 1 : 0),
+    strikes: before.strikes + (outcome === "strike" ? 1 : 0),
+    timeouts: before.timeouts + (outcome === "timeout" ? 1 : 0),
+  };
+  if (sameSecond) inside.pop();
+  inside.push(after);
+  return inside;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
+import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
 import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
-import type { ProviderControls } from "../../formats/wire/fields/provider-controls.ts";
-import { planRoute, type PlanInput } from "./plan-route.ts";
+import { Affinity, type PlanInput, planRoute } from "./plan-route.ts";
 
 const PRICES: PriceSheet = {
   pinId: "pin",
@@ -320,4 +320,14 @@ test("a fallback is only checked when it is next: translation is not paid in adv
   expect(looked).toEqual(["one"]);
   expect([...outcome.others()].map((each) => each.providerId)).toEqual(["two"]);
   expect(looked).toEqual(["one", "two"]);
+});
+
+test("a conversation is remembered for five minutes, and only so many are", () => {
+  const affinity = new Affinity();
+  affinity.note("a", "acme/m", 0);
+  expect(affinity.servedLast("a", 299_999)).toBe("acme/m");
+  expect(affinity.servedLast("a", 300_000)).toBeUndefined();
+  for (let at = 0; at < 20_000; at += 1) affinity.note(`later ${at}`, "acme/m", 1);
+  expect(affinity.servedLast("a", 2)).toBeUndefined();
+  expect(affinity.servedLast("later 0", 2)).toBe("acme/m");
 });

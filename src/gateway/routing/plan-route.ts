@@ -1,12 +1,12 @@
 import type { Deployment, ListedModel, ModalityId } from "../../catalog/index.ts";
+import type { ProviderControls, Unservable } from "../../formats/index.ts";
 import {
+  ExpiringCache,
   HEALTH_RETRY_AFTER_SECONDS,
   invalidRequest,
-  refusal,
   type Refusal,
+  refusal,
 } from "../../kernel/index.ts";
-import type { ProviderControls, Unservable } from "../../formats/index.ts";
-import { noDeploymentMessage } from "./no-deployment-message.ts";
 
 /** The deployments that may serve one request, in the order in which they are tried. */
 export interface RoutePlan {
@@ -292,4 +292,55 @@ export function allCooling(modelId: string): Refusal {
 
 function refused(value: Refusal): PlanOutcome {
   return { kind: "refused", refusal: value };
+}
+
+/**
+ * One message for a request that no deployment of the model can serve, out of the reasons that each
+ * of them has. A listing that declares every part says more than one that does not; where none
+ * does, the kinds are those of all listings together.
+ */
+function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
+  const declared = reasons.find(({ undeclared }) => undeclared === undefined);
+  if (declared !== undefined) return declared.message;
+  const taken = new Set(reasons.flatMap(({ undeclared }) => [...(undeclared?.taken ?? [])]));
+  for (const { field, undeclared } of reasons) {
+    if (undeclared === undefined || taken.has(undeclared.kind)) continue;
+    const { kind } = undeclared;
+    return (
+      `${field} is a part of kind ${kind}; ${modelId} accepts ${[...taken].join(", ")}; ` +
+      `send one of these or choose a model that accepts ${kind}`
+    );
+  }
+  // Each part is declared somewhere, but no listing declares them all.
+  return `no listing of ${modelId} accepts every part of this request; ${reasons[0]?.message}`;
+}
+
+/** About as long as providers keep a prompt in their caches. */
+const SERVED_MS = 300_000;
+/** Above that the oldest are forgotten: their next request pays for a cold cache, and nothing else. */
+const CONVERSATIONS_MAX = 20_000;
+
+/**
+ * Which deployment served a conversation last, in this process: among equals it is tried first, so
+ * that a conversation that had to move does not leave a second cache cold by moving back.
+ */
+export class Affinity {
+  readonly #served = new ExpiringCache<string>(SERVED_MS, CONVERSATIONS_MAX);
+
+  /** The id of the deployment. Times are monotonic. */
+  servedLast(conversation: string, nowMs: number): string | undefined {
+    return this.#served.get(conversation, nowMs);
+  }
+
+  note(conversation: string, deploymentId: string, nowMs: number): void {
+    this.#served.set(conversation, deploymentId, nowMs);
+  }
+}
+
+/** Whether any two deployments, which are in routing order, have the same priority. */
+export function hasEquals({ deployments }: ListedModel): boolean {
+  for (let at = 1; at < deployments.length; at += 1) {
+    if (deployments[at]?.priority === deployments[at - 1]?.priority) return true;
+  }
+  return false;
 }

@@ -1,3 +1,80 @@
+import { type Clock, newRecordId, type RedisLink } from "../../kernel/index.ts";
+
+/** Receives the cooldowns of other instances. */
+export interface CooldownListener {
+  /** `id` cools down for `forMs` from `nowMs` on, which is monotonic. */
+  learn(id: string, forMs: number, nowMs: number): void;
+}
+
+export interface HealthExchangeOptions {
+  /** Undefined: this process is alone; nothing is sent and nothing received. */
+  readonly shared: SharedHealth | undefined;
+  readonly clock: Clock;
+  /** Milliseconds from one poll of the others' notices to the next. Default 1,000. */
+  readonly everyMs?: number;
+  /** Milliseconds after which a poll without an answer is abandoned. Default 5,000. */
+  readonly answerWithinMs?: number;
+}
+
+const EVERY_MS = 1_000;
+const ANSWER_WITHIN_MS = 5_000;
+
+/** Shares this instance's cooldowns with the others, and polls theirs once a second. */
+export class HealthExchange {
+  readonly #shared: SharedHealth | undefined;
+  readonly #clock: Clock;
+  readonly #everyMs: number;
+  readonly #answerWithinMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  /** The poll whose answer is awaited; undefined: none is. */
+  #poll: { readonly askedMs: number } | undefined;
+
+  constructor(options: HealthExchangeOptions) {
+    this.#shared = options.shared;
+    this.#clock = options.clock;
+    this.#everyMs = options.everyMs ?? EVERY_MS;
+    this.#answerWithinMs = options.answerWithinMs ?? ANSWER_WITHIN_MS;
+  }
+
+  publish(notice: CooldownNotice): void {
+    this.#shared?.publish(notice);
+  }
+
+  /** Starts polling, until `close`. */
+  listen(learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>): void {
+    const shared = this.#shared;
+    if (shared === undefined || this.#timer !== undefined) return;
+    this.#timer = setInterval(() => void this.#receive(shared, learners), this.#everyMs);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#poll = undefined;
+  }
+
+  async #receive(
+    shared: SharedHealth,
+    learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>,
+  ): Promise<void> {
+    const askedMs = this.#clock.monotonicMs();
+    if (this.#poll !== undefined && askedMs - this.#poll.askedMs < this.#answerWithinMs) return;
+    const poll = { askedMs };
+    this.#poll = poll;
+    const notices = await shared.read().catch(() => []);
+    // It was abandoned, or the exchange is closed.
+    if (this.#poll !== poll) return;
+    this.#poll = undefined;
+    const nowMs = this.#clock.monotonicMs();
+    for (const { kind, id, forMs } of notices) {
+      // As if it had been said when it was asked: an answer that was long on its way holds no longer.
+      const leftMs = forMs - (nowMs - askedMs);
+      if (leftMs > 0) learners[kind].learn(id, leftMs, nowMs);
+    }
+  }
+}
+
 /** Something in cooldown: a circuit that opened, or a pool after a provider's 429. */
 export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
@@ -17,3 +94,129 @@ export interface SharedHealth {
   /** What the others have published and still holds; nothing when the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
 }
+
+const KEY = "tm:{health}";
+
+export interface RedisSharedHealthOptions {
+  readonly link: Pick<RedisLink, "run">;
+  /** Tests only: the time in milliseconds that cooldowns end by, instead of the server's own. */
+  readonly now?: () => number;
+}
+
+/**
+ * Cooldowns, in one small key by the server's clock: it forgets by itself, and nothing in it is
+ * needed. Each instance has a random name and ignores its own notices.
+ */
+export class RedisSharedHealth implements SharedHealth {
+  readonly #link: Pick<RedisLink, "run">;
+  readonly #now: (() => number) | undefined;
+  readonly #instance: string = newRecordId("health");
+
+  constructor(options: RedisSharedHealthOptions) {
+    this.#link = options.link;
+    this.#now = options.now;
+  }
+
+  publish(notice: CooldownNotice): void {
+    void this.#publish(notice);
+  }
+
+  async read(): Promise<readonly CooldownNotice[]> {
+    try {
+      return longestOf(
+        await this.#link.run("readCooldowns", [KEY], [this.#time(), this.#instance]),
+      );
+    } catch {
+      return [];
+    }
+  }
+
+  async #publish({ kind, id, forMs }: CooldownNotice): Promise<void> {
+    const cooldownMs = Math.min(Math.ceil(forMs), COOLDOWN_MS_MAX);
+    if (!(cooldownMs > 0)) return;
+    try {
+      const member = `${this.#instance} ${kind} ${id}`;
+      await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
+    } catch {
+      // The others find out by themselves. The limit store, on the same link, reports that it is
+      // down.
+    }
+  }
+
+  #time(): string {
+    return this.#now === undefined ? "" : String(Math.floor(this.#now() * 1000));
+  }
+}
+
+/** The cooldowns of a script's answer: of several instances' notices, the longest. */
+function longestOf(answer: unknown): readonly CooldownNotice[] {
+  const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
+  const longest = new Map<string, CooldownNotice>();
+  for (let at = 0; at + 1 < words.length; at += 2) {
+    const rest = noticeOf(words[at], words[at + 1]);
+    if (rest === undefined) continue;
+    const name = `${rest.kind} ${rest.id}`;
+    if (rest.forMs > (longest.get(name)?.forMs ?? 0)) longest.set(name, rest);
+  }
+  return [...longest.values()];
+}
+
+function noticeOf(member: unknown, forMs: unknown): CooldownNotice | undefined {
+  const [, kind, id] = /^\S+ (circuit|pool) (.+)$/s.exec(String(member)) ?? [];
+  if ((kind !== "circuit" && kind !== "pool") || id === undefined) return undefined;
+  return typeof forMs === "number" ? { kind, id, forMs } : undefined;
+}
+
+/** No cooldown is longer: no circuit cools so long, and no pool. */
+const COOLDOWN_MS_MAX = 75_000;
+
+/** So many cooldowns are kept; those that end first are dropped. */
+const COOLDOWNS_MAX = 1_000;
+
+/*
+ * KEYS: one sorted set, "<instance> <kind> <id>" by the millisecond in which the rest ends. ARGV[1] is
+ * the time in microseconds for tests, else empty. A cooldown that would end later than any may was
+ * written before the server's clock stepped back: it is not believed.
+ */
+const COMMON = `
+local function serverMs()
+  local us = tonumber(ARGV[1])
+  if us then return math.floor(us / 1000) end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;
+
+/* ARGV: time, member, milliseconds. */
+const PUBLISH = `
+local now = serverMs()
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], now + ${COOLDOWN_MS_MAX} + 1, '+inf')
+local ends = now + tonumber(ARGV[3])
+local known = redis.call('ZSCORE', KEYS[1], ARGV[2])
+if not known or tonumber(known) < ends then redis.call('ZADD', KEYS[1], ends, ARGV[2]) end
+local extra = redis.call('ZCARD', KEYS[1]) - ${COOLDOWNS_MAX}
+if extra > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, extra - 1) end
+redis.call('PEXPIRE', KEYS[1], ${COOLDOWN_MS_MAX})
+return 1
+`;
+
+/* ARGV: time, own instance. Answers member and milliseconds from now of each rest of the others. */
+const READ = `
+local now, own, answer = serverMs(), ARGV[2] .. ' ', {}
+local found = redis.call('ZRANGEBYSCORE', KEYS[1], now + 1, now + ${COOLDOWN_MS_MAX}, 'WITHSCORES')
+for i = 1, #found, 2 do
+  if string.sub(found[i], 1, #own) ~= own then
+    answer[#answer + 1] = found[i]
+    answer[#answer + 1] = tonumber(found[i + 1]) - now
+  end
+end
+return answer
+`;
+
+export type HealthScript = "publishCooldown" | "readCooldowns";
+
+export const healthScripts: Readonly<Record<HealthScript, { readonly lua: string }>> = {
+  publishCooldown: { lua: COMMON + PUBLISH },
+  readCooldowns: { lua: COMMON + READ },
+};

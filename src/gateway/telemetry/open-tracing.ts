@@ -1,9 +1,8 @@
-import type { Tracing } from "../call/request-trace.ts";
+import type { Tracing } from "../call/trace.ts";
 import { type Config, readPairList, type Clock, type Logger } from "../../kernel/index.ts";
 import { buildSpans } from "./build-spans.ts";
-import { TraceRules } from "./trace-rules.ts";
+import { type TraceFigures, TraceRules } from "./trace-rules.ts";
 import { type NotesSink, RequestNotes } from "./request-notes.ts";
-import type { TraceFigures } from "./trace-figures.ts";
 
 export interface TracingOptions {
   readonly config: Config;

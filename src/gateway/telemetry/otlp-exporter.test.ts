@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 
 import { spansOf } from "../../../test/support/otlp-receiver.ts";
-import type { PlainSpan } from "./build-spans.ts";
+import { type PlainSpan, SCHEMA_URL } from "./build-spans.ts";
 import { encodeSpans, exportingProcess, sdkSpan } from "./otlp-exporter.ts";
-import { SCHEMA_URL } from "./names.ts";
 
 const RESOURCE = { "service.name": "market" };
 

@@ -6,10 +6,9 @@ import {
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 
 import type { Clock, Logger } from "../../kernel/index.ts";
-import type { PlainSpan } from "./build-spans.ts";
-import { SCHEMA_URL, SCOPE_NAME } from "./names.ts";
-import type { TraceContext } from "./trace-context.ts";
-import type { TraceFigures } from "./trace-figures.ts";
+import { type PlainSpan, SCHEMA_URL, SCOPE_NAME } from "./build-spans.ts";
+import type { TraceContext } from "./request-notes.ts";
+import type { TraceFigures } from "./trace-rules.ts";
 
 type SdkSpans = Parameters<typeof ProtobufTraceSerializer.serializeRequest>[0];
 type SdkSpan = SdkSpans[number];

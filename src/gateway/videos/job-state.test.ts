@@ -4,14 +4,14 @@ import { runs } from "../../../test/support/depth.ts";
 import { JOB_DEADLINE_MS, keptJob, takenJob, reported } from "../../../test/support/video-jobs.ts";
 import { picoUsd } from "../../kernel/core/money.ts";
 import {
-  firstPollMs,
-  evaluatePoll,
-  MISSING_INTERVAL_MS,
   type EndedJob,
-  type PollResult,
+  evaluatePoll,
+  firstPollMs,
+  type JobUpdate,
   type JobVerdict,
+  MISSING_INTERVAL_MS,
+  type PollResult,
 } from "./job-state.ts";
-import type { JobUpdate } from "./job-store.ts";
 import type { TakenJob } from "./video-job.ts";
 
 const EVEN = 0.5;

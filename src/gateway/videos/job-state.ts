@@ -1,3 +1,4 @@
+import type { ProviderJob } from "../../formats/index.ts";
 import {
   assert,
   type PicoUsd,
@@ -5,9 +6,8 @@ import {
   type ServedModel,
   unreachable,
 } from "../../kernel/index.ts";
-import type { ProviderJob } from "../../formats/index.ts";
-import type { JobUpdate } from "./job-store.ts";
-import type { TakenJob, VideoErrorCode } from "./video-job.ts";
+import type { CloseRow } from "../../ledger/index.ts";
+import type { TakenJob, VideoErrorCode, VideoState } from "./video-job.ts";
 
 /** What a provider says of its job, and the model it says it was made with. */
 export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
@@ -158,4 +158,31 @@ function waitAtLeast(ms: number, random: number): number {
 /** Doubles with every poll in a row without a result. */
 function failureSpacingMs(failuresBefore: number): number {
   return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
+}
+
+/** What one poll of the provider reported, when the job has not ended. */
+export interface JobUpdate {
+  readonly state: Exclude<VideoState, "completed" | "failed">;
+  /** Never decreases: the store keeps the larger one. */
+  readonly progress: number;
+  /** The poll had no result: time-out, 5xx, 429. */
+  readonly isFailure: boolean;
+  /** The provider did not know the job. */
+  readonly isMissing: boolean;
+  /** Until the next poll. */
+  readonly nextPollMs: number;
+}
+
+/** How a job ended. */
+export interface JobEnd {
+  readonly state: "completed" | "failed";
+  readonly errorCode: VideoErrorCode | null;
+  readonly expiresAtMs: number | null;
+  /**
+   * What the provider says that it cost, whether or not it is billed; kept for the books with the
+   * provider.
+   */
+  readonly reportedCostPicoUsd?: PicoUsd;
+  /** Closes the attempt: what is owed. Of a failed job nothing. */
+  readonly close: CloseRow;
 }

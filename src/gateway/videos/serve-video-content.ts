@@ -1,12 +1,11 @@
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
-import { countRequest } from "../call/count-request.ts";
+import { countRequest } from "../call/count-tokens.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { invalidRequest, refusal, type Refusal, unreachable } from "../../kernel/index.ts";
 import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
 import { deploymentOf } from "./ask-video-provider.ts";
-import { findVideo, type VideoReadDeps } from "./serve-video.ts";
-import { VIDEO_ERRORS } from "./show-video.ts";
+import { findVideo, VIDEO_ERRORS, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
 

@@ -1,8 +1,16 @@
+import {
+  parseJobId,
+  printJson,
+  type Refusal,
+  refusal,
+  refused,
+  type Result,
+  usd,
+  ZERO_MICRO_USD,
+} from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
-import { parseJobId, refusal, type Refusal, refused, type Result } from "../../kernel/index.ts";
-import { videoBody } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
-import type { VideoJob } from "./video-job.ts";
+import type { VideoErrorCode, VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
 
 /** What the routes that read videos work with. */
@@ -42,4 +50,67 @@ export async function findVideo(
 
 function noSuchVideo(): Refusal {
   return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
+}
+
+/** What is shown of a job: of one that was just accepted, too. */
+export type ShownVideo = Pick<
+  VideoJob,
+  | "jobId"
+  | "modelId"
+  | "state"
+  | "progress"
+  | "startedAtMs"
+  | "completedAtMs"
+  | "expiresAtMs"
+  | "seconds"
+  | "options"
+  | "errorCode"
+  | "costMicroUsd"
+  | "requestId"
+>;
+
+/** The body of `POST /v1/videos` and of `GET /v1/videos/{id}`. */
+export function videoBody(job: ShownVideo): string {
+  const { options, errorCode } = job;
+  return printJson({
+    id: job.jobId,
+    object: "video",
+    model: job.modelId,
+    status: job.state,
+    progress: job.progress,
+    created_at: seconds(job.startedAtMs),
+    completed_at: job.completedAtMs === null ? null : seconds(job.completedAtMs),
+    expires_at: job.expiresAtMs === null ? null : seconds(job.expiresAtMs),
+    // A string: so the official clients have it.
+    seconds: String(job.seconds),
+    size: options["size"] ?? null,
+    resolution: options["resolution"] ?? null,
+    aspect_ratio: options["aspect_ratio"] ?? null,
+    ...(options["generate_audio"] === undefined
+      ? {}
+      : { generate_audio: options["generate_audio"] }),
+    error: errorCode === null ? null : { code: errorCode, message: VIDEO_ERRORS[errorCode] },
+    usage: usageOf(job),
+    request_id: job.requestId,
+  });
+}
+
+/** Why there is no video, in our own message: a provider's is not passed on. */
+export const VIDEO_ERRORS: Readonly<Record<VideoErrorCode, string>> = {
+  video_generation_failed:
+    "the provider could not make this video; nothing was charged, try again or change the prompt",
+  content_policy_violation:
+    "the provider refused the content of this video; nothing was charged, change the prompt",
+  video_cancelled: "the provider cancelled this video; nothing was charged, send it again",
+  video_expired: "the provider no longer has this video; nothing was charged, send it again",
+  video_timeout: "this video was not ready in time; nothing was charged, send it again",
+};
+
+function usageOf({ state, costMicroUsd, seconds: asked }: ShownVideo): object | null {
+  if (state === "completed") return { cost: usd(costMicroUsd ?? ZERO_MICRO_USD), seconds: asked };
+  return state === "failed" ? { cost: usd(costMicroUsd ?? ZERO_MICRO_USD) } : null;
+}
+
+function seconds(atMs: number): number {
+  return Math.floor(atMs / 1000);
 }

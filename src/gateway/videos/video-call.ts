@@ -17,7 +17,7 @@ import {
   type Output,
 } from "../../formats/index.ts";
 import { cancelJob } from "./ask-video-provider.ts";
-import { videoBody } from "./show-video.ts";
+import { videoBody } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { NewVideoJob } from "./video-job.ts";
 

@@ -1,4 +1,4 @@
-import { parseIp } from "../core/ip-network.ts";
+import { parseIp } from "../core/client-address.ts";
 import type { ChangedBy } from "./change.ts";
 
 /** The operator at a command line, by the user of the machine. */

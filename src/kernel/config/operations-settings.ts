@@ -1,14 +1,97 @@
-import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
-import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
-import { ISSUER_SETTINGS, type IssuerConfig } from "./issuer-settings.ts";
+import { networksProblem } from "../core/client-address.ts";
+import {
+  ISSUER_SETTINGS,
+  type IssuerConfig,
+  OPERATOR_SETTINGS,
+  type OperatorConfig,
+} from "./issuer-settings.ts";
 import { LISTING_SETTINGS, type ListingConfig } from "./listing-settings.ts";
 import { MAIL_SETTINGS, type MailConfig } from "./mail-settings.ts";
-import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
-import { OPERATOR_SETTINGS, type OperatorConfig } from "./operator-settings.ts";
-import { networksProblem } from "../core/client-address.ts";
-import { flag, integer, type Setting } from "./setting.ts";
+import { atMost, flag, integer, type Setting, text } from "./setting.ts";
 import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
 import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.ts";
+
+interface BooksConfig {
+  /** `stop` or `go_on`. */
+  readonly booksGoneBack: string;
+}
+
+/** What an operator decides about the books. */
+const BOOKS_SETTINGS: {
+  readonly [K in keyof BooksConfig]: Setting<BooksConfig[K]>;
+} = {
+  booksGoneBack: {
+    path: "books.gone_back",
+    kind: "string",
+    fallback: "stop",
+    problem: (value) =>
+      value === "stop" || value === "go_on" ? undefined : "must be stop or go_on",
+    doc:
+      "What an instance does when committed work is gone from the database (a restore under it, a failover " +
+      "that lost commits): `stop` takes no traffic until `tokenmarket ledger reopen`, on all instances; " +
+      "`go_on` logs an error, sets `tm_books_went_back` and continues, so that what was lost may be " +
+      "spent again.",
+  },
+};
+
+interface ConformanceConfig {
+  readonly requireVerified: boolean;
+  readonly liveBadPercent: number;
+  readonly liveAnswersMin: number;
+}
+
+/** Which listings are trusted. */
+const CONFORMANCE_SETTINGS: {
+  readonly [K in keyof ConformanceConfig]: Setting<ConformanceConfig[K]>;
+} = {
+  requireVerified: flag(
+    "catalog.require_verified",
+    "Routes only to listings whose last conformance run passed, with this manifest, in the last 30 days.",
+  ),
+  liveBadPercent: atMost(
+    integer(
+      "conformance.live_bad_percent",
+      1,
+      0,
+      "Share of a listing's live answers that may break its promises (another model, usage that is missing " +
+        "or impossible, more tokens than the bound, a wrong finish reason, unreadable), in percent. " +
+        "Above it the listing is suspect and tried last.",
+    ),
+    100,
+  ),
+  liveAnswersMin: atMost(
+    integer(
+      "conformance.live_answers_min",
+      200,
+      1,
+      "Answers of a listing to one process below which their share says nothing, at most 1000.",
+    ),
+    1_000,
+  ),
+};
+
+interface MetricsConfig {
+  readonly metricsListingsMax: number;
+  readonly buildCommit: string;
+}
+
+/** What `/metrics` shows. */
+const METRICS_SETTINGS: {
+  readonly [K in keyof MetricsConfig]: Setting<MetricsConfig[K]>;
+} = {
+  metricsListingsMax: integer(
+    "metrics.listings_max",
+    1_000,
+    1,
+    "Most listings with metrics of their own, first come, first served; all others together are " +
+      "`other`, and their attempts count in `tm_metrics_folded_total`.",
+  ),
+  buildCommit: text(
+    "build_commit",
+    "",
+    "The commit that the program was built of, shown by `tm_build_info`; images set it.",
+  ),
+};
 
 /** What an operator decides about starts and stops. */
 export interface OperationsConfig

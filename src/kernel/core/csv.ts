@@ -28,3 +28,63 @@ function needsQuotes(field: string): boolean {
 function quoted(field: string): string {
   return `"${field.replaceAll('"', '""')}"`;
 }
+
+/** Text that no `csvLine` wrote. */
+export class CsvFault extends Error {
+  override readonly name = "CsvFault";
+}
+
+/** Null where nothing is between two commas. */
+export type CsvRow = readonly (string | null)[];
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const LINE_END = 0x0a;
+
+/**
+ * Reads what `csvLine` wrote, lines ended by `\n`, from pieces of any size. The same columns come
+ * back: a null as null, an empty text as an empty text.
+ */
+export class CsvReader {
+  #row: (string | null)[] = [];
+  #field = "";
+  #at: "start" | "bare" | "quoted" | "behind quote" = "start";
+
+  /** The rows that end in this piece. Throws `CsvFault`. */
+  push(text: string): CsvRow[] {
+    const rows: CsvRow[] = [];
+    let from = 0;
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (this.#at === "quoted") {
+        if (unit !== QUOTE) continue;
+        this.#field += text.slice(from, i);
+        this.#at = "behind quote";
+      } else if (unit === COMMA || unit === LINE_END) {
+        if (this.#at === "bare") this.#field += text.slice(from, i);
+        this.#row.push(this.#at === "start" ? null : this.#field);
+        this.#field = "";
+        this.#at = "start";
+        if (unit === LINE_END) rows.push(this.#row.splice(0));
+      } else if (unit === QUOTE) {
+        if (this.#at === "bare") throw new CsvFault("a quote inside a bare field");
+        // The second of two quotes is one that belongs to the text.
+        if (this.#at === "behind quote") this.#field += '"';
+        this.#at = "quoted";
+        from = i + 1;
+      } else if (this.#at !== "bare") {
+        if (this.#at === "behind quote") throw new CsvFault("text after a closing quote");
+        this.#at = "bare";
+        from = i;
+      }
+    }
+    if (this.#at === "bare" || this.#at === "quoted") this.#field += text.slice(from);
+    return rows;
+  }
+
+  /** Nothing more comes. Throws `CsvFault` when a row has not ended. */
+  end(): void {
+    if (this.#at !== "start" || this.#row.length > 0)
+      throw new CsvFault("the last row is incomplete");
+  }
+}

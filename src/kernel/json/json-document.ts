@@ -1,5 +1,5 @@
 import type { JsonText } from "./json-text.ts";
-import type { WordTable } from "./word-table.ts";
+import type { WordTable } from "./json-keys.ts";
 
 /** A place on the tape of a document. The root is 0. */
 export type JsonNode = number;

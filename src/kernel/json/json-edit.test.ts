@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JsonBudget } from "./json-budget.ts";
 import {
   compactJson,
   findElements,
   findMember,
   findPath,
+  JsonBudget,
   tryParse,
   withMember,
 } from "./json-edit.ts";

@@ -1,10 +1,9 @@
 import { invalidRequest } from "../core/refusals.ts";
 import { refused, type Result } from "../core/result.ts";
 import type { JsonDocument } from "./json-document.ts";
-import { describeFault } from "./json-fault.ts";
-import { FORBIDDEN_KEYS, type KeyRules } from "./key-rules.ts";
+import { describeFault } from "./json-limits.ts";
+import { FORBIDDEN_KEYS, type KeyRules, type WordTable } from "./json-keys.ts";
 import { scanJson } from "./scan-json.ts";
-import type { WordTable } from "./word-table.ts";
 
 const defaultRules: KeyRules = { forbidden: FORBIDDEN_KEYS };
 

@@ -6,11 +6,9 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import { JSON_KEYS_MAX } from "../core/constants.ts";
 import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
-import type { JsonFault } from "./json-fault.ts";
-import { JSON_VALUES_MAX } from "./json-limits.ts";
-import { FORBIDDEN_KEYS } from "./key-rules.ts";
+import { JSON_VALUES_MAX, type JsonFault } from "./json-limits.ts";
+import { FORBIDDEN_KEYS, WordTable } from "./json-keys.ts";
 import { scanJson } from "./scan-json.ts";
-import { WordTable } from "./word-table.ts";
 
 const words = new WordTable(["__proto__", "a", "model", "messages", "stream"]);
 

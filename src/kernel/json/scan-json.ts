@@ -13,12 +13,22 @@ import {
   STRING_KIND,
   TRUE_KIND,
 } from "./json-document.ts";
-import type { JsonFault } from "./json-fault.ts";
-import { JSON_VALUES_MAX, PASSED_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
-import { ARRAY_ITEM, defaultRules, type KeyRules, type RuleWords, wordsOf } from "./key-rules.ts";
-import { pathOfKey } from "./path-of-key.ts";
-import { PlainRun } from "./plain-run.ts";
-import { WordTable } from "./word-table.ts";
+import {
+  JSON_VALUES_MAX,
+  type JsonFault,
+  PASSED_VALUES_MAX,
+  READ_DEPTH_MAX,
+} from "./json-limits.ts";
+import {
+  ARRAY_ITEM,
+  defaultRules,
+  type KeyRules,
+  pathOfKey,
+  type RuleWords,
+  wordsOf,
+  WordTable,
+} from "./json-keys.ts";
+import { firstBadByte, PlainRun } from "./json-text.ts";
 
 /**
  * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps all positions.
@@ -374,25 +384,4 @@ function digitsEnd(body: Buffer, start: number): number {
     if (byte === undefined || byte < 0x30 || byte > 0x39) return at;
     at++;
   }
-}
-
-/** Length of the longest prefix that is UTF-8: bisected to a few bytes, then exactly. */
-function firstBadByte(body: Buffer): number {
-  let good = 0;
-  let bad = body.length;
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1;
-    if (isGoodPrefix(body, middle)) good = middle;
-    else bad = middle;
-  }
-  while (!isUtf8(body.subarray(0, good))) good--;
-  return good;
-}
-
-/** A prefix may end inside a character, so up to three of its last bytes may be left out. */
-function isGoodPrefix(body: Buffer, length: number): boolean {
-  for (let cut = 0; cut <= 3 && cut <= length; cut++) {
-    if (isUtf8(body.subarray(0, length - cut))) return true;
-  }
-  return false;
 }

@@ -4,7 +4,7 @@ import { ABSENT, JsonDocument } from "./json-document.ts";
 import { type JsonText, textToken } from "./json-text.ts";
 import { scanJson } from "./scan-json.ts";
 import { Splice } from "./splice.ts";
-import { WordTable } from "./word-table.ts";
+import { WordTable } from "./json-keys.ts";
 
 const names = ["__proto__", "model", "drop1", "drop2", "drop3", "options"];
 const words = new WordTable(names);

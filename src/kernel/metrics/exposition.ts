@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { assert } from "../core/assert.ts";
-import type { Family } from "./family.ts";
+import type { Family, TextForm } from "./family.ts";
 import type { MetricName } from "./metrics-table.ts";
-import type { TextForm } from "./text-form.ts";
 
 export interface Scrape {
   readonly contentType: string;

@@ -1,8 +1,6 @@
 import { assert } from "../core/assert.ts";
-import { Histogram } from "./histogram.ts";
 import type { MetricRow, MetricType } from "./metric-row.ts";
 import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts";
-import { headText, labelText, namedValues, type TextForm } from "./text-form.ts";
 
 /** All series of one metric of the table. */
 export interface Family {
@@ -122,4 +120,129 @@ function knownSeries({ labels = [], type }: MetricRow): readonly (readonly strin
     series = series.flatMap((before) => values.map((value) => [...before, value]));
   }
   return series;
+}
+
+/** A trace that was kept, and when: shown with the bucket of what it took, in OpenMetrics only. */
+export interface KeptTrace {
+  readonly traceId: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+interface Exemplar extends KeptTrace {
+  readonly value: number;
+}
+
+/**
+ * One series of a histogram: the counts of its buckets, the one above the last bound, and the sum,
+ * in one array of numbers. An observation allocates nothing.
+ */
+export class Histogram {
+  readonly #bounds: readonly number[];
+  readonly #cells: Float64Array;
+  /** By bucket; made with the first trace that was kept. */
+  #exemplars: (Exemplar | undefined)[] | undefined;
+  /** The text before each number; made with the first scrape. */
+  #prefixes: readonly string[] | undefined;
+  readonly #name: string;
+  readonly #labels: string;
+
+  /** `labels`: `a="1",b="2"`, or empty. */
+  constructor(name: string, bounds: readonly number[], labels: string) {
+    this.#name = name;
+    this.#bounds = bounds;
+    this.#cells = new Float64Array(bounds.length + 2);
+    this.#labels = labels;
+  }
+
+  observe(value: number, trace?: KeptTrace): void {
+    const cells = this.#cells;
+    const at = this.#bucketOf(value);
+    cells[at] = (cells[at] ?? 0) + 1;
+    const sum = cells.length - 1;
+    cells[sum] = (cells[sum] ?? 0) + value;
+    if (trace !== undefined) this.#exemplify(at, { ...trace, value });
+  }
+
+  text(form: TextForm): string {
+    this.#prefixes ??= this.#makePrefixes();
+    const prefixes = this.#prefixes;
+    const cells = this.#cells;
+    const buckets = this.#bounds.length + 1;
+    const exemplars = form === "openmetrics" ? this.#exemplars : undefined;
+    let text = "";
+    let count = 0;
+    for (let at = 0; at < buckets; at += 1) {
+      count += cells[at] ?? 0;
+      const exemplar = exemplars?.[at];
+      text += prefixes[at];
+      text += exemplar === undefined ? `${count}\n` : `${count}${exemplarText(exemplar)}\n`;
+    }
+    return `${text}${prefixes[buckets]}${cells[buckets]}\n${prefixes[buckets + 1]}${count}\n`;
+  }
+
+  #exemplify(bucket: number, exemplar: Exemplar): void {
+    this.#exemplars ??= [];
+    this.#exemplars[bucket] = exemplar;
+  }
+
+  #bucketOf(value: number): number {
+    const bounds = this.#bounds;
+    let at = 0;
+    while (at < bounds.length && value > (bounds[at] ?? 0)) at += 1;
+    return at;
+  }
+
+  #makePrefixes(): readonly string[] {
+    const labels = this.#labels;
+    const before = labels === "" ? "" : `${labels},`;
+    const bounds = [...this.#bounds.map(boundText), "+Inf"];
+    const own = labels === "" ? "" : `{${labels}}`;
+    return [
+      ...bounds.map((bound) => `${this.#name}_bucket{${before}le="${bound}"} `),
+      `${this.#name}_sum${own} `,
+      `${this.#name}_count${own} `,
+    ];
+  }
+}
+
+function exemplarText({ traceId, value, atMs }: Exemplar): string {
+  return ` # {trace_id="${traceId}"} ${value} ${(atMs / 1000).toFixed(3)}`;
+}
+
+/** The two forms of Prometheus' text: the older one, and OpenMetrics, which has exemplars. */
+export type TextForm = "classic" | "openmetrics";
+
+/** `{a="1",b="2"}`; empty without labels. */
+export function labelText(names: readonly string[], values: readonly string[]): string {
+  if (names.length === 0) return "";
+  return `{${namedValues(names, values)}}`;
+}
+
+/** `a="1",b="2"` */
+function namedValues(names: readonly string[], values: readonly string[]): string {
+  return names.map((name, at) => `${name}="${escapeLabel(values[at] ?? "")}"`).join(",");
+}
+
+/** A bound as both forms have it, so that a series has one name: with a point, always. */
+function boundText(bound: number): string {
+  return Number.isInteger(bound) ? `${bound}.0` : String(bound);
+}
+
+/** The lines in front of a metric's samples. */
+export function headText(
+  form: TextForm,
+  metric: { readonly name: string; readonly type: string; readonly help: string },
+): string {
+  const { name, type } = metric;
+  // OpenMetrics names a counter without the ending of its samples.
+  const family = form === "openmetrics" && type === "counter" ? name.replace(/_total$/, "") : name;
+  const help = metric.help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+  const quoted = form === "openmetrics" ? help.replaceAll('"', '\\"') : help;
+  return `# HELP ${family} ${quoted}\n# TYPE ${family} ${type}\n`;
+}
+
+function escapeLabel(value: string): string {
+  if (!/["\\\n]/.test(value)) return value;
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 
-import { headText, labelText, type TextForm } from "./text-form.ts";
+import { headText, labelText, type TextForm } from "./family.ts";
 
 /** Gauges with the ending of counters: checkers complain about them, rightly. */
 const MISNAMED = [

@@ -1,10 +1,14 @@
-import { expect, test } from "vitest";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { runs } from "../../../test/support/depth.ts";
+import { type FreshBackend, freshBackend } from "../../../test/support/postgres.ts";
 import type { MicroUsd, PicoUsd } from "../core/money.ts";
 import {
   batchValues,
   big,
   bool,
+  type Columns,
   columns,
   computed,
   count,
@@ -14,9 +18,11 @@ import {
   orAbsent,
   orNull,
   pico,
+  plainColumn,
+  readPlainColumn,
   text,
+  textColumn,
   word,
-  type Columns,
 } from "./columns.ts";
 
 interface Booking {
@@ -104,4 +110,46 @@ test("what only a statement writes is in no batch", () => {
   const lists = columns<{ readonly of: readonly string[] }>({ of: opaque("of") });
   expect(lists.read({ of: ["a"] })).toEqual({ of: ["a"] });
   expect(() => batchValues(lists, [{ of: ["a"] }])).toThrow("no batch writes the column of");
+});
+
+describe("column text", () => {
+  let backend: FreshBackend;
+
+  beforeAll(async () => {
+    backend = await freshBackend();
+  });
+  afterAll(() => backend.close());
+
+  test("PostgreSQL reads a column of texts as it was, but for zero characters", async () => {
+    const awkward = fc.constantFrom(
+      "null",
+      "NULL",
+      "",
+      "{",
+      '"',
+      "\\",
+      "a,b",
+      " x ",
+      "\n",
+      "é",
+      "nUll",
+    );
+    const written = fc.option(fc.oneof(awkward, fc.string({ unit: "grapheme", maxLength: 12 })));
+    await fc.assert(
+      fc.asyncProperty(fc.array(written, { maxLength: 8 }), async (values) => {
+        const sql = "select $1::text[] as column";
+        const [row] = await backend.query(sql, [textColumn(values, (value) => value)]);
+        expect(row?.["column"]).toEqual(values.map((value) => value?.replaceAll("\0", "") ?? null));
+      }),
+      { numRuns: runs(200) },
+    );
+  });
+
+  test("a plain column carries integers of any size, booleans and nothing", async () => {
+    const values = [1n << 62n, -5, true, false, null];
+    expect(plainColumn(values, (value) => value)).toBe("{4611686018427387904,-5,true,false,NULL}");
+    expect(readPlainColumn("{4,5}")).toEqual(["4", "5"]);
+    expect(readPlainColumn("{}")).toEqual([]);
+    expect(readPlainColumn(null)).toEqual([]);
+  });
 });

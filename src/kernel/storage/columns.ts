@@ -1,6 +1,6 @@
 import { AssertionFault } from "../core/assert.ts";
-import { microUsd, type MicroUsd, picoUsd, type PicoUsd } from "../core/money.ts";
-import { plainColumn, textColumn } from "./column-text.ts";
+import { CAP_FIELDS, type CapPeriod } from "../core/cap-period.ts";
+import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from "../core/money.ts";
 
 /** A row as the driver has it. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -184,4 +184,62 @@ function cellOf<T extends Scalar>(name: string, type: SqlType): Cell<T> {
 
 function valueOf(row: object, name: string): unknown {
   return (row as Row)[name];
+}
+
+/** Columns of a batch as PostgreSQL array literals, built by hand: one text per column. */
+
+const PLAIN = /^[\w./:@+-]+$/;
+
+/**
+ * A column of values that need no quotes: integers, booleans, NULLs, and texts of our own making
+ * (ids, outcomes) that consist of letters, digits, `-`, `_` and `/`.
+ */
+export function plainColumn<T>(
+  rows: readonly T[],
+  read: (row: T) => bigint | number | boolean | string | null,
+): string {
+  let array = "{";
+  for (let i = 0; i < rows.length; i++) {
+    const value = read(rows[i] as T);
+    if (i > 0) array += ",";
+    array += value === null ? "NULL" : value;
+  }
+  return array + "}";
+}
+
+/** A column of texts; quoted where the array syntax needs it. */
+export function textColumn<T>(rows: readonly T[], read: (row: T) => string | null): string {
+  let array = "{";
+  for (let i = 0; i < rows.length; i++) {
+    const value = read(rows[i] as T);
+    array += i === 0 ? "" : ",";
+    array += value === null ? "NULL" : PLAIN.test(value) ? quoteWord(value) : quoted(value);
+  }
+  return array + "}";
+}
+
+function quoteWord(value: string): string {
+  // The bare word null would be read as NULL.
+  return value.length === 4 && value.toLowerCase() === "null" ? `"${value}"` : value;
+}
+
+/** A zero character cannot be stored in PostgreSQL: it is dropped. */
+function quoted(value: string): string {
+  return `"${value.replaceAll("\0", "").replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}
+
+/** Reads `{1,2,3}`; undefined text is an empty column. */
+export function readPlainColumn(array: string | undefined | null): string[] {
+  if (array === undefined || array === null || array === "{}") return [];
+  return array.slice(1, -1).split(",");
+}
+
+/** The column of a key's cap. */
+export function capColumn(period: CapPeriod): string {
+  return CAP_FIELDS[period].replace("usd", "micro_usd");
+}
+
+/** Has this key a cap whose spend is kept by the day? */
+export function hasDailySpendSql(key = "api_key"): string {
+  return `(${key}.${capColumn("day")} is not null or ${key}.${capColumn("week")} is not null)`;
 }

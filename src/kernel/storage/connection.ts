@@ -1,22 +1,24 @@
 import {
-  Pool,
-  types,
   type ClientBase,
   type CustomTypesConfig,
+  DatabaseError,
+  Pool,
   type PoolClient,
   type PoolConfig,
   type QueryConfig,
   type QueryResult,
   type QueryResultRow,
+  types,
 } from "pg";
+
 import {
   DATABASE_CONNECTIONS_MAX,
   REPORT_CONNECTIONS_MAX,
   STORE_ANSWER_TIMEOUT_MS,
 } from "../core/constants.ts";
 import type { Logger } from "../core/log.ts";
+import { asStoreFault } from "../core/store-fault.ts";
 import { type DatabaseAddress, poolAddress } from "./database-address.ts";
-import { markFaults } from "./database-faults.ts";
 import { POOL_STATEMENT_TIMEOUT_MS, type SessionLimits, settingsSql } from "./session-settings.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -154,4 +156,37 @@ export function queryInTime<R extends QueryResultRow>(
     query_timeout: STORE_ANSWER_TIMEOUT_MS,
   };
   return database.query<R>(inTime);
+}
+
+/** Marks the faults of every statement on this pool and on its connections. */
+function markFaults(pool: Pool): Pool {
+  pool.on("connect", (client: PoolClient) => markMethod(client, "query"));
+  markMethod(pool, "query");
+  markMethod(pool, "connect");
+  return pool;
+}
+
+function markMethod<K extends string>(of: Record<K, unknown> | object, name: K): void {
+  const target = of as Record<K, (...args: unknown[]) => unknown>;
+  const run = target[name].bind(of);
+  target[name] = (...args) => {
+    const answer = run(...args);
+    return answer instanceof Promise ? answer.catch(rethrowMarked) : answer;
+  };
+}
+
+function rethrowMarked(fault: unknown): never {
+  throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
+}
+
+/**
+ * SQLSTATE classes of a server that cannot do now what it can do at another time: connection,
+ * authorization, transaction state, rollback, resources, locks, intervention, system.
+ */
+const AWAY_CLASSES: ReadonlySet<string> = new Set(["08", "28", "25", "40", "53", "55", "57", "58"]);
+
+/** What is not an answer of the server is a connection that was lost, refused or silent. */
+function isDatabaseAway(fault: unknown): boolean {
+  if (!(fault instanceof DatabaseError)) return true;
+  return AWAY_CLASSES.has(fault.code?.slice(0, 2) ?? "") || fault.severity === "FATAL";
 }

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { ServerAddress } from "./embedded-database.ts";
-import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-user.ts";
+import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-binaries.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
 /** The folder of one embedded PostgreSQL: `cluster/` is PostgreSQL's, the rest is ours. */

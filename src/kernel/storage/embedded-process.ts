@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
   chownSync,
   closeSync,
@@ -12,12 +12,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EmbeddedBinaries } from "./embedded-binaries.ts";
+
+import { type EmbeddedBinaries, embeddedEnvironment } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
-import { embeddedEnvironment } from "./embedded-environment.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
-import { noteOwner, ownerState } from "./embedded-owner.ts";
-import { isPidAlive, workingFolderOf } from "./process-identity.ts";
+import {
+  hostIdentity,
+  identityOf,
+  isAlive,
+  isPidAlive,
+  workingFolderOf,
+} from "./process-identity.ts";
 
 const READY_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 60_000;
@@ -275,4 +280,39 @@ function pidFileMark(home: EmbeddedHome): string | undefined {
 
 function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
+}
+
+/** Whose the server's pid file is: a bare process number is repeated by every new container. */
+interface ServerOwner {
+  readonly host: string;
+  readonly process: string;
+}
+
+/** Notes which process the server is, and in which space of process numbers that counts. */
+function noteOwner(home: EmbeddedHome, pid: number): void {
+  const owner: ServerOwner = { host: hostIdentity(), process: identityOf(pid) };
+  writeFileSync(ownerFile(home), JSON.stringify(owner));
+}
+
+/**
+ * What the note says of the process that the pid file names. `gone`: it lived under another boot or
+ * in another container, or it has ended here. `unknown`: an earlier version made no note.
+ */
+function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unknown" {
+  const owner = readOwner(home);
+  if (owner === undefined || !owner.process.startsWith(`${pid}-`)) return "unknown";
+  return owner.host === hostIdentity() && isAlive(owner.process) ? "living" : "gone";
+}
+
+function readOwner(home: EmbeddedHome): ServerOwner | undefined {
+  try {
+    const { host, process } = JSON.parse(readFileSync(ownerFile(home), "utf8")) as ServerOwner;
+    return typeof host === "string" && typeof process === "string" ? { host, process } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function ownerFile(home: EmbeddedHome): string {
+  return join(home.folder, "server-owner");
 }

@@ -18,9 +18,12 @@ import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { silentLog } from "../../../test/support/silent-log.ts";
-import { findEmbeddedBinaries, locatePostgresPackage } from "./embedded-binaries.ts";
+import {
+  chooseSystemUser,
+  findEmbeddedBinaries,
+  locatePostgresPackage,
+} from "./embedded-binaries.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
-import { chooseSystemUser } from "./embedded-user.ts";
 import { isPidAlive } from "./process-identity.ts";
 
 const isRoot = process.getuid?.() === 0;

@@ -10,7 +10,7 @@ import { silentLog } from "../../../test/support/silent-log.ts";
 import { LEDGER_QUEUE_AGE_MS } from "../core/constants.ts";
 import { openPool } from "./connection.ts";
 import { checkSchema, migrateDatabase, type MigrateOptions, readSchema } from "./migrate.ts";
-import { levelOf, ownSteps, stepOf } from "./migration-files.ts";
+import { levelOf, ownSteps, stepOf } from "./schema-state.ts";
 import { RUNNER_TIMES, SchemaBusyFault } from "./migration-runner.ts";
 
 const PROCESSES = 4;

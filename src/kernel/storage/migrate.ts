@@ -1,14 +1,22 @@
-import type { Pool, PoolClient } from "pg";
+import { setTimeout as sleep } from "node:timers/promises";
 
-import { isStoreFault } from "../core/store-fault.ts";
+import { DatabaseError, type Pool, type PoolClient } from "pg";
+
 import type { Logger } from "../core/log.ts";
-import { levelOf, type Migration, ownSteps } from "./migration-files.ts";
-import { asOnlyRunner, type RunnerTimes, RUNNER_TIMES } from "./migration-runner.ts";
-import { runStep } from "./migration-step.ts";
+import { isStoreFault } from "../core/store-fault.ts";
+import {
+  asOnlyRunner,
+  RUNNER_TIMES,
+  type RunnerTimes,
+  SchemaBusyFault,
+} from "./migration-runner.ts";
 import {
   assertUpgradable,
   assertUsable,
   isCurrent,
+  levelOf,
+  type Migration,
+  ownSteps,
   readSchemaState,
   SchemaFault,
   type SchemaState,
@@ -86,3 +94,90 @@ const LIST_SQL = `
     sha256 text not null,
     at timestamptz not null default now()
   )`;
+
+interface StepRun {
+  readonly times: RunnerTimes;
+  readonly log: Pick<Logger, "info" | "warn"> | undefined;
+}
+
+/** Runs one step and notes it. A step that gets no lock gives up its place and is tried again. */
+async function runStep(client: PoolClient, step: Migration, run: StepRun): Promise<void> {
+  const { times, log } = run;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { firstTries, firstLockTimeoutMs } = times;
+      const lockTimeoutMs = tries > firstTries ? times.lockTimeoutMs : firstLockTimeoutMs;
+      await inOneTransaction(client, lockTimeoutMs, step);
+      return;
+    } catch (error) {
+      if (!isLockConflict(error)) throw stepFault(step, error);
+      if (tries >= times.tries) throw await noLockFault(client, step, times);
+      log?.warn({ step: step.name, tries }, "a schema step waits for a lock and is tried again");
+      await sleep(times.pauseMs);
+    }
+  }
+}
+
+async function inOneTransaction(
+  client: PoolClient,
+  lockTimeoutMs: number,
+  { name, level, programMin, text, sha256 }: Migration,
+): Promise<void> {
+  await client.query("begin");
+  try {
+    await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+    await client.query(text);
+    await client.query(
+      "insert into schema_step (name, level, program_min, sha256) values ($1, $2, $3, $4)",
+      [name, level, programMin, sha256],
+    );
+    await client.query("commit");
+  } catch (error) {
+    // A connection that is lost has rolled back by itself; the first error is the one to report.
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+/** No lock in time, a deadlock, or a conflict with another transaction. */
+function isLockConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && ["55P03", "40P01", "40001"].includes(error.code ?? "");
+}
+
+function stepFault(step: Migration, error: unknown): unknown {
+  // The database went away: the caller that opened it says so.
+  if (isStoreFault(error) || error instanceof SchemaFault) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new SchemaFault(
+    `the schema step ${step.name} fails and has changed nothing: ${reason}; correct the cause and ` +
+      "run `tokenmarket migrate`",
+    { cause: error },
+  );
+}
+
+async function noLockFault(
+  client: PoolClient,
+  step: Migration,
+  { tries }: RunnerTimes,
+): Promise<SchemaBusyFault> {
+  const { rows } = await client.query<{ pid: number; age_seconds: number; name: string }>(
+    OLDEST_SQL,
+  );
+  const oldest = rows[0];
+  const who =
+    oldest === undefined
+      ? ""
+      : `; the oldest transaction is that of process ${oldest.pid} of the database server ` +
+        `(${oldest.name}), open for ${oldest.age_seconds} s`;
+  return new SchemaBusyFault(
+    `the schema step ${step.name} got no lock in ${tries} tries and has changed nothing${who}; ` +
+      "run `tokenmarket migrate` when it has ended",
+  );
+}
+
+const OLDEST_SQL = `
+  select pid, extract(epoch from clock_timestamp() - xact_start)::integer as age_seconds,
+    coalesce(nullif(application_name, ''), 'without a name') as name
+  from pg_stat_activity
+  where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+  order by xact_start limit 1`;

@@ -15,7 +15,7 @@ import {
   pico,
   unlockConnection,
 } from "../../kernel/index.ts";
-import { deleteRefusedBefore } from "../refused-rows.ts";
+import { deleteRefusedBefore } from "../refused-lane.ts";
 import {
   type ChangeNotes,
   changing,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
-import type { CsvRow } from "../../kernel/core/csv-reader.ts";
+import type { CsvRow } from "../../kernel/core/csv.ts";
 import {
   countDayCsv,
   differenceOf,

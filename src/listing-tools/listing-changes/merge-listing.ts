@@ -1,8 +1,15 @@
-import { BILLED_SKUS } from "../../catalog/index.ts";
-import { diffRates, isDearer, type PriceDifference } from "./diff-prices.ts";
-import { priceUnits } from "./decimal-text.ts";
+import { isDeepStrictEqual } from "node:util";
+
+import {
+  BILLED_SKUS,
+  extraPricing,
+  type ManifestExtraPricing,
+  type ManifestPrice,
+  type ManifestTermPrices,
+  statedRates,
+} from "../../catalog/index.ts";
+import { diffRates, isDearer, type PriceDifference, priceUnits } from "./diff-prices.ts";
 import { changesAfter, type Listing, ratesAbove, ratesAt } from "./listing-prices.ts";
-import { announced } from "./price-timeline.ts";
 
 /** How new prices of a source come into force. */
 export interface PriceRules {
@@ -94,4 +101,177 @@ function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
 function isAbove({ old, new: next }: PriceDifference, riseMax: bigint): boolean {
   const before = priceUnits(old ?? "0");
   return (priceUnits(next ?? "0") - before) * 100_000_000n > riseMax * before;
+}
+
+/** Prices that hold together, as a manifest writes them. */
+interface Sheet {
+  readonly pricing: readonly ManifestPrice[];
+  readonly price_tiers?: ManifestTermPrices["price_tiers"];
+  readonly extra_pricing?: ManifestTermPrices["extra_pricing"];
+}
+
+/** What customers pay and what the provider is owed, from an instant on. */
+interface Point {
+  readonly fromMs: number;
+  readonly sale: Sheet;
+  readonly purchase: Sheet;
+}
+
+/**
+ * The new listing at the old sale prices until `saleFromMs`, with an announced change to the new ones.
+ * What the provider is owed follows the new listing at once: the days between are the operator's.
+ * Infinity: there is no such change.
+ */
+function announced(
+  before: Listing,
+  after: Listing,
+  at: { readonly nowMs: number; readonly saleFromMs: number },
+): Listing {
+  const old = timelineOf(before);
+  const next = timelineOf(after);
+  const begins = [...old, ...next].map(({ fromMs }) => fromMs);
+  const instants = [at.nowMs, at.saleFromMs, ...begins.filter((fromMs) => fromMs > at.nowMs)];
+  const points = [...new Set(instants.filter(Number.isFinite))]
+    .toSorted((a, b) => a - b)
+    .map((fromMs): Point => {
+      const { purchase } = pointAt(next, fromMs);
+      const { sale } = pointAt(fromMs < at.saleFromMs ? old : next, fromMs);
+      return { fromMs, sale, purchase };
+    });
+  return withPrices(after, points.filter(isNews));
+}
+
+/** Does something change at this point? */
+function isNews({ sale, purchase }: Point, index: number, points: readonly Point[]): boolean {
+  const before = points[index - 1];
+  if (before === undefined) return true;
+  return !isDeepStrictEqual([before.sale, before.purchase], [sale, purchase]);
+}
+
+function timelineOf({ model, terms }: Listing): readonly Point[] {
+  const changes = terms.price_changes ?? [];
+  return [
+    pointOf(Number.NEGATIVE_INFINITY, { ...terms, pricing: model.pricing }),
+    ...changes.map((change) => pointOf(Date.parse(change.from), change)),
+  ];
+}
+
+function pointOf(
+  fromMs: number,
+  prices: ManifestTermPrices & { readonly pricing: readonly ManifestPrice[] },
+): Point {
+  const sale = sheetOf(prices.pricing, prices.price_tiers, prices.extra_pricing);
+  const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = prices;
+  return { fromMs, sale, purchase: pricing === undefined ? sale : sheetOf(pricing, tiers, extra) };
+}
+
+function sheetOf(
+  pricing: Sheet["pricing"],
+  tiers: Sheet["price_tiers"],
+  extra: Sheet["extra_pricing"],
+): Sheet {
+  return {
+    pricing,
+    ...(tiers === undefined ? {} : { price_tiers: tiers }),
+    ...(extra === undefined ? {} : { extra_pricing: extra }),
+  };
+}
+
+function pointAt(timeline: readonly Point[], atMs: number): Point {
+  return timeline.findLast(({ fromMs }) => fromMs <= atMs) ?? (timeline[0] as Point);
+}
+
+/** The facts of a listing with these prices, the first of which hold now. */
+function withPrices({ model, terms }: Listing, points: readonly Point[]): Listing {
+  const whole = points.map((point) => wholePoint(point, points));
+  const isBought = whole.some(({ sale, purchase }) => !isDeepStrictEqual(sale, purchase));
+  const pricesOf = (point: Point) => ({
+    ...priceTerms(point.sale),
+    ...(isBought ? purchaseTerms(point) : {}),
+  });
+  const [first, ...later] = whole;
+  if (first === undefined) return { model, terms };
+  const { staged_because: staged, checked, ...rest } = withoutPrices(terms);
+  return {
+    model: { ...model, pricing: first.sale.pricing },
+    terms: {
+      ...pricesOf(first),
+      ...(later.length === 0
+        ? {}
+        : {
+            price_changes: later.map((point) => ({
+              from: `${new Date(point.fromMs).toISOString().slice(0, 19)}Z`,
+              pricing: point.sale.pricing,
+              ...pricesOf(point),
+            })),
+          }),
+      ...rest,
+      ...(staged === undefined ? {} : { staged_because: staged }),
+      ...(checked === undefined ? {} : { checked }),
+    },
+  };
+}
+
+function withoutPrices(terms: Listing["terms"]): Listing["terms"] {
+  const {
+    price_tiers: _tiers,
+    extra_pricing: _extra,
+    price_changes: _changes,
+    purchase_pricing: _purchase,
+    purchase_tiers: _purchaseTiers,
+    purchase_extra: _purchaseExtra,
+    ...rest
+  } = terms;
+  return rest;
+}
+
+/**
+ * A price of writes for an hour is in every change, and beside a sale price with tiers or
+ * such writes there is a purchase price of the same form: absence would change what is owed.
+ */
+function wholePoint(point: Point, points: readonly Point[]): Point {
+  const hasHour = points[0]?.sale.extra_pricing !== undefined;
+  const sale = hasHour ? withHour(point.sale) : point.sale;
+  const hour = sale.extra_pricing === undefined ? point.purchase : withHour(point.purchase);
+  return { ...point, sale, purchase: withTiers(hour, sale) };
+}
+
+/** A write for an hour costs what any write costs, where it has no price. */
+function withHour(sheet: Sheet): Sheet {
+  const priced = (pricing: Sheet["pricing"]): ManifestExtraPricing => {
+    const { cache_write: write } = statedRates(pricing, undefined);
+    return extraPricing(() => write);
+  };
+  const tiers = sheet.price_tiers?.map((tier) => ({
+    ...tier,
+    extra_pricing: tier.extra_pricing ?? priced(tier.pricing),
+  }));
+  return sheetOf(sheet.pricing, tiers, sheet.extra_pricing ?? priced(sheet.pricing));
+}
+
+function withTiers(sheet: Sheet, like: Sheet): Sheet {
+  if (sheet.price_tiers !== undefined || like.price_tiers === undefined) return sheet;
+  const { pricing, extra_pricing: extra } = sheet;
+  const tiers = like.price_tiers.map(({ above_prompt_tokens: bound }) => ({
+    above_prompt_tokens: bound,
+    pricing,
+    ...(extra === undefined ? {} : { extra_pricing: extra }),
+  }));
+  return sheetOf(pricing, tiers, extra);
+}
+
+function priceTerms({ price_tiers: tiers, extra_pricing: extra }: Sheet): ManifestTermPrices {
+  return {
+    ...(tiers === undefined ? {} : { price_tiers: tiers }),
+    ...(extra === undefined ? {} : { extra_pricing: extra }),
+  };
+}
+
+function purchaseTerms({ purchase }: Point): ManifestTermPrices {
+  const { pricing, price_tiers: tiers, extra_pricing: extra } = purchase;
+  return {
+    purchase_pricing: pricing,
+    ...(tiers === undefined ? {} : { purchase_tiers: tiers }),
+    ...(extra === undefined ? {} : { purchase_extra: extra }),
+  };
 }

@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 import { validateManifest } from "../../catalog/index.ts";
 import { type RawJson, RawNumber, type RawObject } from "../../kernel/index.ts";
 import { importFor, SNAPSHOTS, sourceOf } from "./fixtures/snapshots.ts";
-import type { SourceInput } from "./import-listings.ts";
+import { readSource, type SourceInput } from "./import-listings.ts";
 import { isImportable, providerHeads } from "./provider-heads.ts";
-import { readSource } from "./read-source.ts";
 
 /** Every provider's name in a source, with the number of its entries. */
 function providersOf({ from, document }: SourceInput): Map<string, number> {

@@ -8,20 +8,23 @@ import {
   skipped,
   type StageCode,
 } from "./draft.ts";
-import { idFlaw, isNoChatName, reasonsOfName, RETIRED } from "./entry-rules.ts";
-import { comparePrices } from "./price-text.ts";
 import {
   countAt,
   countOf,
   flagAt,
+  idFlaw,
+  isNoChatName,
   isNothing,
   listAt,
   numberTextAt,
   numberTextOf,
   objectAt,
   objectOf,
+  reasonsOfName,
+  RETIRED,
   textAt,
-} from "./raw-fields.ts";
+} from "./entry-rules.ts";
+import { comparePrices } from "./price-text.ts";
 import { type PricesReading, type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
 
 /** Reads `prices/data.json`: a list of providers, prices in USD per million tokens, some dated. */

@@ -1,7 +1,6 @@
-import { difference } from "./agree.ts";
+import { difference, type Opinion } from "./merge-drafts.ts";
 import type { ImportNote } from "./draft.ts";
 import { undatedName } from "./entry-rules.ts";
-import type { Opinion } from "./merge-drafts.ts";
 
 /** What one source says of a provider's models, each with the marketplace id it means. */
 export interface SourceOpinions {

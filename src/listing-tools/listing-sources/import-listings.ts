@@ -8,15 +8,16 @@ import type {
   ManifestSourceFile,
 } from "../../catalog/index.ts";
 import { cutText, daysBefore, matchesGlob, type RawJson } from "../../kernel/index.ts";
-import type { Draft, ImportNote } from "./draft.ts";
+import type { Draft, DraftChange, ImportNote, ReaderInput, Reading } from "./draft.ts";
 import { isModelId, isMovingName, undatedName } from "./entry-rules.ts";
+import { readGenaiPrices } from "./genai-prices.ts";
 import { groupOpinions, type SourceOpinions } from "./group-opinions.ts";
-import { knownReasons, labModelId, marketplaceId } from "./ids.ts";
-import { listingHash } from "./listing-hash.ts";
+import { knownReasons, labModelId, listingHash, marketplaceId } from "./ids.ts";
+import { readLitellm } from "./litellm.ts";
 import { mergeDrafts, type Opinion } from "./merge-drafts.ts";
-import { EVERY_AUTHOR } from "./openrouter.ts";
+import { readModelsDev } from "./models-dev.ts";
+import { EVERY_AUTHOR, readOpenRouter } from "./openrouter.ts";
 import type { ListingSource, ProviderHead } from "./provider-heads.ts";
-import { readSource } from "./read-source.ts";
 import { writeListing } from "./write-listing.ts";
 
 /** A file of a source. */
@@ -278,4 +279,40 @@ class ImportRun {
 
 function fileOf({ from, dated, bytes }: SourceInput): ManifestSourceFile {
   return { from, dated, sha256: createHash("sha256").update(bytes).digest("hex") };
+}
+
+const READERS: Readonly<
+  Record<ListingSource, (document: RawJson, input: ReaderInput) => Reading[]>
+> = {
+  litellm: readLitellm,
+  "models.dev": readModelsDev,
+  openrouter: readOpenRouter,
+  "genai-prices": readGenaiPrices,
+};
+
+/**
+ * Reads what a source says of a provider: every entry is a draft or is skipped with a note, and
+ * prices are those of a day, which is the source's own unless another is given.
+ */
+export function readSource(
+  from: ListingSource,
+  document: RawJson,
+  input: ReaderInput & { readonly day?: string },
+): readonly Reading[] {
+  const { day = input.dated } = input;
+  return READERS[from](document, input).map((each): Reading =>
+    each.kind === "draft" ? { ...each, draft: atDay(each.draft, day) } : each,
+  );
+}
+
+/** With the changes that have begun made. */
+function atDay(draft: Draft, day: string): Draft {
+  const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= day;
+  const begun = draft.changes.findLast(hasBegun);
+  if (begun === undefined) return draft;
+  return {
+    ...draft,
+    prices: { sheet: begun.sheet, tiers: begun.tiers },
+    changes: draft.changes.filter((change) => !hasBegun(change)),
+  };
 }

@@ -7,20 +7,24 @@ import {
   type SkipCode,
   skipped,
 } from "./draft.ts";
-import { idFlaw, isNoChatName, outputBound, reasonsOfName, RETIRED } from "./entry-rules.ts";
-import { comparePriceTexts } from "./price-text.ts";
 import {
   countAt,
   dayAt,
   flagAt,
+  idFlaw,
+  isNoChatName,
   isNothing,
   listAt,
   numberTextAt,
   objectAt,
   objectOf,
+  outputBound,
+  reasonsOfName,
+  RETIRED,
   textAt,
   textsAt,
-} from "./raw-fields.ts";
+} from "./entry-rules.ts";
+import { comparePriceTexts } from "./price-text.ts";
 import { type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
 
 /** Reads `api.json`: provider to models, prices in USD per million tokens. */

@@ -1,18 +1,22 @@
 import type { RawJson, RawObject } from "../../kernel/index.ts";
 import { type Draft, type ReaderInput, type Reading, type SkipCode, skipped } from "./draft.ts";
-import { endOf, idFlaw, outputBound, reasonsOfName, RETIRED } from "./entry-rules.ts";
-import { comparePriceTexts } from "./price-text.ts";
 import {
   countAt,
   dayAt,
+  endOf,
+  idFlaw,
   isNothing,
   listAt,
   numberTextAt,
   objectAt,
   objectOf,
+  outputBound,
+  reasonsOfName,
+  RETIRED,
   textAt,
   textsAt,
-} from "./raw-fields.ts";
+} from "./entry-rules.ts";
+import { comparePriceTexts } from "./price-text.ts";
 import { type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
 
 /** Every author's models: OpenRouter as the provider, not as an opinion on a lab's own prices. */

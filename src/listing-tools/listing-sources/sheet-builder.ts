@@ -9,7 +9,7 @@ import type {
   SkipCode,
 } from "./draft.ts";
 import { readPrice } from "./price-text.ts";
-import { isNothing } from "./raw-fields.ts";
+import { isNothing } from "./entry-rules.ts";
 
 /** Prices of one entry as its source writes them; undefined: not stated. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ManifestModel } from "../../catalog/index.ts";
 import { draftOf, importFor, skipCodeOf, SNAPSHOTS } from "./fixtures/snapshots.ts";
 import type { Reading } from "./draft.ts";
-import type { ImportResult, SourceInput } from "./import-listings.ts";
-import { readSource } from "./read-source.ts";
+import { type ImportResult, readSource, type SourceInput } from "./import-listings.ts";
 
 const { litellm, modelsDev, modelsDevLater, openRouter, genaiPrices } = SNAPSHOTS;
 const { litellmNovember, genaiPricesNovember } = SNAPSHOTS;

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 import { compileCatalog } from "../../catalog/index.ts";
-import { filesOf } from "./files-of.ts";
+import { filesOf } from "./move-litellm.ts";
 import { moveText } from "./fixtures/move-text.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../../examples/moving-in");

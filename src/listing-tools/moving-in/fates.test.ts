@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { moveText, parsed } from "./fixtures/move-text.ts";
 import { isEmpty, pathText, type Setting, type SettingPath } from "./setting-tree.ts";
-import { settingGroups } from "./settings-table.ts";
+import { settingGroups } from "./fates.ts";
 
 /** Every place of a tree that has nothing below it. */
 function leaves(tree: Setting, path: SettingPath = []): SettingPath[] {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { moveText, parsed } from "./fixtures/move-text.ts";
 import type { MovedConfig, MoveInput } from "./move-litellm.ts";
-import { priceFileListings } from "./price-file.ts";
+import { priceFileListings } from "./price-listing.ts";
 import { readRawJson } from "../../kernel/index.ts";
 
 /** A configuration of deployments: each a name, its parameters and its description as flow maps. */

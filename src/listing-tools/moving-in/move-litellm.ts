@@ -1,8 +1,10 @@
+import { stringify } from "yaml";
+
 import type { Manifest } from "../../catalog/index.ts";
-import { accountCommands, type PlannedCommand } from "./commands.ts";
 import { buildManifests, type MovedListing } from "./build-manifests.ts";
+import { accountCommands, type PlannedCommand, scriptOf } from "./commands.ts";
 import { Fates, type MoveNote, notesOf } from "./fates.ts";
-import { KeyNames } from "./key-names.ts";
+import { KeyNames, looksSecret, secretsOf, withoutSecrets } from "./key-names.ts";
 import {
   exportTree,
   KEYS_ROOT,
@@ -10,7 +12,6 @@ import {
   type PlannedOrg,
   TEAMS_ROOT,
 } from "./plan-accounts.ts";
-import type { ListingFinder } from "./price-listing.ts";
 import {
   type PlannedPool,
   type PlannedSetting,
@@ -18,8 +19,8 @@ import {
   planSettings,
   settingsOfManifests,
 } from "./plan-settings.ts";
+import type { ListingFinder } from "./price-listing.ts";
 import { type MovedDeployment, readDeployments } from "./read-deployments.ts";
-import { looksSecret, secretsOf, withoutSecrets } from "./secrets.ts";
 import { type Setting, settingAt, shortText } from "./setting-tree.ts";
 
 export interface MoveInput {
@@ -137,4 +138,33 @@ function lostAliases(lost: readonly string[], all: number): { why: string; next:
       `${lost.slice(0, NAMED_MAX).join(", ")}${rest}; the others are listed`,
     next: "list them by hand, or change the names in the clients",
   };
+}
+
+/** A file of the result, by its path below the folder that it is written to. */
+export interface MovedFile {
+  readonly path: string;
+  readonly text: string;
+  /** Only its owner may run it. */
+  readonly isScript: boolean;
+}
+
+/** The files of a moved configuration: the same configuration gives the same bytes. */
+export function filesOf(moved: MovedConfig): MovedFile[] {
+  const { manifests, pools, settings, notes, listings, commands } = moved;
+  const lines = Object.fromEntries(settings.map(({ setting, value }) => [setting, value]));
+  return [
+    ...manifests.map((manifest) => file(`manifests/${manifest.provider.id}.json`, json(manifest))),
+    ...(settings.length === 0 ? [] : [file("tokenmarket.yaml", stringify(lines))]),
+    ...(pools.length === 0 ? [] : [file("pools.yaml", stringify(pools))]),
+    ...(commands.length === 0 ? [] : [file("accounts.sh", scriptOf(commands), true)]),
+    file("moving-in.json", json({ listings, notes })),
+  ];
+}
+
+function file(path: string, text: string, isScript = false): MovedFile {
+  return { path, text, isScript };
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
 }

@@ -13,7 +13,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { budgetOf, remainingUsd } from "./budgets.ts";
+import { budgetOf, remainingUsd } from "./plan-accounts.ts";
 import { accountCommands, scriptOf } from "./commands.ts";
 import { moveText, parsed } from "./fixtures/move-text.ts";
 import type { MovedConfig } from "./move-litellm.ts";

@@ -1,8 +1,13 @@
 import type { ProviderHead } from "../listing-sources/provider-heads.ts";
 import type { Fates } from "./fates.ts";
-import { findAddress, type FoundAddress } from "./find-address.ts";
-import { findProvider, type FoundProvider, otherKind } from "./find-provider.ts";
-import type { KeyNames } from "./key-names.ts";
+import {
+  findAddress,
+  findProvider,
+  type FoundAddress,
+  type FoundProvider,
+  otherKind,
+} from "./find-provider.ts";
+import { type KeyNames, looksSecret, variableOf } from "./key-names.ts";
 import {
   numberAt,
   type Setting,
@@ -11,8 +16,6 @@ import {
   shortText,
   textAt,
 } from "./setting-tree.ts";
-import { looksSecret } from "./secrets.ts";
-import { variableOf } from "./variables.ts";
 
 /** How a deployment is priced by its own configuration: numbers as written, in USD per token. */
 export interface WrittenPrices {

@@ -1,3 +1,5 @@
+import { type RawJson, RawNumber, type RawObject } from "../../kernel/index.ts";
+
 /**
  * A configuration of another gateway as it was written: numbers keep their text, because a price
  * that was a float once is not exact, and keys are nothing but texts.
@@ -61,4 +63,17 @@ export function isEmpty(setting: Setting): boolean {
   if (setting.kind === "map") return setting.entries.size === 0;
   if (setting.kind === "list") return setting.items.length === 0;
   return setting.kind === "nothing" || (setting.kind === "text" && setting.text === "");
+}
+
+/** A JSON document that was read within bounds, as settings. */
+export function rawSetting(value: RawJson): Setting {
+  if (value === null) return { kind: "nothing" };
+  if (typeof value === "string") return { kind: "text", text: value };
+  if (typeof value === "boolean") return { kind: "boolean", value };
+  if (value instanceof RawNumber) return { kind: "number", text: value.raw };
+  if (Array.isArray(value)) {
+    return { kind: "list", items: (value as readonly RawJson[]).map(rawSetting) };
+  }
+  const entries = [...(value as RawObject)].map(([key, each]) => [key, rawSetting(each)] as const);
+  return { kind: "map", entries: new Map(entries) };
 }

@@ -2,7 +2,7 @@ import { assert, bigInt, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { Manifest, ManifestPrice } from "../../catalog/index.ts";
-import { listingHash } from "../listing-sources/listing-hash.ts";
+import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin } from "./margin.ts";
 
 const millionths = bigInt({ min: 0n, max: 900_000_000_000n });

@@ -7,7 +7,7 @@ import {
   type ManifestPrice,
   type ManifestPriceTier,
 } from "../../catalog/index.ts";
-import { listingHash } from "../listing-sources/listing-hash.ts";
+import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
 /** Eight digits, which no manifest holds: the check of the manifest says where a price is too large. */

@@ -6,12 +6,17 @@ import {
   type EndpointAddress,
   type EndpointAnswer,
   EndpointAsker,
+  probeWire,
+  type WireTrial,
 } from "./ask-endpoint.ts";
-import { probeWire, type WireTrial } from "./probe-wire.ts";
-import { withLlamaProps } from "./read-llama-cpp.ts";
-import { readLmStudio } from "./read-lm-studio.ts";
-import { type ModelList, readModels } from "./read-models.ts";
-import { readOllamaLoaded, readOllamaModel } from "./read-ollama.ts";
+import {
+  type ModelList,
+  readLmStudio,
+  readModels,
+  readOllamaLoaded,
+  readOllamaModel,
+  withLlamaProps,
+} from "./read-servers.ts";
 import {
   type ServerKind,
   type SkippedModel,

@@ -1,4 +1,4 @@
-import { shownText } from "./shown-text.ts";
+import { cutText } from "../../kernel/index.ts";
 
 /** Which server program answers; it decides what else is asked. */
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
@@ -78,4 +78,12 @@ function otherName(id: string): string {
   const base = id.replace(/\.gguf$/i, "").replace(/^.*\/(?=[^/]+$)/, "");
   const fits = base.replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
   return fits.slice(0, 120) || "model";
+}
+
+/**
+ * A text of a provider as a terminal and a message may have it: printable characters of one line,
+ * and few of them. What a terminal would obey becomes a question mark.
+ */
+export function shownText(text: string): string {
+  return cutText(text).replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?");
 }

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { TopUpRule } from "../../../src/account/billing/top-up-store.ts";
-import { monthStartMs } from "../../../src/account/billing/top-up-times.ts";
+import { monthStartMs, type TopUpRule } from "../../../src/account/billing/top-up-store.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
 import { type OrgId, newRecordId } from "../../../src/kernel/core/ids.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";

@@ -1,8 +1,12 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { PurchaseFault } from "../../../src/account/billing/billing.ts";
+import {
+  PurchaseFault,
+  TopUpFault,
+  type TopUps,
+  type TopUpView,
+} from "../../../src/account/billing/billing.ts";
 import { StripePayments } from "../../../src/account/billing/stripe-payments.ts";
 import type { TopUpRule } from "../../../src/account/billing/top-up-store.ts";
-import { TopUpFault, type TopUps, type TopUpView } from "../../../src/account/billing/top-ups.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";
 import {

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
-import { newVirtualKey } from "../../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { parseUsd } from "../../../src/kernel/core/money.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../../src/gateway/accounts/virtual-key.ts";
+import { newVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
 import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
 import { microUsd, parseUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";

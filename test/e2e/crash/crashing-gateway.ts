@@ -5,7 +5,7 @@ import { DetachedReadLimit } from "../../../src/gateway/call/detached-read-limit
 import { HttpExchange } from "../../../src/gateway/http/http-exchange.ts";
 import { BatchFault, type LedgerBatch } from "../../../src/ledger/ledger-batch-store.ts";
 import { MemoryLimitStore } from "../../../src/gateway/limits/memory/memory-limit-store.ts";
-import { LaneConnection } from "../../../src/ledger/lane-connection.ts";
+import { LaneConnection } from "../../../src/ledger/ledger-batches.ts";
 import { PostgresLedgerBatchStore } from "../../../src/ledger/postgres-ledger-batch-store.ts";
 import type { Command, FailPoint, Order, Report } from "./fail-points.ts";
 

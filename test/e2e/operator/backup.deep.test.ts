@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import { verifyBackup } from "../../../src/app/backup/verify-backup.ts";
+import { verifyBackup } from "../../../src/app/backup/restore-backup.ts";
 import { startEmbeddedPostgres } from "../../../src/kernel/index.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
 import { killPostmaster } from "../../support/postgres-processes.ts";

@@ -12,8 +12,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { restoreBackup } from "../../../src/app/backup/restore-backup.ts";
-import { verifyBackup } from "../../../src/app/backup/verify-backup.ts";
+import { restoreBackup, verifyBackup } from "../../../src/app/backup/restore-backup.ts";
 import { microUsd } from "../../../src/kernel/index.ts";
 import { changesOf } from "../../support/change-writes.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";

@@ -8,7 +8,7 @@ import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 
 import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
-import { newWebhookSecret, sealSecret } from "../../../src/account/alerts/webhook-secret.ts";
+import { newWebhookSecret, sealSecret } from "../../../src/account/alerts/webhook-secrets.ts";
 import { newRecordId } from "../../../src/kernel/core/ids.ts";
 import { until } from "../../support/books.ts";
 import { serve, withOperatorFolder } from "../../support/operator.ts";

@@ -1,6 +1,6 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
-import type { SameWireDrops } from "./dropped-fields.ts";
+import { headerName } from "../../wire/neutral/translation-issues.ts";
 
 /** What a provider takes only together with a name of the beta header. */
 interface OpenedFields {
@@ -83,4 +83,43 @@ function namesOf(
 function toolsOf(doc: JsonDocument): readonly JsonNode[] {
   const list = doc.present(0, word.tools);
   return list === ABSENT ? [] : doc.items(list);
+}
+
+/** The header in which clients of either wire may name betas. */
+export const BETA_HEADER = "anthropic-beta";
+
+/** The names of a beta header, split into those that may go upstream and the others. */
+export interface BetaNames {
+  readonly kept: readonly string[];
+  readonly others: readonly string[];
+}
+
+/** A family is followed by nothing or by a date, dashed or not, so near misses stay out. */
+const allowed = new RegExp(
+  "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
+    "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
+);
+
+const none: BetaNames = { kept: [], others: [] };
+
+export function splitBetaNames(header: string | undefined): BetaNames {
+  if (header === undefined) return none;
+  const kept = new Set<string>();
+  const others = new Set<string>();
+  for (const part of header.split(",")) {
+    const name = part.trim();
+    if (allowed.test(name)) kept.add(name);
+    else if (name !== "") others.add(headerName(name));
+  }
+  return { kept: [...kept], others: [...others] };
+}
+
+/** What a body loses on its way to a deployment of its own wire. */
+export interface SameWireDrops {
+  /** Names of top-level members. */
+  readonly words: readonly number[];
+  /** Members of objects inside the body. */
+  readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];
+  /** For `x-tm-dropped-params`. */
+  readonly names: readonly string[];
 }

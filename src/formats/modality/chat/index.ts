@@ -6,8 +6,7 @@ import type { WireTable } from "../../wire/wires.ts";
 import { encodeAcross, encodeSameWire } from "./encode-request.ts";
 import { openChatAnswer } from "./open-answer.ts";
 import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";
-import { asksHourWrites } from "./same-wire-drops.ts";
-import { servabilityProblem } from "./servability.ts";
+import { asksHourWrites, servabilityProblem } from "./servability.ts";
 
 /** Chat for the clients of one wire; `wires`: those that providers may speak. */
 export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {

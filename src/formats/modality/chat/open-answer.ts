@@ -1,11 +1,10 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type ModelNames, type RequestId, asObject, tryParse } from "../../../kernel/index.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerLabel, AnswerReader } from "../../wire/neutral/chat-answer.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
-import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
 import { StreamBridge } from "../../wire/answer/stream-bridge.ts";
-import { StreamTranslation } from "../../wire/answer/stream-translation.ts";
+import { StreamTranslation } from "../../wire/answer/stream-driver.ts";
 import type { Wire } from "../../wire/contract.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 

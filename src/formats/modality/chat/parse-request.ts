@@ -1,28 +1,37 @@
 import {
-  invalidRequest,
-  refusal,
-  refused,
-  type Result,
   ABSENT,
   FORBIDDEN_KEYS,
+  invalidRequest,
   type JsonDocument,
   type KeyRules,
+  OUTPUT_TOKENS_DEFAULT,
+  OUTPUT_TOKENS_MAX,
+  OUTPUT_TOKENS_MIN,
   readJsonObject,
+  refusal,
+  type Refused,
+  refused,
+  type Result,
 } from "../../../kernel/index.ts";
-import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
-import type { ChatCall } from "../../wire/neutral/chat-call.ts";
-import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
-import { findCredential } from "../../wire/fields/forbidden-fields.ts";
-import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
-import { MediaCollector, type MediaPart } from "../../wire/neutral/media-collector.ts";
-import { type ProviderControls, readControls } from "../../wire/fields/provider-controls.ts";
-import { readDroppedParams } from "../../wire/fields/common-fields.ts";
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import {
+  type ProviderControls,
+  readControls,
+  readDroppedParams,
+} from "../../wire/fields/common-fields.ts";
+import { findCredential } from "../../wire/fields/forbidden-fields.ts";
+import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
+import { type ChatCall, MediaCollector, type MediaPart } from "../../wire/neutral/chat-call.ts";
 import { TranslationIssues, type TranslationNeeds } from "../../wire/neutral/translation-issues.ts";
-import { findBetaFields } from "./beta-fields.ts";
-import { BETA_HEADER, splitBetaNames, type BetaNames } from "./beta-names.ts";
-import type { SameWireDrops } from "./dropped-fields.ts";
-import { readOutputBound } from "./output-bound.ts";
+import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
+import {
+  BETA_HEADER,
+  type BetaNames,
+  findBetaFields,
+  type SameWireDrops,
+  splitBetaNames,
+} from "./beta-fields.ts";
 
 /** Reads and checks a body that came on this wire; a refusal names the field. */
 export function parseChatRequest(
@@ -214,4 +223,36 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   if (options === ABSENT || !doc.isObject(options)) return false;
   const asked = doc.member(options, word.include_usage);
   return asked !== ABSENT && doc.isTrue(asked);
+}
+
+/**
+ * The output bound of a body whose types are checked: the caller's, under whichever name, or the
+ * default (specification, Endpoints rule 3).
+ */
+function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {
+  const plain = numberOf(doc, word.max_tokens);
+  const completion = numberOf(doc, word.max_completion_tokens);
+  if (plain !== undefined && completion !== undefined && plain !== completion) {
+    return outOfBound("max_tokens and max_completion_tokens differ; send one of them");
+  }
+  const tokens = plain ?? completion;
+  if (tokens === undefined) return { ok: true, tokens: OUTPUT_TOKENS_DEFAULT };
+  if (tokens < OUTPUT_TOKENS_MIN || tokens > OUTPUT_TOKENS_MAX) {
+    const name = plain === undefined ? "max_completion_tokens" : "max_tokens";
+    return outOfBound(
+      `${name} must be from ${OUTPUT_TOKENS_MIN} to ${OUTPUT_TOKENS_MAX}; lower your client's setting ` +
+        "for the longest answer (max_tokens, maxTokens, maxOutputTokens)",
+    );
+  }
+  return { ok: true, tokens };
+}
+
+function numberOf(doc: JsonDocument, wordId: number): number | undefined {
+  const node = doc.present(0, wordId);
+  return node === ABSENT ? undefined : doc.number(node);
+}
+
+function outOfBound(message: string): Refused {
+  const limit = { scope: "model", kind: "output_bound" } as const;
+  return refused(refusal("gateway_error", message, { status: 400, retryable: false, limit }));
 }

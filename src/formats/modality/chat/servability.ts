@@ -1,11 +1,14 @@
-import type { Deployment } from "../../../catalog/index.ts";
-import { lostEffort } from "../../wire/neutral/effort.ts";
-import { lostParameters, neededField } from "../../wire/wire-profile.ts";
-import { otherChoices } from "../../wire/tool-choice.ts";
-import type { Unservable } from "../../wire/modality.ts";
+import { type Deployment, pricesHourWrites } from "../../../catalog/index.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import type { Wire } from "../../wire/contract.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
+import { historyLosses } from "../../wire/history-rules.ts";
+import type { Unservable } from "../../wire/modality.ts";
+import { lostEffort } from "../../wire/neutral/chat-call.ts";
+import { isOpen, isPricedMark } from "../../wire/price-guard.ts";
+import { lostParameters, neededField, undeclaredFields } from "../../wire/wire-profile.ts";
+import type { SameWireDrops } from "./beta-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
-import { profileDrops, sameWireDrops, undeclaredPrice } from "./same-wire-drops.ts";
 
 /** Why this deployment, which speaks `target`, cannot serve the request; undefined when it can. */
 export function servabilityProblem(
@@ -111,4 +114,117 @@ function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {
       `${lost} would be dropped for the providers of this model, and ` +
       "provider.require_parameters forbids that; remove one of them",
   };
+}
+
+/**
+ * What an answer does not depend on: the priced fields that the listing does not declare, and the
+ * fields that only a dropped name of the beta header opens.
+ */
+export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
+  const { dropped, longMarks: found } = request.pricedFields();
+  const passes = deployment.passesPricedFields === true;
+  const longMarks = passes ? [] : found.filter((mark) => !isPricedMark(mark, deployment));
+  const opened = request.betaFields();
+  if (dropped.length === 0 && longMarks.length === 0) return opened;
+  const { doc } = request;
+  const lost = dropped.filter((each) => !isOpen(doc, each, deployment));
+  return {
+    words: [...opened.words, ...lost.map((each) => each.wordId)],
+    inside: [...opened.inside, ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] }))],
+    names: [
+      ...opened.names,
+      ...lost.map((each) => each.field),
+      ...new Set(longMarks.map(({ field }) => `${field}.ttl`)),
+    ],
+  };
+}
+
+/** Does this deployment, of the request's own wire, get marks for an hour of its cache at a price? */
+export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
+  if (!pricesHourWrites(deployment.prices)) return false;
+  return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
+}
+
+/** What the provider's profile keeps back of a body of its own wire, by name. */
+export function profileDrops(
+  request: ParsedChatRequest,
+  deployment: Deployment,
+): readonly string[] {
+  const { wireProfile: profile, fixedBody } = deployment;
+  if (profile === undefined && fixedBody === undefined) return [];
+  const { names } = undeclaredFields(request.doc, deployment);
+  return profile === undefined ? names : [...names, ...historyLosses(request.doc, profile.history)];
+}
+
+/** A field that the listing would have to declare, because the answer depends on it. */
+function undeclaredPrice(
+  request: ParsedChatRequest,
+  deployment: Deployment,
+): Unservable | undefined {
+  const { refused } = request.pricedFields();
+  const found = refused.find((each) => !isOpen(request.doc, each, deployment));
+  if (found === undefined) return undefined;
+  const { field } = found;
+  const reason =
+    deployment.passesPricedFields === true
+      ? "is not forwarded to providers, and"
+      : "makes the provider charge more than tokens, and";
+  const next =
+    "this model's listing does not declare it; remove it or choose a model that accepts it";
+  const message = `${field} ${reason} ${next}`;
+  return { field, message };
+}
+
+type Choice = "auto" | "none" | "required" | "named";
+
+/** The names of each choice in a listing: those of both wires. */
+const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
+  auto: ["auto"],
+  none: ["none"],
+  required: ["required", "any"],
+  named: ["named", "function", "tool"],
+};
+
+/** What a listing takes as `tool_choice` instead of the one that was sent; undefined: it takes it. */
+function otherChoices(
+  doc: JsonDocument,
+  { supportedParameters }: Pick<Deployment, "supportedParameters">,
+): readonly string[] | undefined {
+  const descriptor = supportedParameters.get("tool_choice");
+  if (descriptor?.type !== "enum") return undefined;
+  const choice = choiceOf(doc);
+  if (choice === undefined) return undefined;
+  const isTaken = DECLARED[choice].some((name) => descriptor.values.includes(name));
+  return isTaken ? undefined : descriptor.values;
+}
+
+/** What a body wants done with its tools; undefined: it does not say, or in terms of its own. */
+function choiceOf(doc: JsonDocument): Choice | undefined {
+  const older = doc.present(0, word.function_call);
+  const sent = doc.present(0, word.tool_choice);
+  const node = sent === ABSENT ? older : sent;
+  if (node === ABSENT) return undefined;
+  if (doc.isString(node)) return choiceOfWord(doc, node);
+  const type = doc.present(node, word.type);
+  if (type !== ABSENT) return choiceOfWord(doc, type);
+  return doc.present(node, word.name) === ABSENT ? undefined : "named";
+}
+
+function choiceOfWord(doc: JsonDocument, node: JsonNode): Choice | undefined {
+  switch (doc.word(node)) {
+    case word.auto:
+      return "auto";
+    case word.none:
+      return "none";
+    case word.any:
+    case word.required:
+      return "required";
+    case word.allowed_tools:
+    case word.custom:
+    case word.function:
+    case word.tool:
+      return "named";
+    default:
+      return undefined;
+  }
 }

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { DecisionsListing } from "../../../catalog/catalog.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
-import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
+import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import { openDecisionAnswer } from "../decisions/open-answer.ts";
 import { play, requestId } from "../fixtures/answer-kit.ts";
 import { deploymentOf } from "../fixtures/request-kit.ts";

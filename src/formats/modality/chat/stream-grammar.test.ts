@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { runs } from "../../../../test/support/depth.ts";
 import { refusal } from "../../../kernel/core/refusals.ts";
-import { OutputPieces } from "../../wire/answer/output-pieces.ts";
+import { OutputPieces } from "../../wire/sse/sse.ts";
 import type { StreamEncoder } from "../../wire/answer/stream-driver.ts";
 import { AnthropicMessagesEncoder } from "../../wire/anthropic-messages/stream-encoder.ts";
 import { brokenOffFailure } from "../../wire/failure/failures.ts";

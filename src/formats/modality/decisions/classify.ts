@@ -15,12 +15,15 @@ import {
   requestRejected,
   upstreamDetail,
 } from "../../wire/failure/classify-failure.ts";
-import { billingWording } from "../../wire/failure/account-wording.ts";
+import {
+  billingWording,
+  speaksOf,
+  statusOfWording,
+  type Wording,
+} from "../../wire/failure/wording.ts";
 import type { FailedAnswer, UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
-import type { ProviderErrorText } from "../../wire/failure/provider-error-text.ts";
+import type { ProviderErrorText } from "../../wire/failure/provider-message.ts";
 import { retryAfterSeconds } from "../../wire/failure/retry-after.ts";
-import { speaksOf, type Wording } from "../../wire/failure/wording.ts";
-import { statusOfWording } from "../../wire/failure/code-status.ts";
 import { timeoutFailure, unusableFailure } from "../../wire/failure/failures.ts";
 import {
   envelopeWording,

@@ -1,11 +1,23 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { assert, type EditedBytes, Splice, textToken } from "../../../kernel/index.ts";
-import { KEPT_BACK } from "../../wire/fields/common-fields.ts";
-import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import type { UpstreamRequest } from "../../wire/modality.ts";
+import {
+  arrayText,
+  assert,
+  compactJson,
+  type EditedBytes,
+  type JsonText,
+  MEDIA_PART_TOKENS,
+  objectText,
+  quoteText,
+  Splice,
+  textBytes,
+  textToken,
+} from "../../../kernel/index.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { lowerRequest } from "./lower-request.ts";
+import { KEPT_BACK, upstreamControls } from "../../wire/fields/common-fields.ts";
+import type { UpstreamRequest } from "../../wire/modality.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
+import { namedText, type ReadQuestion } from "./question.ts";
+import { GLINER_OPTIONS } from "./read-questions.ts";
 
 /** Writes the request for a deployment that can serve it, in the form that its provider takes. */
 export function encodeDecision(
@@ -44,4 +56,65 @@ function spliceRequest(
   const controls = upstreamControls(doc, deployment);
   if (controls !== undefined) splice.insert("provider", controls);
   return splice.result();
+}
+
+/** The request in the public form of its wire: every value keeps the bytes it was sent in. */
+function lowerRequest(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
+  const { doc, grammar } = request;
+  const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
+  const members = {
+    model: textToken(deployment.upstreamModelId),
+    ...own,
+    provider: upstreamControls(doc, deployment),
+  };
+  return textBytes(objectText(members));
+}
+
+type EncodedQuestion = Readonly<Record<string, JsonText | undefined>>;
+
+function systemOneMembers({ doc, stateNode, read }: ParsedDecisionRequest): EncodedQuestion {
+  const questions = read.map(({ question, encoded }) => [question.id, encoded] as const);
+  return { state: doc.raw(stateNode), questions: namedText(questions) };
+}
+
+function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest): EncodedQuestion {
+  const state = doc.raw(stateNode);
+  const options = GLINER_OPTIONS.flatMap((name) => {
+    const member = members.get(name);
+    return member === undefined ? [] : [[name, doc.raw(member.node)] as const];
+  });
+  return {
+    text: doc.isString(stateNode) ? state : quoteText(compactJson(state) as JsonText),
+    schema: schemaText(read),
+    ...Object.fromEntries(options),
+  };
+}
+
+/** Each kind has a section; there is at most one question for entities and one for relations. */
+function schemaText(read: readonly ReadQuestion[]): JsonText {
+  const tasks = encodedOf(read, "classification");
+  const structures = read
+    .filter(({ question }) => question.kind === "structure")
+    .map(({ question, encoded }) => [question.id, encoded] as const);
+  return objectText({
+    entities: encodedOf(read, "entities")[0],
+    classifications: tasks.length === 0 ? undefined : arrayText(tasks),
+    structures: structures.length === 0 ? undefined : namedText(structures),
+    relations: encodedOf(read, "relations")[0],
+  });
+}
+
+function encodedOf(read: readonly ReadQuestion[], kind: string): readonly JsonText[] {
+  return read.filter(({ question }) => question.kind === kind).map(({ encoded }) => encoded);
+}
+
+/**
+ * Input tokens to reserve on this deployment: one per byte and the allowance for images, with the
+ * state once, or once for each question where the provider runs a prompt for each.
+ */
+export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
+  const once = request.estimatedInputTokens;
+  if (deployment.decisions?.isStatePerQuestion !== true) return once;
+  const stateTokens = request.stateBytes + request.stateImages * MEDIA_PART_TOKENS;
+  return once + (request.questions.length - 1) * stateTokens;
 }

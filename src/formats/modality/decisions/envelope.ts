@@ -4,7 +4,7 @@ import {
   type ProviderErrorText,
   readProviderErrorText,
   wordsOf,
-} from "../../wire/failure/provider-error-text.ts";
+} from "../../wire/failure/provider-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

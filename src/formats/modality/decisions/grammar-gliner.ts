@@ -13,27 +13,25 @@ import {
 } from "../../../kernel/index.ts";
 import { problem, type Problem } from "../../wire/fields/check-shape.ts";
 import {
-  DECISION_WORDS,
-  isProblem,
-  type Members,
-  membersOf,
-  nodeOf,
-  problemIn,
-  readMembers,
-  type Spellings,
-  valuesOf,
-} from "./members.ts";
-import {
   atEntry,
+  DECISION_WORDS,
   duplicate,
   type Entry,
   type GlinerQuestion,
+  isProblem,
   labelSchema,
+  type Members,
+  membersOf,
   namedText,
   nameProblem,
+  nodeOf,
   orNull,
+  problemIn,
   readEntry,
+  readMembers,
   type ReadQuestion,
+  type Spellings,
+  valuesOf,
 } from "./question.ts";
 
 const TEXT = { type: "string", description: "a string" };

@@ -17,24 +17,22 @@ import {
 } from "../../../kernel/index.ts";
 import { problem, type Problem, under } from "../../wire/fields/check-shape.ts";
 import {
-  DECISION_WORDS,
-  isProblem,
-  type Members,
-  nodeOf,
-  problemIn,
-  readMembers,
-  valuesOf,
-} from "./members.ts";
-import {
   atEntry,
+  DECISION_WORDS,
   type Entry,
+  isProblem,
   labelSchema,
+  type Members,
   namedText,
   nameProblem,
+  nodeOf,
   orNull,
+  problemIn,
   readEntry,
+  readMembers,
   type ReadQuestion,
   type SystemOneQuestion,
+  valuesOf,
 } from "./question.ts";
 
 const LEVELS_MAX = 10;

@@ -1,20 +1,22 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE, tryPrint } from "../../../kernel/index.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
 import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
-import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
 import { unusableFailure } from "../../wire/failure/failures.ts";
-import type { Fields, NamedAnswer } from "./answer-values.ts";
+import {
+  type Fields,
+  type NamedAnswer,
+  readGlinerAnswers,
+  readSystemOneAnswers,
+} from "./read-answers.ts";
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
 import { decisionUsageJson, readDecisionReport } from "./decision-usage.ts";
 import { envelopeWording, openEnvelope } from "./envelope.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
-import { readGlinerAnswers } from "./read-answers-gliner.ts";
-import { readSystemOneAnswers } from "./read-answers-systemone.ts";
 
 export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd"> {
   readonly request: Pick<ParsedDecisionRequest, "questions">;

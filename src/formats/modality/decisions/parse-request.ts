@@ -1,42 +1,53 @@
 import { Type } from "typebox";
+
 import {
-  invalidRequest,
-  MEDIA_PART_TOKENS,
-  OUTPUT_TOKENS_DEFAULT,
-  refused,
-  type Result,
   ABSENT,
   closed,
   FREE_DATA_FORBIDDEN_KEYS,
+  invalidRequest,
   type JsonDocument,
   type JsonNode,
+  MEDIA_PART_TOKENS,
+  OUTPUT_TOKENS_DEFAULT,
+  pathText,
+  READ_DEPTH_MAX,
   readJsonObject,
+  refused,
+  type Result,
   schemaCheck,
 } from "../../../kernel/index.ts";
-import type { CallRequest } from "../../wire/modality.ts";
-import { chatVocabulary } from "../../wire/fields/chat-vocabulary.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import { type Problem, problem, under } from "../../wire/fields/check-shape.ts";
 import {
   checkProvider,
   type ProviderControls,
   readControls,
-} from "../../wire/fields/provider-controls.ts";
-import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
-import { problem, type Problem, under } from "../../wire/fields/check-shape.ts";
-import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { type ImagePart, inspectBody } from "./inspect-body.ts";
+  readDroppedParams,
+} from "../../wire/fields/common-fields.ts";
 import {
+  findCredential,
+  refuseForbidden,
+  scanDeeper,
+  TOO_MANY_VALUES,
+} from "../../wire/fields/forbidden-fields.ts";
+import type { CallRequest } from "../../wire/modality.ts";
+import { FRACTION } from "./grammar-gliner.ts";
+import {
+  atEntry,
   DECISION_WORDS,
+  type Grammar,
   isProblem,
   type Members,
   nodeOf,
+  orNull,
   problemIn,
+  type Question,
   quoted,
   readMembers,
+  type ReadQuestion,
   sentenceOf,
   valuesOf,
-} from "./members.ts";
-import { FRACTION } from "./grammar-gliner.ts";
-import { atEntry, type Grammar, orNull, type Question, type ReadQuestion } from "./question.ts";
+} from "./question.ts";
 import {
   GLINER_BODY_FIELDS,
   GLINER_OPTIONS,
@@ -67,7 +78,7 @@ const bodyFault = schemaCheck(closed(fields), DECISION_WORDS);
 const checkedNames = Object.keys(fields);
 
 /** Everything that a decisions body may have at its top level; nothing else is taken. */
-const names = new Map(
+const memberNames = new Map(
   [...checkedNames, "questions", "schema", "provider", "route", "models", "transforms"].map(
     (name) => [name, name],
   ),
@@ -111,7 +122,7 @@ interface CheckedParts {
 function readBody(doc: JsonDocument): Members | Problem {
   const forbidden = doc.keys(0).map((key) => refuseForbidden(doc.text(key)));
   const credential = forbidden.find((found) => found !== undefined) ?? findCredential(doc);
-  const body = credential ?? readMembers(doc, 0, names);
+  const body = credential ?? readMembers(doc, 0, memberNames);
   if (isProblem(body)) return body;
   const provider = nodeOf(body, "provider");
   const found = provider === ABSENT ? undefined : checkProvider(doc, provider);
@@ -194,9 +205,9 @@ export class ParsedDecisionRequest implements CallRequest {
     this.questions = questions.read.map(({ question }) => question);
     this.imagePaths = images.map(({ path }) => path);
     this.stateImages = inState.length;
-    this.stateBytes = doc.end(this.stateNode) - doc.start(this.stateNode) - inlineBytes(inState);
+    this.stateBytes = doc.end(this.stateNode) - doc.start(this.stateNode) - sumInlineBytes(inState);
     this.estimatedInputTokens =
-      doc.body.length - inlineBytes(images) + images.length * MEDIA_PART_TOKENS;
+      doc.body.length - sumInlineBytes(images) + images.length * MEDIA_PART_TOKENS;
     this.others = valuesOf(doc, members, ...GLINER_OPTIONS);
     this.doc = doc;
     this.members = members;
@@ -204,6 +215,116 @@ export class ParsedDecisionRequest implements CallRequest {
   }
 }
 
-function inlineBytes(images: readonly ImagePart[]): number {
+function sumInlineBytes(images: readonly ImagePart[]): number {
   return images.reduce((sum, image) => sum + image.inlineBytes, 0);
+}
+
+/** An object of type `image_url` in the state or in a question. */
+interface ImagePart {
+  /** `state.items[2]` */
+  readonly path: string;
+  readonly isInState: boolean;
+  /** Bytes of its base64 text in the body. */
+  readonly inlineBytes: number;
+}
+
+/**
+ * Checks every object of a body, however deep: a duplicated key is refused, because the
+ * provider might read the other one, and image parts are gathered.
+ */
+function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
+  const inspection = new Inspection();
+  return inspection.visit(doc, 0, 0) ?? inspection.images;
+}
+
+/** Neither an image nor a duplicated key fits in fewer: `{"":0,"":0}`. */
+const TELLING_BYTES_MIN = 11;
+/** The members whose content reaches the provider. */
+const readByModels = new Set<string | number>(["state", "questions", "schema"]);
+
+class Inspection {
+  readonly images: ImagePart[] = [];
+  readonly #path: (string | number)[] = [];
+
+  /** `depth`: containers of `doc` around this one. */
+  visit(doc: JsonDocument, node: JsonNode, depth: number): Problem | undefined {
+    if (doc.end(node) - doc.start(node) < TELLING_BYTES_MIN) return undefined;
+    if (depth === READ_DEPTH_MAX) return this.#visitDeeper(doc, node);
+    if (doc.isObject(node)) return this.#visitObject(doc, node, depth);
+    return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
+  }
+
+  /** The address of an image is two levels below its part. */
+  #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
+    if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
+    const deeper = scanDeeper(doc, node);
+    return deeper === undefined
+      ? problem(TOO_MANY_VALUES, ...this.#path)
+      : this.visit(deeper, 0, 0);
+  }
+
+  #visitObject(doc: JsonDocument, object: JsonNode, depth: number): Problem | undefined {
+    const names = new Set<string>();
+    for (const key of doc.keys(object)) {
+      const name = doc.text(key);
+      if (names.has(name)) return problem("is duplicated; send it once", ...this.#path, name);
+      names.add(name);
+      const found = this.#visitChild(name, doc, doc.valueOf(key), depth);
+      if (found !== undefined) return found;
+    }
+    return this.#isImage(doc, object) ? this.#addImage(doc, object) : undefined;
+  }
+
+  #visitArray(doc: JsonDocument, array: JsonNode, depth: number): Problem | undefined {
+    for (const [index, item] of doc.items(array).entries()) {
+      const found = this.#visitChild(index, doc, item, depth);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #visitChild(
+    step: string | number,
+    doc: JsonDocument,
+    node: JsonNode,
+    depth: number,
+  ): Problem | undefined {
+    this.#path.push(step);
+    const found = this.visit(doc, node, depth + 1);
+    this.#path.pop();
+    return found;
+  }
+
+  #isImage(doc: JsonDocument, object: JsonNode): boolean {
+    if (!readByModels.has(this.#path[0] ?? "")) return false;
+    const type = doc.member(object, word.type);
+    return type !== ABSENT && doc.isString(type) && doc.word(type) === word.image_url;
+  }
+
+  #addImage(doc: JsonDocument, object: JsonNode): Problem | undefined {
+    const inlineBytes = inlineImageBytes(doc, object);
+    if (inlineBytes === undefined) {
+      return problem(ONLY_INLINE, ...this.#path, "image_url", "url");
+    }
+    const isInState = this.#path[0] === "state";
+    this.images.push({ path: pathText(this.#path), isInState, inlineBytes });
+    return undefined;
+  }
+}
+
+const ONLY_INLINE =
+  "must be a data: URL with a png, jpeg or webp image in base64; nothing is fetched";
+
+/** Bytes of the base64 text of an image part; undefined when its address is not such a data URL. */
+function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined {
+  const image = doc.member(part, word.image_url);
+  if (image === ABSENT || !doc.isObject(image)) return undefined;
+  const url = doc.member(image, word.url);
+  if (url === ABSENT || !doc.isString(url)) return undefined;
+  if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
+    return undefined;
+  }
+  // Measured as sent: some clients write each slash of it with a backslash.
+  const comma = doc.body.indexOf(0x2c, doc.start(url));
+  return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
 }

@@ -9,8 +9,17 @@ import {
   readGlinerSchema,
 } from "./grammar-gliner.ts";
 import { readSystemOneQuestion, SYSTEMONE_TYPES } from "./grammar-systemone.ts";
-import { isProblem, type Members, membersOf, nodeOf, quoted } from "./members.ts";
-import { duplicate, type Entry, type Grammar, type ReadQuestion } from "./question.ts";
+import {
+  duplicate,
+  type Entry,
+  type Grammar,
+  isProblem,
+  type Members,
+  membersOf,
+  nodeOf,
+  quoted,
+  type ReadQuestion,
+} from "./question.ts";
 
 /** All questions of a body, in the grammar they are written in. */
 export interface ReadQuestions {

@@ -3,9 +3,8 @@ import { assert, pathText } from "../../../kernel/index.ts";
 import { problem, type Problem } from "../../wire/fields/check-shape.ts";
 import type { Unservable } from "../../wire/modality.ts";
 import { schemaMissing } from "./grammar-systemone.ts";
-import { quoted, sentenceOf } from "./members.ts";
+import { atEntry, type Question, quoted, type ReadQuestion, sentenceOf } from "./question.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
-import { atEntry, type Question, type ReadQuestion } from "./question.ts";
 import { foreignSchema, glinerFieldsOf } from "./read-questions.ts";
 
 /** Why this deployment cannot serve the request as sent; undefined when it can. */

@@ -18,10 +18,14 @@ import {
 } from "../../wire/failure/upstream-failure.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { ImageAnswerParser } from "./image-answer-parser.ts";
-import { tooLargeImagesFailure, unusableImagesFailure } from "./image-failures.ts";
+import {
+  type ImageAnswer,
+  readImageAnswer,
+  tooLargeImagesFailure,
+  unusableImagesFailure,
+} from "./read-image-answer.ts";
 import { declaredUsage, type ImageReport } from "./image-usage.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
-import { type ImageAnswer, readImageAnswer } from "./read-image-answer.ts";
 
 export interface OpenImageAnswer extends AnswerContext {
   readonly request: ParsedImageRequest;

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { runs } from "../../../../test/support/depth.ts";
 import { answerOf, imageFile, openBridge, playImages } from "./fixtures/image-kit.ts";
-import { mediaTypeOf } from "./media-type.ts";
+import { mediaTypeOf } from "./read-image-answer.ts";
 
 const kind = fc.constantFrom("png", "jpeg", "webp", "gif", "nothing");
 const base64 = fc

@@ -1,7 +1,11 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type Usage, asObject } from "../../../kernel/index.ts";
-import { countOf, firstCount, inputOutputFlaw } from "../../wire/neutral/usage-report.ts";
-import { readReportedCost } from "../../wire/reported-cost.ts";
+import {
+  countOf,
+  firstCount,
+  inputOutputFlaw,
+  readReportedCost,
+} from "../../wire/neutral/usage-report.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 /** What a provider reported about its images. */

@@ -1,11 +1,10 @@
 import { type Deployment, exactCost, quoteImages } from "../../../catalog/index.ts";
 import { assert, parseUsdToPico, type PicoUsd } from "../../../kernel/index.ts";
 import type { Modality } from "../../wire/modality.ts";
-import { encodeImageRequest } from "./encode-image-request.ts";
+import { encodeImageRequest, servabilityProblem } from "./encode-image-request.ts";
 import { ImageBridge } from "./image-bridge.ts";
 import type { ImageReport } from "./image-usage.ts";
 import { parseImageRequest, type ParsedImageRequest } from "./parse-request.ts";
-import { servabilityProblem } from "./servability.ts";
 
 /** Images made from a text: `POST /v1/images/generations`. */
 export const images: Modality<ParsedImageRequest> = {

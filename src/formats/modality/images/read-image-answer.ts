@@ -1,15 +1,18 @@
 import { isUtf8 } from "node:buffer";
 
-import { asObject, tryParse } from "../../../kernel/index.ts";
+import { asObject, refusal, tryParse } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
+import { wordsOf } from "../../wire/failure/provider-message.ts";
+import {
+  failedRead,
+  type ReadAnswer,
+  type UpstreamFailure,
+} from "../../wire/failure/upstream-failure.ts";
+import { contentPolicyWording, speaksOf } from "../../wire/failure/wording.ts";
 import { countOf } from "../../wire/neutral/usage-report.ts";
-import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
 import type { Base64Text } from "./base64-text.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
-import { moderatedImagesFailure, unusableImagesFailure } from "./image-failures.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
-import { mediaTypeOf } from "./media-type.ts";
-import { saysModerated } from "./moderation-flag.ts";
 
 /** An answer with exactly the images that were requested. */
 export interface ImageAnswer {
@@ -114,4 +117,119 @@ function echoedOf(answer: Readonly<Record<string, unknown>>): Readonly<Record<st
     if (typeof value === "string" && value.length <= ECHOED_CHARS_MAX) echoed[name] = value;
   }
   return echoed;
+}
+
+/**
+ * Does a 200 that lacks images say that the content was refused? Hosts say so for the whole answer
+ * or for each image that they kept back. `items` are no more than were asked for.
+ */
+function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
+  return [answer, ...items]
+    .map(asObject)
+    .flatMap((each) => [each, asObject(each?.["moderation"]), asObject(each?.["promptFeedback"])])
+    .filter((each) => each !== undefined)
+    .some(
+      (each) =>
+        each["respect_moderation"] === false ||
+        FLAGS.some((name) => each[name] === true) ||
+        FILLED.some((name) => typeof each[name] === "string" && each[name] !== "") ||
+        REASONS.some((name) => isRefusal(each[name])) ||
+        speaksOf(wordsOf(each), contentPolicyWording),
+    );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const FLAGS = ["moderated", "moderation_blocked", "content_filtered", "flagged", "blocked"];
+const FILLED = ["block_reason", "blockReason"];
+const REASONS = ["finish_reason", "finishReason", "finish_reasons", "status", "state"];
+
+const WORDS_MAX = 16;
+const WORD_CHARS_MAX = 64;
+
+/** One word or several of how a generation ended. */
+function isRefusal(value: unknown): boolean {
+  const words: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return words
+    .slice(0, WORDS_MAX)
+    .some(
+      (each) =>
+        typeof each === "string" &&
+        each.length <= WORD_CHARS_MAX &&
+        contentPolicyWording.codes.includes(each.toLowerCase().replaceAll(/[\s-]+/g, "_")),
+    );
+}
+
+/**
+ * A 200 that does not answer what was asked: another provider may do better. `what` says what was
+ * wrong, as far as a caller may know it.
+ */
+export function unusableImagesFailure(what: string): UpstreamFailure {
+  return {
+    refusal: refusal("upstream_error", `${what}; nothing was billed, try again`, {
+      status: 502,
+      origin: "upstream",
+      upstreamStatus: 200,
+    }),
+    failover: true,
+    strike: "strike",
+  };
+}
+
+/**
+ * Images beyond the bound. Another provider would make them as large, and the request asked for
+ * that much: it says nothing about the provider's health.
+ */
+export function tooLargeImagesFailure(): UpstreamFailure {
+  const message =
+    "the images exceed 32 MiB in total; nothing was billed, ask for fewer (n) or a lower quality";
+  return {
+    refusal: refusal("gateway_error", message, {
+      status: 502,
+      origin: "upstream",
+      upstreamStatus: 200,
+    }),
+    failover: false,
+    strike: "neutral",
+  };
+}
+
+/** A 200 that says by a flag instead of an error that the content was refused. */
+function moderatedImagesFailure(): UpstreamFailure {
+  return classifyEmbeddedError({ error: { code: "moderation_blocked" } });
+}
+
+/**
+ * The kind of an image file, by its first bytes; undefined when it is none that is known. A
+ * drawing is text like any other, so it counts as one only where a drawing was asked for.
+ */
+export function mediaTypeOf(first: Buffer, askedFormat: string): string | undefined {
+  const known = MAGIC.find(({ starts }) =>
+    starts.every(({ at, bytes }) => first.subarray(at, at + bytes.length).equals(bytes)),
+  );
+  if (known !== undefined) return known.mediaType;
+  return askedFormat === "svg" && isDrawing(first.toString()) ? "image/svg+xml" : undefined;
+}
+
+interface Magic {
+  readonly mediaType: string;
+  readonly starts: readonly { readonly at: number; readonly bytes: Buffer }[];
+}
+
+const MAGIC: readonly Magic[] = [
+  { mediaType: "image/png", starts: [start(0, "\x89PNG\r\n\x1a\n")] },
+  { mediaType: "image/jpeg", starts: [start(0, "\xff\xd8\xff")] },
+  { mediaType: "image/webp", starts: [start(0, "RIFF"), start(8, "WEBP")] },
+  { mediaType: "image/gif", starts: [start(0, "GIF87a")] },
+  { mediaType: "image/gif", starts: [start(0, "GIF89a")] },
+];
+
+function start(at: number, text: string): { readonly at: number; readonly bytes: Buffer } {
+  return { at, bytes: Buffer.from(text, "latin1") };
+}
+
+/** The root element, perhaps behind a declaration, a document type and comments. */
+function isDrawing(text: string): boolean {
+  const plain = (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).trimStart();
+  return /^(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(plain) && /<svg[\s>]/.test(plain);
 }

@@ -3,18 +3,21 @@ import { isUtf8 } from "node:buffer";
 import type { Deployment } from "../../../catalog/index.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
-import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
+import { contentPolicyWording, speaksOf } from "../../wire/failure/wording.ts";
 import {
   failedRead,
   type ReadAnswer,
   type UpstreamFailure,
 } from "../../wire/failure/upstream-failure.ts";
-import { speaksOf } from "../../wire/failure/wording.ts";
 import { unusableFailure } from "../../wire/failure/failures.ts";
-import { wordsOf } from "../../wire/failure/provider-error-text.ts";
+import { wordsOf } from "../../wire/failure/provider-message.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
-import type { ProviderJob, VideoAcceptBridge } from "./provider-job.ts";
-import { parseRecord, readJobRecord } from "./read-job.ts";
+import {
+  parseRecord,
+  type ProviderJob,
+  readJobRecord,
+  type VideoAcceptBridge,
+} from "./read-job.ts";
 import { secondsOf } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());

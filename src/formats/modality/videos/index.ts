@@ -2,9 +2,8 @@ import { type Deployment, quoteWorstCase } from "../../../catalog/index.ts";
 import { assert } from "../../../kernel/index.ts";
 import type { Modality } from "../../wire/modality.ts";
 import { AcceptBridge } from "./accept-bridge.ts";
-import { encodeVideoRequest } from "./encode-request.ts";
+import { encodeVideoRequest, secondsOf, servabilityProblem } from "./servability.ts";
 import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
-import { secondsOf, servabilityProblem } from "./servability.ts";
 
 export { isVideoAccept } from "./accept-bridge.ts";
 export { readJob } from "./read-job.ts";

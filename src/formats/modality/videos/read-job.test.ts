@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { ProviderJob } from "./provider-job.ts";
-import { readJob } from "./read-job.ts";
+import { type ProviderJob, readJob } from "./read-job.ts";
 
 function read(record: unknown): ProviderJob | undefined {
   return readJob(Buffer.from(JSON.stringify(record)));

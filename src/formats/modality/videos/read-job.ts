@@ -1,11 +1,10 @@
-import { parseUsdToPico, type PicoUsd, asObject, textOf, tryParse } from "../../../kernel/index.ts";
+import { asObject, parseUsdToPico, type PicoUsd, textOf, tryParse } from "../../../kernel/index.ts";
+import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import { wordsOf } from "../../wire/failure/provider-message.ts";
+import { contentPolicyWording, speaksOf } from "../../wire/failure/wording.ts";
 import type { AnswerJson } from "../../wire/neutral/chat-answer.ts";
-import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
-import { readReportedCost } from "../../wire/reported-cost.ts";
-import { speaksOf } from "../../wire/failure/wording.ts";
-import { wordsOf } from "../../wire/failure/provider-error-text.ts";
-import { needsShownFile, stateOfWord } from "./job-vocabulary.ts";
-import type { ProviderJob, ProviderJobState } from "./provider-job.ts";
+import { readReportedCost } from "../../wire/neutral/usage-report.ts";
+import type { ParsedVideoRequest } from "./parse-request.ts";
 
 /** A job's record as a provider answers it, whatever its dialect; undefined: it is none. */
 export function readJob(body: Buffer): ProviderJob | undefined {
@@ -121,4 +120,76 @@ function instantOf(value: unknown): number | undefined {
   }
   if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) return undefined;
   return Math.round(value < MILLISECONDS_FROM ? value * 1000 : value);
+}
+
+/** What providers call the states of a job, in lower case. */
+const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
+  queued: "queued",
+  pending: "queued",
+  submitted: "queued",
+  created: "queued",
+  accepted: "queued",
+  in_progress: "in_progress",
+  processing: "in_progress",
+  running: "in_progress",
+  generating: "in_progress",
+  completed: "completed",
+  complete: "completed",
+  succeeded: "completed",
+  success: "completed",
+  done: "completed",
+  failed: "failed",
+  failure: "failed",
+  error: "failed",
+  cancelled: "cancelled",
+  canceled: "cancelled",
+  expired: "expired",
+};
+
+/** The state that a provider's word means, however it is spelled: `IN_PROGRESS`, `in-progress`. */
+function stateOfWord(word: string): ProviderJobState {
+  const plain = word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, "_");
+  return Object.hasOwn(STATE_OF_WORD, plain) ? (STATE_OF_WORD[plain] ?? "unknown") : "unknown";
+}
+
+/** The one word that says nothing of a file: its record has to show one. */
+function needsShownFile(word: string): boolean {
+  return word.trim().toLowerCase() === "done";
+}
+
+export type ProviderJobState =
+  | "queued"
+  | "in_progress"
+  | "completed"
+  | "failed"
+  /** Refused by the provider's moderation. */
+  | "refused"
+  | "cancelled"
+  | "expired"
+  /** A state that is not in the table. */
+  | "unknown";
+
+/** What a provider says of its job, in one form whatever its dialect. */
+export interface ProviderJob {
+  readonly id: string | undefined;
+  readonly state: ProviderJobState;
+  /** 0 to 100. */
+  readonly progress: number | undefined;
+  /** What it reports to have cost; read from the raw text. */
+  readonly costPicoUsd: PicoUsd | undefined;
+  readonly expiresAtMs: number | undefined;
+  /** The model's name as reported, whatever was reported. */
+  readonly model: unknown;
+}
+
+/** The bridge of an accept call: besides carrying nothing to the client it has read the job. */
+export interface VideoAcceptBridge extends AnswerBridge {
+  /** Set exactly when `state` is `complete`; it has an id. */
+  readonly job: ProviderJob | undefined;
+  /** What was asked for: the seconds that were written upstream. */
+  readonly seconds: number;
+  readonly options: ParsedVideoRequest["options"];
 }

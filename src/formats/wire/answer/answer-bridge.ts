@@ -1,6 +1,12 @@
-import type { FinishReason } from "../neutral/chat-event.ts";
-import type { Refusal, ServedModel, Usage } from "../../../kernel/index.ts";
+import {
+  type ModelNames,
+  type Refusal,
+  type ServedModel,
+  servedModelOf,
+  type Usage,
+} from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
 
 /** Bytes for the client. A text is UTF-8: the server sends it without a copy of its own. */
 export type Output = Buffer | string;
@@ -69,4 +75,30 @@ export interface AnswerBridge {
    * undefined when the wire has none.
    */
   keepAlive(): Output | undefined;
+}
+
+/**
+ * Notes the model names that one answer reports. A stream may report one in every event: the first
+ * is kept, unless a later one is a substitution.
+ */
+export class ServedModelNote {
+  readonly #names: ModelNames;
+  #last: unknown;
+  #served: ServedModel | undefined;
+
+  constructor(names: ModelNames) {
+    this.#names = names;
+  }
+
+  get served(): ServedModel | undefined {
+    return this.#served;
+  }
+
+  take(reported: unknown): void {
+    if (reported === this.#last) return;
+    this.#last = reported;
+    const served = servedModelOf(this.#names, reported);
+    if (served === undefined || this.#served?.isSubstituted === true) return;
+    if (this.#served === undefined || served.isSubstituted) this.#served = served;
+  }
 }

@@ -9,12 +9,14 @@ import { classifyPlainBody } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
-import { GrowingBuffer } from "../sse/growing-buffer.ts";
-import { type SseEvent, SseReader } from "../sse/sse-reader.ts";
-import { SSE_CONTENT_TYPE } from "../sse/sse-writer.ts";
-import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
-import { OutputPieces } from "./output-pieces.ts";
+import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";
+import {
+  GrowingBuffer,
+  OutputPieces,
+  SSE_CONTENT_TYPE,
+  type SseEvent,
+  SseReader,
+} from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
 /** An answer bounded by tokens stays far below; an endless one is cut here. */

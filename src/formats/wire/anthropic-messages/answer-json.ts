@@ -12,10 +12,9 @@ import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
 import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
-import { toMessagesToolId } from "../neutral/tool-ids.ts";
-import { UniqueIds } from "../neutral/unique-ids.ts";
+import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
-import { clientWord, isCall, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { clientWord, isCall, isWrongWord, reasonOfWord, wordOfReason } from "./events.ts";
 import { mergeCounts, reportOf, usageJson, usageOfCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -8,16 +8,16 @@ import {
   tokenText,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget } from "../contract.ts";
-import type {
-  AssistantPart,
-  ChatCall,
-  Message,
-  ToolCall,
-  ToolResult,
-  ToolSpec,
+import {
+  type AssistantPart,
+  type ChatCall,
+  effortFor,
+  type Message,
+  type ToolCall,
+  type ToolResult,
+  type ToolSpec,
 } from "../neutral/chat-call.ts";
-import { effortFor } from "../neutral/effort.ts";
-import { toMessagesToolId } from "../neutral/tool-ids.ts";
+import { toMessagesToolId } from "../neutral/tool-calls.ts";
 import { profiledMembers } from "../wire-profile.ts";
 
 /** The messages body of a translated call. */

@@ -2,7 +2,7 @@ import { asObject } from "../../../kernel/index.ts";
 import type { Wire } from "../contract.ts";
 import { countOf } from "../neutral/usage-report.ts";
 import { anthropicMessagesAnswers } from "./answer-json.ts";
-import { errorBody } from "./error-body.ts";
+import { errorBody } from "./events.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
 import { providerQuestions } from "./provider-questions.ts";
 import { anthropicMessagesRequests, versionHeader } from "./request-codec.ts";

@@ -9,12 +9,17 @@ import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
-import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
-import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import {
+  type EventJson,
+  frameAt,
+  parseEventJson,
+  readEventText,
+  RepeatedEvent,
+} from "../neutral/stream-events.ts";
+import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
-import type { SseEvent } from "../sse/sse-reader.ts";
-import { isCall, isWrongWord, reasonOfWord } from "./finish.ts";
+import type { SseEvent } from "../sse/sse.ts";
+import { isCall, isWrongWord, reasonOfWord } from "./events.ts";
 import { mergeCounts, reportOf, usageOfCounts, type ReportedCounts } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;

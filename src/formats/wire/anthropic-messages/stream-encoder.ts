@@ -1,13 +1,11 @@
 import { type Refusal, ZERO_USAGE, JsonProgress } from "../../../kernel/index.ts";
-import type { OutputPieces } from "../answer/output-pieces.ts";
+import type { OutputPieces } from "../sse/sse.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { toMessagesToolId } from "../neutral/tool-ids.ts";
-import { UniqueIds } from "../neutral/unique-ids.ts";
+import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
-import { wordOfReason } from "./finish.ts";
+import { closingText, errorEventText, eventText, pingText, wordOfReason } from "./events.ts";
 import { usageJson } from "./usage.ts";
 
 interface TextBlock {

@@ -1,18 +1,29 @@
 import { type Refusal, asObject, findPath, textOf, withMember } from "../../../kernel/index.ts";
-import type { OutputPieces } from "../answer/output-pieces.ts";
+import { type OutputPieces, type SseEvent, sseEventText } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
-import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
-import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import {
+  type EventJson,
+  frameAt,
+  parseEventJson,
+  readEventText,
+  RepeatedEvent,
+} from "../neutral/stream-events.ts";
+import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import type { SseEvent } from "../sse/sse-reader.ts";
-import { sseEventText } from "../sse/sse-writer.ts";
-import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
-import { clientWord, isCall, isWrongWord, reasonOfWord } from "./finish.ts";
+import {
+  clientWord,
+  closingText,
+  errorEventText,
+  eventText,
+  isCall,
+  isWrongWord,
+  pingText,
+  reasonOfWord,
+} from "./events.ts";
 import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
 

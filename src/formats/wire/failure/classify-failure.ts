@@ -1,15 +1,25 @@
 import { refusal, type RefusalDetail, asObject, tryParse } from "../../../kernel/index.ts";
-import { accessWording, billingWording } from "./account-wording.ts";
-import { statusOfWording } from "./code-status.ts";
-import { contentPolicyWording } from "./content-policy-wording.ts";
-import { contextOverflowWording, OVERLONG_STRING_CODE } from "./context-overflow-wording.ts";
+import {
+  accessWording,
+  billingWording,
+  contentPolicyWording,
+  contextOverflowWording,
+  OVERLONG_STRING_CODE,
+  QUOTA_CODES,
+  rateLimitWording,
+  speaksOf,
+  statusOfWording,
+} from "./wording.ts";
 import { timeoutFailure, unusableFailure } from "./failures.ts";
-import { type ProviderErrorText, readProviderErrorText, wordsOf } from "./provider-error-text.ts";
-import { cleanProviderMessage, quoteRequestMessage } from "./provider-message.ts";
-import { QUOTA_CODES, rateLimitWording } from "./rate-limit-wording.ts";
+import {
+  cleanProviderMessage,
+  type ProviderErrorText,
+  quoteRequestMessage,
+  readProviderErrorText,
+  wordsOf,
+} from "./provider-message.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
 import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
-import { speaksOf } from "./wording.ts";
 
 /**
  * Sorts a provider's failed answer into a class of the refusal table. `nowMs` is the wall clock

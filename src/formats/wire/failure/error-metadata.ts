@@ -8,3 +8,18 @@ export function errorMetadata(refusal: Refusal): Record<string, string | boolean
     ...refusalTimes(refusal),
   };
 }
+
+/** The wording by which the clients of a wire recognize a request that is too long for its model. */
+export interface OverflowWording {
+  readonly sign: RegExp;
+  readonly wording: string;
+}
+
+/**
+ * The message of a refusal, in an error body and in a stream's last event. Clients shorten their
+ * history when they find the wording, whichever provider was too small.
+ */
+export function messageWith({ sign, wording }: OverflowWording, refusal: Refusal): string {
+  const isMissing = refusal.class === "context_overflow" && !sign.test(refusal.message);
+  return isMissing ? `${refusal.message} (${wording})` : refusal.message;
+}

@@ -1,4 +1,4 @@
-import type { ProviderErrorText } from "./provider-error-text.ts";
+import type { ProviderErrorText } from "./provider-message.ts";
 
 /** One table of what providers say in one kind of failure. */
 export interface Wording {
@@ -39,4 +39,181 @@ function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean
     }
   }
   return false;
+}
+
+/** How providers say that the marketplace's own account cannot pay. */
+export const billingWording: Wording = {
+  codes: ["billing_error", "insufficient_balance", "insufficient_funds", "payment_required"],
+  patterns: [
+    /credit balance is too low/, // Anthropic
+    /insufficient (account )?(balance|credits?|funds)/, // DeepSeek, OpenRouter
+    /specified api usage limits/, // Anthropic, spend limit
+    /billing (details|hard limit|account|is not active)/,
+    /exceeded your current quota/,
+    /spend(ing)? limit/,
+    /requires more credits/, // OpenRouter
+  ],
+};
+
+/** How providers say that the marketplace's own account or key is not accepted. */
+export const accessWording: Wording = {
+  codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
+  patterns: [
+    /api key not valid/, // Gemini-compatible
+    /(incorrect|invalid) api key/,
+  ],
+  pairs: [
+    {
+      first: ["account", "organization", "workspace", "project"],
+      second: ["disabled", "suspended", "deactivated", "banned"],
+      charsMax: 72,
+    },
+  ],
+};
+
+/** How providers say that they are asked too often, under any status. */
+export const rateLimitWording: Wording = {
+  codes: [
+    "rate_limit_exceeded", // OpenAI, Groq (also with 413)
+    "rate_limit_error", // Anthropic
+    "rate_limit",
+    "too_many_requests",
+    "resource_exhausted", // Gemini-compatible
+    "capacity_exceeded", // Groq flex
+  ],
+  patterns: [
+    /rate.?limit/,
+    /too many requests/,
+    /throttl(ed|ing)/,
+    /(tokens|requests) per (minute|min|day|hour)/,
+  ],
+};
+
+/** Codes of an account without quota: a 429 like any other, with a longer pause. */
+export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
+
+/** How providers say that they refuse the content. */
+export const contentPolicyWording: Wording = {
+  codes: [
+    "content_filter", // Azure
+    "content_policy_violation", // OpenAI
+    "responsibleaipolicyviolation", // Azure, inner error
+    "content_policy",
+    "moderation",
+    "moderation_blocked", // images
+    "content_moderation",
+    "data_inspection_failed", // Qwen
+    "datainspectionfailed",
+    "safety", // Gemini-compatible
+    "prohibited_content",
+    "safety_violation", // images
+    "sexual_content",
+    "content_filtered", // Stability
+    "content_moderated", // Black Forest Labs
+    "request_moderated",
+  ],
+  patterns: [
+    /content management policy/, // Azure
+    /content filter(ing)? policy/, // Anthropic
+    /flagged as potentially violating/, // OpenAI
+    /usage polic(y|ies)/,
+    /requires moderation/, // OpenRouter
+    /our safety (system|filter)/,
+    /inappropriate content/, // Qwen
+    /content exists risk/, // DeepSeek
+    /content (is|was) blocked/,
+    /blocked by (our|the|its) (safety|content|moderation)/, // images
+    /nsfw content/,
+  ],
+  pairs: [{ first: ["violat"], second: ["policy", "policies"], charsMax: 112 }],
+};
+
+/** How providers say that the prompt is longer than the context window. */
+export const contextOverflowWording: Wording = {
+  codes: [
+    "context_length_exceeded", // OpenAI, Groq
+    "model_context_window_exceeded",
+    "exceed_context_size_error", // llama.cpp
+    "context_window_exceeded",
+  ],
+  patterns: [
+    /maximum context length (is|of) [\d,]+/, // OpenAI, DeepSeek, vLLM, OpenRouter
+    /exceeds the context window/, // OpenAI, newer
+    /prompt is too long/, // Anthropic, Fireworks
+    /input length and `?max_tokens`? exceed context limit/, // Anthropic
+    /reduce the length of the (messages|prompt|input)/, // Groq
+    /your request has [\d,]+ input tokens/, // vLLM
+    /longer than the maximum model length/, // vLLM
+    /too large for model with [\d,]+ maximum context length/, // Mistral
+    /model maximum context length/, // Fireworks
+    /`?inputs`? tokens \+ `?max_new_tokens`? must be/, // Together
+    /maximum prompt length is [\d,]+/, // xAI
+    /exceeded model token limit/, // Kimi
+    /context window exceeds limit/, // MiniMax
+    /exceeds the available context size/, // llama.cpp
+    /greater than the context length/, // LM Studio
+    /prompt token count of [\d,]+ exceeds the limit of [\d,]+/, // Copilot
+    /input is too long for requested model/, // Bedrock
+  ],
+  pairs: [
+    // Gemini-compatible
+    {
+      first: ["input token count"],
+      second: ["exceeds the maximum number of tokens"],
+      charsMax: 57,
+    },
+  ],
+};
+
+/** A string over its own bound is an overflow only where the field is the conversation. */
+export const OVERLONG_STRING_CODE = "string_above_max_length";
+
+/** HTTP status that a code means when it comes inside a 200. A map: providers choose the codes. */
+const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    overloaded_error: 529,
+    overloaded: 529,
+    api_error: 500,
+    server_error: 500,
+    internal_error: 500,
+    internal_server_error: 500,
+    service_unavailable: 503,
+    unavailable: 503,
+    insufficient_system_resource: 503,
+    timeout_error: 504,
+    timeout: 504,
+    rate_limit_error: 429,
+    rate_limit_exceeded: 429,
+    rate_limit: 429,
+    too_many_requests: 429,
+    insufficient_quota: 429,
+    resource_exhausted: 429,
+    invalid_request_error: 400,
+    invalid_request: 400,
+    badrequesterror: 400,
+    context_length_exceeded: 400,
+    content_filter: 400,
+    content_policy_violation: 400,
+    moderation_blocked: 400,
+    authentication_error: 401,
+    invalid_api_key: 401,
+    billing_error: 402,
+    permission_error: 403,
+    not_found_error: 404,
+    model_not_found: 404,
+    request_too_large: 413,
+  }),
+);
+
+/** The status that an error inside a 200 means; undefined when its codes say nothing. */
+export function statusOfWording(errorText: ProviderErrorText): number | undefined {
+  for (const code of errorText.codes) {
+    const status = STATUS_OF_CODE.get(code) ?? numericStatus(code);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
+function numericStatus(code: string): number | undefined {
+  return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
 }

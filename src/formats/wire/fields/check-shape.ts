@@ -12,8 +12,7 @@ import {
   TRUE_KIND,
   UNKNOWN_FIELDS_MAX,
 } from "../../../kernel/index.ts";
-import { type ChatWord, chatVocabulary, word } from "./chat-vocabulary.ts";
-import { SeenNames } from "./seen-names.ts";
+import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 
 /** What is wrong with a value, and where below the value that was checked. */
 export interface Problem {
@@ -220,4 +219,25 @@ export function variant(tag: ChatWord, variants: Variants, otherwise: Check): Ch
     if (!doc.isString(value)) return problem("must be a string", tag);
     return (checks[doc.word(value)] ?? otherwise)(doc, node);
   };
+}
+
+/** So few names are compared one by one: a set for each small object costs more. */
+const LISTED_MAX = 8;
+
+/** Names that were seen in one object; nearly always a few. */
+export class SeenNames {
+  readonly #listed: string[] = [];
+  #others: Set<string> | undefined;
+
+  get size(): number {
+    return this.#listed.length + (this.#others?.size ?? 0);
+  }
+
+  /** False when it was seen before. */
+  add(name: string): boolean {
+    if (this.#listed.includes(name) || this.#others?.has(name) === true) return false;
+    if (this.#listed.length < LISTED_MAX) this.#listed.push(name);
+    else this.#others = (this.#others ?? new Set()).add(name);
+    return true;
+  }
 }

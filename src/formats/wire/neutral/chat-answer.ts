@@ -1,5 +1,5 @@
 import type { ReadAnswer } from "../failure/upstream-failure.ts";
-import type { AnswerReading } from "./answer-reading.ts";
+import type { AnswerReading } from "./provider-answer.ts";
 import type { FinishReason } from "./chat-event.ts";
 import type { UsageReport } from "./usage-report.ts";
 

@@ -1,4 +1,12 @@
-import type { JsonText } from "../../../kernel/index.ts";
+import type { Deployment, InputModality } from "../../../catalog/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonText,
+  MEDIA_PART_TOKENS,
+  textToken,
+} from "../../../kernel/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 
 /**
  * What both chat wires can say, as one wire's decoder leaves it and the other's encoder takes it.
@@ -73,4 +81,79 @@ export interface Effort {
   /** Where it was asked for: `reasoning_effort` or `output_config.effort`. */
   readonly field: string;
   readonly value: string;
+}
+
+/** Gathers the media parts of a body and what they change in its token estimate. */
+export class MediaCollector {
+  readonly parts: MediaPart[] = [];
+  /** Media allowance minus the inline image bytes that it covers. */
+  extraTokens = 0;
+
+  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
+    this.parts.push({ path, kind });
+    // Of a part that its provider fetches the body holds an address, which says nothing of its size.
+    const isFetched = (kind === "video" || kind === "audio") && !isInline;
+    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
+    if (kind === "image") this.extraTokens -= imageBytes;
+  }
+}
+
+export interface PartBytes {
+  /** Length of the base64 text of an inline image, otherwise 0. */
+  readonly imageBytes: number;
+  /** Is the content itself in the body, so that its bytes are counted already? */
+  readonly isInline: boolean;
+}
+
+export interface MediaPart {
+  /** `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
+  readonly path: string;
+  readonly kind: Exclude<InputModality, "text">;
+}
+
+/** The values of both wires, least first. */
+const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/** Names under which a listing declares it. */
+const DECLARED = ["reasoning_effort", "effort"];
+
+/**
+ * The declared word that is nearest to what the caller asked for, the lesser of two; undefined
+ * where the listing declares none: servers that know no effort refuse the field.
+ */
+export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
+  if (effort === undefined) return undefined;
+  const name = DECLARED.find((each) => deployment.supportedParameters.has(each));
+  const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
+  if (descriptor?.type !== "enum") return undefined;
+  const nearest = nearestWord(effort.value, descriptor.values);
+  return nearest === undefined ? undefined : textToken(nearest);
+}
+
+/** The field that is lost on the way to this deployment, for `x-tm-dropped-params`. */
+export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
+  const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
+  return isLost ? [call.effort.field] : [];
+}
+
+function nearestWord(asked: string, taken: readonly string[]): string | undefined {
+  if (taken.includes(asked)) return asked;
+  const rank = WORDS.indexOf(asked);
+  if (rank === -1) return undefined;
+  // Who asks for some effort is never given none.
+  const known = WORDS.filter((each) => taken.includes(each) && each !== "none");
+  const distance = (each: string): number => Math.abs(WORDS.indexOf(each) - rank);
+  return known.toSorted((a, b) => distance(a) - distance(b))[0];
+}
+
+/** Values that ask for what happens without them; they are left out on the way to another wire. */
+const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
+
+/** Is this top-level field, an object with a `type`, one that asks for nothing? */
+export function isNoOp(doc: JsonDocument, name: string): boolean {
+  const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
+  if (usual === undefined) return false;
+  const value = doc.present(0, name === "thinking" ? word.thinking : word.response_format);
+  const type = value === ABSENT ? ABSENT : doc.present(value, word.type);
+  return type !== ABSENT && doc.isString(type) && doc.text(type) === usual;
 }

@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
 
-import { inputOutputFlaw } from "./usage-report.ts";
+import { parseUsdToPico } from "../../../kernel/core/money.ts";
+import { hugeUsd, inputOutputFlaw, readReportedCost } from "./usage-report.ts";
 
 const HONEST = {
   input_tokens: 10,
@@ -31,4 +33,115 @@ test.each([
   ],
 ])("%s is named", (_what, usage, sentence) => {
   expect(inputOutputFlaw(usage)).toContain(sentence);
+});
+
+const inUsd = (raw: string): string | undefined => readReportedCost(`{"usage":{"cost":${raw}}}`);
+const inTicks = (raw: string): string | undefined =>
+  readReportedCost(`{"usage":{"cost_in_usd_ticks":${raw}}}`);
+
+describe("a provider's own cost", () => {
+  test.each([
+    ["0.0832", "0.0832"],
+    ["12", "12"],
+    ["12.500", "12.5"],
+    ["0", "0"],
+    ["0.0", "0"],
+    ["1.2e-5", "0.000012"],
+    ["1.2E+2", "120"],
+    ["5e0", "5"],
+    ["100e-2", "1"],
+    ['"0.04"', "0.04"],
+    // No float has these digits.
+    ["0.00193199999999999999999999", "0.00193199999999999999999999"],
+    ["123456789012345.000000000001", "123456789012345.000000000001"],
+  ])("in dollars as %s is read as %s", (raw, usd) => {
+    expect(inUsd(raw)).toBe(usd);
+  });
+
+  test.each([
+    ["10000000000", "1"],
+    ["1", "0.0000000001"],
+    ["832000000", "0.0832"],
+    ["0", "0"],
+    ["2.5e9", "0.25"],
+    ["15", "0.0000000015"],
+    // Above what a float counts exactly.
+    ["90071992547409931", "9007199.2547409931"],
+  ])("in ticks as %s is read as %s dollars", (raw, usd) => {
+    expect(inTicks(raw)).toBe(usd);
+  });
+
+  test.each(["-0.01", "-1", "null", "true", "{}", "[1]", '""', '"free"', '"1 USD"', '"-2"'])(
+    "of %s is not a cost",
+    (raw) => {
+      expect(inUsd(raw)).toBeUndefined();
+      expect(inTicks(raw)).toBeUndefined();
+    },
+  );
+
+  test.each([
+    "1e16",
+    "1e999",
+    "1e99999999999999999999",
+    "9".repeat(16),
+    "1".repeat(200_000),
+    `1e${"9".repeat(200_000)}`,
+  ])("that no bill could hold is above every reserve, and is still a number (case %#)", (raw) => {
+    expect(inUsd(raw)).toBe(hugeUsd);
+    expect(parseUsdToPico(hugeUsd)).toBeDefined();
+  });
+
+  test.each(["1e-60", "1e-99999999999999999999", `0.${"0".repeat(100_000)}1`])(
+    "below everything that counts is nothing (case %#)",
+    (raw) => {
+      expect(inUsd(raw)).toBe("0");
+      expect(inTicks(raw)).toBe("0");
+    },
+  );
+
+  test("a long tail of digits is cut where nothing is counted any more", () => {
+    const usd = inUsd(`0.${"3".repeat(5_000)}`);
+    expect(usd).toBe(`0.${"3".repeat(40)}`);
+    expect(parseUsdToPico(usd ?? "")).toBe(333_333_333_333n);
+  });
+
+  test("dollars go before ticks, and ticks are read where the dollars say nothing", () => {
+    const both = (cost: string): string | undefined =>
+      readReportedCost(`{"usage":{"cost":${cost},"cost_in_usd_ticks":20000000000}}`);
+    expect(both("1")).toBe("1");
+    expect(both("null")).toBe("2");
+    expect(both("-1")).toBe("2");
+  });
+
+  test.each(["{}", "[]", '{"cost":1}', '{"usage":null}', '{"usage":[1]}', '{"usage":{}}', "7"])(
+    "is not read from %s",
+    (text) => {
+      expect(readReportedCost(text)).toBeUndefined();
+    },
+  );
+});
+
+/** Digits with a point somewhere and perhaps an exponent, and the pico-dollars they mean. */
+const written = fc
+  .record({
+    digits: fc.bigInt({ min: 0n, max: 10n ** 14n }),
+    places: fc.nat({ max: 20 }),
+    exponent: fc.integer({ min: -12, max: 1 }),
+  })
+  .map(({ digits, places, exponent }) => {
+    const text = digits.toString().padStart(places + 1, "0");
+    const at = text.length - places;
+    const number = places === 0 ? text : `${text.slice(0, at)}.${text.slice(at)}`;
+    return { digits, shift: exponent - places, raw: `${number}e${exponent}` };
+  });
+
+test("every number means the same amount before and after, to the last pico-dollar", () => {
+  const picoOf = (digits: bigint, shift: number): bigint =>
+    shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
+  fc.assert(
+    fc.property(written, ({ digits, shift, raw }) => {
+      expect(parseUsdToPico(inUsd(raw) ?? "")).toBe(picoOf(digits, shift + 12));
+      expect(parseUsdToPico(inTicks(raw) ?? "")).toBe(picoOf(digits, shift + 2));
+    }),
+  );
 });

@@ -12,7 +12,7 @@ import {
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
-import type { AnswerReading } from "../neutral/answer-reading.ts";
+import type { AnswerReading } from "../neutral/provider-answer.ts";
 import type {
   AnswerCodec,
   AnswerJson,
@@ -22,12 +22,17 @@ import type {
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
-import { signedId } from "../neutral/tool-signatures.ts";
-import { UniqueIds } from "../neutral/unique-ids.ts";
-import { withChoiceMember } from "./chunk-text.ts";
-import { clientWord, isFailureWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
-import { readSignature } from "./gemini-signature.ts";
-import { answerTexts } from "./message-text.ts";
+import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
+import {
+  answerTexts,
+  clientWord,
+  isFailureWord,
+  isWrongWord,
+  reasonOfWord,
+  withChoiceMember,
+  wordOfReason,
+} from "./chunks.ts";
+import { readSignature } from "./tool-calls.ts";
 import { readUsage, usageJson } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

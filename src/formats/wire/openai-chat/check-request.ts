@@ -1,4 +1,5 @@
-import { NODE_SIZE } from "../../../kernel/index.ts";
+import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../../kernel/index.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import {
   anything,
   type Check,
@@ -19,10 +20,11 @@ import {
 } from "../fields/check-shape.ts";
 import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
 import { refuseForbidden } from "../fields/forbidden-fields.ts";
+import type { MediaCollector, MediaPart } from "../neutral/chat-call.ts";
 
 const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
-const part: Check = variant(
+const partShape: Check = variant(
   "type",
   {
     text: shape({ ...partFields, text: isText }, { required: ["text"] }),
@@ -47,7 +49,7 @@ const part: Check = variant(
   shape(partFields),
 );
 
-const content: Check = textOr(listOf(part), "must be a string or an array of parts");
+const contentShape: Check = textOr(listOf(partShape), "must be a string or an array of parts");
 
 const toolCall: Check = shape(
   {
@@ -64,11 +66,11 @@ const legacyCall: Check = shape(
   { required: ["name"] },
 );
 
-const messageFields: Fields = { role: isText, content, name: optional(isText) };
+const messageFields: Fields = { role: isText, content: contentShape, name: optional(isText) };
 
 const assistant: Check = shape({
   ...messageFields,
-  content: optional(content),
+  content: optional(contentShape),
   refusal: optional(isText),
   tool_calls: optional(listOf(toolCall)),
   function_call: optional(legacyCall),
@@ -91,12 +93,12 @@ const message: Check = variant(
       { ...messageFields, tool_call_id: isText },
       { required: ["content", "tool_call_id"] },
     ),
-    function: shape({ ...messageFields, content: optional(content) }),
+    function: shape({ ...messageFields, content: optional(contentShape) }),
   },
   () => problem("must be system, developer, user, assistant, tool or function", "role"),
 );
 
-const messages: Check = (doc, node) =>
+const messagesShape: Check = (doc, node) =>
   isArray(doc, node) ??
   (doc.next(node) === node + NODE_SIZE
     ? problem("must have at least one message")
@@ -142,7 +144,7 @@ const toolChoice: Check = textOr(
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages,
+    messages: messagesShape,
     stream_options: optional(shape({ include_usage: optional(isBoolean) })),
     stop: optional(textOr(textList, "must be a string or an array of strings")),
     tools: optional(listOf(tool)),
@@ -172,3 +174,76 @@ export const checkBody: Check = shape(
   },
   { required: ["model", "messages"], other: refuseForbidden },
 );
+
+/** Part types by what they hold; some servers take spellings beside the first-party ones. */
+const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
+  image_url: "image",
+  input_image: "image",
+  image: "image",
+  input_audio: "audio",
+  audio_url: "audio",
+  file: "file",
+  input_file: "file",
+  document: "file",
+  video_url: "video",
+  input_video: "video",
+  video: "video",
+};
+
+const kindByWord = Array.from(
+  { length: chatVocabulary.size + 1 },
+  (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
+);
+
+/** Finds the media parts of all messages of a checked body. */
+export function findMedia(doc: JsonDocument, media: MediaCollector): void {
+  const messages = doc.member(0, word.messages);
+  const end = doc.next(messages);
+  let index = 0;
+  for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
+    const content = doc.member(node, word.content);
+    if (content !== ABSENT && doc.isArray(content)) {
+      for (const [position, part] of doc.items(content).entries()) {
+        const kind = partKind(doc, part);
+        if (kind !== undefined) {
+          media.add(`messages[${index}].content[${position}]`, kind, {
+            imageBytes: inlineBytes(doc, part),
+            isInline: isInline(doc, part),
+          });
+        }
+      }
+    }
+    index += 1;
+  }
+}
+
+/** What a checked content part holds; undefined for text and for parts of unknown types. */
+export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] | undefined {
+  return kindByWord[doc.word(doc.member(part, word.type))];
+}
+
+/** Base64 bytes of an image in the body as a data URL. */
+function inlineBytes(doc: JsonDocument, part: JsonNode): number {
+  const image = doc.member(part, word.image_url);
+  if (image === ABSENT || !doc.isObject(image)) return 0;
+  const url = doc.member(image, word.url);
+  if (url === ABSENT) return 0;
+  const start = doc.start(url) + 1;
+  const head = doc.body.toString("latin1", start, Math.min(start + 100, doc.end(url)));
+  const marker = /^data:image\/[^,"]*;base64,/.exec(head)?.[0];
+  return marker === undefined ? 0 : doc.end(url) - 1 - start - marker.length;
+}
+
+/** Data and no address: a part that has both is one that its provider may fetch. */
+function isInline(doc: JsonDocument, part: JsonNode): boolean {
+  const held = doc.present(part, doc.word(doc.member(part, word.type)));
+  if (held === ABSENT) return false;
+  if (!doc.isObject(held)) return isDataAddress(doc, held);
+  const url = doc.present(held, word.url);
+  return url === ABSENT ? doc.present(held, word.data) !== ABSENT : isDataAddress(doc, url);
+}
+
+function isDataAddress(doc: JsonDocument, node: JsonNode): boolean {
+  const start = doc.start(node);
+  return doc.body.toString("latin1", start, start + 6) === '"data:';
+}

@@ -1,12 +1,10 @@
 import { ABSENT, isBlankToken, type JsonDocument, type JsonText } from "../../../kernel/index.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
-import type { ChatCall, Effort } from "../neutral/chat-call.ts";
-import { isNoOp } from "../neutral/no-op-values.ts";
+import { type ChatCall, type Effort, isNoOp } from "../neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
-import { decodeFunctions } from "./decode-legacy.ts";
+import { type Chosen, decodeFunctions, decodeToolChoice, decodeTools } from "./decode-tools.ts";
 import { decodeMessages } from "./decode-messages.ts";
-import { type Chosen, decodeToolChoice, decodeTools } from "./decode-tools.ts";
 
 /** Fields whose silent loss would change the answer. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);

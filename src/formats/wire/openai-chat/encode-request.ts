@@ -10,19 +10,19 @@ import {
   textToken,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget } from "../contract.ts";
-import { outputBoundName } from "../fields/deployment-fields.ts";
-import type {
-  AssistantMessage,
-  ChatCall,
-  Message,
-  ToolCall,
-  ToolChoice,
-  ToolResult,
-  ToolSpec,
+import { outputBoundName } from "../fields/common-fields.ts";
+import {
+  type AssistantMessage,
+  type ChatCall,
+  effortFor,
+  type Message,
+  type ToolCall,
+  type ToolChoice,
+  type ToolResult,
+  type ToolSpec,
 } from "../neutral/chat-call.ts";
-import { effortFor } from "../neutral/effort.ts";
 import { aggregatorControls, profiledMembers } from "../wire-profile.ts";
-import { signatureJson, STAND_IN_SIGNATURE } from "./gemini-signature.ts";
+import { signatureJson, STAND_IN_SIGNATURE } from "./tool-calls.ts";
 
 /** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {

@@ -1,6 +1,6 @@
 import type { Wire } from "../contract.ts";
 import { openaiChatAnswers } from "./answer-json.ts";
-import { errorBody } from "./error-body.ts";
+import { errorBody } from "./chunks.ts";
 import { providerQuestions } from "./provider-questions.ts";
 import { openaiChatRequests } from "./request-codec.ts";
 import { OpenaiChatDecoder } from "./stream-decoder.ts";

@@ -1,16 +1,60 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../../kernel/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  NODE_SIZE,
+  type Splice,
+} from "../../../kernel/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
-import { word } from "../fields/chat-vocabulary.ts";
-import { type OutputBoundName, outputBoundName } from "../fields/deployment-fields.ts";
+import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+import { type OutputBoundName, outputBoundName } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import { aggregatorControls, applyProfile } from "../wire-profile.ts";
-import { checkBody } from "./check-request.ts";
-import { removeClientCopies } from "./client-copies.ts";
+import { checkBody, findMedia } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";
 import { encodeCall } from "./encode-request.ts";
-import { findMedia } from "./find-media.ts";
-import { standInForSignatures } from "./stand-in-signatures.ts";
+import { signatureJson, STAND_IN_SIGNATURE } from "./tool-calls.ts";
+
+/**
+ * Gives the first call of a message the stand-in where no call of it has brought back what the
+ * provider gave with them: many clients lose it.
+ */
+function standInForSignatures(doc: JsonDocument, splice: Splice): void {
+  const messages = doc.present(0, word.messages);
+  if (messages === ABSENT) return;
+  const end = doc.next(messages);
+  for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
+    const calls = doc.present(node, word.tool_calls);
+    const [first, ...others] = calls === ABSENT ? [] : doc.items(calls);
+    if (first === undefined || [first, ...others].some((call) => isSigned(doc, call))) continue;
+    for (const key of doc.keys(first)) {
+      if (nameOf(doc, key) === MEMBER) splice.removeKey(first, key);
+    }
+    splice.insertInto(first, MEMBER, signatureJson(STAND_IN_SIGNATURE) as JsonText);
+  }
+}
+
+const MEMBER = "extra_content";
+
+function nameOf(doc: JsonDocument, key: JsonNode): string {
+  return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
+}
+
+function isSigned(doc: JsonDocument, call: JsonNode): boolean {
+  const google = memberOf(doc, memberOf(doc, call, MEMBER), "google");
+  const signature = memberOf(doc, google, "thought_signature");
+  return (
+    signature !== ABSENT && doc.isString(signature) && doc.end(signature) - doc.start(signature) > 2
+  );
+}
+
+function memberOf(doc: JsonDocument, object: JsonNode, name: string): JsonNode {
+  if (object === ABSENT || !doc.isObject(object)) return ABSENT;
+  const key = doc.keys(object).find((each) => nameOf(doc, each) === name);
+  return key === undefined ? ABSENT : doc.valueOf(key);
+}
 
 const headers = { "content-type": "application/json" };
 
@@ -86,4 +130,30 @@ function askForUsage(doc: JsonDocument, splice: Splice): void {
     if (asked === ABSENT) splice.insertInto(options, "include_usage", yes);
     else if (!doc.isTrue(asked)) splice.replace(asked, yes);
   }
+}
+
+/**
+ * Removes what clients write twice, because strict servers refuse fields that they do not know.
+ * Helpers of the official clients add their own reading of an answer to its message, `parsed` and
+ * `parsed_arguments`, and send both back with the history beside the text. Codex writes the name of
+ * a function beside it as well.
+ */
+function removeClientCopies(doc: JsonDocument, splice: Splice): void {
+  eachItem(doc, doc.present(0, word.messages), (message) => {
+    if (doc.member(message, word.parsed) !== ABSENT) splice.removeFrom(message, [word.parsed]);
+    eachItem(doc, doc.present(message, word.tool_calls), (call) => {
+      const called = doc.present(call, word.function);
+      if (called !== ABSENT) splice.removeFrom(called, [word.parsed_arguments]);
+    });
+  });
+  eachItem(doc, doc.present(0, word.tools), (tool) => {
+    const isNamed = doc.present(tool, word.function) !== ABSENT;
+    if (isNamed) splice.removeFrom(tool, [word.name]);
+  });
+}
+
+function eachItem(doc: JsonDocument, array: JsonNode, act: (item: JsonNode) => void): void {
+  if (array === ABSENT) return;
+  const end = doc.next(array);
+  for (let item = array + NODE_SIZE; item < end; item = doc.next(item)) act(item);
 }

@@ -2,18 +2,27 @@ import { asObject, textOf } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
-import type { AnswerReading } from "../neutral/answer-reading.ts";
+import type { AnswerReading } from "../neutral/provider-answer.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
-import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
-import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import {
+  type EventJson,
+  frameAt,
+  parseEventJson,
+  readEventText,
+  RepeatedEvent,
+} from "../neutral/stream-events.ts";
+import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import type { SseEvent } from "../sse/sse-reader.ts";
-import { isDone } from "./done-mark.ts";
-import { isFailureWord, reasonOfWord } from "./finish.ts";
-import { answerTexts } from "./message-text.ts";
-import { isTextAlone, textSpan } from "./text-chunk.ts";
-import { ToolCallReader } from "./tool-call-reader.ts";
+import type { SseEvent } from "../sse/sse.ts";
+import {
+  answerTexts,
+  isDone,
+  isFailureWord,
+  isTextAlone,
+  reasonOfWord,
+  textSpan,
+} from "./chunks.ts";
+import { ToolCallReader } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;

@@ -1,11 +1,10 @@
 import type { Refusal } from "../../../kernel/index.ts";
-import type { OutputPieces } from "../answer/output-pieces.ts";
+import { type OutputPieces, SSE_DONE_TEXT, sseCommentText, sseDataText } from "../sse/sse.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { UniqueIds } from "../neutral/unique-ids.ts";
+import { UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
 import {
   chunkHead,
   errorChunkText,
@@ -13,8 +12,8 @@ import {
   knownUsageText,
   lastChunk,
   usageChunkText,
-} from "./chunk-text.ts";
-import { wordOfReason } from "./finish.ts";
+  wordOfReason,
+} from "./chunks.ts";
 
 interface SentCall {
   readonly index: number;

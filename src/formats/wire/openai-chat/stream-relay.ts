@@ -1,41 +1,54 @@
 import {
-  type Refusal,
   asObject,
   findElements,
   findPath,
+  type Refusal,
   textOf,
   withMember,
   withoutMember,
 } from "../../../kernel/index.ts";
-import type { OutputPieces } from "../answer/output-pieces.ts";
+import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
-import type { AnswerReading } from "../neutral/answer-reading.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
-import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
-import { ModelSplice } from "../neutral/model-splice.ts";
-import { frameAt, RepeatedEvent, type TextFrame } from "../neutral/repeated-event.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
-import { countOf, type UsageReport } from "../neutral/usage-report.ts";
-import type { SseEvent } from "../sse/sse-reader.ts";
-import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
-import { CallFragments } from "./call-fragments.ts";
+import type { AnswerReading } from "../neutral/provider-answer.ts";
 import {
+  type EventJson,
+  frameAt,
+  parseEventJson,
+  readEventText,
+  RepeatedEvent,
+  type TextFrame,
+} from "../neutral/stream-events.ts";
+import { countOf, type UsageReport } from "../neutral/usage-report.ts";
+import {
+  type OutputPieces,
+  SSE_DONE_TEXT,
+  sseCommentText,
+  sseDataText,
+  type SseEvent,
+} from "../sse/sse.ts";
+import {
+  answerTexts,
   chunkHead,
+  clientWord,
   errorChunkText,
+  isDone,
   isSomeCost,
+  isTextAlone,
+  isWrongWord,
   knownUsageJson,
   lastChunk,
+  reasonOfWord,
+  textSpan,
   usageChunkText,
   withChoiceMember,
-} from "./chunk-text.ts";
-import { isDone } from "./done-mark.ts";
-import { clientWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
-import { answerTexts } from "./message-text.ts";
+  wordOfReason,
+} from "./chunks.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
-import { isTextAlone, textSpan } from "./text-chunk.ts";
+import { CallFragments } from "./tool-calls.ts";
 import { choiceUsage, readUsage } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -286,4 +299,31 @@ function contentOf(choice: Fields): "calls" | "other" | "none" {
   if (textOf(delta["content"]) !== "" || textOf(delta["refusal"]) !== "") return "other";
   const { text, reasoning } = answerTexts(delta);
   return text !== "" || reasoning !== "" ? "other" : "none";
+}
+
+/**
+ * Writes the marketplace's model id over the provider's in the JSON texts of one answer. Chunks of
+ * one stream begin with the same bytes up to their model, so the text learned from one chunk is
+ * compared with the next before anything is searched.
+ */
+class ModelSplice {
+  readonly #json: string;
+  readonly #path: readonly string[];
+  /** Everything up to and including the provider's model id, and what replaces it. */
+  #learned = "\0";
+  #replacement = "";
+
+  constructor(modelId: string, path: readonly string[]) {
+    this.#json = JSON.stringify(modelId);
+    this.#path = path;
+  }
+
+  apply(text: string): string {
+    if (text.startsWith(this.#learned)) return this.#replacement + text.slice(this.#learned.length);
+    const span = findPath(text, ...this.#path);
+    if (span === undefined) return text;
+    this.#learned = text.slice(0, span.end);
+    this.#replacement = text.slice(0, span.start) + this.#json;
+    return this.#replacement + text.slice(span.end);
+  }
 }

@@ -8,7 +8,7 @@ import {
   findPath,
   type Span,
 } from "../../../kernel/index.ts";
-import type { AnswerReading } from "../neutral/answer-reading.ts";
+import type { AnswerReading } from "../neutral/provider-answer.ts";
 import {
   costText,
   countOf,

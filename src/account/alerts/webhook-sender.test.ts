@@ -1,0 +1,142 @@
+import * as fc from "fast-check";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, test } from "vitest";
+
+import { nameServer } from "../../../test/support/name-server.ts";
+import type { OrgId } from "../../kernel/core/ids.ts";
+import { ForeignNames } from "../../upstream/address-guard.ts";
+import { ALERT_KINDS, type AlertKind } from "./alert-kinds.ts";
+import { newWebhookSecret } from "./webhook-secrets.ts";
+import {
+  checkWebhookAddress,
+  webhookAddressProblem,
+  webhookBody,
+  webhookHeaders,
+} from "./webhook-sender.ts";
+
+const NOW_S = Math.floor(Date.now() / 1_000);
+
+function verified(
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  secret: string,
+): unknown {
+  return new Webhook(secret).verify(body, headers);
+}
+
+describe("the official library", () => {
+  test("takes whatever is signed here, of every body", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.stringMatching(/^[0-9a-f]{1,24}$/), (body, hex) => {
+        const secret = newWebhookSecret();
+        const content = { id: `evt_${hex}`, timestampS: NOW_S, body };
+        const headers = webhookHeaders(content, [secret]);
+        expect(verified(body, headers, secret)).toEqual(JSON.parse(body));
+        const theirs = new Webhook(secret).sign(content.id, new Date(NOW_S * 1_000), body);
+        expect(headers["webhook-signature"]).toBe(theirs);
+      }),
+    );
+  });
+
+  test("takes either secret while one replaces the other, and no third one", () => {
+    const [now, before, other] = [newWebhookSecret(), newWebhookSecret(), newWebhookSecret()];
+    const content = { id: "evt_1", timestampS: NOW_S, body: "{}" };
+    const headers = webhookHeaders(content, [now, before]);
+    expect(verified("{}", headers, now)).toEqual({});
+    expect(verified("{}", headers, before)).toEqual({});
+    expect(() => verified("{}", headers, other)).toThrow("No matching signature");
+  });
+
+  test.each([
+    ["another body", { body: '{"a":1}' }],
+    ["another id", { id: "evt_2" }],
+    ["another time", { timestampS: NOW_S + 1 }],
+  ])("refuses the signature with %s", (_what, change) => {
+    const secret = newWebhookSecret();
+    const content = { id: "evt_1", timestampS: NOW_S, body: "{}" };
+    const { "webhook-signature": signature = "" } = webhookHeaders(content, [secret]);
+    const changed = { ...content, ...change };
+    const headers = { ...webhookHeaders(changed, [secret]), "webhook-signature": signature };
+    expect(() => verified(changed.body, headers, secret)).toThrow("No matching signature");
+  });
+});
+
+test("a secret is whsec_ and 32 random bytes in base64, and never the same", () => {
+  const secrets = Array.from({ length: 100 }, () => newWebhookSecret());
+  for (const secret of secrets) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(new Set(secrets).size).toBe(100);
+});
+
+test("the body is the kind, when it happened, and its facts", () => {
+  const facts = { balance_usd: "4.999999", threshold_usd: "5.000000" };
+  const event = {
+    kind: "balance.low",
+    atMs: 1_767_225_600_000,
+    orgId: "org_1" as OrgId,
+    facts,
+  } as const;
+  expect(webhookBody(event)).toBe(
+    '{"type":"balance.low","timestamp":"2026-01-01T00:00:00.000Z","data":{"org_id":"org_1",' +
+      '"balance_usd":"4.999999","threshold_usd":"5.000000"}}',
+  );
+});
+
+test("no example of an event is near the bound of a body", () => {
+  for (const kind of Object.keys(ALERT_KINDS) as AlertKind[]) {
+    const facts = ALERT_KINDS[kind].example;
+    const body = webhookBody({ kind, atMs: 0, orgId: "org_1" as OrgId, facts });
+    expect(Buffer.byteLength(body)).toBeLessThan(1_000);
+  }
+});
+
+describe("the address of a webhook", () => {
+  test.each([
+    ["https://example.com"],
+    ["https://example.com/hooks?a=b%20c"],
+    ["https://example.com:8443/hooks"],
+    ["https://1.1.1.1/"],
+    ["https://[2606:4700::1111]/"],
+  ])("may be %s", (address) => {
+    expect(webhookAddressProblem(address, false)).toBeUndefined();
+  });
+
+  test.each([
+    ["http://example.com/", "https://"],
+    ["ftp://example.com/", "https://"],
+    ["example.com/hooks", "not a URL"],
+    ["https://me:pw@example.com/", "user name or password"],
+    ["https://me@example.com/", "user name or password"],
+    ["https://example.com/#part", "fragment"],
+    ["https://example.com:25/", "port 25"],
+    ["https://example.com/a b", "a space"],
+    ["https://example.com/\r\nhost: b", "a space"],
+    [`https://example.com/${"a".repeat(2_000)}`, "longer than 2000"],
+    ["https://127.0.0.1/", "private network"],
+    ["https://2130706433/", "private network"],
+    ["https://0x7f.1/", "private network"],
+    ["https://169.254.169.254/latest", "private network"],
+    ["https://10.0.0.8:8443/", "private network"],
+    ["https://[::1]/", "private network"],
+    ["https://[::ffff:169.254.169.254]/", "private network"],
+    ["https://localhost/", "private network"],
+    ["https://a.localhost./", "private network"],
+  ])("is not %s", (address, reason) => {
+    expect(webhookAddressProblem(address, false)).toContain(reason);
+  });
+
+  test("may be on the same machine, and plain, where private addresses are allowed", () => {
+    expect(webhookAddressProblem("http://127.0.0.1:80/hooks", true)).toBeUndefined();
+    expect(webhookAddressProblem("http://me@127.0.0.1/", true)).toContain("user name");
+  });
+
+  test("is not a name that has a private address", async () => {
+    const { address } = await nameServer("10.1.2.3");
+    const check = (servers: readonly string[]): ReturnType<typeof checkWebhookAddress> => {
+      const find = new ForeignNames(servers).of("org_1");
+      return checkWebhookAddress("https://hooks.example/", { allowPrivate: false, find });
+    };
+    expect(await check([address])).toEqual({ problem: expect.stringContaining("private network") });
+    const { address: open } = await nameServer("93.184.215.14");
+    expect(await check([open])).toBeUndefined();
+  });
+});

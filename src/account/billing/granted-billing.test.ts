@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+
+import type { OpenBilling } from "./billing-mode.ts";
+import { notingPurchases, notingWebhooks } from "./granted-billing.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
+
+test("a purchase that is reported twice is counted once, and one that waits not at all", async () => {
+  const answers = [true, false, true, true];
+  const ends: string[] = [];
+  const answer = (): Promise<boolean> => Promise.resolve(answers.shift() ?? false);
+  const verbs: Pick<PurchaseStore, "grant" | "decide"> = { grant: answer, decide: answer };
+  const store = notingPurchases(verbs, (end) => ends.push(end));
+  const paid = {} as Parameters<PurchaseStore["grant"]>[0];
+  await store.grant(paid);
+  await store.grant(paid);
+  await store.decide("pur_1", "parked");
+  await store.decide("pur_2", "pending");
+  expect(ends).toEqual(["granted", "parked"]);
+});
+
+test("an event that could not be taken is counted as failed, and its fault goes on", async () => {
+  const results: string[] = [];
+  const outcomes = [
+    () => Promise.resolve("done" as const),
+    () => Promise.resolve("bad_signature" as const),
+    () => Promise.reject(new Error("away")),
+  ];
+  const asked: Pick<OpenBilling, "webhook"> = {
+    webhook: async () => await (outcomes.shift()?.() ?? "not_configured"),
+  };
+  const billing = notingWebhooks(asked, (result) => results.push(result));
+  const event = { body: Buffer.alloc(0), signature: undefined };
+  await billing.webhook(event);
+  await billing.webhook(event);
+  await expect(billing.webhook(event)).rejects.toThrow("away");
+  expect(results).toEqual(["taken", "bad_signature", "failed"]);
+});

@@ -1,0 +1,137 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { expect, test } from "vitest";
+
+import type { ModelId, OrgId, ProviderId } from "../kernel/core/ids.ts";
+import type { Deployment } from "./catalog.ts";
+import { ownKeyDeployment, zeroPricePin } from "./deployment-copy.ts";
+import { compilePriceSheet } from "./price-sheet.ts";
+
+const orgId = "org_1" as OrgId;
+const sealedKey = Buffer.from("sealed");
+const connection = { connectionId: "conn_1", orgId, sealedKey };
+
+function listed(change: Partial<Deployment> = {}): Deployment {
+  return {
+    id: "acme/m",
+    providerId: "acme" as ProviderId,
+    providerName: "Acme",
+    modelId: "m" as ModelId,
+    upstreamModelId: "m-2026",
+    manifestSha256: "of no file",
+    resolvesTo: [],
+    wire: "wire_a",
+    modality: "text",
+    baseUrl: "https://api.acme.example/v1",
+    apiKeyEnv: "ACME_KEY",
+    priority: 3,
+    promptLogging: "none",
+    datacenters: ["eu"],
+    billing: "token",
+    prices: compilePriceSheet(["acme/m"], {
+      pricing: [
+        { type: "prompt", unit: "token", cost_usd_per_million: "0" },
+        { type: "completion", unit: "token", cost_usd_per_million: "0" },
+      ],
+    }),
+    inputModalities: new Set(["text"]),
+    supportedParameters: new Map(),
+    imagesPath: "/images/generations",
+    videosPath: "/videos",
+    priceCard: [],
+    capacity: [{ type: "request", per: "minute", value: 5 }],
+    pool: {
+      id: "shared",
+      capacity: [{ type: "request", per: "minute", value: 5 }],
+      concurrent: 1,
+      orgSharePercent: 50,
+    },
+    settlement: { mode: "arrears", interval: "daily" },
+    ...change,
+  };
+}
+
+test("a customer's key makes a deployment of its own: no price, no shared capacity, no marketplace key", () => {
+  const deployment = listed();
+  const copy = ownKeyDeployment(deployment, connection);
+  const { apiKeyEnv: _marketplaceKey, ...rest } = deployment;
+  expect(copy).toEqual({
+    ...rest,
+    id: "acme/m@conn_1",
+    prices: zeroPricePin(deployment),
+    capacity: [],
+    pool: { id: "connection:conn_1", capacity: [], orgSharePercent: 100 },
+    passesPricedFields: true,
+    ownKey: { connectionId: "conn_1", orgId, providerId: "acme", sealedKey },
+  });
+  expect(Object.isFrozen(copy)).toBe(true);
+  expect(copy).not.toHaveProperty("apiKeyEnv");
+});
+
+test("a provider that reports its own cost reports it to its own customer: it is not charged", () => {
+  const copy = ownKeyDeployment(listed({ billing: "reported_cost" }), connection);
+  expect(copy.billing).toBe("token");
+});
+
+test("a listing without a price stays without one", () => {
+  expect(ownKeyDeployment(listed({ prices: null }), connection).prices).toBeNull();
+});
+
+test("the same deployment and connection give the same object, others give others", () => {
+  const deployment = listed();
+  const copy = ownKeyDeployment(deployment, connection);
+  const again = { ...connection, sealedKey: Buffer.from("sealed") };
+  expect(ownKeyDeployment(deployment, again)).toBe(copy);
+  const others = [
+    ownKeyDeployment(deployment, { ...connection, connectionId: "conn_2" }),
+    ownKeyDeployment(listed(), connection),
+  ];
+  for (const other of others) expect(other).not.toBe(copy);
+});
+
+test("a key that was sealed again, or moved, is not mistaken for the one that was remembered", () => {
+  const deployment = listed();
+  const copy = ownKeyDeployment(deployment, connection);
+  const resealed = { ...connection, sealedKey: Buffer.from("sealed again") };
+  const moved = { ...connection, orgId: "org_2" as OrgId };
+  expect(ownKeyDeployment(deployment, resealed)).not.toBe(copy);
+  expect(ownKeyDeployment(deployment, resealed).ownKey?.sealedKey).toBe(resealed.sealedKey);
+  expect(ownKeyDeployment(deployment, moved).ownKey?.orgId).toBe("org_2");
+});
+
+test("a copy of a copy is a mistake of ours", () => {
+  const copy = ownKeyDeployment(listed(), connection);
+  expect(() => ownKeyDeployment(copy, connection)).toThrow("not copied again");
+});
+
+test("the books can distinguish a customer's key from a listing that is free", () => {
+  const deployment = listed();
+  const zero = zeroPricePin(deployment);
+  expect(zero.pinId).toMatch(/^own-key-[0-9a-f]{32}$/);
+  expect(deployment.prices?.prompt).toBe(0n);
+  expect(zero.pinId).not.toBe(deployment.prices?.pinId);
+  expect(zeroPricePin({ id: "acme/other" }).pinId).not.toBe(zero.pinId);
+  expect(zeroPricePin({ id: "acme/m" })).toEqual(zero);
+});
+
+test("connections without end are not all remembered, and old catalogs take theirs with them", async () => {
+  const deployment = listed();
+  const first = new WeakRef(ownKeyDeployment(deployment, connection));
+  for (let at = 0; at < 2_000; at += 1) {
+    ownKeyDeployment(deployment, { ...connection, connectionId: `conn_many_${at}` });
+  }
+  const replaced = new WeakRef(ownKeyDeployment(listed(), connection));
+  await collectGarbage();
+  expect(first.deref()).toBeUndefined();
+  expect(replaced.deref()).toBeUndefined();
+  const last = ownKeyDeployment(deployment, { ...connection, connectionId: "conn_many_1999" });
+  expect(last.id).toBe("acme/m@conn_many_1999");
+});
+
+async function collectGarbage(): Promise<void> {
+  // What was read in this iteration of the event loop stays until its end.
+  await new Promise((resolve) => setImmediate(resolve));
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+}

@@ -1,0 +1,122 @@
+import { assert } from "../kernel/index.ts";
+import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./catalog.ts";
+import { shortHash } from "./price-sheet.ts";
+
+/**
+ * The deployment as it is called with a customer's own key: a deployment of its own for health,
+ * capacity and the books, that costs nothing. The same object every time, as long as the deployment
+ * is in the catalog and the key is the same.
+ */
+export function ownKeyDeployment(
+  deployment: Deployment,
+  connection: Omit<OwnKey, "providerId">,
+): Deployment {
+  assert(deployment.ownKey === undefined, "a copy with a customer's key is not copied again");
+  const { connectionId, orgId, sealedKey } = connection;
+  const copies = copiesOf(deployment);
+  const known = copies.get(connectionId);
+  if (known?.ownKey?.orgId === orgId && known.ownKey.sealedKey.equals(sealedKey)) return known;
+  const { apiKeyEnv: _marketplaceKey, datedPrices: _whatItCosts, ...rest } = deployment;
+  const copy: Deployment = Object.freeze<Deployment>({
+    ...rest,
+    id: `${deployment.id}@${connectionId}`,
+    // A cost that the provider reports is between it and its own customer.
+    billing: "token",
+    prices: deployment.prices === null ? null : zeroPricePin(deployment),
+    capacity: [],
+    pool: { id: `connection:${connectionId}`, capacity: [], orgSharePercent: 100 },
+    passesPricedFields: true,
+    ownKey: { connectionId, orgId, providerId: deployment.providerId, sealedKey },
+  });
+  remember(copies, connectionId, copy);
+  return copy;
+}
+
+/** How the pins begin of attempts that a customer's own key paid for. */
+export const OWN_KEY_PINS = "own-key-";
+
+/**
+ * Prices of nothing for a deployment, under a pin that marks it in the books as a customer's key.
+ */
+export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
+  return Object.freeze({
+    pinId: `${OWN_KEY_PINS}${shortHash(`own key\n${deployment.id}`)}`,
+    prompt: 0n,
+    cachedPrompt: 0n,
+    cacheWrite: 0n,
+    completion: 0n,
+    internalReasoning: 0n,
+  });
+}
+
+type Copies = Map<string, Deployment>;
+
+// Weak: a swapped catalog takes its copies with it.
+const copiesByDeployment = new WeakMap<Deployment, Copies>();
+
+/** A copy that was forgotten is made again in microseconds: this bounds memory, not customers. */
+const COPIES_PER_DEPLOYMENT_MAX = 1_000;
+
+function copiesOf(deployment: Deployment): Copies {
+  const known = copiesByDeployment.get(deployment);
+  if (known !== undefined) return known;
+  const copies: Copies = new Map();
+  copiesByDeployment.set(deployment, copies);
+  return copies;
+}
+
+function remember(copies: Copies, connectionId: string, copy: Deployment): void {
+  copies.delete(connectionId);
+  const [oldest] = copies.keys();
+  if (copies.size >= COPIES_PER_DEPLOYMENT_MAX && oldest !== undefined) copies.delete(oldest);
+  copies.set(connectionId, copy);
+}
+
+/**
+ * The deployment with the prices of an instant, in milliseconds since 1970: itself where no others
+ * are in force, and the same object every time as long as it is in the catalog.
+ */
+export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
+  const { datedPrices } = deployment;
+  if (datedPrices === undefined) return deployment;
+  const dated = pricesAt(datedPrices, atMs);
+  if (dated === undefined || dated.prices === deployment.prices) return deployment;
+  const made = copies.get(deployment) ?? new Map<DatedPrices, Deployment>();
+  copies.set(deployment, made);
+  const known = made.get(dated);
+  if (known !== undefined) return known;
+  const { defaultedSkus: _ofOthers, ...rest } = deployment;
+  const copy: Deployment = Object.freeze({
+    ...rest,
+    prices: dated.prices,
+    ...(dated.defaultedSkus.length > 0 && { defaultedSkus: dated.defaultedSkus }),
+  });
+  made.set(dated, copy);
+  return copy;
+}
+
+/** The last ones that have begun. */
+export function pricesAt(
+  datedPrices: readonly DatedPrices[],
+  atMs: number,
+): DatedPrices | undefined {
+  return datedPrices.findLast(({ fromMs }) => fromMs <= atMs);
+}
+
+/** What is announced: the prices after those in force, oldest first. */
+export function comingPrices({ datedPrices = [], prices }: Deployment): readonly DatedPrices[] {
+  return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
+}
+
+/** When announced prices begin, or a check of prices gets too old, that the catalog does not show. */
+export function nextPricesMs({ deployments }: Catalog): number {
+  return Math.min(
+    ...deployments.flatMap((each) => [
+      comingPrices(each)[0]?.fromMs ?? Infinity,
+      each.checked?.ageUntilMs ?? Infinity,
+    ]),
+  );
+}
+
+// Weak: a swapped catalog takes its copies with it.
+const copies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();

@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+
+import type { Catalog, Deployment } from "./catalog.ts";
+import { compileCatalog } from "./compile-catalog.ts";
+import { edited, textManifest } from "./manifest/fixtures/samples.ts";
+import { validateManifest } from "./manifest/index.ts";
+import { nextPricesMs } from "./deployment-copy.ts";
+import { ageOfCheck, staleListings } from "./price-notes.ts";
+
+const NOW_MS = Date.parse("2026-11-23T23:59:59Z");
+
+test.each([
+  ["2026-10-09", "recent", "2026-11-24"],
+  ["2026-10-08", "late", "2027-01-07"],
+  ["2026-08-25", "late", "2026-11-24"],
+  ["2026-08-24", "old", undefined],
+])("a check on %s is %s, until %s", (on, age, until) => {
+  const found = ageOfCheck(on, NOW_MS, Infinity);
+  expect(found.age).toBe(age);
+  expect(found.ageUntilMs).toBe(until === undefined ? Infinity : Date.parse(until));
+});
+
+test("the operator's own bound is an end, too", () => {
+  const { age, ageUntilMs } = ageOfCheck("2026-11-01", NOW_MS, 30);
+  expect([age, ageUntilMs]).toEqual(["recent", Date.parse("2026-12-02")]);
+});
+
+test("stale listings are named oldest first; one that says nothing of a check is not counted", () => {
+  const listing = (id: string, on?: string): Deployment => {
+    const checked = on && { on, by: "page" as const, ...ageOfCheck(on, NOW_MS, Infinity) };
+    return { id, ...(checked && { checked }) } as Deployment;
+  };
+  const deployments = [
+    listing("fresh/a", "2026-10-09"),
+    listing("late/b", "2026-10-08"),
+    listing("silent/c"),
+    listing("older/d", "2026-08-01"),
+  ];
+  const models = [{ deployments }] as unknown as Catalog["models"];
+  expect(staleListings({ models }).map(({ deployment, on }) => `${deployment.id} ${on}`)).toEqual([
+    "older/d 2026-08-01",
+    "late/b 2026-10-08",
+  ]);
+});
+
+describe("compiled", () => {
+  /** Two providers of one model: the first by priority was checked on the day. */
+  function compiled(on: string, staleAfterDays?: number): Catalog {
+    const manifests = ["first", "second"].map((id, priority) => {
+      const document = edited(textManifest(), {
+        "/provider/id": id,
+        "/provider/priority": priority,
+        ...(id === "first" && {
+          "/listing_terms": { "acme/nib": { checked: { on, by: "page" } } },
+        }),
+      });
+      const verdict = validateManifest(JSON.stringify(document));
+      if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+      return { file: `${id}.json`, manifest: verdict.manifest, sha256: "0".repeat(64) };
+    });
+    const outcome = compileCatalog({
+      manifests,
+      hasKey: () => true,
+      today: "2026-11-23",
+      nowMs: NOW_MS,
+      ...(staleAfterDays === undefined ? {} : { staleAfterDays }),
+    });
+    if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+    return outcome.catalog;
+  }
+  const order = (catalog: Catalog): readonly string[] =>
+    catalog.find("acme/nib")?.deployments.map(({ providerId }) => providerId) ?? [];
+
+  test("a listing is tried last from the 91st day after its check on", () => {
+    expect(order(compiled("2026-08-25"))).toEqual(["first", "second"]);
+    expect(order(compiled("2026-08-24"))).toEqual(["second", "first"]);
+    expect(compiled("2026-08-24").buildId).not.toBe(compiled("2026-08-25").buildId);
+  });
+
+  test("a listing is not sold from the day after the operator's bound on", () => {
+    expect(order(compiled("2026-10-24", 30))).toEqual(["first", "second"]);
+    const catalog = compiled("2026-10-23", 30);
+    expect(order(catalog)).toEqual(["second"]);
+    const nib = catalog.deployments.find(({ id }) => id === "first/acme/nib");
+    expect(nib?.notReady).toBe("stale");
+  });
+
+  test("the catalog is built again when an age ends", () => {
+    expect(nextPricesMs(compiled("2026-10-09"))).toBe(Date.parse("2026-11-24"));
+    expect(nextPricesMs(compiled("2026-08-01"))).toBe(Infinity);
+  });
+});

@@ -1,0 +1,225 @@
+import { unreachable } from "../../../kernel/index.ts";
+import type { SimError } from "../host-errors.ts";
+import { isAbsent, isObject, type JsonObject, stringsOf, textOf } from "../json.ts";
+import {
+  any,
+  anything,
+  be,
+  type Complaint,
+  fields,
+  listOf,
+  mapOf,
+  tagged,
+  text,
+} from "../shape.ts";
+import {
+  type Asked,
+  chance,
+  chances,
+  type DecisionOrder,
+  imagePartsOf,
+  orderOf,
+  rounded,
+} from "./decision-order.ts";
+
+/** One typed question about a state. */
+interface SystemoneQuestion {
+  readonly id: string;
+  readonly kind: "noul" | "choice" | "score" | "box";
+  /** Of a choice. */
+  readonly labels: readonly string[];
+  /** Of a score, lowest first. */
+  readonly levels: readonly unknown[];
+  readonly words: string;
+}
+
+/** What is wrong with a request, or what it asks for. */
+export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
+
+const STATE = be(
+  "text, an object or an array",
+  (state) => (typeof state === "string" && state !== "") || typeof state === "object",
+);
+const WORDS = {
+  type: anything,
+  instructions: be("words", (value) => Object.keys(Object(value) as object).length > 0),
+};
+const QUESTION = tagged("type", {
+  noul: fields({ ...WORDS, criteria: fields(any("true false")) }),
+  choice: fields({ ...WORDS, "criteria!": mapOf(anything, 2, 255) }),
+  score: fields({ ...WORDS, "criteria!": listOf(anything, 2, 10) }),
+  box: fields(WORDS),
+});
+const BODY = fields({
+  model: text,
+  "state!": STATE,
+  "questions!": mapOf(questionComplaint, 1, 128),
+});
+
+/** The public form, and nothing beside it. */
+export function readPublicSystemone(body: JsonObject): SystemoneReading {
+  const { state, questions } = body;
+  const entries = Object.entries(isObject(questions) ? questions : {});
+  const hasImage = imagePartsOf(state).length > 0;
+  const blind = entries.find(([, raw]) => isObject(raw) && raw["type"] === "box" && !hasImage);
+  const complaint =
+    BODY(body, "") ?? (blind && `questions.${blind[0]}: a box needs an image in state`);
+  if (complaint !== undefined) return unprocessable(complaint);
+  return orderOf(
+    body,
+    state,
+    entries.map(([id, raw]) => [publicQuestion(id, raw), raw]),
+  );
+}
+
+function questionComplaint(question: unknown, path: string): Complaint {
+  if (!/^questions\.[\w.-]{1,100}$/.test(path)) return `${path}: not a name`;
+  const isEmpty =
+    isObject(question) && isAbsent(question["instructions"]) && isAbsent(question["criteria"]);
+  return isEmpty ? `${path}.instructions: Field required` : QUESTION(question, path);
+}
+
+/** The marketplace's grammar, taken as it comes: unknown fields are ignored. */
+export function readSentSystemone(body: JsonObject): SystemoneReading {
+  const { state, questions } = body;
+  const entries = entriesOf(questions);
+  const complaint = fields({ "state!": STATE }, anything)(body, "") ?? namesComplaint(entries);
+  if (complaint !== undefined) return unprocessable(complaint);
+  const read = entries.map(([id, raw]) => [sentQuestion(id, raw), raw] as const);
+  const good = read.flatMap(([question, raw]) =>
+    question === undefined ? [] : [[question, raw] as const],
+  );
+  if (good.length < read.length) return unprocessable("questions: a type that is not known");
+  return orderOf(body, state, good);
+}
+
+/** Named questions, be they an object or a list; those without a name are counted. */
+export function entriesOf(questions: unknown): readonly (readonly [string, JsonObject])[] {
+  if (Array.isArray(questions)) {
+    return questions.filter(isObject).map((question, at) => {
+      const name = textOf(question["name"]) || textOf(question["id"]);
+      return [name || `q${at + 1}`, question];
+    });
+  }
+  return isObject(questions)
+    ? Object.entries(questions).flatMap(([id, raw]) => (isObject(raw) ? [[id, raw] as const] : []))
+    : [];
+}
+
+/** Without a question there is nothing to do, and of two with one name one would be lost. */
+export function namesComplaint(
+  entries: readonly (readonly [string, unknown])[],
+): string | undefined {
+  const names = entries.map(([name]) => name);
+  if (names.length === 0) return "questions: required";
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  return twice === undefined ? undefined : `questions: two are named ${twice}`;
+}
+
+export function unprocessable(message: string): SimError {
+  return { status: 422, message, code: "validation_error" };
+}
+
+function publicQuestion(id: string, raw: unknown): SystemoneQuestion {
+  const { type, instructions, criteria } = isObject(raw) ? raw : {};
+  return {
+    id,
+    kind: type === "choice" || type === "score" || type === "box" ? type : "noul",
+    labels: isObject(criteria) ? Object.keys(criteria) : [],
+    levels: Array.isArray(criteria) ? criteria : [],
+    words: JSON.stringify([type, instructions, criteria]),
+  };
+}
+
+type Kind = SystemoneQuestion["kind"];
+
+const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
+  noul: "noul",
+  boolean: "noul",
+  choice: "choice",
+  enum: "choice",
+  string: "choice",
+  score: "score",
+  integer: "score",
+  number: "score",
+  box: "box",
+};
+
+function sentQuestion(id: string, raw: JsonObject): SystemoneQuestion | undefined {
+  const schema = isObject(raw["schema"]) ? raw["schema"] : raw;
+  const kind = KIND_OF_TYPE[textOf(schema["type"])];
+  if (kind === undefined) return undefined;
+  const { criteria, min, max } = schema;
+  const named = isObject(criteria) ? Object.keys(criteria) : [];
+  const from = Number(min);
+  const span = Number(max) - from + 1;
+  const numbered = span >= 2 ? Array.from({ length: span }, (_level, at) => from + at) : [0, 1];
+  return {
+    id,
+    kind,
+    labels: [...named, ...stringsOf(schema["values"]), ...stringsOf(schema["enum"])],
+    levels: Array.isArray(criteria) ? criteria : numbered,
+    words: JSON.stringify(raw),
+  };
+}
+
+/** The answers to all questions: each depends on the state and on what it says itself. */
+export function systemoneAnswers(order: DecisionOrder<SystemoneQuestion>): JsonObject {
+  const { questions, stateText } = order;
+  return Object.fromEntries(
+    questions.map((question) => {
+      const asked = { stateText, words: question.words };
+      return [question.id, { type: question.kind, ...answerTo(question, asked) }];
+    }),
+  );
+}
+
+function answerTo(question: SystemoneQuestion, asked: Asked): JsonObject {
+  switch (question.kind) {
+    case "noul":
+      return { noul: chance(asked) };
+    case "choice":
+      return choiceOf(question.labels, asked);
+    case "score":
+      return scoreOf(question.levels, asked);
+    case "box":
+      return boxOf(asked);
+    default:
+      return unreachable(question.kind);
+  }
+}
+
+function choiceOf(labels: readonly string[], asked: Asked): JsonObject {
+  const likely = chances(asked, labels);
+  const highest = Math.max(...likely);
+  const others = likely.filter((_each, at) => at !== likely.indexOf(highest));
+  return {
+    choice: labels[likely.indexOf(highest)],
+    confidence: rounded(highest - Math.max(0, ...others)),
+    probabilities: Object.fromEntries(labels.map((label, at) => [label, likely[at]])),
+  };
+}
+
+function scoreOf(levels: readonly unknown[], asked: Asked): JsonObject {
+  const names = levels.map(String);
+  const likely = chances(asked, names);
+  const score = likely.reduce((sum, each, at) => sum + each * at, 0);
+  return {
+    score: Math.min(levels.length - 1, rounded(score)),
+    confidence: Math.max(...likely),
+    legend: Object.fromEntries(levels.map((level, at) => [String(at), level])),
+    probabilities: Object.fromEntries(likely.map((each, at) => [String(at), each])),
+  };
+}
+
+function boxOf(asked: Asked): JsonObject {
+  const top = rounded(chance(asked, "top") / 2);
+  const left = rounded(chance(asked, "left") / 2);
+  return {
+    top,
+    bottom: rounded(top + 0.25),
+    left,
+    right: rounded(left + 0.25),
+    confidence: chance(asked, "confidence"),
+  };
+}

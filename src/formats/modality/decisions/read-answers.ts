@@ -1,0 +1,206 @@
+import { asObject, unreachable } from "../../../kernel/index.ts";
+import { fixedNames } from "./grammar-gliner.ts";
+import type { GlinerQuestion, SystemOneQuestion } from "./question.ts";
+
+/** `readSystemOneAnswers` for a provider that answers in the flat form of GLiNER results. */
+export function readGlinerAnswers(
+  body: Fields,
+  questions: readonly GlinerQuestion[],
+): readonly NamedAnswer[] | undefined {
+  const results = resultsOf(body);
+  const read = questions.map((question) => glinerAnswer(question, findResult(question, results)));
+  return read.every((each) => each !== undefined) ? read : undefined;
+}
+
+/** Fields of a flat answer that are not results, whatever a question is called. */
+const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
+
+/** Hosts put the results under `answers`, under `result`, or straight into the body. */
+function resultsOf(body: Fields): Fields {
+  const own = asObject(body["answers"]) ?? asObject(body["result"]);
+  if (own !== undefined) return own;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !NO_RESULTS.has(name)));
+}
+
+/** A result is under its own name, the buyer's, or together with all of its kind. */
+function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): unknown {
+  const names = [resultName, id, fixedNames.get(kind) ?? id];
+  const name = names.find((each) => Object.hasOwn(results, each));
+  return name === undefined ? undefined : results[name];
+}
+
+/**
+ * The result becomes the value. What a classification says besides its label, its confidence, stays
+ * beside it; of several labels the list with their confidences is kept as `labels`.
+ */
+function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
+  const { resultName: name, kind, body } = question;
+  const reported = asObject(found);
+  const hasType = reported?.["type"] === kind || reported?.["type"] === body["type"];
+  const isTyped = reported !== undefined && hasType && "value" in reported;
+  const value = glinerValue(question, isTyped ? reported["value"] : found);
+  if (value === undefined) return undefined;
+  const isClass = kind === "classification";
+  const beside = isTyped || isClass ? (reported ?? labelsBeside(found)) : {};
+  return { name, answer: { type: kind, ...beside, value } };
+}
+
+function labelsBeside(found: unknown): Fields {
+  return Array.isArray(found) && found.some((each) => asObject(each) !== undefined)
+    ? { labels: found }
+    : {};
+}
+
+/**
+ * The answers to these questions, in their order; undefined when one is missing or says nothing in
+ * the type that was asked for. Answers without a question are dropped.
+ */
+export function readSystemOneAnswers(
+  body: Fields,
+  questions: readonly SystemOneQuestion[],
+): readonly NamedAnswer[] | undefined {
+  const find = finderIn(body["answers"], questions);
+  const read = questions.map((question) => systemOneAnswer(question, find(question.id)));
+  return read.every((each) => each !== undefined) ? read : undefined;
+}
+
+/** Answers come by id, or in a list: each with its name, or all without and in order. */
+function finderIn(
+  answers: unknown,
+  questions: readonly SystemOneQuestion[],
+): (id: string) => unknown {
+  if (!Array.isArray(answers)) {
+    const byId = asObject(answers) ?? {};
+    return (id) => (Object.hasOwn(byId, id) ? byId[id] : undefined);
+  }
+  const names = answers.map((answer) => asObject(answer)?.["name"] ?? asObject(answer)?.["id"]);
+  const isNamed = names.some((name) => name !== undefined);
+  if (!isNamed && answers.length !== questions.length) return () => undefined;
+  const order = isNamed ? names : questions.map(({ id }) => id);
+  // The first of a name counts, so it is written last.
+  const places = new Map(order.map((name, at) => [name, at] as const).reverse());
+  return (id) => answers[places.get(id) ?? -1] as unknown;
+}
+
+function systemOneAnswer(question: SystemOneQuestion, found: unknown): NamedAnswer | undefined {
+  if (found === undefined || found === null) return undefined;
+  const answer = asObject(found) ?? { value: found };
+  const value = systemOneValue(question, answer);
+  if (value === undefined) return undefined;
+  return { name: question.id, answer: { type: question.kind, ...answer, value } };
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** One question answered: the provider's own fields, and `value` in the plain type asked for. */
+export interface NamedAnswer {
+  /** The question's id; of a GLiNER question the name of its result. */
+  readonly name: string;
+  readonly answer: Fields;
+}
+
+/** What an answer says in the JSON type that was asked for; undefined when it does not say it. */
+function systemOneValue(question: SystemOneQuestion, answer: Fields): unknown {
+  switch (question.kind) {
+    case "noul":
+      return isLikely(first(answer, "noul", "boolean", "probability", "value"));
+    case "choice":
+      return offeredLabel(
+        first(answer, "choice", "label", "value"),
+        question.labels && new Set(question.labels),
+      );
+    case "score":
+      return onScale(question, answer);
+    case "box":
+      return boxOf(answer);
+    default:
+      return unreachable(question.kind);
+  }
+}
+
+/** The same for an answer of a GLiNER provider, which has a form for each kind. */
+function glinerValue({ kind, body }: GlinerQuestion, answer: unknown): unknown {
+  switch (kind) {
+    case "classification":
+      return classValue(body, answer);
+    case "entities":
+    case "relations":
+      return askedLabels(answer, labelsOf(body));
+    case "structure":
+      return Array.isArray(answer) ? answer : asObject(answer);
+    default:
+      return unreachable(kind);
+  }
+}
+
+function first(answer: Fields, ...names: readonly string[]): unknown {
+  return names.map((name) => answer[name]).find((value) => value !== undefined && value !== null);
+}
+
+/** A tie counts as yes; who cares reads the probability. */
+function isLikely(probability: unknown): boolean | undefined {
+  if (typeof probability === "boolean") return probability;
+  if (typeof probability !== "number" || probability < 0 || probability > 1) return undefined;
+  return probability >= 0.5;
+}
+
+/** A label that was not offered is not an answer. */
+function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
+  if (typeof label !== "string" || labels?.has(label) === false) return undefined;
+  return label;
+}
+
+/** Digits behind which a sum of two decimals is only noise. */
+const SCORE_DIGITS = 10;
+
+/**
+ * Levels count from 0; a question between `min` and `max` is answered with a number between them. A
+ * score lies between levels where the model is undecided: an integer question is answered with the
+ * nearest.
+ */
+function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
+  const { asked, criteria, scoreFrom = 0 } = question;
+  const reported = typeof score === "number" ? score + scoreFrom : value;
+  if (typeof reported !== "number") return undefined;
+  const rounded = Number(reported.toFixed(asked === "integer" ? 0 : SCORE_DIGITS));
+  const levels = Array.isArray(criteria) ? criteria.length : Number.MAX_SAFE_INTEGER;
+  return rounded >= scoreFrom && rounded <= scoreFrom + levels - 1 ? rounded : undefined;
+}
+
+function boxOf({ top, bottom, left, right }: Fields): Fields | undefined {
+  const sides = { top, bottom, left, right };
+  return Object.values(sides).every(Number.isFinite) ? sides : undefined;
+}
+
+/** One label, a list of labels where several were asked for, or yes and no as a boolean. */
+function classValue(question: Fields, answer: unknown): unknown {
+  const isBoolean = question["type"] === "boolean";
+  const offered = isBoolean ? ["yes", "no"] : labelsOf(question);
+  const labels = offered && new Set(offered);
+  if (question["multi_label"] === true || Number(question["top_k"]) > 1) {
+    const found = (Array.isArray(answer) ? answer : [answer]).map((each) => labelIn(each, labels));
+    return found.includes(undefined) ? undefined : found;
+  }
+  const label = labelIn(Array.isArray(answer) ? answer[0] : answer, labels);
+  return isBoolean && label !== undefined ? label === "yes" : label;
+}
+
+function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
+  const fields = asObject(answer);
+  return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
+}
+
+/** Questions of one kind may be answered in one object: each takes what it asked for. */
+function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fields | undefined {
+  const found = asObject(answer);
+  if (found === undefined || labels === undefined) return found;
+  return Object.fromEntries(
+    labels.filter((label) => Object.hasOwn(found, label)).map((label) => [label, found[label]]),
+  );
+}
+
+function labelsOf({ labels }: Fields): readonly string[] | undefined {
+  if (Array.isArray(labels)) return labels.filter((label) => typeof label === "string");
+  const described = asObject(labels);
+  return described === undefined ? undefined : Object.keys(described);
+}

@@ -1,0 +1,74 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { jsonOfForm } from "./parse-request.ts";
+
+const TYPE = "multipart/form-data; boundary=x-1";
+
+function form(...parts: readonly (readonly [head: string, text: string])[]): Buffer {
+  const lines = parts.flatMap(([head, text]) => ["--x-1", head, "", text]);
+  return Buffer.from([...lines, "--x-1--", ""].join("\r\n"));
+}
+
+const field = (name: string, text: string): [string, string] => [
+  `Content-Disposition: form-data; name="${name}"`,
+  text,
+];
+
+function read(body: Buffer, type = TYPE): unknown {
+  const sent = jsonOfForm(body, type);
+  return sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.message;
+}
+
+test("the text fields of a form are one JSON object", () => {
+  const body = form(field("model", "lab/video"), field("prompt", 'a "wave"\r\nat dawn'));
+  expect(read(body)).toEqual({ model: "lab/video", prompt: 'a "wave"\r\nat dawn' });
+});
+
+test("a switch is a switch, everything else stays the text it is", () => {
+  const body = form(field("generate_audio", "true"), field("seconds", "8"));
+  expect(read(body)).toEqual({ generate_audio: true, seconds: "8" });
+});
+
+test("any texts come through as they are, whatever they hold", () => {
+  const word = fc.string({ unit: "grapheme", maxLength: 40 });
+  fc.assert(
+    fc.property(word, word, (prompt, size) => {
+      const body = form(field("prompt", prompt), field("size", size));
+      expect(read(body)).toEqual({ prompt, size });
+    }),
+  );
+});
+
+test.each([
+  [
+    "a file",
+    form([`Content-Disposition: form-data; name="input_reference"; filename="a.png"`, "PNG"]),
+    "input_reference is a file",
+  ],
+  ["a field twice", form(field("model", "a"), field("model", "b")), "model is duplicated"],
+  ["no boundary", form(field("model", "a")), "names no boundary"],
+  ["no end", Buffer.from('--x-1\r\nContent-Disposition: form-data; name="a"\r\n\r\nb'), "cannot"],
+  ["no name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],
+  ["something else", Buffer.from('{"model":"a"}'), "cannot be read"],
+  ["too many fields", form(...Array.from({ length: 40 }, (_, n) => field(`f${n}`, ""))), "cannot"],
+])("%s is a 400 that says so", (what, body, errorText) => {
+  expect(read(body, what === "no boundary" ? "multipart/form-data" : TYPE)).toContain(errorText);
+});
+
+test("no bytes at all make it fail, or take long", () => {
+  const pieces = fc.constantFrom(
+    "--x-1",
+    "\r\n",
+    "--",
+    "Content-Disposition: form-data; ",
+    'name="a"',
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), (parts) => {
+      const sent = jsonOfForm(Buffer.from(parts.join("")), TYPE);
+      const reported: unknown = sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.class;
+      expect(typeof reported === "object" || reported === "invalid_request").toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,104 @@
+import { type Refusal, wireBErrorType } from "../../../kernel/index.ts";
+import { errorMetadata, messageWith, type OverflowWording } from "../failure/error-metadata.ts";
+import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
+import { sseEventText } from "../sse/sse.ts";
+
+/** An event of the wire: the `event` line and the JSON type always agree. */
+export function eventText(type: string, members: string): string {
+  return `event: ${type}\ndata: {"type":"${type}"${members === "" ? "" : `,${members}`}}\n\n`;
+}
+
+export const pingText: string = eventText("ping", "");
+
+/** The one terminal error event; nothing may follow it. */
+export function errorEventText(refusal: Refusal): string {
+  const error = {
+    type: wireBErrorType(refusal),
+    message: errorMessage(refusal),
+    error_type: refusal.class,
+  };
+  return sseEventText("error", JSON.stringify({ type: "error", error }));
+}
+
+/** The last two events of a complete answer. */
+export function closingText(delta: string, usage: string): string {
+  return (
+    eventText("message_delta", `"delta":${delta},"usage":${usage}`) + eventText("message_stop", "")
+  );
+}
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  end_turn: "stop",
+  stop_sequence: "stop_sequence",
+  tool_use: "tool_calls",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  refusal: "refusal",
+  pause_turn: "stop",
+  // Words of the other wire, which gateways in between hand on.
+  length: "length",
+  content_filter: "refusal",
+  tool_calls: "tool_calls",
+};
+
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: "end_turn",
+  stop_sequence: "stop_sequence",
+  tool_calls: "tool_use",
+  length: "max_tokens",
+  refusal: "refusal",
+};
+
+const wireWords: ReadonlySet<string> = new Set([
+  ...Object.values(WORDS),
+  "compaction",
+  "model_context_window_exceeded",
+  "pause_turn",
+]);
+
+/** Strict clients know the words of the wire: any other is told as it would be across the wires. */
+export function clientWord(word: string, hasCalls: boolean): string {
+  return wireWords.has(word) ? word : wordOfReason(settledFinish(reasonOfWord(word), hasCalls));
+}
+
+/** The neutral reason of a wire_b word; an unknown word is a plain stop. */
+export function reasonOfWord(word: string): FinishReason {
+  return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
+}
+
+/** The stop reason of a complete answer: is it missing, or does it name a call that is not there? */
+export function isWrongWord(word: string, hasCalls: boolean): boolean {
+  return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
+}
+
+/** Calls of tools of the provider's own count: their blocks have names of their own. */
+export function isCall(block: Readonly<Record<string, unknown>> | undefined): boolean {
+  const type = block?.["type"];
+  return typeof type === "string" && type.endsWith("tool_use");
+}
+
+export function wordOfReason(reason: FinishReason): string {
+  return WORDS[reason];
+}
+
+export function errorBody(refusal: Refusal, requestId: string): Buffer {
+  const body = {
+    type: "error",
+    error: {
+      type: wireBErrorType(refusal),
+      message: errorMessage(refusal),
+      error_type: refusal.class,
+      ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
+      metadata: errorMetadata(refusal),
+    },
+    request_id: requestId,
+  };
+  return Buffer.from(JSON.stringify(body));
+}
+
+/** The message of a refusal, in an error body and in a stream's last event. */
+function errorMessage(refusal: Refusal): string {
+  return messageWith(overflow, refusal);
+}
+
+const overflow: OverflowWording = { sign: /prompt is too long/, wording: "prompt is too long" };

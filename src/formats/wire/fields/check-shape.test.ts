@@ -1,0 +1,22 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { runs } from "../../../../test/support/depth.ts";
+import { SeenNames } from "./check-shape.ts";
+
+test("of any names, few or many, exactly those are new that were not seen before", () => {
+  // Few different ones, so that those behind the first ones come again as well.
+  const name = fc.string({ unit: fc.constantFrom("a", "b", "c", "d"), maxLength: 2 });
+  fc.assert(
+    fc.property(fc.array(name, { maxLength: 60, size: "max" }), (names) => {
+      const seen = new SeenNames();
+      const expected = new Set<string>();
+      for (const each of names) {
+        expect(seen.add(each)).toBe(!expected.has(each));
+        expected.add(each);
+        expect(seen.size).toBe(expected.size);
+      }
+    }),
+    { numRuns: runs(300) },
+  );
+});

@@ -1,0 +1,138 @@
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  scanJson,
+} from "../../../kernel/index.ts";
+import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+
+/**
+ * The JSON object whose text a string value holds, digit for digit; `{}` for empty text and
+ * undefined when it is not an object.
+ */
+export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
+  const text = doc.text(node);
+  if (text.trim() === "") return "{}" as JsonText;
+  const inner = scanJson(
+    Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)),
+    chatVocabulary,
+  );
+  return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
+}
+
+/** Half of a surrogate pair has no UTF-8 form; inside a JSON string its escape says the same. */
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16)}`;
+}
+
+/** Mark ids that were rewritten for wire_b: packed UTF-8, or UTF-16 for text that has no UTF-8. */
+const PACKED_MARK = "tmid_";
+const PACKED_WIDE_MARK = "tmiw_";
+const LEGAL = /^[a-zA-Z0-9_-]+$/;
+
+/**
+ * The form of a wire_a tool call id that wire_b takes. Legal ids stay; all others, and those that
+ * appear rewritten, are packed. Different ids stay different, and `fromWireBToolId` undoes it.
+ */
+export function toMessagesToolId(id: string): string {
+  if (LEGAL.test(id) && !isMarked(id)) return id;
+  const bytes = Buffer.from(id);
+  if (bytes.toString() === id) return PACKED_MARK + bytes.toString("base64url");
+  return PACKED_WIDE_MARK + Buffer.from(id, "utf16le").toString("base64url");
+}
+
+/** The wire_a id behind a wire_b id: unpacks what `toWireBToolId` packed, leaves all others. */
+export function fromMessagesToolId(id: string): string {
+  if (!isMarked(id)) return id;
+  const bytes = Buffer.from(id.slice(PACKED_MARK.length), "base64url");
+  const unpacked = bytes.toString(id.startsWith(PACKED_MARK) ? "utf8" : "utf16le");
+  return toMessagesToolId(unpacked) === id ? unpacked : id;
+}
+
+function isMarked(id: string): boolean {
+  return id.startsWith(PACKED_MARK) || id.startsWith(PACKED_WIDE_MARK);
+}
+
+/** Between the provider's own id of a call and its signature. */
+const MARK = "_tmsig_";
+/** Longer ones are not carried: the stand-in takes their place. */
+const SIGNATURE_CHARS_MAX = 16_384;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** A call's id, and the signature that rides in it. */
+export interface SignedId {
+  readonly id: string;
+  /** Base64, as the provider wrote it. */
+  readonly signature?: string;
+}
+
+/**
+ * One id that a client brings back with both: other wires have no place for a signature, and their
+ * ids are letters, digits, "_" and "-".
+ */
+export function signedId({ id, signature }: SignedId): string {
+  if (signature === undefined || signature.length > SIGNATURE_CHARS_MAX) return id;
+  const carried = Buffer.from(signature, "base64").toString("base64url");
+  if (!BASE64.test(signature) || original(carried) !== signature) return id;
+  return `${id === "" ? `call_${carried.slice(-12)}` : id}${MARK}${carried}`;
+}
+
+/** Undoes `signedId`. What a client has made up is at most a signature that its provider refuses. */
+export function splitSignedId(signed: string): SignedId {
+  const at = signed.lastIndexOf(MARK);
+  if (at <= 0 || signed.length - at > SIGNATURE_CHARS_MAX + MARK.length) return { id: signed };
+  const carried = signed.slice(at + MARK.length);
+  if (!/^[A-Za-z0-9_-]+$/.test(carried)) return { id: signed };
+  return { id: signed.slice(0, at), signature: original(carried) };
+}
+
+function original(carried: string): string {
+  return Buffer.from(carried, "base64url").toString("base64");
+}
+
+/** Tool call ids of one answer: the provider's where it gave one, else made; never one twice. */
+export class UniqueIds {
+  readonly #taken = new Set<string>();
+  readonly #prefix: string;
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  take(offered: string): string {
+    const isUsable = offered !== "" && !this.#taken.has(offered);
+    let id = isUsable ? offered : `${this.#prefix}_${this.#taken.size}`;
+    while (this.#taken.has(id)) id += "x";
+    this.#taken.add(id);
+    return id;
+  }
+}
+
+const EMPTY = '{"type":"object","properties":{}}' as JsonText;
+
+/**
+ * The schema of a tool's arguments as sent, made an object schema with `properties` where it is
+ * not (null is not): wire_b wants the type, and some wire_a servers want the properties.
+ */
+export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
+  if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY;
+  let raw: string = doc.raw(schema);
+  let missing = "";
+  const nulls: { readonly at: number; readonly value: string }[] = [];
+  for (const [name, { wordId, value }] of Object.entries(needed)) {
+    const node = doc.member(schema, wordId);
+    if (node === ABSENT) missing += `"${name}":${value},`;
+    // A key that is there already is not written a second time.
+    else if (doc.isNull(node)) nulls.push({ at: doc.start(node) - doc.start(schema), value });
+  }
+  for (const { at, value } of nulls.toSorted((a, b) => b.at - a.at)) {
+    raw = raw.slice(0, at) + value + raw.slice(at + "null".length);
+  }
+  return (missing === "" ? raw : `{${missing}${raw.slice(1)}`) as JsonText;
+}
+
+const needed = {
+  type: { wordId: word.type, value: '"object"' },
+  properties: { wordId: word.properties, value: "{}" },
+} as const;

@@ -1,0 +1,269 @@
+import {
+  asObject,
+  findElements,
+  findMember,
+  findPath,
+  type Refusal,
+  REFUSALS,
+  type Span,
+  textOf,
+  type Usage,
+  withMember,
+  ZERO_USAGE,
+} from "../../../kernel/index.ts";
+import { errorMetadata, messageWith, type OverflowWording } from "../failure/error-metadata.ts";
+import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
+import type { EventJson } from "../neutral/stream-events.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
+import { sseDataText } from "../sse/sse.ts";
+import { usageJson } from "./usage.ts";
+
+/** What every chunk of one answer repeats. */
+export interface ChunkLabel {
+  readonly id: string;
+  readonly createdSeconds: number;
+  readonly modelId: string;
+}
+
+/** The members every chunk begins with, up to and including the comma before `choices`. */
+export function chunkHead(label: ChunkLabel): string {
+  return (
+    `{"id":${JSON.stringify(label.id)},"object":"chat.completion.chunk",` +
+    `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},`
+  );
+}
+
+/** The chunk or the whole answer with this member in its first choice. */
+export function withChoiceMember(text: string, key: string, json: string): string {
+  const choices = findPath(text, "choices");
+  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
+  return choice === undefined ? text : withMember(text, choice, { key, json });
+}
+
+/** The chunk without a choice that callers of `include_usage` get: usage and cost of the answer. */
+export function usageChunkText(head: string, usage: string): string {
+  return sseDataText(`${head}"choices":[],"usage":${usage}}`);
+}
+
+/**
+ * The chunk with the finish reason and, once it is known, the usage of the whole answer. Clients
+ * that did not ask for usage read `choices[0]` of every chunk, so there is none without a choice.
+ */
+export function lastChunk(head: string, finish: string | null, usage?: string): string {
+  const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
+  return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
+}
+
+/** What is known of an answer that died, before its terminal error; nothing when nothing is. */
+export function knownUsageText(
+  head: string,
+  { report, costUsd, wantsUsageChunk }: KnownUsage,
+): string {
+  if (report === undefined && !isSomeCost(costUsd)) return "";
+  const usage = knownUsageJson(report?.usage, costUsd);
+  return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
+}
+
+/** Attempts before the one that died may have been billed, though it reported nothing itself. */
+export function isSomeCost(costUsd: string): boolean {
+  return /[1-9]/.test(costUsd);
+}
+
+interface KnownUsage {
+  readonly report: UsageReport | undefined;
+  readonly costUsd: string;
+  readonly wantsUsageChunk: boolean;
+}
+
+/** The one terminal error event; nothing may follow it. */
+export function errorChunkText(head: string, refusal: Refusal): string {
+  const error = JSON.stringify({
+    code: refusal.class,
+    message: errorMessage(refusal),
+    // The specification fixes this word for every class.
+    type: "gateway_error",
+    metadata: { error_type: refusal.class },
+  });
+  const choice = `{"index":0,"delta":{"content":""},"finish_reason":"error"}`;
+  return sseDataText(`${head}"choices":[${choice}],"error":${error}}`);
+}
+
+/** Usage for a closing chunk: zeros where the provider reported none. */
+export function knownUsageJson(usage: Usage | undefined, costUsd: string): string {
+  return usageJson(usage ?? ZERO_USAGE, costUsd);
+}
+
+/** Members of a delta that a chunk of text has. */
+const SAID: ReadonlySet<string> = new Set(["content", "role"]);
+
+/**
+ * Does the chunk say nothing but a piece of text? No usage: the last one that is reported counts,
+ * so each is read.
+ */
+export function isTextAlone({ value }: EventJson): boolean {
+  const { choices, usage, x_groq: groq } = value;
+  const isOne = Array.isArray(choices) && choices.length === 1;
+  const choice = isOne ? asObject(choices[0]) : undefined;
+  if (choice === undefined || !isSilent(usage) || groq !== undefined) return false;
+  if (!isSilent(choice["finish_reason"]) || !isSilent(choice["usage"])) return false;
+  const delta = asObject(choice["delta"]) ?? {};
+  const isText = typeof delta["content"] === "string" && delta["content"] !== "";
+  return isText && Object.keys(delta).every((key) => SAID.has(key) || isSilent(delta[key]));
+}
+
+/** Where the text is in a chunk that `isTextAlone`. */
+export function textSpan(chunk: string): Span | undefined {
+  const choices = findPath(chunk, "choices");
+  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
+  const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
+  return delta === undefined ? undefined : findMember(chunk, delta.start, "content");
+}
+
+function isSilent(value: unknown): boolean {
+  return value === undefined || value === null || value === "";
+}
+
+const DONE = "[DONE]";
+const OPEN_OBJECT = 123;
+
+/** The end mark of the wire; blanks around it do not matter. No JSON object begins with a bracket. */
+export function isDone(data: Buffer): boolean {
+  if (data[0] === OPEN_OBJECT || data.length > 64) return false;
+  return data.toString("latin1").trim() === DONE;
+}
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: "stop",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
+  length: "length",
+  content_filter: "refusal",
+  // Of Z.ai.
+  sensitive: "refusal",
+  model_context_window_exceeded: "length",
+  // Of Mistral.
+  model_length: "length",
+  // Words of the other wire, which gateways in between hand on.
+  max_tokens: "length",
+  refusal: "refusal",
+  tool_use: "tool_calls",
+};
+
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: "stop",
+  stop_sequence: "stop",
+  tool_calls: "tool_calls",
+  length: "length",
+  refusal: "content_filter",
+};
+
+const wireWords: ReadonlySet<string> = new Set([...Object.values(WORDS), "function_call"]);
+
+/** Values that are not a reason but a failure: OpenRouter's, DeepSeek's and Z.ai's. */
+const FAILURES: ReadonlySet<string> = new Set([
+  "error",
+  "insufficient_system_resource",
+  "network_error",
+]);
+
+/**
+ * The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop.
+ * Some hosts write `MAX_TOKENS`, or `content_filter: SAFETY`.
+ */
+export function reasonOfWord(word: string): FinishReason {
+  const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
+  return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
+}
+
+/** `usesFunctions`: the caller knows calls in their older form, which has a word of its own. */
+export function wordOfReason(reason: FinishReason, usesFunctions: boolean): string {
+  return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
+}
+
+/** What the answer holds and the client knows, beside the provider's word for its end. */
+interface WordUse {
+  readonly hasCalls: boolean;
+  readonly usesFunctions: boolean;
+}
+
+/** Strict clients know the five words of the wire: any other is told as it would be across the wires. */
+export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
+  if (wireWords.has(word)) return word;
+  return wordOfReason(settledFinish(reasonOfWord(word), hasCalls), usesFunctions);
+}
+
+/**
+ * The finish reason of a complete answer: is it missing, or does it name a call that is not there?
+ * Calls say why it ended, so xAI leaves it out beside them.
+ */
+export function isWrongWord(word: string, hasCalls: boolean): boolean {
+  if (word === "") return !hasCalls;
+  return !hasCalls && reasonOfWord(word) === "tool_calls";
+}
+
+export function isFailureWord(word: unknown): boolean {
+  return typeof word === "string" && FAILURES.has(word);
+}
+
+/** The texts of a message or a delta. */
+export interface AnswerTexts {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+/**
+ * Reads `content` (text, or the parts that some servers send) and the reasoning text under any of
+ * its names.
+ */
+export function answerTexts(message: Readonly<Record<string, unknown>>): AnswerTexts {
+  const content = message["content"];
+  const parts = Array.isArray(content) ? content.map(asObject) : [];
+  const text = textOf(content) + parts.map(partText).join("");
+  const reasoning =
+    textOf(message["reasoning_content"]) ||
+    textOf(message["reasoning"]) ||
+    detailTexts(message["reasoning_details"]);
+  return { text, reasoning: reasoning + parts.map(partReasoning).join("") };
+}
+
+type Part = Readonly<Record<string, unknown>> | undefined;
+
+function partText(part: Part): string {
+  return part?.["type"] === "text" ? textOf(part["text"]) : "";
+}
+
+/** Mistral's thinking parts hold parts of their own. */
+function partReasoning(part: Part): string {
+  if (part?.["type"] !== "thinking") return "";
+  const inner = part["thinking"];
+  if (!Array.isArray(inner)) return textOf(inner);
+  return inner.map((piece) => textOf(asObject(piece)?.["text"])).join("");
+}
+
+function detailTexts(details: unknown): string {
+  if (!Array.isArray(details)) return "";
+  return details.map((detail) => textOf(asObject(detail)?.["text"])).join("");
+}
+
+export function errorBody(refusal: Refusal, requestId: string): Buffer {
+  const body = {
+    error: {
+      code: refusal.class,
+      message: errorMessage(refusal),
+      type: REFUSALS[refusal.class].wireAType,
+      metadata: { error_type: refusal.class, ...errorMetadata(refusal) },
+    },
+    request_id: requestId,
+  };
+  return Buffer.from(JSON.stringify(body));
+}
+
+/** The message of a refusal, in an error body and in a stream's last chunk. */
+function errorMessage(refusal: Refusal): string {
+  return messageWith(overflow, refusal);
+}
+
+const overflow: OverflowWording = {
+  sign: /context_length_exceeded/,
+  wording: "context_length_exceeded: the request is above the model's maximum context length",
+};

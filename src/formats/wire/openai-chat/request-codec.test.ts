@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+
+import { sendAcross, sendSame } from "../../modality/fixtures/request-kit.ts";
+
+const call = (more: object): object => ({
+  id: "c1",
+  type: "function",
+  function: { name: "f", arguments: '{"a":1}', ...more },
+});
+const history = (answer: object, more: object): object[] => [
+  { role: "user", content: "hi" },
+  { role: "assistant", content: "x", ...answer, tool_calls: [call(more)] },
+  { role: "tool", tool_call_id: "c1", content: "1" },
+];
+const plain = history({}, {});
+
+// Helpers of the official clients send their own reading of an answer back with the history.
+test.each([
+  ["parsed", history({ parsed: null }, {})],
+  ["parsed with a value", history({ parsed: { a: { b: [1] } } }, {})],
+  ["parsed_arguments", history({}, { parsed_arguments: { a: 1 } })],
+  ["both", history({ parsed: null }, { parsed_arguments: null })],
+])("a client's own copy of an answer reaches no provider: %s", (_name, messages) => {
+  const { body, dropped } = sendSame("wire_a", { messages });
+  expect(body["messages"]).toEqual(plain);
+  expect(dropped).toEqual([]);
+  expect(sendAcross("wire_a", { messages }).text).not.toContain("parsed");
+});
+
+test("the caller's own data may have such names", () => {
+  const parameters = { type: "object", properties: { parsed: { type: "string" } } };
+  const tools = [{ type: "function", function: { name: "f", parameters } }];
+  const messages = [{ role: "user", content: '{"parsed":1}' }];
+  expect(sendSame("wire_a", { messages, tools }).body).toMatchObject({ messages, tools });
+});
+
+test("a tool's name is sent once, in its function: one agent writes it beside it as well", () => {
+  const fn = { name: "f", parameters: { type: "object" } };
+  const tool = { type: "function", function: fn };
+  const custom = { type: "custom", name: "g" };
+  const { body, dropped } = sendSame("wire_a", { tools: [{ name: "f", ...tool }, custom] });
+  expect(body["tools"]).toEqual([tool, custom]);
+  expect(dropped).toEqual([]);
+});

@@ -1,0 +1,250 @@
+import {
+  ANSWER_CALLS_MAX,
+  asObject,
+  findElements,
+  findMember,
+  findPath,
+  JsonProgress,
+  type Span,
+  textOf,
+  tryPrint,
+  withMember,
+  withoutMember,
+} from "../../../kernel/index.ts";
+import type { ChatEvent } from "../neutral/chat-event.ts";
+import type { AnswerReading } from "../neutral/provider-answer.ts";
+import { signedId } from "../neutral/tool-calls.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Said {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What is wrong with one fragment of a call. */
+interface Flaw {
+  /** The index that the fragment should have. */
+  readonly call: number;
+  readonly hasWrongIndex: boolean;
+  readonly repeatsId: boolean;
+  readonly repeatsName: boolean;
+}
+
+/**
+ * Fragments of calls for a client of the same wire. Official clients put fragments together by
+ * index and join the texts of all other members, so calls that share an index run together, and an
+ * id or a name that is repeated grows. Fragments that are right stay the provider's bytes.
+ */
+export class CallFragments {
+  readonly #reader: ToolCallReader;
+  readonly #said: (Said | undefined)[] = [];
+
+  constructor(reading: AnswerReading) {
+    this.#reader = new ToolCallReader(reading);
+  }
+
+  mend(chunk: string, delta: Fields): string {
+    const calls = delta["tool_calls"];
+    if (!Array.isArray(calls) || calls.length === 0) return chunk;
+    const flaws = calls.map((fragment) => this.#flawOf(fragment));
+    if (flaws.every((flaw) => flaw === undefined)) return chunk;
+    let text = "";
+    let copiedTo = 0;
+    for (const [at, { start, end }] of fragmentSpans(chunk).entries()) {
+      const flaw = flaws[at];
+      if (flaw === undefined) continue;
+      text += chunk.slice(copiedTo, start) + withoutFlaw(chunk.slice(start, end), flaw);
+      copiedTo = end;
+    }
+    return text + chunk.slice(copiedTo);
+  }
+
+  #flawOf(fragment: unknown): Flaw | undefined {
+    const call = this.#reader.read(fragment, () => undefined);
+    const fields = asObject(fragment);
+    if (call === undefined || fields === undefined) return undefined;
+    const id = textOf(fields["id"]);
+    const name = textOf(asObject(fields["function"])?.["name"]);
+    const said = this.#said[call];
+    this.#said[call] = { id: said?.id || id, name: said?.name || name };
+    const hasWrongIndex = fields["index"] !== call;
+    // A call keeps its first id, as it does across the wires: some hosts make one for each fragment.
+    const repeatsId = id !== "" && said !== undefined && said.id !== "";
+    const repeatsName = name !== "" && said?.name === name;
+    const isRight = !hasWrongIndex && !repeatsId && !repeatsName;
+    return isRight ? undefined : { call, hasWrongIndex, repeatsId, repeatsName };
+  }
+}
+
+function fragmentSpans(chunk: string): readonly Span[] {
+  const choices = findPath(chunk, "choices");
+  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
+  const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
+  const calls = delta === undefined ? undefined : findMember(chunk, delta.start, "tool_calls");
+  return calls === undefined ? [] : findElements(chunk, calls.start);
+}
+
+function withoutFlaw(fragment: string, flaw: Flaw): string {
+  let text = fragment;
+  const fn = flaw.repeatsName ? findMember(text, 0, "function") : undefined;
+  if (fn !== undefined) text = withoutMember(text, fn, "name");
+  if (flaw.repeatsId) text = withoutMember(text, wholeOf(text), "id");
+  if (!flaw.hasWrongIndex) return text;
+  return withMember(text, wholeOf(text), { key: "index", json: String(flaw.call) });
+}
+
+function wholeOf(text: string): Span {
+  return { start: 0, end: text.length };
+}
+
+type Emit = (event: ChatEvent) => void;
+
+interface OpenCall {
+  readonly call: number;
+  id: string;
+  name: string;
+  signature: string;
+  isStarted: boolean;
+  /** Arguments that came before the name. */
+  held: string;
+  /** Are the arguments whole? Servers without indexes begin the next call then. */
+  readonly progress: JsonProgress;
+}
+
+interface Fragment {
+  readonly id: string;
+  readonly name: string;
+  readonly json: string;
+}
+
+/**
+ * Tool call fragments to calls. Servers disagree on everything here: the index may be missing or
+ * always 0, the id or the name may come late, names may be repeated in every fragment. The work of
+ * a fragment does not grow with what came before it.
+ */
+export class ToolCallReader {
+  readonly #byIndex = new Map<number, OpenCall>();
+  readonly #byId = new Map<string, OpenCall>();
+  readonly #calls: OpenCall[] = [];
+  readonly #reading: AnswerReading;
+
+  constructor(reading: AnswerReading) {
+    this.#reading = reading;
+  }
+
+  /** Gives the number of the call that the fragment belongs to; undefined: it is no fragment, or one too many. */
+  read(fragment: unknown, emit: Emit): number | undefined {
+    const fields = asObject(fragment);
+    const fn = asObject(fields?.["function"]);
+    if (fields === undefined || this.hasTooManyCalls) return undefined;
+    const id = textOf(fields["id"]);
+    const name = textOf(fn?.["name"]);
+    const json = argumentText(fn?.["arguments"]);
+    const call = this.#find(fields["index"], { id, name, json });
+    if (call.id === "" && !call.isStarted) this.#name(call, id);
+    if (call.name === "") call.name = name;
+    if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
+    this.#advance(call, json, emit);
+    return call.call;
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.length > 0;
+  }
+
+  /** More than any answer asks for: what comes behind them is not read. */
+  get hasTooManyCalls(): boolean {
+    return this.#calls.length > ANSWER_CALLS_MAX;
+  }
+
+  /** A call with arguments for a tool that was never named cannot be handed on. */
+  hasNamelessCall(): boolean {
+    return this.#calls.some((call) => !call.isStarted && call.held !== "");
+  }
+
+  #find(index: unknown, fragment: Fragment): OpenCall {
+    if (typeof index !== "number") return this.#findWithoutIndex(fragment.id, fragment.name);
+    const known = this.#byIndex.get(index);
+    if (known !== undefined && !isAnother(known, fragment)) return known;
+    const opened = this.#open();
+    this.#byIndex.set(index, opened);
+    return opened;
+  }
+
+  #findWithoutIndex(id: string, name: string): OpenCall {
+    const last = this.#calls.at(-1);
+    if (last === undefined) return this.#open();
+    if (id !== "") return this.#byId.get(id) ?? this.#open();
+    const isNext = name !== "" && last.isStarted && last.progress.isWhole;
+    return isNext ? this.#open() : last;
+  }
+
+  #name(call: OpenCall, id: string): void {
+    call.id = id;
+    if (id !== "" && !this.#byId.has(id)) this.#byId.set(id, call);
+  }
+
+  #open(): OpenCall {
+    const call = {
+      call: this.#calls.length,
+      id: "",
+      name: "",
+      signature: "",
+      isStarted: false,
+      held: "",
+      progress: new JsonProgress(),
+    };
+    this.#calls.push(call);
+    return call;
+  }
+
+  #advance(call: OpenCall, json: string, emit: Emit): void {
+    call.progress.accept(json);
+    if (call.name === "") {
+      call.held += json;
+      return;
+    }
+    if (!call.isStarted) {
+      call.isStarted = true;
+      const id = call.signature === "" ? call.id : signedId(call);
+      emit({ type: "tool_start", call: call.call, id, name: call.name });
+    }
+    const fresh = call.held + json;
+    call.held = "";
+    if (fresh !== "") emit({ type: "tool_arguments", call: call.call, json: fresh });
+  }
+}
+
+/**
+ * A named fragment with an id of its own is a new call, even at an index already in use; so is one
+ * without an id that brings arguments to a call whose own are whole.
+ */
+function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
+  if (name === "") return false;
+  if (id === "") return known.progress.isWhole && json.trim() !== "";
+  return known.id !== "" && id !== known.id;
+}
+
+function argumentText(value: unknown): string {
+  if (typeof value === "string") return value;
+  // Some servers send the object itself.
+  return asObject(value) === undefined ? "" : (tryPrint(value) ?? "");
+}
+
+/**
+ * What the provider takes for a call whose signature is lost (ai.google.dev, thought signatures,
+ * read 22 November 2026): without one, a call of the current turn is a 400.
+ */
+export const STAND_IN_SIGNATURE = "skip_thought_signature_validator";
+
+/** The signature of a call or of a fragment of one; empty: it has none. */
+export function readSignature(call: Readonly<Record<string, unknown>>): string {
+  const google = asObject(asObject(call["extra_content"])?.["google"]);
+  return textOf(google?.["thought_signature"]);
+}
+
+/** The member of a call that brings a signature back. */
+export function signatureJson(signature: string): string {
+  return `{"google":{"thought_signature":${JSON.stringify(signature)}}}`;
+}

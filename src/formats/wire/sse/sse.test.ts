@@ -1,0 +1,145 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { runs } from "../../../../test/support/depth.ts";
+import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/core/constants.ts";
+import { sseCommentText, sseEventText, SseReader } from "./sse.ts";
+
+interface Read {
+  readonly events: readonly (readonly [string, string])[];
+  readonly fault: string | undefined;
+}
+
+function readAll(pieces: readonly Buffer[]): Read {
+  const events: [string, string][] = [];
+  const reader = new SseReader(({ name, data }) => events.push([name, data.toString("utf8")]));
+  for (const piece of pieces) reader.push(piece);
+  return { events, fault: reader.end() };
+}
+
+function read(...texts: readonly string[]): Read["events"] {
+  return readAll(texts.map((text) => Buffer.from(text))).events;
+}
+
+describe("framing", () => {
+  test.each([
+    ["line feeds", "event: a\ndata: 1\n\ndata: 2\n\n"],
+    ["carriage return and line feed", "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n"],
+    ["lone carriage returns", "event: a\rdata: 1\r\rdata: 2\r\r"],
+    ["a byte order mark", "\uFEFFevent: a\ndata: 1\n\ndata: 2\n\n"],
+    ["no space behind the colon", "event:a\ndata:1\n\ndata:2\n\n"],
+    [
+      "comments, ids and unknown fields",
+      ": hi\nid: 4\nevent: a\nx\ndata: 1\nretry: 3\n\n:\ndata: 2\n\n",
+    ],
+    ["no blank line behind the last event", "event: a\ndata: 1\n\ndata: 2"],
+    ["mixed line ends", "event: a\r\ndata: 1\n\rdata: 2\r\n\n"],
+  ])("reads the same events with %s, split at any byte", (_name, text) => {
+    const bytes = Buffer.from(text);
+    const whole = [
+      ["a", "1"],
+      ["", "2"],
+    ];
+    for (let at = 0; at <= bytes.length; at++) {
+      expect(readAll([bytes.subarray(0, at), bytes.subarray(at)]).events).toEqual(whole);
+    }
+    expect(readAll([...bytes].map((byte) => Buffer.from([byte]))).events).toEqual(whole);
+  });
+
+  test("joins several data lines with a line feed and keeps a second leading space", () => {
+    expect(read("data: a\ndata\ndata:  b\n\n")).toEqual([["", "a\n\n b"]]);
+  });
+
+  test("skips events without data, and does not carry their name on", () => {
+    expect(read("event: ping\n\ndata:\n\ndata: 1\n\n")).toEqual([["", "1"]]);
+  });
+
+  test("keeps a character whole whose bytes come in two pieces", () => {
+    const bytes = Buffer.from("data: grüße 🙂\n\n");
+    for (let at = 0; at <= bytes.length; at++) {
+      const { events } = readAll([bytes.subarray(0, at), bytes.subarray(at)]);
+      expect(events).toEqual([["", "grüße 🙂"]]);
+    }
+  });
+
+  test("a field whose name only begins like data is none", () => {
+    expect(read("database: 1\ndat: 2\n data: 3\n\n")).toEqual([]);
+  });
+
+  test("an event inside one piece is a view of it, without a copy", () => {
+    const bytes = Buffer.from("data: 1\n\n");
+    let data: Buffer | undefined;
+    new SseReader((event) => (data = event.data)).push(bytes);
+    expect(data?.buffer).toBe(bytes.buffer);
+  });
+});
+
+describe("bounds", () => {
+  test("an endless line is a fault before it is kept", () => {
+    const piece = Buffer.alloc(64 * 1024, 97);
+    let fed = 0;
+    const reader = new SseReader(() => undefined);
+    while (reader.push(piece) === undefined) fed += piece.length;
+    expect(fed).toBeLessThanOrEqual(SSE_LINE_BYTES_MAX);
+    expect(reader.push(Buffer.from("\n\ndata: 1\n\n"))).toBe("line_too_long");
+    expect(reader.end()).toBe("line_too_long");
+  });
+
+  test("a line at the bound is read, one byte more is a fault", () => {
+    const line = `data: ${"a".repeat(SSE_LINE_BYTES_MAX - 6)}`;
+    expect(readAll([Buffer.from(`${line}\n\n`)]).events).toHaveLength(1);
+    expect(readAll([Buffer.from(`${line}a\n\n`)])).toEqual({ events: [], fault: "line_too_long" });
+  });
+
+  test("an event of many lines is bounded too, empty lines included", () => {
+    const lines = Buffer.from(`data: ${"a".repeat(1_000)}\n`.repeat(64));
+    let fed = 0;
+    const reader = new SseReader(() => undefined);
+    while (reader.push(lines) === undefined) fed += lines.length;
+    expect(fed).toBeLessThanOrEqual(SSE_EVENT_BYTES_MAX + lines.length);
+    const empty = new SseReader(() => undefined);
+    const blanks = Buffer.from("data\n".repeat(1_000_000));
+    let fault: string | undefined;
+    for (let i = 0; i < 6 && fault === undefined; i++) fault = empty.push(blanks);
+    expect(fault).toBe("event_too_long");
+  });
+});
+
+describe("properties", () => {
+  const event = fc.record({
+    name: fc.constantFrom("", "ping", "message_start"),
+    data: fc.string({ unit: "binary", minLength: 1 }).map((text) => text.replaceAll("\r", "\n")),
+  });
+
+  test("what the writer writes, the reader reads, for any split of the bytes", () => {
+    fc.assert(
+      fc.property(fc.array(event), fc.array(fc.nat(40)), (list, cuts) => {
+        const text = list.map(({ name, data }) => sseCommentText("x") + sseEventText(name, data));
+        const bytes = Buffer.from(text.join(""));
+        const expected = list.map(({ name, data }) => [name, Buffer.from(data).toString()]);
+        expect(readAll(splitAt(bytes, cuts)).events).toEqual(expected);
+      }),
+    );
+  });
+
+  test("any bytes in any pieces read as the same bytes in one piece, and never throw", () => {
+    const bytes = fc.array(fc.constantFrom(...Buffer.from("data: event:x\r\n\r\n\uFEFF")));
+    fc.assert(
+      fc.property(bytes, fc.array(fc.nat(9)), (list, cuts) => {
+        const whole = Buffer.from(list);
+        expect(readAll(splitAt(whole, cuts))).toEqual(readAll([whole]));
+      }),
+      { numRuns: runs(500) },
+    );
+  });
+});
+
+function splitAt(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const size of sizes) {
+    pieces.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  return [...pieces, bytes.subarray(Math.min(at, bytes.length))];
+}

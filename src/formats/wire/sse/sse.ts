@@ -1,0 +1,222 @@
+import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/index.ts";
+
+/** One event of a server-sent stream. `data` may be a view of the bytes it was read from. */
+export interface SseEvent {
+  /** Value of the `event` field without the blanks around it; empty when the event has none. */
+  readonly name: string;
+  readonly data: Buffer;
+}
+
+/** Why a reader gave up. It reads nothing more after a fault. */
+export type SseFault = "line_too_long" | "event_too_long";
+
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+const COLON = 58;
+const NO_BYTES = Buffer.alloc(0);
+const DATA = Buffer.from("data");
+const EVENT = Buffer.from("event");
+
+/**
+ * Bytes to events, for any split of the bytes: LF, CRLF and lone CR, one leading byte order mark,
+ * several data lines, comments, and a last event that the body's end cut short of its blank line.
+ * An event that lies whole in one piece is handed on as a view, without a copy.
+ */
+export class SseReader {
+  readonly #onEvent: (event: SseEvent) => void;
+  readonly #carry = new GrowingBuffer();
+  readonly #joined = new GrowingBuffer();
+  #atStart = true;
+  #skipLf = false;
+  #name = "";
+  #data: Buffer | undefined;
+  #fault: SseFault | undefined;
+
+  constructor(onEvent: (event: SseEvent) => void) {
+    this.#onEvent = onEvent;
+  }
+
+  /** Reads the next piece of the body; the fault, once there is one, is returned for good. */
+  push(bytes: Buffer): SseFault | undefined {
+    let at = this.#skipLf && bytes[0] === LF ? 1 : 0;
+    if (bytes.length > 0) this.#skipLf = false;
+    let cr = bytes.indexOf(CR, at);
+    let lf = bytes.indexOf(LF, at);
+    while (at < bytes.length && this.#fault === undefined) {
+      if (cr !== -1 && cr < at) cr = bytes.indexOf(CR, at);
+      if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at);
+      const endsInCr = cr !== -1 && (lf === -1 || cr < lf);
+      const end = endsInCr ? cr : lf;
+      if (end === -1) {
+        this.#keep(bytes.subarray(at));
+        break;
+      }
+      if (this.#carry.length === 0) this.#line(bytes, at, end);
+      else this.#carriedLine(bytes.subarray(at, end));
+      at = end + 1;
+      if (!endsInCr) continue;
+      if (at === bytes.length) this.#skipLf = true;
+      else if (bytes[at] === LF) at += 1;
+    }
+    return this.#fault;
+  }
+
+  /** The body ended: an unfinished last line and an event without its blank line still count. */
+  end(): SseFault | undefined {
+    if (this.#fault !== undefined) return this.#fault;
+    if (this.#carry.length > 0) this.#carriedLine(NO_BYTES);
+    if (this.#fault === undefined) this.#dispatch();
+    return this.#fault;
+  }
+
+  #keep(piece: Buffer): void {
+    if (this.#carry.length + piece.length > SSE_LINE_BYTES_MAX) this.#fault = "line_too_long";
+    else this.#carry.add(piece);
+  }
+
+  /** A line whose beginning came in earlier pieces. */
+  #carriedLine(rest: Buffer): void {
+    this.#carry.add(rest);
+    const whole = this.#carry.take();
+    this.#line(whole, 0, whole.length);
+  }
+
+  /** By offsets: a view of each line would cost more than reading it. */
+  #line(bytes: Buffer, from: number, end: number): void {
+    const start = this.#atStart ? behindByteOrderMark(bytes, from, end) : from;
+    this.#atStart = false;
+    if (end - start > SSE_LINE_BYTES_MAX) this.#fault = "line_too_long";
+    else if (start === end) this.#dispatch();
+    else if (hasField(bytes, start, end, DATA)) this.#addData(valueAfter(bytes, start + 4, end));
+    else if (hasField(bytes, start, end, EVENT)) {
+      this.#name = valueAfter(bytes, start + 5, end)
+        .toString("utf8")
+        .trim();
+    }
+    // Comments, `id`, `retry` and unknown fields mean nothing to a gateway.
+  }
+
+  #addData(value: Buffer): void {
+    if (this.#data === undefined) {
+      this.#data = value;
+      return;
+    }
+    if (this.#joined.length === 0) this.#joined.add(this.#data);
+    this.#joined.addByte(LF);
+    this.#joined.add(value);
+    if (this.#joined.length > SSE_EVENT_BYTES_MAX) this.#fault = "event_too_long";
+  }
+
+  #dispatch(): void {
+    const data = this.#joined.length > 0 ? this.#joined.take() : this.#data;
+    const name = this.#name;
+    this.#data = undefined;
+    this.#name = "";
+    if (data !== undefined && data.length > 0) this.#onEvent({ name, data });
+  }
+}
+
+function behindByteOrderMark(bytes: Buffer, start: number, end: number): number {
+  const hasMark = bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf;
+  return hasMark && start + 3 <= end ? start + 3 : start;
+}
+
+/** Does the line begin with this name, and a colon or nothing behind it? */
+function hasField(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  const after = start + name.length;
+  if (after > end || (after < end && bytes[after] !== COLON)) return false;
+  for (let at = 0; at < name.length; at++) if (bytes[start + at] !== name[at]) return false;
+  return true;
+}
+
+/** The value of a field whose name ends at `colonAt`. */
+function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
+  const start = bytes[colonAt + 1] === SPACE ? colonAt + 2 : colonAt + 1;
+  return start >= end ? NO_BYTES : bytes.subarray(start, end);
+}
+
+/**
+ * One event as text, ready to be sent. `data` is written as it is when it holds no line break (all
+ * JSON text), else as one data line per line.
+ */
+export function sseEventText(name: string, data: string): string {
+  return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
+}
+
+/** An event without a name. */
+export function sseDataText(data: string): string {
+  if (!data.includes("\n") && !data.includes("\r")) return `data: ${data}\n\n`;
+  return `data: ${data.split(/\r\n|\r|\n/).join("\ndata: ")}\n\n`;
+}
+
+/** A comment: keeps a silent connection open and means nothing to any reader. */
+export function sseCommentText(comment: string): string {
+  return `: ${comment.replaceAll(/[\r\n]/g, " ")}\n\n`;
+}
+
+/** The end mark of a wire_a stream. */
+export const SSE_DONE_TEXT = "data: [DONE]\n\n";
+
+export const SSE_CONTENT_TYPE = "text/event-stream; charset=utf-8";
+
+const FIRST_BYTES = 256;
+
+/** Bytes that arrive in pieces, kept in one block that doubles: a slow drip stays linear. */
+export class GrowingBuffer {
+  #block: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(bytes: Buffer): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#block.length) this.#grow(length);
+    bytes.copy(this.#block, this.#length);
+    this.#length = length;
+  }
+
+  addByte(byte: number): void {
+    if (this.#length === this.#block.length) this.#grow(this.#length + 1);
+    this.#block[this.#length++] = byte;
+  }
+
+  /** Hands the bytes over and starts again; the block is the taker's from here on. */
+  take(): Buffer {
+    const bytes = this.#block.subarray(0, this.#length);
+    this.#block = Buffer.alloc(0);
+    this.#length = 0;
+    return bytes;
+  }
+
+  #grow(bytes: number): void {
+    const block = Buffer.allocUnsafe(Math.max(FIRST_BYTES, bytes, this.#block.length * 2));
+    this.#block.copy(block, 0, 0, this.#length);
+    this.#block = block;
+  }
+}
+
+/** Client text waiting to be sent, handed out in one piece. */
+export class OutputPieces {
+  #text = "";
+
+  add(text: string): void {
+    this.#text += text;
+  }
+
+  /** Everything added since the last call; undefined when that is nothing. */
+  take(): string | undefined {
+    if (this.#text === "") return undefined;
+    const text = this.#text;
+    this.#text = "";
+    return text;
+  }
+
+  /** What waits, with `text` behind it. */
+  takeWith(text: string): string {
+    this.#text += text;
+    return this.take() ?? "";
+  }
+}

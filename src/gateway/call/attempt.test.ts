@@ -1,0 +1,194 @@
+import { describe, expect, test } from "vitest";
+
+import { simulatorManifest, textModel } from "../../../test/support/gateway.ts";
+import {
+  openRecipe,
+  promisesOnly,
+  RECIPE_PRINCIPAL,
+  RecordedExchange,
+} from "../../../test/support/recipe.ts";
+import type { Deployment } from "../../catalog/catalog.ts";
+import { chatOn } from "../../formats/modality/chat/index.ts";
+import type { ParsedChatRequest } from "../../formats/modality/chat/parse-request.ts";
+import type { AnswerBridge } from "../../formats/wire/answer/answer-bridge.ts";
+import { brokenOffFailure, withoutBlame } from "../../formats/wire/failure/failures.ts";
+import { wires } from "../../formats/wire/wires.ts";
+import { refusal } from "../../kernel/core/refusals.ts";
+import { systemClock } from "../../kernel/core/time.ts";
+import { ZERO_USAGE } from "../../kernel/core/usage.ts";
+import type { AttemptResult } from "../../upstream/run-attempt.ts";
+import { BREACH } from "../verification/conduct.ts";
+import { noteConduct } from "./attempt.ts";
+import type { CallKind } from "./call-kind.ts";
+import { serveCall } from "./call.ts";
+
+const TEXT = { modality: "text", billing: "token" } as Deployment;
+
+const USAGE = { ...ZERO_USAGE, prompt: 10, completion: 60, internalReasoning: 4 };
+
+interface Noted {
+  readonly deployment?: Partial<Deployment>;
+  readonly bridge?: Partial<AnswerBridge> | "none";
+  readonly result?: Partial<AttemptResult>;
+  readonly outputTokens?: number;
+  readonly isImpossible?: boolean;
+}
+
+/** What is counted of one answer; undefined: nothing, not even that there was one. */
+function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = false }: Noted) {
+  const seen: number[] = [];
+  const standing = {
+    mayRoute: () => true,
+    isSuspect: () => false,
+    note: (_listing: Deployment, orgId: string, breaches: number) => {
+      expect(orgId).toBe("org-1");
+      seen.push(breaches);
+    },
+  };
+  const honest = { usage: USAGE, usageFlaw: undefined, hasWrongFinish: false };
+  noteConduct(
+    { standing },
+    {
+      deployment: { ...TEXT, ...deployment },
+      orgId: "org-1",
+      request: { outputTokens },
+      isImpossible,
+      result: {
+        bridge: bridge === "none" ? undefined : ({ ...honest, ...bridge } as AnswerBridge),
+        failure: undefined,
+        timedOut: false,
+        hasOutput: true,
+        upstreamStatus: 200,
+        firstByteMs: 1,
+        firstOutputMs: null,
+        durationMs: 2,
+        ...result,
+      },
+    },
+  );
+  expect(seen.length).toBeLessThan(2);
+  return seen[0];
+}
+
+const served = (isSubstituted: boolean) => ({ servedModel: { name: "x", isSubstituted } });
+
+test.each<[string, Noted, number]>([
+  ["nothing, of as many tokens as were allowed", {}, 0],
+  ["one token more than was allowed", { outputTokens: 63 }, BREACH.boundExceeded],
+  ["another model", { bridge: served(true) }, BREACH.substituted],
+  ["not the model that was asked for", { bridge: served(false) }, 0],
+  ["usage that is missing", { bridge: { usage: undefined } }, BREACH.usageMissing],
+  [
+    "usage that contradicts itself",
+    { bridge: { usageFlaw: "a sum is wrong" } },
+    BREACH.usageImpossible,
+  ],
+  ["usage that is not believed", { isImpossible: true }, BREACH.usageImpossible],
+  ["a wrong finish reason", { bridge: { hasWrongFinish: true } }, BREACH.wrongFinish],
+  [
+    "two promises",
+    { outputTokens: 1, bridge: served(true) },
+    BREACH.substituted | BREACH.boundExceeded,
+  ],
+  [
+    "that it broke off",
+    { result: { failure: brokenOffFailure(200) }, bridge: { usage: undefined } },
+    BREACH.unreadable,
+  ],
+  [
+    "that a stream was answered with a page",
+    { result: { failure: brokenOffFailure(200) }, bridge: "none" },
+    BREACH.unreadable,
+  ],
+])("of an answer is counted: %s", (_name, input, breaches) => {
+  expect(noted(input)).toBe(breaches);
+});
+
+describe("what the provider did not cause is not counted, neither as bad nor as good", () => {
+  const failing = (status: number) => ({
+    refusal: refusal("upstream_error", "rejected", { status }),
+    failover: false,
+    strike: "neutral" as const,
+  });
+
+  test.each<[string, Noted]>([
+    ["an answer to a customer-provided key", { deployment: { ownKey: {} as never } }],
+    [
+      "a 4xx that the request caused",
+      { result: { upstreamStatus: 400, failure: failing(400) }, bridge: "none" },
+    ],
+    [
+      "a request that was never sent",
+      { result: { upstreamStatus: null, failure: failing(499) }, bridge: "none" },
+    ],
+    ["an error inside a 200", { result: { failure: { ...failing(503), strike: "strike" } } }],
+    ["a client that left for good", { result: { failure: withoutBlame(brokenOffFailure(200)) } }],
+    ["a time limit", { result: { failure: brokenOffFailure(200), timedOut: true } }],
+    [
+      "a connection that was reset before its head",
+      { result: { upstreamStatus: null, failure: brokenOffFailure() }, bridge: "none" },
+    ],
+  ])("%s", (_name, input) => {
+    expect(noted(input)).toBeUndefined();
+    const worse = input.bridge === "none" ? {} : { bridge: { ...input.bridge, ...served(true) } };
+    expect(noted({ ...input, ...worse })).toBeUndefined();
+  });
+});
+
+test("a cost replaces the tokens where the cost is billed", () => {
+  const bridge = { usage: undefined, reportedCostUsd: "0.02" };
+  const image = { modality: "image", billing: "reported_cost" } as const;
+  expect(noted({ deployment: image, bridge })).toBe(0);
+  expect(noted({ deployment: { ...image, billing: "token" }, bridge })).toBe(BREACH.usageMissing);
+  expect(noted({ deployment: image, bridge: { usage: undefined } })).toBe(BREACH.usageMissing);
+});
+
+test("an accepted job owes no usage yet", () => {
+  const video = { modality: "video", billing: "reported_cost" } as const;
+  expect(noted({ deployment: video, bridge: { usage: undefined } })).toBe(0);
+});
+
+test("only chat answers have an output bound", () => {
+  expect(noted({ deployment: { modality: "image" }, outputTokens: 0 })).toBe(0);
+});
+
+describe("of a call", () => {
+  const manifest = simulatorManifest({
+    provider: "only",
+    dialect: "wire_a",
+    baseUrl: "https://only.example/v1",
+    models: [textModel("m/x")],
+  });
+  const choice = { message: { role: "assistant", content: "Hi" }, finish_reason: "stop" };
+  const answer = JSON.stringify({ id: "1", model: "m/other", choices: [choice] });
+
+  /** What is counted when the provider answers with another model and without usage. */
+  async function countedOf(change: Partial<CallKind<ParsedChatRequest>>): Promise<unknown[]> {
+    const { deps, sent } = openRecipe(systemClock, [manifest]);
+    const counted: unknown[] = [];
+    const standing = {
+      ...deps.standing,
+      note: (listing: Deployment, orgId: string, breaches: number) => {
+        counted.push([listing.id, orgId, breaches]);
+      },
+    };
+    const body = { model: "m/x", max_tokens: 8, messages: [{ role: "user", content: "Hello" }] };
+    const kind = { ...chatOn(wires.get("wire_a"), wires), ...change };
+    void serveCall({ ...deps, standing }, new RecordedExchange(body), kind);
+    await promisesOnly();
+    sent[0]?.answer(200, answer);
+    await promisesOnly();
+    return counted;
+  }
+
+  test("the answer is counted once, for the organization that asked", async () => {
+    const breaches = BREACH.substituted | BREACH.usageMissing;
+    expect(await countedOf({})).toEqual([["only/m/x", RECIPE_PRINCIPAL.orgId, breaches]]);
+  });
+
+  test("a job that is accepted is an answer, as one that is not", async () => {
+    const accept: CallKind<ParsedChatRequest>["accept"] = () =>
+      Promise.resolve({ ok: true, body: "{}" });
+    expect(await countedOf({ accept })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,403 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { simulatorManifest, textModel } from "../../../test/support/gateway.ts";
+import { openRecipe, RECIPE_PRINCIPAL } from "../../../test/support/recipe.ts";
+import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
+import { microUsd } from "../../kernel/core/money.ts";
+import {
+  tokenCount,
+  type ClaimOutcome,
+  type LimitStore,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limits/limit-store.ts";
+import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
+import type { Pool } from "../limits/pool.ts";
+import { type ClaimPart, claimScopes } from "./claim.ts";
+import { type HoldAsked, reserveRefusal, sizeRefusal } from "./limit-refusals.ts";
+import { enterPool } from "./candidates.ts";
+
+const MANIFESTS = [
+  simulatorManifest({
+    provider: "only",
+    dialect: "wire_a",
+    baseUrl: "https://only.example/v1",
+    models: [textModel("m/all")],
+  }),
+];
+const CALLER = {
+  orgId: "org_a" as OrgId,
+  keyId: "key_a" as KeyId,
+  keyOrigin: "console",
+} as const;
+
+/** A request whose input costs 90 and each output token 10 micro-dollars. */
+function asking(needed: bigint): HoldAsked {
+  const outputWithin = (micros: bigint) => Math.max(0, Number((micros - 90n) / 10n));
+  return { needed: microUsd(needed), outputWithin };
+}
+
+type Answer = ClaimOutcome | Promise<ClaimOutcome>;
+
+/** Answers slot after slot as scripted and records what it was asked: the port's edge. */
+function scripted(answers: readonly Answer[]) {
+  const asked: string[] = [];
+  let at = 0;
+  const limits: LimitStore = {
+    claim: ({ slot }) => {
+      asked.push(`claim ${slot}`);
+      const answer = answers[at++];
+      if (answer === undefined) throw new Error("one claim more than expected");
+      return answer;
+    },
+    release: (lease, { tokens }) => void asked.push(`release ${lease.queueMs} ${tokens}`),
+    undo: (lease) => void asked.push(`undo ${lease.queueMs}`),
+    depart: () => void asked.push("depart"),
+    cool: () => void asked.push("cool"),
+    peek: () => Promise.resolve([]),
+  };
+  const parts = answers.map((_, n) => ({ slot: `{slot:${n}}`, scopes: [] }));
+  const run = () =>
+    claimScopes(limits, {
+      principal: { orgId: "org_1" as OrgId },
+      parts,
+      tokens: tokenCount(4, 6),
+      nowMs: 1_000,
+      monotonicMs: 5,
+    });
+  return { asked, run };
+}
+
+const SCOPES = ["key", "model", "org", "endpoint", "pool", "platform"] as const;
+
+async function claimIn(limits: LimitStore, parts: readonly ClaimPart[], tokens: TokenCount) {
+  const principal = { orgId: "org_1" as OrgId };
+  return await claimScopes(limits, { principal, parts, tokens, nowMs: 1_000, monotonicMs: 5 });
+}
+
+function granted(remainingRequests: number, remainingTokens: number, queueMs: number): Answer {
+  return { kind: "claimed", lease: { remainingRequests, remainingTokens, queueMs } };
+}
+
+function refusedBy(scope: "key" | "pool" | "platform"): Answer {
+  const id = scope === "platform" ? "platform" : `${scope}:one`;
+  return { kind: "refused", scope, limitKind: "rpm", id, limit: 20, retryAfterSeconds: 7 };
+}
+
+describe("claims in several slots", () => {
+  test("report the smallest remaining amounts and the longest wait of all of them", async () => {
+    const answers = [granted(9, 50, 5), Promise.resolve(granted(3, 80, 20)), granted(7, 90, 0)];
+    const { run } = scripted(answers);
+    const outcome = await run();
+    expect(outcome).toMatchObject({
+      ok: true,
+      claimed: { remainingRequests: 3, remainingTokens: 50, queueMs: 20 },
+    });
+  });
+
+  test("are released together, once", async () => {
+    const { run, asked } = scripted([granted(1, 1, 1), granted(1, 1, 2)]);
+    const outcome = await run();
+    if (!outcome.ok) throw new Error("refused");
+    outcome.claimed.release(tokenCount(1, 2), 6);
+    outcome.claimed.release(tokenCount(1, 2), 6);
+    outcome.claimed.undo(6);
+    expect(asked.slice(2)).toEqual(["release 1 3", "release 2 3"]);
+  });
+
+  test("leave no trace when a later slot refuses, and ask no further", async () => {
+    const { run, asked } = scripted([granted(1, 1, 1), refusedBy("key"), granted(1, 1, 3)]);
+    expect(await run()).toMatchObject({ ok: false, refusal: { class: "rate_limit" } });
+    expect(asked).toEqual(["claim {slot:0}", "claim {slot:1}", "undo 1"]);
+  });
+});
+
+describe("a refused claim", () => {
+  test("names its scope, kind and id, and when to come again", async () => {
+    expect(await scripted([refusedBy("key")]).run()).toMatchObject({
+      refusal: {
+        class: "rate_limit",
+        status: 429,
+        origin: "gateway_admission",
+        limit: { scope: "key", kind: "rpm", id: "key:one" },
+        retryAfterSeconds: 7,
+        retryAtMs: 8_000,
+        retryable: true,
+      },
+    });
+  });
+
+  test("says what was used, and what the request adds where that is not the same for all", async () => {
+    const ofKey = { kind: "refused", scope: "key", id: "key:one", limit: 20 } as const;
+    const counted = { ...ofKey, retryAfterSeconds: 7, used: 20, asked: 1 };
+    const used: Answer = { ...counted, limitKind: "rpm" };
+    expect(await scripted([used]).run()).toMatchObject({
+      refusal: {
+        message: expect.stringContaining(
+          "20 requests per minute: 20 used in the last minute; retry",
+        ),
+        figures: { limit: 20, used: 20, asked: 1 },
+      },
+    });
+    const tokens: Answer = { ...counted, limitKind: "tpm", asked: 9 };
+    expect(await scripted([tokens]).run()).toMatchObject({
+      refusal: {
+        message: expect.stringContaining(
+          "20 tokens per minute: 20 used in the last minute, and this request may take 9; retry",
+        ),
+      },
+    });
+  });
+
+  test("by a provider's pool is reported as the provider's quota, not as the caller's", async () => {
+    expect(await scripted([refusedBy("pool")]).run()).toMatchObject({
+      refusal: { class: "rate_limit", status: 429, origin: "upstream_quota" },
+    });
+  });
+
+  test("by the platform is a 503: nothing was sent and nothing charged", async () => {
+    expect(await scripted([refusedBy("platform")]).run()).toMatchObject({
+      refusal: {
+        class: "gateway_error",
+        status: 503,
+        origin: "gateway_infrastructure",
+        limit: { scope: "platform" },
+        retryAfterSeconds: 7,
+      },
+    });
+  });
+
+  test("by a store that does not answer is a 503 with retry-after 2", async () => {
+    expect(await scripted([{ kind: "unavailable" }]).run()).toMatchObject({
+      refusal: {
+        class: "gateway_error",
+        status: 503,
+        origin: "gateway_infrastructure",
+        retryAfterSeconds: 2,
+      },
+    });
+  });
+});
+
+describe("a request that no empty window would admit", () => {
+  const limit = fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined });
+  const aPart = fc
+    .record({
+      scope: fc.constantFrom(...SCOPES),
+      tokensPerMinute: limit,
+      prompt: limit,
+      completion: limit,
+      paced: fc.option(fc.constant({ perSecond: 0.01, waitMsMax: 0 }), { nil: undefined }),
+    })
+    .map(({ scope, tokensPerMinute, prompt, completion, paced }): ScopeClaim => {
+      const windows = [
+        ...(prompt === undefined ? [] : [{ kind: "prompt", seconds: 60, limit: prompt } as const]),
+        ...(completion === undefined
+          ? []
+          : [{ kind: "completion", seconds: 86_400, limit: completion } as const]),
+      ];
+      const limits = { requestsPerMinute: 1, concurrent: 1, requestsPerSecond: 1, windows };
+      const others = {
+        ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+        ...(paced === undefined ? {} : { paced }),
+      };
+      return { scope, id: scope, limits: { ...limits, ...others } };
+    });
+  const amount = fc.integer({ min: 0, max: 50 });
+  const aDifference = fc.oneof(fc.constant(0), fc.integer({ min: -20, max: 20 }));
+  const sizes = fc.record({ input: amount, output: amount, besideBytes: aDifference });
+
+  test("is told so, whatever else refuses it, and how large it may be; every other one may retry", async () => {
+    const scopes = fc.uniqueArray(aPart, { minLength: 1, selector: ({ id }) => id });
+    await fc.assert(
+      fc.asyncProperty(scopes, sizes, fc.boolean(), async (all, size, isFull) => {
+        const { input, output, besideBytes } = size;
+        const parts = all.map((scope) => ({ slot: `{${scope.id}}`, scopes: [scope] }));
+        const tokens = { ...tokenCount(input, output), besideBytes };
+        const isAloneAdmitted = (await claimIn(new MemoryLimitStore(), parts, tokens)).ok;
+        const store = new MemoryLimitStore();
+        if (isFull) await claimIn(store, parts, tokenCount(0, 0));
+        const outcome = await claimIn(store, parts, tokens);
+        expect(outcome.ok || outcome.refusal.retryable).toBe(isAloneAdmitted);
+        if (outcome.ok || outcome.refusal.retryable) return;
+        const { retryAfterSeconds, status, message } = outcome.refusal;
+        expect({ status, retryAfterSeconds }).toEqual({ status: 429, retryAfterSeconds: 60 });
+        const [, bytes] = /at most (\d+) bytes( with|, or|$)/.exec(message) ?? [];
+        const [, most] = /at most (\d+) output tokens with this input/.exec(message) ?? [];
+        const fitting = [
+          ...(bytes === undefined ? [] : [tokenCount(Number(bytes) + besideBytes, output)]),
+          ...(most === undefined ? [] : [tokenCount(input, Number(most))]),
+        ];
+        const isInBoth = /at most \d+ (tokens of input|bytes, \d+ output tokens)/.test(message);
+        expect(message).not.toContain("Infinity");
+        expect(isInBoth).toBe(fitting.length === 0);
+        for (const each of fitting) {
+          expect((await claimIn(new MemoryLimitStore(), parts, each)).ok).toBe(true);
+          const more = each.promptTokens === input ? [0, 1] : [1, 0];
+          const [moreInput = 0, moreOutput = 0] = more;
+          const { promptTokens, completionTokens } = each;
+          const larger = tokenCount(promptTokens + moreInput, completionTokens + moreOutput);
+          expect(sizeRefusal(parts, larger)).toBeDefined();
+        }
+      }),
+    );
+  });
+});
+
+test("a request whose client has no max_tokens is told of none", () => {
+  const scope = { scope: "key", id: "key:k", limits: { tokensPerMinute: 100 } } as const;
+  const parts = [{ slot: "{o}", scopes: [scope] }];
+  const told = (isOutputFixed: boolean): string | undefined =>
+    sizeRefusal(parts, { ...tokenCount(90, 20), isOutputFixed })?.message;
+  expect(told(false)).toMatch(/80 bytes with this max_tokens of 20, or at most 10 output tokens/);
+  expect(told(true)).toMatch(/what fits is at most 80 bytes$/);
+});
+
+test("after the wait that a pool tells, a lone request passes, however often the provider said 429", async () => {
+  const pool: Pool = {
+    id: "p",
+    capacity: [{ type: "completion", per: "minute", value: 100 }],
+    tokensPerMinute: 200,
+    orgSharePercent: 50,
+  };
+  const some = fc.record({
+    waitMs: fc.nat(20_000),
+    throttles: fc.nat(9),
+    input: fc.integer({ min: 0, max: 60 }),
+    output: fc.integer({ min: 0, max: 55 }),
+  });
+  let waits = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(some, { minLength: 1, maxLength: 8 }), async (steps) => {
+      const at = { ms: 1_000 };
+      const recipe = openRecipe({ nowMs: () => at.ms, monotonicMs: () => at.ms }, MANIFESTS);
+      const { pools } = recipe.deps;
+      const [first] = recipe.deps.catalog.current.deployments;
+      if (first === undefined) throw new Error("the catalog has a deployment");
+      const deployment = { ...first, pool };
+      for (const { waitMs, throttles, input, output } of steps) {
+        at.ms += waitMs;
+        // A pool that cools tells when it has cooled, and asks no window.
+        for (let n = 0; n < throttles; n += 1, at.ms += 1_000) pools.throttled(pool, 1, at.ms);
+        const tokens = tokenCount(input, output);
+        const asked = { deployment, tokens, marketplace: undefined };
+        let entered = await enterPool(recipe.deps, RECIPE_PRINCIPAL, asked);
+        if (!entered.ok && entered.refusal.retryable) {
+          at.ms += (entered.refusal.retryAfterSeconds ?? 0) * 1_000;
+          entered = await enterPool(recipe.deps, RECIPE_PRINCIPAL, asked);
+          waits += 1;
+        }
+        expect(entered.ok).toBe(output <= 50 && input + output <= 100);
+        if (entered.ok) entered.pool?.release(tokens, at.ms);
+      }
+    }),
+    { numRuns: 40 },
+  );
+  expect(waits).toBeGreaterThan(10);
+});
+
+describe("a balance refusal", () => {
+  const refusalFor = (available: bigint, held: bigint) =>
+    reserveRefusal(
+      {
+        kind: "low_balance",
+        availableMicroUsd: microUsd(available),
+        heldMicroUsd: microUsd(held),
+      },
+      CALLER,
+      asking(500n),
+    );
+
+  test("names what is needed, available and held", () => {
+    expect(refusalFor(100n, 20n)).toMatchObject({
+      message: expect.stringContaining(
+        "up to $0.000500; $0.000100 is available and $0.000020 is held",
+      ),
+    });
+  });
+
+  test("says how much output the money would pay, or that it pays not even the input", () => {
+    expect(refusalFor(115n, 0n).message).toContain(
+      "what fits is at most 2 output tokens with this balance; buy credit or lower max_tokens",
+    );
+    expect(refusalFor(99n, 0n).message).toContain(
+      "not even its input and one output token fit with this balance; buy credit or shorten",
+    );
+    const images = { needed: microUsd(500n), outputWithin: () => undefined };
+    const low = { kind: "low_balance", availableMicroUsd: microUsd(9n) } as const;
+    const { message } = reserveRefusal({ ...low, heldMicroUsd: microUsd(0n) }, CALLER, images);
+    expect(message).toMatch(/by running requests; buy credit or ask for less$/);
+  });
+
+  test("is retryable when the organization's own running requests hold the money", () => {
+    expect(refusalFor(100n, 400n)).toMatchObject({ retryable: true });
+  });
+
+  test("is not retryable when this request alone is too dear", () => {
+    expect(refusalFor(100n, 399n)).toMatchObject({ retryable: false });
+  });
+});
+
+test("a spend cap names its scope and the instant at which it resets", () => {
+  const resetAtMs = Date.UTC(2026, 11, 1);
+  const cap = {
+    kind: "cap",
+    scope: "org",
+    period: "month",
+    capMicroUsd: microUsd(1_000n),
+    settledMicroUsd: microUsd(600n),
+    inFlightMicroUsd: microUsd(0n),
+    resetAtMs,
+  } as const;
+  expect(reserveRefusal(cap, CALLER, asking(500n))).toMatchObject({
+    class: "insufficient_quota",
+    message: expect.stringMatching(/monthly spend cap .scope org.*2026-12-01T00:00:00.000Z/),
+    limit: { scope: "org", kind: "spend", id: "org:org_a" },
+    retryAfterSeconds: 60,
+    capResetAtMs: resetAtMs,
+    retryable: false,
+  });
+});
+
+test("a request above a whole spend cap is told that no reset will help, and what would fit", () => {
+  const cap = {
+    kind: "cap",
+    scope: "key",
+    period: "day",
+    capMicroUsd: microUsd(400n),
+    settledMicroUsd: microUsd(390n),
+    inFlightMicroUsd: microUsd(0n),
+    resetAtMs: Date.UTC(2026, 10, 30),
+  } as const;
+  const value = reserveRefusal(cap, CALLER, asking(500n));
+  expect(value).toMatchObject({ retryable: false, retryAfterSeconds: 60 });
+  expect(value.message).toContain("what fits is at most 31 output tokens with the whole cap");
+  expect(value.message).toContain("resets at 2026-11-30T00:00:00.000Z does not help");
+});
+
+test.each([
+  ["day", "daily", "today"],
+  ["week", "weekly", "this week"],
+] as const)("a cap by the %s says so", (period, adjective, now) => {
+  const resetAtMs = Date.UTC(2026, 10, 30);
+  const cap = {
+    kind: "cap",
+    scope: "key",
+    period,
+    capMicroUsd: microUsd(1_000n),
+    settledMicroUsd: microUsd(600n),
+    inFlightMicroUsd: microUsd(0n),
+    resetAtMs,
+  } as const;
+  const refused = reserveRefusal(cap, CALLER, asking(500n));
+  expect(refused.message).toContain(`this key's ${adjective} spend cap (scope key) of $0.001000`);
+  expect(refused.message).toContain(`is spent ${now} and`);
+  expect(refused.message).toContain("resets at 2026-11-30T00:00:00.000Z");
+  expect(refused).toMatchObject({ capResetAtMs: resetAtMs, capPeriod: period });
+});
+
+test("a ledger that does not answer is a 503 with retry-after 2", () => {
+  const outcome = reserveRefusal({ kind: "unavailable", reason: "no" }, CALLER, asking(1n));
+  expect(outcome).toMatchObject({ class: "gateway_error", status: 503, retryAfterSeconds: 2 });
+});

@@ -1,0 +1,300 @@
+import type { Deployment } from "../../catalog/index.ts";
+import {
+  type Clock,
+  type Deadline,
+  type Deadlines,
+  type OrgId,
+  refused,
+  type Result,
+  RETRY_AFTER_SECONDS_MAX,
+} from "../../kernel/index.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
+import { departedScopes } from "../limits/departed-scopes.ts";
+import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
+import {
+  type ClaimOutcome,
+  type LimitLease,
+  type LimitStore,
+  orgSlot,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limits/limit-store.ts";
+import { secondsThrottled } from "../limits/never-fits.ts";
+import type { OwnKeys } from "../routing/plan-route.ts";
+import type { CallTokens } from "./call-kind.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.ts";
+import type { CallPorts } from "./ports.ts";
+import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
+
+/** What decides which limits a request has to be admitted by. */
+export interface LimitedCall {
+  readonly modelId: string;
+  readonly endpoint: DedicatedEndpoint | undefined;
+  /** What of it the caller's own provider keys serve. */
+  readonly ownKeys: OwnKeys;
+}
+
+/** Claims what a call is admitted by before a candidate is chosen: all of it, or one refusal. */
+export function claimLimits(
+  ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
+  principal: Principal,
+  { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: CallTokens },
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  return claimScopes(ports.limits, {
+    principal,
+    parts: claimParts(ports, principal, limited),
+    tokens,
+    nowMs: ports.clock.nowMs(),
+    monotonicMs: ports.clock.monotonicMs(),
+    endsAtMs: (orgId, id, count) => ports.drains.endsAtMs(orgId, id, count),
+  });
+}
+
+/**
+ * The limits of a call before any provider is chosen: the caller's own, or those of its dedicated
+ * endpoint in their place; then the platform's.
+ */
+export function claimParts(
+  ports: Pick<CallPorts, "scopesOf" | "platform">,
+  principal: Principal,
+  call: LimitedCall,
+): readonly ClaimPart[] {
+  const { endpoint, modelId, ownKeys } = call;
+  const ownKeysOnly = ownKeys !== "none";
+  const parts: ClaimPart[] = [];
+  const slot = orgSlot(principal.orgId);
+  if (endpoint === undefined) {
+    parts.push(partOf(slot, ports.scopesOf(principal, { modelId, ownKeysOnly }), modelId));
+  } else {
+    const scopes = endpointSelfScopes(principal, modelId);
+    if (scopes.length > 0) parts.push(partOf(slot, scopes, modelId));
+    const ofEndpoint = `{endpoint:${endpoint.endpointId}}`;
+    parts.push(partOf(ofEndpoint, scopesOfEndpoint(endpoint), modelId));
+  }
+  if (ports.platform.length > 0) parts.push({ slot: "{platform}", scopes: ports.platform });
+  return parts;
+}
+
+/** Its scopes and, where they limit what is in flight, those of its calls whose client left. */
+export function partOf(
+  slot: string,
+  scopes: readonly ScopeClaim[],
+  modelId: string | undefined,
+): ClaimPart {
+  const departed = departedScopes({ slot, scopes }, modelId);
+  return departed.length === 0 ? { slot, scopes } : { slot, scopes, departed };
+}
+
+const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();
+
+/* The same array every time: a shared store remembers what it made of it. */
+function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
+  const known = endpointScopes.get(endpoint);
+  if (known !== undefined) return known;
+  const scopes = [endpointScope(endpoint)];
+  endpointScopes.set(endpoint, scopes);
+  return scopes;
+}
+
+/** Scopes that stand in one slot of the limit store. */
+export interface ClaimPart {
+  readonly slot: string;
+  /** Narrowest first. */
+  readonly scopes: readonly ScopeClaim[];
+  /** Where the request takes a place once its client has left; undefined: where it had one. */
+  readonly departed?: readonly ScopeClaim[];
+}
+
+export interface ClaimInput {
+  readonly principal: { readonly orgId: OrgId };
+  /** In the order in which they refuse. */
+  readonly parts: readonly ClaimPart[];
+  readonly tokens: CallTokens;
+  /** Wall clock, for `retry_at`. */
+  readonly nowMs: number;
+  /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
+  readonly monotonicMs: number;
+  /** When this process will have read so many answers of the scope whose clients left. */
+  readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
+}
+
+/**
+ * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
+ * leaves no trace. They are asked before money is held: the cheap check protects the database.
+ * A request that none of them would ever admit is told so, whatever else refuses it now.
+ */
+export async function claimScopes(
+  limits: LimitStore,
+  input: ClaimInput,
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  const tooLarge = sizeRefusal(input.parts, input.tokens);
+  if (tooLarge !== undefined) return refused(tooLarge);
+  const claimed = new ClaimedScopes(limits);
+  for (const part of input.parts) {
+    const answer = claimPart(limits, input, part);
+    // A store in memory answers at once: no turn of the event loop is spent on it.
+    const outcome = answer instanceof Promise ? await answer : answer;
+    if (outcome.kind === "claimed") {
+      claimed.add(outcome.lease, part.departed);
+      continue;
+    }
+    claimed.undo(input.monotonicMs);
+    const waited = withThrottle(timed(outcome, input), part.scopes, input.tokens);
+    return refused(claimRefusal(waited, input.nowMs));
+  }
+  return { ok: true, claimed };
+}
+
+/** A place of a departed client is free when its answer was read, or given up. */
+function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
+  if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
+  const { id, limit, used = limit } = outcome;
+  // Other processes read some of them: what is not known here takes the longest that is told.
+  const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
+  const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
+  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
+  return { ...outcome, retryAfterSeconds };
+}
+
+/** A window that is throttled below the request may be empty: then it waits for the throttle alone. */
+function withThrottle(
+  outcome: RefusedClaim,
+  scopes: readonly ScopeClaim[],
+  tokens: TokenCount,
+): RefusedClaim {
+  const seconds = secondsThrottled(scopes, tokens);
+  if (outcome.kind !== "refused" || seconds === 0) return outcome;
+  const inWindow = outcome.used === 0 ? 0 : outcome.retryAfterSeconds;
+  return { ...outcome, retryAfterSeconds: Math.max(seconds, inWindow) };
+}
+
+function claimPart(
+  limits: LimitStore,
+  { principal, tokens, monotonicMs }: ClaimInput,
+  { slot, scopes, departed }: ClaimPart,
+): ClaimOutcome | Promise<ClaimOutcome> {
+  const { orgId } = principal;
+  return limits.claim({ orgId, slot, scopes, departed, ...tokens, nowMs: monotonicMs });
+}
+
+type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
+
+/** Everything that one request has claimed, in one or more slots: released together, once. */
+export class ClaimedScopes {
+  readonly #limits: ClaimedIn;
+  /** Grown by `concat`, which gives a list of its very length: most requests wait with one. */
+  #leases: readonly LimitLease[] = NO_LEASES;
+  /** Where each lease takes a place once the client has left. */
+  #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
+  /** The smallest over all scopes; `Number.MAX_SAFE_INTEGER` where nothing limits them. */
+  remainingRequests: number = Number.MAX_SAFE_INTEGER;
+  remainingTokens: number = Number.MAX_SAFE_INTEGER;
+  /** Pacing delay of the request in milliseconds. */
+  queueMs = 0;
+
+  constructor(limits: ClaimedIn) {
+    this.#limits = limits;
+  }
+
+  add(lease: LimitLease, departed: readonly ScopeClaim[] | undefined): void {
+    this.#leases = this.#leases.concat(lease);
+    this.#departed = this.#departed.concat([departed]);
+    this.remainingRequests = Math.min(this.remainingRequests, lease.remainingRequests);
+    this.remainingTokens = Math.min(this.remainingTokens, lease.remainingTokens);
+    this.queueMs = Math.max(this.queueMs, lease.queueMs);
+  }
+
+  /** The client left: it takes no place of those who stay. Returns the scopes where it has one now. */
+  depart(nowMs: number): readonly ScopeClaim[] {
+    for (const [at, lease] of this.#leases.entries()) {
+      const departed = this.#departed[at];
+      if (departed !== undefined) this.#limits.depart(lease, departed, nowMs);
+    }
+    return this.#departed.flatMap((scopes) => scopes ?? []);
+  }
+
+  /** Ends the leases and puts the observed tokens in place of the estimated ones. */
+  release(observed: TokenCount, nowMs: number): void {
+    for (const lease of this.#takeLeases()) this.#limits.release(lease, observed, nowMs);
+  }
+
+  /** Takes everything back, as if it had never been claimed. */
+  undo(nowMs: number): void {
+    for (const lease of this.#takeLeases()) this.#limits.undo(lease, nowMs);
+  }
+
+  #takeLeases(): readonly LimitLease[] {
+    const leases = this.#leases;
+    this.#leases = NO_LEASES;
+    return leases;
+  }
+}
+
+const NO_LEASES: readonly LimitLease[] = [];
+const NO_SCOPES: readonly (readonly ScopeClaim[])[] = [];
+
+/**
+ * What holds without credit, for a request that the caller's own provider keys are to serve first:
+ * it is claimed when the request falls back to the marketplace's keys, and once.
+ */
+export class MarketplaceClaim {
+  readonly #part: ClaimPart;
+  #isClaimed = false;
+
+  constructor(part: ClaimPart) {
+    this.#part = part;
+  }
+
+  /** What this candidate has to be admitted by besides its pool. */
+  partsFor({ ownKey }: Deployment): readonly ClaimPart[] {
+    return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
+  }
+
+  /** A candidate was admitted: what it needed is not claimed again. */
+  admitted({ ownKey }: Deployment): void {
+    this.#isClaimed ||= ownKey === undefined;
+  }
+}
+
+/** Undefined where nothing is left to claim: it counts from the start, or never. */
+export function marketplaceClaim(
+  ports: Pick<CallPorts, "scopesOf">,
+  principal: Principal,
+  call: LimitedCall,
+): MarketplaceClaim | undefined {
+  if (call.ownKeys !== "first" || call.endpoint !== undefined) return undefined;
+  const { modelId } = call;
+  const scopes = ports.scopesOf(principal, { modelId, unfundedOnly: true });
+  if (scopes.length === 0) return undefined;
+  return new MarketplaceClaim({ slot: orgSlot(principal.orgId), scopes });
+}
+
+/**
+ * Waits as long as a paced request has to; ends early when the client leaves or this process shuts
+ * down. The shared timer is coarse: a request may start one tick late, never early.
+ */
+export function waitForPacing(
+  ports: { readonly clock: Clock; readonly deadlines: Deadlines },
+  client: ClientExchange,
+  { queueMs, timeoutMs }: { readonly queueMs: number; readonly timeoutMs: number },
+): Result<object> | Promise<Result<object>> {
+  if (queueMs > timeoutMs) return refused(routingDeadlinePassed(timeoutMs));
+  if (queueMs <= 0) return { ok: true };
+  if (client.gone) return refused(clientLeft());
+  return new Promise((resolve) => {
+    const end = (outcome: Result<object>): void => {
+      ports.deadlines.unwatch(delay);
+      resolve(outcome);
+    };
+    const delay: Deadline = {
+      dueMs: ports.clock.monotonicMs() + queueMs,
+      watchedAt: -1,
+      onDue: () => end({ ok: true }),
+      cut: () => end(refused(shuttingDown())),
+    };
+    ports.deadlines.watch(delay);
+    client.onGone(() => end(refused(clientLeft())));
+  });
+}

@@ -1,0 +1,217 @@
+import type { Deployment } from "../../catalog/index.ts";
+import type {
+  ParsedChatRequest,
+  TokenCounter,
+  TokenCounting,
+  UpstreamRequest,
+} from "../../formats/index.ts";
+import {
+  ERROR_BODY_BYTES_MAX,
+  type OrgId,
+  refused,
+  type Result,
+  SETTINGS_REQUESTS_PER_MINUTE,
+  shownKeyId,
+} from "../../kernel/index.ts";
+import { fetchJson } from "../../upstream/index.ts";
+import type { Principal } from "../accounts/principal.ts";
+import { orgSlot, type ScopeClaim, tokenCount } from "../limits/limit-store.ts";
+import { planRoute } from "../routing/plan-route.ts";
+import { type ClaimedScopes, claimScopes } from "./claim.ts";
+import type { CallKind } from "./call-kind.ts";
+import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+import { findModel, planInput } from "./plan.ts";
+import type { CallPorts } from "./ports.ts";
+import { refuseCall } from "./refuse.ts";
+
+/** How a wire counts tokens, and the call whose tokens are counted. */
+export interface CountedCall {
+  readonly counting: TokenCounting;
+  readonly chat: CallKind<ParsedChatRequest>;
+}
+
+/**
+ * The count of the provider that a call would go to first, when its wire can count; else, and when
+ * that count fails, an estimate marked as one. Free.
+ */
+export async function serveCountTokens(
+  deps: CallPorts,
+  exchange: ClientExchange,
+  count: CountedCall,
+): Promise<void> {
+  const { counting } = count;
+  const parsed = counting.parse(exchange);
+  if (!parsed.ok) return refuseCall(deps, exchange, parsed);
+  const { request } = parsed;
+  const choice = chooseCounter(deps, exchange.principal, { ...count, request });
+  if (!choice.ok) return refuseCall(deps, exchange, { ...choice, request });
+  const counted = await countRequest(deps, exchange);
+  if (!counted.ok) return refuseCall(deps, exchange, { ...counted, request });
+
+  if (exchange.gone) return;
+  const { remainingRequests } = counted;
+  const { deployment } = choice;
+  const { droppedParams } = request;
+  const answer = (tokens: number, headers: ServedHeaders): void =>
+    exchange.answer("application/json", headers, counting.counter.answerBody(tokens));
+  if (deployment === undefined) {
+    const headers = { remainingRequests, droppedParams, estimate: "local" } as const;
+    return answer(counting.estimate(request), headers);
+  }
+  const upstream = counting.encode(request, deployment);
+  const { counter } = counting;
+  const tokens = await askProvider(deps, exchange, { counter, deployment, upstream });
+  const attempts = 1;
+  if (tokens === undefined) {
+    const headers = { attempts, remainingRequests, droppedParams, estimate: "local" } as const;
+    return answer(counting.estimate(request), headers);
+  }
+  answer(tokens, {
+    provider: deployment.providerId,
+    attempts,
+    remainingRequests,
+    droppedParams: upstream.droppedParams,
+  });
+}
+
+/** Who counts: a deployment, the gateway itself, or a request that names no usable model. */
+function chooseCounter(
+  deps: CallPorts,
+  principal: Principal,
+  { counting, chat, request }: CountedCall & { readonly request: ParsedChatRequest },
+): Result<{ readonly deployment: Deployment | undefined }> {
+  const nowMs = deps.clock.monotonicMs();
+  const asSent = planInput(deps, principal, {
+    modelId: request.modelId,
+    model: findModel(deps.catalog.current, principal, request.modelId).model,
+    modality: "text",
+    controls: request.controls,
+    servabilityProblem: (deployment) => chat.servabilityProblem(request, deployment),
+    // A half-open circuit waits for a probe whose outcome is reported; a count reports none.
+    isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) === "yes",
+  });
+  const plan = planRoute(asSent);
+  if (plan.kind === "plan") {
+    const { first } = plan;
+    return { ok: true, deployment: counting.isAnsweredBy(first) ? first : undefined };
+  }
+  // Nothing is generated: what no provider could serve, or not now, is estimated all the same.
+  const anyone = planRoute({
+    ...asSent,
+    servabilityProblem: () => undefined,
+    isHealthy: () => true,
+  });
+  if (anyone.kind === "refused" && anyone.refusal.class !== "model_not_priced") {
+    return refused(anyone.refusal);
+  }
+  return { ok: true, deployment: undefined };
+}
+
+/** Undefined: the provider gave no count in time, and says nothing about its health by that. */
+async function askProvider(
+  deps: CallPorts,
+  exchange: ClientExchange,
+  asked: {
+    readonly counter: TokenCounter;
+    readonly deployment: Deployment;
+    readonly upstream: UpstreamRequest;
+  },
+): Promise<number | undefined> {
+  const { clock, deadlines, timeouts, upstream } = deps;
+  const running = fetchJson({
+    clock,
+    deadlines,
+    // An estimate in time is worth more than a count that comes too late.
+    totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
+    bytesMax: ERROR_BODY_BYTES_MAX,
+    send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),
+  });
+  exchange.onGone(() => running.abandon());
+  return asked.counter.read(await running.ended);
+}
+
+const NO_TOKENS = tokenCount(0, 0);
+
+/** What a counted request leaves of the minute, for the headers of its answer. */
+export interface Counted {
+  readonly remainingRequests: number;
+}
+
+/**
+ * Counts one request of a free route: it uses up one request of the minute and nothing else, so
+ * that running calls and spent tokens do not stand in its way.
+ */
+export async function countRequest(
+  ports: CallPorts,
+  client: ClientExchange,
+): Promise<Result<Counted>> {
+  return await countIn(ports, client, requestsOnly(ports.scopesOf(client.principal)));
+}
+
+/**
+ * Counts one change of a setting. It has a window of its own: in one that it sets itself, a key
+ * that lowered its limit could not raise it again before the minute is over.
+ */
+export async function countSetting(
+  ports: CallPorts,
+  client: ClientExchange,
+): Promise<Result<Counted>> {
+  const { principal } = client;
+  const id = `settings:${principal.keyId}`;
+  const shownId = `settings:${shownKeyId(principal)}`;
+  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
+  return await countIn(ports, client, [{ scope: "key", id, shownId, limits }]);
+}
+
+/**
+ * Claims one change of a setting by a person of this organization; released when it was made,
+ * undone when it was refused.
+ */
+export async function claimOrgSetting(
+  ports: Pick<CallPorts, "limits" | "clock">,
+  orgId: OrgId,
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
+  const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
+  return await claimIn(ports, { orgId }, scopes);
+}
+
+async function countIn(
+  ports: CallPorts,
+  { principal }: ClientExchange,
+  scopes: readonly ScopeClaim[],
+): Promise<Result<Counted>> {
+  const outcome = await claimIn(ports, principal, scopes);
+  if (!outcome.ok) return outcome;
+  const { claimed } = outcome;
+  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
+  return { ok: true, remainingRequests: claimed.remainingRequests };
+}
+
+async function claimIn(
+  ports: Pick<CallPorts, "limits" | "clock">,
+  principal: { readonly orgId: OrgId },
+  scopes: readonly ScopeClaim[],
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  return await claimScopes(ports.limits, {
+    principal,
+    parts: [{ slot: orgSlot(principal.orgId), scopes }],
+    tokens: NO_TOKENS,
+    nowMs: ports.clock.nowMs(),
+    monotonicMs: ports.clock.monotonicMs(),
+  });
+}
+
+const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();
+
+/* The same array every time: a shared store remembers what it made of it. */
+function requestsOnly(scopes: readonly ScopeClaim[]): readonly ScopeClaim[] {
+  const known = requestScopes.get(scopes);
+  if (known !== undefined) return known;
+  const made = scopes.map((scope) => {
+    const { requestsPerMinute } = scope.limits;
+    return { ...scope, limits: requestsPerMinute === undefined ? {} : { requestsPerMinute } };
+  });
+  requestScopes.set(scopes, made);
+  return made;
+}

@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+
+import type { AttemptId, KeyId, OrgId } from "../../kernel/core/ids.ts";
+import { microUsd } from "../../kernel/core/money.ts";
+import { systemClock } from "../../kernel/core/time.ts";
+import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../../ledger/ledger-store.ts";
+import { type LimitLease, type LimitStore, tokenCount } from "../limits/limit-store.ts";
+import { ClaimedScopes } from "./claim.ts";
+import { CallHold } from "./hold.ts";
+import { Shortfalls } from "./refusal-memory.ts";
+
+const ORG = "org_a" as OrgId;
+const KEY = "key_a" as KeyId;
+
+function reserveOf(attempt: bigint): ReserveRow {
+  const reserveMicroUsd = microUsd(5n);
+  return { attemptId: attempt as AttemptId, orgId: ORG, keyId: KEY, reserveMicroUsd } as ReserveRow;
+}
+
+const LEASE: LimitLease = { remainingRequests: 1, remainingTokens: 1, queueMs: 0 };
+
+interface Answers {
+  readonly reserved?: ReserveOutcome;
+  readonly rolled?: ReserveOutcome;
+  /** In place of `reserved`, where it changes. */
+  readonly next?: () => ReserveOutcome;
+}
+
+function heldCall(answers: Answers = {}) {
+  const { reserved = { kind: "reserved" }, rolled = { kind: "reserved" } } = answers;
+  const { next = () => reserved } = answers;
+  const closed: CloseRow[] = [];
+  const said: string[] = [];
+  let asked = 0;
+  const ledger: Pick<Ledger, "reserve" | "close" | "roll"> = {
+    reserve: () => {
+      asked += 1;
+      return Promise.resolve(next());
+    },
+    close: (row) => {
+      closed.push(row);
+      return Promise.resolve({ kind: "pending" });
+    },
+    roll: (row) => {
+      closed.push(row);
+      return Promise.resolve(rolled);
+    },
+  };
+  const claimed = (name: string): ClaimedScopes => {
+    const limits: Pick<LimitStore, "depart" | "release" | "undo"> = {
+      depart: () => void said.push(`${name} departed`),
+      release: (_lease, observed) => void said.push(`${name} released ${observed.tokens}`),
+      undo: () => void said.push(`${name} undone`),
+    };
+    const scopes = new ClaimedScopes(limits);
+    scopes.add(LEASE, undefined);
+    return scopes;
+  };
+  const shortfalls = new Shortfalls(systemClock);
+  const deps = { ledger: ledger as Ledger, clock: systemClock, shortfalls };
+  const hold = new CallHold(deps, claimed("own"));
+  const closedIds = (): bigint[] => closed.map((row) => row.attemptId);
+  const opened = (): CallHold => new CallHold(deps, claimed("own"));
+  return { hold, opened, asked: () => asked, closed, closedIds, said, pool: () => claimed("pool") };
+}
+
+const closing = (attempt: bigint): CloseRow => ({ attemptId: attempt as AttemptId }) as CloseRow;
+const REFUSED: ReserveOutcome = { kind: "unavailable", reason: "no" };
+
+test("a call that a fault of ours ended owes nothing and holds nothing", async () => {
+  const { hold, closed, said, pool } = heldCall();
+  await hold.reserve(reserveOf(1n), pool());
+  hold.giveUp();
+  expect(closed).toMatchObject([
+    { attemptId: 1n, usage: null, costPicoUsd: 0n, errorClass: "gateway_error", final: true },
+  ]);
+  expect(said).toEqual(["pool released 0", "own released 0"]);
+});
+
+test("a call that was never held leaves no trace in any limit", () => {
+  const { hold, closed, said } = heldCall();
+  hold.giveUp();
+  expect(closed).toEqual([]);
+  expect(said).toEqual(["own undone"]);
+});
+
+test("a refused hold releases the slot in the pool at once, and the others when it is answered", async () => {
+  const { hold, said, pool } = heldCall({ reserved: REFUSED });
+  await hold.reserve(reserveOf(1n), pool());
+  expect(said).toEqual(["pool undone"]);
+  hold.undo();
+  expect(said).toEqual(["pool undone", "own undone"]);
+});
+
+test("a call that ended well has nothing left to give up", async () => {
+  const { hold, closedIds, said } = heldCall();
+  await hold.reserve(reserveOf(1n), undefined);
+  await hold.close(closing(1n));
+  hold.release(tokenCount(8, 4));
+  hold.giveUp();
+  expect(closedIds()).toEqual([1n]);
+  expect(said).toEqual(["own released 12"]);
+});
+
+test("each attempt leaves its pool with its own tokens, the call with all of them", async () => {
+  const { hold, said, pool } = heldCall();
+  await hold.reserve(reserveOf(1n), pool());
+  hold.leavePool(tokenCount(3, 0));
+  await hold.roll(closing(1n), reserveOf(2n), pool());
+  hold.leavePool(tokenCount(5, 1));
+  hold.release(tokenCount(8, 1));
+  expect(said).toEqual(["pool released 3", "pool released 6", "own released 9"]);
+});
+
+test("after a failover it is the new attempt that is given up, or none when it was refused", async () => {
+  const rolled = heldCall();
+  await rolled.hold.reserve(reserveOf(1n), undefined);
+  await rolled.hold.roll(closing(1n), reserveOf(2n), undefined);
+  rolled.hold.giveUp();
+  expect(rolled.closedIds()).toEqual([1n, 2n]);
+
+  const refused = heldCall({ rolled: REFUSED });
+  await refused.hold.reserve(reserveOf(1n), undefined);
+  await refused.hold.roll(closing(1n), reserveOf(2n), refused.pool());
+  refused.hold.giveUp();
+  expect(refused.closedIds()).toEqual([1n]);
+  expect(refused.said).toEqual(["pool undone", "own released 0"]);
+});
+
+describe("a hold that the ledger refused twice in a row", () => {
+  const SHORT: ReserveOutcome = {
+    kind: "low_balance",
+    availableMicroUsd: microUsd(1n),
+    heldMicroUsd: microUsd(9n),
+  };
+
+  test("is refused the third time without it, gives its place back, and is exactly the answer", async () => {
+    const { hold, asked, said, pool } = heldCall({ reserved: SHORT });
+    for (let n = 0; n < 3; n += 1) {
+      expect(await hold.reserve(reserveOf(1n), pool())).toBe(SHORT);
+    }
+    expect(asked()).toBe(2);
+    expect(said).toEqual(["pool undone", "pool undone", "pool undone"]);
+  });
+
+  test.each([
+    [
+      "a call of the organization has ended",
+      async (hold: CallHold) => {
+        await hold.close(closing(1n));
+        hold.release(tokenCount(0, 0));
+      },
+    ],
+    [
+      "a call of it has failed over",
+      (hold: CallHold) => hold.roll(closing(1n), reserveOf(2n), undefined),
+    ],
+  ])("is asked again when %s", async (_what, end) => {
+    const reserved = { kind: "reserved" } as const;
+    let outcome: ReserveOutcome = reserved;
+    const { hold, opened, asked } = heldCall({ next: () => outcome });
+    await hold.reserve(reserveOf(1n), undefined);
+    outcome = SHORT;
+    for (let n = 0; n < 3; n += 1) await opened().reserve(reserveOf(2n), undefined);
+    expect(asked()).toBe(3);
+    outcome = reserved;
+    await end(hold);
+    expect(await opened().reserve(reserveOf(3n), undefined)).toBe(reserved);
+  });
+});

@@ -1,0 +1,222 @@
+import { createHash } from "node:crypto";
+
+import {
+  type Catalog,
+  type Deployment,
+  deploymentAt,
+  type ListedModel,
+  type ModalityId,
+  ownKeyDeployment,
+} from "../../catalog/index.ts";
+import type { CallRequest, ProviderControls, Unservable } from "../../formats/index.ts";
+import {
+  attemptInstantMs,
+  type MicroUsd,
+  type Refused,
+  refused,
+  type Result,
+} from "../../kernel/index.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import type { Organization, Principal } from "../accounts/principal.ts";
+import { explainRoute } from "../routing/explain-route.ts";
+import { hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
+import { type CallKind, callTokens, familyOf } from "./call-kind.ts";
+import { CandidateList } from "./candidates.ts";
+import { marketplaceClaim } from "./claim.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import type { AcceptedCall } from "./hold.ts";
+import type { CallPorts } from "./ports.ts";
+
+type AcceptOutcome<R extends CallRequest> =
+  { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
+
+/** Reads and plans: everything that can refuse a request before anything is claimed for it. */
+export function acceptCall<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  kind: CallKind<R>,
+): AcceptOutcome<R> {
+  const { principal } = client;
+  const unusual = ports.usage.refuse(principal, familyOf(kind), ports.clock.nowMs());
+  if (unusual !== undefined) return refused(unusual);
+  const read = kind.read(client);
+  if (!read.ok) return read;
+  const { request } = read;
+  const { modelId } = request;
+  const { model, endpoint } = findModel(ports.catalog.current, principal, modelId);
+  const conversation = conversationOf(principal, request, model);
+  const plan = planRoute(callPlanInput(ports, principal, { kind, request, model, conversation }));
+  if (plan.kind === "refused") return { ...refused(plan.refusal), request };
+  const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
+  if (!candidates.hasNext() && candidates.unencoded !== undefined) {
+    return { ...refused(candidates.unencoded), request };
+  }
+  const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
+  const marketplace = marketplaceClaim(ports, principal, limited);
+  const tokens = callTokens(kind, request, { model, body: client.body });
+  const timeoutMs = Math.min(
+    ports.timeouts.routingMs,
+    principal.rules.policy?.timeoutMs ?? Infinity,
+  );
+  const { trace } = client;
+  const asked = { kind, request, candidates, conversation };
+  return { ok: true, call: { ...asked, tokens, limited, marketplace, timeoutMs, trace } };
+}
+
+/** Where a model id leads for one caller. */
+export interface FoundModel {
+  readonly model: ListedModel | undefined;
+  /** The caller's own capacity: its requests for this model go there and nowhere else. */
+  readonly endpoint: DedicatedEndpoint | undefined;
+}
+
+/**
+ * The model as this caller may use it: of its dedicated endpoint, else of the public catalog. One
+ * that its key may not call is one that is not listed for it.
+ */
+export function findModel(
+  catalog: Catalog,
+  { rules, models }: Pick<Organization, "rules"> & Pick<Principal, "models">,
+  modelId: string,
+): FoundModel {
+  if (models?.has(modelId) === false) return { model: undefined, endpoint: undefined };
+  for (const endpoint of rules.endpoints) {
+    const model = catalog.findDedicated(endpoint.providerId, modelId);
+    if (model !== undefined) return { model, endpoint };
+  }
+  return { model: catalog.find(modelId), endpoint: undefined };
+}
+
+/** The plan's input of one call, whatever its kind. */
+export function callPlanInput<R extends CallRequest>(
+  ports: Pick<CallPorts, "opensOwnKeys" | "clock" | "standing" | "affinity"> & {
+    readonly health: Pick<CallPorts["health"], "mayTry">;
+  },
+  principal: Principal,
+  call: {
+    readonly kind: CallKind<R>;
+    readonly request: R;
+    readonly model: ListedModel | undefined;
+    readonly conversation?: string | undefined;
+  },
+): PlanInput {
+  const { kind, request, model, conversation } = call;
+  return planInput(ports, principal, {
+    modelId: request.modelId,
+    model,
+    modality: kind.modality,
+    controls: request.controls,
+    ...(conversation !== undefined && {
+      servedLast: ports.affinity.servedLast(conversation, ports.clock.monotonicMs()),
+    }),
+    servabilityProblem: (deployment) => kind.servabilityProblem(request, deployment),
+    isHealthy: ({ id }) => ports.health.mayTry(id, ports.clock.monotonicMs()) !== "no",
+  });
+}
+
+/**
+ * By what a request is known as one of a conversation: the name that its caller gave it, else how
+ * its messages begin. Undefined where nothing depends on it, which costs no digest. It is never
+ * another organization's.
+ */
+export function conversationOf(
+  { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
+  request: CallRequest,
+  model: ListedModel | undefined,
+): string | undefined {
+  if (model === undefined || !hasEquals(model)) return undefined;
+  const conversation = request.conversation?.();
+  if (conversation === undefined) return undefined;
+  const { isNamed, bytes } = conversation;
+  const scope = JSON.stringify([orgId, model.id, isNamed ? null : keyId]);
+  return createHash("sha256").update(scope).update(bytes).digest("base64");
+}
+
+/** What every plan asks of a request, whatever kind of call it is. */
+export interface PlanNeeds {
+  readonly modelId: string;
+  readonly model: ListedModel | undefined;
+  readonly modality: ModalityId;
+  readonly controls: ProviderControls;
+  readonly servedLast?: string | undefined;
+  readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
+  readonly isHealthy: (deployment: Deployment) => boolean;
+}
+
+/**
+ * The plan's input for this caller: with its organization's policy, and with its own provider keys
+ * where this installation can open them.
+ */
+export function planInput(
+  ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
+  principal: Principal,
+  needs: PlanNeeds,
+): PlanInput {
+  const { policy, connections } = principal.rules;
+  return {
+    ...needs,
+    keyModels: principal.models,
+    standing: ports.standing,
+    ...(policy === undefined ? {} : { policy }),
+    ...(connections.length === 0 || !ports.opensOwnKeys
+      ? {}
+      : { ownKeyOf: (deployment: Deployment) => ownKeyCopy(principal, deployment) }),
+  };
+}
+
+function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | undefined {
+  const { orgId, rules } = principal;
+  const own = rules.connections.find(({ providerId }) => providerId === deployment.providerId);
+  return own === undefined ? undefined : ownKeyDeployment(deployment, { ...own, orgId });
+}
+
+/**
+ * The most that a call with this body could be held for, wherever it may be served: read, planned
+ * and quoted as a call is, also for providers that are cooling down now. Nothing is held or sent,
+ * and no limit is asked.
+ */
+export function quoteCall<R extends CallRequest>(
+  ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
+  kind: CallKind<R>,
+  asked: { readonly principal: Principal; readonly body: Buffer },
+): Result<{ readonly most: MicroUsd }> {
+  const { principal, body } = asked;
+  const read = kind.read({ body, header: () => undefined });
+  if (!read.ok) return read;
+  const { request } = read;
+  const { model } = findModel(ports.catalog.current, principal, request.modelId);
+  const input = callPlanInput({ ...ports, health: { mayTry: () => "yes" } }, principal, {
+    kind,
+    request,
+    model,
+  });
+  const { candidates, refusal } = explainRoute(input);
+  if (refusal !== undefined) return refused(refusal);
+  const nowMs = attemptInstantMs(ports.ledger.newAttemptId());
+  const quotes = candidates.map((each) => kind.quote(request, deploymentAt(each, nowMs)));
+  const [first, ...others] = quotes;
+  if (first === undefined) throw new Error("a plan without a refusal has a candidate");
+  return { ok: true, most: others.reduce((most, each) => (each > most ? each : most), first) };
+}
+
+/**
+ * The largest output bound with which this request would cost at most `micros`; 0: not even one
+ * token fits. Undefined: the client cannot lower its price by it.
+ */
+export function outputWithin<R extends CallRequest>(
+  kind: CallKind<R>,
+  request: R,
+  deployment: Deployment,
+  micros: bigint,
+): number | undefined {
+  const cost = (outputTokens: number): MicroUsd => kind.quote(request, deployment, outputTokens);
+  if (cost(1) === cost(request.outputTokens)) return undefined;
+  let fits = 0;
+  let tooMany = request.outputTokens;
+  while (tooMany - fits > 1) {
+    const half = Math.floor((fits + tooMany) / 2);
+    if (cost(half) <= micros) fits = half;
+    else tooMany = half;
+  }
+  return fits;
+}

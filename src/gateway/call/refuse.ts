@@ -1,0 +1,149 @@
+import type { CallRequest } from "../../formats/index.ts";
+import {
+  CLIENT_LEFT,
+  isStoreFault,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  type Refusal,
+  refusal,
+  type RefusalOrigin,
+  type RequestId,
+  ZERO_MICRO_USD,
+} from "../../kernel/index.ts";
+import { refusalReason } from "../../ledger/index.ts";
+import type { CallFamily } from "../accounts/account-rules.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import type { CallPorts } from "./ports.ts";
+
+export interface RefusedCall {
+  readonly refusal: Refusal;
+  /** Undefined when the body could not be read. */
+  readonly request?: CallRequest;
+  /** Kind of the call, where unusual use is detected. */
+  readonly family?: CallFamily;
+}
+
+/** Refuses before any dispatch: the id stays known, nothing is owed. */
+export function refuseCall(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
+  recordRefused(ports, client, input);
+  if (NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
+    ports.refusals.leave(client.principal, client);
+  } else {
+    ports.refusals.note(client.principal, input.refusal, client);
+  }
+  noteRefused(ports, client, input);
+  const droppedParams = input.request?.droppedParams ?? [];
+  client.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });
+}
+
+/**
+ * Lets a request in, which has to leave `refusals` again, or refuses it: a caller whose window of refused requests is full, before its body is read. Recorded like
+ * any other refusal, but no further one in that window.
+ */
+export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
+  const value = ports.refusals.enter(client.principal, client);
+  if (value === undefined) return false;
+  recordRefused(ports, client, { refusal: value });
+  client.refuse(value);
+  return true;
+}
+
+function recordRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
+  const { principal } = client;
+  ports.ledger.recordRefused({
+    requestId: client.requestId,
+    orgId: principal.orgId,
+    keyId: principal.keyId,
+    modelId: input.request?.modelId ?? null,
+    route: client.route,
+    stream: input.request?.stream ?? false,
+    createdAtMs: ports.clock.nowMs(),
+    ...(input.refusal === CLIENT_HAS_LEFT
+      ? { errorClass: CLIENT_LEFT }
+      : {
+          errorClass: input.refusal.class,
+          reason: refusalReason(input.refusal, input.request?.droppedParams),
+        }),
+  });
+}
+
+const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
+  "gateway_infrastructure",
+  "upstream_quota",
+] as const);
+
+/** What is refused for unusual use, a full pool or a fault of ours is not a further sign of it. */
+function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
+  const { family } = input;
+  const { class: cls, origin } = input.refusal;
+  if (family === undefined || client.gone || NOT_THE_CALLERS_DOING.has(origin)) return;
+  if (cls === "usage_limited" || cls === "usage_restricted") return;
+  const { principal, clientAddress } = client;
+  ports.usage.note(
+    { principal, family, clientAddress, outcome: "refused", debitMicroUsd: ZERO_MICRO_USD },
+    ports.clock.nowMs(),
+  );
+}
+
+/** Where faults of requests are logged. */
+export interface FaultLog {
+  storeFailed(requestId: RequestId, fault: unknown): void;
+  crashed(requestId: RequestId, fault: unknown): void;
+}
+
+/**
+ * The one place where faults of the gateway's requests become answers: a store that does not
+ * answer is a 503 on every route. Anything else is a bug of ours: logged with the request id, never
+ * charged above the reserve.
+ */
+export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
+  if (isStoreFault(fault)) {
+    log.storeFailed(requestId, fault);
+    return STORE_UNAVAILABLE;
+  }
+  log.crashed(requestId, fault);
+  return CRASHED;
+}
+
+const CRASHED: Refusal = refusal(
+  "gateway_error",
+  "the gateway failed to handle this request; report it with the x-request-id",
+  { retryable: false, origin: "gateway_infrastructure" },
+);
+
+const STORE_UNAVAILABLE: Refusal = refusal(
+  "gateway_error",
+  `the database does not answer at the moment; send the same request again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+  },
+);
+
+/** The routing deadline passed before any provider could be tried. */
+export function routingDeadlinePassed(timeoutMs: number): Refusal {
+  return refusal(
+    "gateway_error",
+    `no provider could be tried within the routing deadline of ${timeoutMs} ms; nothing was sent and nothing charged, resend`,
+    { status: 504, origin: "gateway_infrastructure" },
+  );
+}
+
+/** Sent to no client: the record of a request whose client went away before anything was sent. */
+export function clientLeft(): Refusal {
+  return CLIENT_HAS_LEFT;
+}
+const CLIENT_HAS_LEFT = refusal("gateway_error", "the client left before anything was sent");
+
+/** A request that waited for its pace when this process began to shut down. */
+export function shuttingDown(): Refusal {
+  return refusal(
+    "gateway_error",
+    `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+    {
+      status: 503,
+      origin: "gateway_infrastructure",
+      retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+    },
+  );
+}

@@ -1,0 +1,137 @@
+import { type Deployment, exactCost, type PriceSheet } from "../../catalog/index.ts";
+import {
+  HOUR_SKU,
+  isWithinExcess,
+  type MicroUsd,
+  OUTPUT_TOKENS_MAX,
+  outputTokensTotal,
+  parseUsdToPico,
+  type PicoUsd,
+  promptTokensTotal,
+  REPORTED_TOKENS_MAX,
+  type Usage,
+  withoutHourWrites,
+  ZERO_MICRO_USD,
+  ZERO_PICO_USD,
+} from "../../kernel/index.ts";
+import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../../ledger/index.ts";
+import type { AttemptResult } from "../../upstream/index.ts";
+import { type TokenCount, tokenCount } from "../limits/limit-store.ts";
+
+/** What one ended attempt owes and why. */
+export interface Settlement {
+  readonly usage: Usage | null;
+  readonly basis: SettlementBasis;
+  readonly costPicoUsd: PicoUsd;
+  /** What the provider is owed, where it has prices of its own; absent: the cost. */
+  readonly owedPicoUsd?: PicoUsd;
+  /** What is wrong with the provider's report; such a report is not believed. */
+  readonly flag?: ReportFlag;
+}
+
+const NOTHING: Settlement = { usage: null, basis: "none", costPicoUsd: ZERO_PICO_USD };
+
+const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
+
+/**
+ * Debits what the provider reported and nothing else: the whole of a complete answer, or what had
+ * been reported before a stream died. Refused content and an answer that cannot be represented
+ * cost nothing, whatever they report. A delivered image without usage is what its listing declares.
+ * Usage or a cost that is impossible is not believed: it
+ * settles like none, so that a broken report can neither fill the accounts nor stop a closing.
+ * An hour of the cache that the request did not ask for costs what any write costs.
+ */
+export function settlementOf(
+  result: AttemptResult,
+  deployment: Deployment,
+  {
+    reserveMicroUsd = ZERO_MICRO_USD,
+    asksHourWrites = false,
+  }: { readonly reserveMicroUsd?: MicroUsd; readonly asksHourWrites?: boolean } = {},
+): Settlement {
+  const { bridge, failure } = result;
+  if (bridge === undefined) return NOTHING;
+  const usage = askedUsage(bridge.usage, asksHourWrites);
+  if (usage !== undefined && !isPossible(usage, deployment)) return IMPOSSIBLE;
+  const cls = failure?.refusal.class;
+  const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.hasOutput);
+  if (unbillable) return NOTHING;
+  const isDeclared = usage === undefined && failure === undefined;
+  const counted = isDeclared ? bridge.declaredUsage : usage;
+  const basis = failure === undefined ? "reported" : "partial";
+  if (deployment.billing === "reported_cost") {
+    const { reportedCostUsd } = bridge;
+    if (reportedCostUsd === undefined) return { ...NOTHING, usage: usage ?? null };
+    const costPicoUsd = parseUsdToPico(reportedCostUsd);
+    return costPicoUsd !== undefined && isWithinExcess(costPicoUsd, reserveMicroUsd)
+      ? { usage: usage ?? null, basis, costPicoUsd }
+      : IMPOSSIBLE;
+  }
+  if (counted === undefined || deployment.prices === null) return NOTHING;
+  const priced = pricedUsage(deployment.prices, counted);
+  const isPayable = Object.values(priced).every((amount) =>
+    isWithinExcess(amount, reserveMicroUsd),
+  );
+  if (!isPayable) return IMPOSSIBLE;
+  return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
+}
+
+/** What the customer owes for the usage, and what is owed to the provider. */
+function pricedUsage(
+  prices: PriceSheet,
+  usage: Usage,
+): Pick<Settlement, "costPicoUsd" | "owedPicoUsd"> {
+  const costPicoUsd = exactCost(prices, usage);
+  const { purchase } = prices;
+  return purchase === undefined
+    ? { costPicoUsd }
+    : { costPicoUsd, owedPicoUsd: exactCost(purchase, usage) };
+}
+
+function askedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | undefined {
+  if (usage?.[HOUR_SKU] === undefined || asksHourWrites) return usage;
+  return withoutHourWrites(usage);
+}
+
+/** No more tokens than fit into the context with a whole output behind it. */
+function isPossible(usage: Usage, deployment: Deployment): boolean {
+  const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
+  // Of an image the output bound is a price ceiling, and its context says nothing about pictures.
+  const isBoundByContext = contextLength !== undefined && modality !== "image";
+  const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
+  const total = promptTokensTotal(usage) + outputTokensTotal(usage);
+  return total <= Math.min(bound, REPORTED_TOKENS_MAX);
+}
+
+/** Tokens for the token windows: observed ones, or the estimate when an answer reported none. */
+export function observedTokens(
+  settlement: Settlement,
+  complete: boolean,
+  estimate: TokenCount,
+): TokenCount {
+  const { usage } = settlement;
+  if (usage !== null) return tokenCount(promptTokensTotal(usage), outputTokensTotal(usage));
+  return complete ? estimate : tokenCount(0, 0);
+}
+
+/** The generation record's terms for how an attempt ended. */
+export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOutcome {
+  if (clientGone) return "client_disconnected";
+  if (result.failure === undefined) return "completed";
+  if (result.timedOut) return "timeout";
+  if (result.hasOutput) return "stream_died";
+  if (result.upstreamStatus === null) return "reset";
+  return result.upstreamStatus < 500 && result.upstreamStatus >= 400 ? "refused" : "failed";
+}
+
+/** What all attempts of a request put into the token windows. */
+export function sumTokens(ended: readonly { readonly tokens: TokenCount }[]): TokenCount {
+  return ended.reduce(
+    (sum, { tokens }) =>
+      tokenCount(
+        sum.promptTokens + tokens.promptTokens,
+        sum.completionTokens + tokens.completionTokens,
+      ),
+    tokenCount(0, 0),
+  );
+}

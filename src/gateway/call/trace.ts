@@ -1,0 +1,89 @@
+import type { Deployment, WireId } from "../../catalog/index.ts";
+import type { CallRequest } from "../../formats/index.ts";
+import type { AttemptId, MicroUsd, Refusal, RequestId } from "../../kernel/index.ts";
+import type { LaneNote } from "../../ledger/index.ts";
+import type { AttemptResult } from "../../upstream/index.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { Settlement } from "./settle.ts";
+
+/** Where requests are traced; absent where no traces are exported. */
+export interface Tracing {
+  /** Begins the notes of a request. */
+  begin(request: TracedRequest): RequestTrace;
+}
+
+export interface TracedRequest {
+  readonly requestId: RequestId;
+  readonly method: string;
+  /** The route's path as listed. */
+  readonly route: string;
+  /** Monotonic, like every time that is noted. */
+  readonly startedMs: number;
+}
+
+/**
+ * What a request notes of itself while it runs: times and figures that it has anyway. Only at its
+ * end it is decided whether a trace is made of them.
+ */
+export interface RequestTrace {
+  /** Its key was accepted. `traceparent`: what the caller sent; read from now on. */
+  accepted(principal: Principal, traceparent: string | undefined): void;
+  /** A recipe runs: until `served` there may be more to note. */
+  serving(): void;
+  served(): void;
+  /** What the call is about, once its body was read. */
+  asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
+  /** The caller's limits are claimed from now on. */
+  claiming(): void;
+  /** They were, or refused the request. */
+  claimed(refused: Refusal | undefined): void;
+  /** It has waited for its pace since its limits were claimed. */
+  queued(): void;
+  /** An attempt is about to be held. */
+  attempt(held: TracedAttempt): AttemptTrace;
+  /** What all attempts together were debited. */
+  debited(debitMicroUsd: MicroUsd): void;
+  /** The client has its answer or has left. Says the trace's id when the trace is kept. */
+  closed(end: ClosedRequest): string | undefined;
+}
+
+export interface TracedAttempt {
+  readonly attemptId: AttemptId;
+  readonly deployment: Deployment;
+  readonly reserveMicroUsd: MicroUsd;
+  /** Is it another wire than the client's? */
+  readonly isTranslated: boolean;
+  readonly startedMs: number;
+}
+
+/** What one attempt notes of itself, from its hold to its settlement. */
+export interface AttemptTrace {
+  readonly reserveLane: LaneNote;
+  readonly settleLane: LaneNote;
+  /** Held, to be sent at once, or refused. */
+  reserved(refused: Refusal | undefined): void;
+  /** It is sent. Gives the `traceparent` that its provider gets; undefined: none. */
+  sent(): string | undefined;
+  /** The provider's answer has ended. */
+  ended(nowMs: number): void;
+  /** What came of it; absent for a job that continues. */
+  observed(end: ObservedAttempt): void;
+  /** Its end is in the journal, or on its way there. */
+  settled(debitMicroUsd: MicroUsd): void;
+}
+
+/** What one attempt came to. */
+export interface ObservedAttempt {
+  readonly result: AttemptResult;
+  readonly settlement: Settlement;
+}
+
+/** How a request ended for its client. */
+export interface ClosedRequest {
+  /** 0: nothing was answered. */
+  readonly status: number;
+  readonly refusal: Refusal | undefined;
+  /** The client left before its answer ended. */
+  readonly isGone: boolean;
+  readonly nowMs: number;
+}

@@ -1,0 +1,201 @@
+import { type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+import {
+  DISCARD_BYTES_MAX,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  type KeyId,
+  LINGER_MS,
+  type Refusal,
+  refusal,
+  REFUSED_CONNECTIONS_MAX,
+  REQUEST_BODY_TIMEOUT_MS,
+  REQUEST_HEADERS_TIMEOUT_MS,
+  WRITE_IDLE_TIMEOUT_MS,
+} from "../../kernel/index.ts";
+
+/** Counts a server's connections; what is over the bound is refused with an answer, then closed. */
+export class ConnectionBound {
+  readonly #refused = new WeakSet<Duplex>();
+  #open = 0;
+  #refusedOpen = 0;
+
+  constructor(server: Server, bound: { readonly max: number; readonly lingerMs: number }) {
+    server.on("connection", (socket) => {
+      if (this.#open < bound.max) {
+        this.#open += 1;
+        socket.once("close", () => (this.#open -= 1));
+        return;
+      }
+      // Answers take descriptors too: beyond this many at once there is none.
+      if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
+        socket.destroy();
+        return;
+      }
+      this.#refused.add(socket);
+      this.#refusedOpen += 1;
+      socket.once("close", () => (this.#refusedOpen -= 1));
+      destroyAfter(socket, bound.lingerMs);
+    });
+  }
+
+  /** The refusal of requests on this connection; undefined when it is within the bound. */
+  refusalOf(socket: Duplex): Refusal | undefined {
+    return this.#refused.has(socket) ? TOO_MANY_CONNECTIONS : undefined;
+  }
+}
+
+const TOO_MANY_CONNECTIONS: Refusal = refusal(
+  "gateway_error",
+  `this gateway has reached its maximum number of open connections; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    limit: { scope: "platform", kind: "capacity" },
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+  },
+);
+
+const closing = new WeakSet<Duplex>();
+
+/**
+ * Ends a connection after what was written to it. It is read for `LINGER_MS` more, because a
+ * connection that is closed with unread bytes is reset, and the client loses the answer; then it is
+ * destroyed, because a client that keeps its half open would hold the descriptor.
+ */
+export function closeConnection(socket: Duplex, lingerMs: number): void {
+  if (closing.has(socket)) return;
+  closing.add(socket);
+  socket.end();
+  destroyAfter(socket, lingerMs);
+}
+
+/** Destroys the connection after that time, unless it has closed before. */
+function destroyAfter(socket: Duplex, ms: number): void {
+  const timer = setTimeout(() => socket.destroy(), ms);
+  timer.unref();
+  socket.once("close", () => clearTimeout(timer));
+}
+
+/** May bytes of the request's body still arrive? */
+export function hasUnreadBody(request: IncomingMessage): boolean {
+  if (request.complete) return false;
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  return encoding !== undefined || Number(length ?? 0) > 0;
+}
+
+/** Reads the rest of a body and forgets it. A body over the bound takes its connection with it. */
+export function discardBody(request: IncomingMessage, onEnd: () => void): void {
+  let bytes = 0;
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DISCARD_BYTES_MAX) request.destroy();
+  });
+  request.on("error", () => undefined);
+  request.on("end", onEnd);
+}
+
+/** How long a client may take before its connection is closed. */
+export interface ClientTimeouts {
+  /** From the first byte of a request to the end of its headers. */
+  readonly headersMs: number;
+  /** From the first byte of a request to the end of its body; at least `headersMs`. */
+  readonly bodyMs: number;
+  /** Longest time in which a client takes no byte of an answer. */
+  readonly writeIdleMs: number;
+  /** How long a connection that is being closed is read, so that its client sees the answer. */
+  readonly lingerMs: number;
+  /** Between two checks of all connections: headers and bodies may be late by that much. */
+  readonly checkEveryMs: number;
+}
+
+/** What the program runs with; tests, which do not wait a minute, have others. */
+export const CLIENT_TIMEOUTS: ClientTimeouts = {
+  headersMs: REQUEST_HEADERS_TIMEOUT_MS,
+  bodyMs: REQUEST_BODY_TIMEOUT_MS,
+  writeIdleMs: WRITE_IDLE_TIMEOUT_MS,
+  lingerMs: LINGER_MS,
+  checkEveryMs: 5_000,
+};
+
+/** A whole answer that its client has not taken yet. */
+export interface UnreadAnswer {
+  readonly keyId: KeyId;
+  readonly bytes: number;
+  /** Ends its connection. */
+  destroy(): void;
+}
+
+/** How many bytes of whole answers may wait for their clients. */
+export interface UnreadBounds {
+  readonly unreadBytesMax: number;
+  readonly unreadBytesMaxPerKey: number;
+}
+
+/**
+ * Bounds the memory that clients take up who do not read their answers. Above it the connection is
+ * destroyed that has waited longest without a byte; what its answer cost was settled before.
+ */
+export class UnreadAnswers {
+  readonly #bounds: UnreadBounds;
+  /** Whose last byte was taken first comes first. */
+  readonly #waiting = new Set<UnreadAnswer>();
+  readonly #bytesOf = new Map<KeyId, number>();
+  #bytes = 0;
+
+  constructor(bounds: UnreadBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** The answer itself may be larger than the bounds: then it waits alone. */
+  add(answer: UnreadAnswer): void {
+    this.#waiting.add(answer);
+    this.#count(answer, answer.bytes);
+    const { unreadBytesMax, unreadBytesMaxPerKey } = this.#bounds;
+    const { keyId } = answer;
+    const isOfKey = (each: UnreadAnswer): boolean => each.keyId === keyId;
+    const isKeyOver = (): boolean => (this.#bytesOf.get(keyId) ?? 0) > unreadBytesMaxPerKey;
+    while (isKeyOver() && this.#destroyFirst(isOfKey, answer));
+    while (this.#bytes > unreadBytesMax && this.#destroyFirst(() => true, answer));
+  }
+
+  /** Its client took bytes of it. */
+  moved(answer: UnreadAnswer): void {
+    if (this.#waiting.delete(answer)) this.#waiting.add(answer);
+  }
+
+  /** Does nothing when it does not wait. */
+  remove(answer: UnreadAnswer): void {
+    if (this.#waiting.delete(answer)) this.#count(answer, -answer.bytes);
+  }
+
+  #destroyFirst(isMeant: (answer: UnreadAnswer) => boolean, newest: UnreadAnswer): boolean {
+    for (const answer of this.#waiting) {
+      if (answer === newest || !isMeant(answer)) continue;
+      this.remove(answer);
+      answer.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  #count({ keyId }: UnreadAnswer, bytes: number): void {
+    this.#bytes += bytes;
+    const ofKey = (this.#bytesOf.get(keyId) ?? 0) + bytes;
+    if (ofKey === 0) this.#bytesOf.delete(keyId);
+    else this.#bytesOf.set(keyId, ofKey);
+  }
+}
+
+/**
+ * Responses that end their connections while the instance drains: one that is kept would carry
+ * another request to a listener that is about to close.
+ */
+export function drainingResponse(isDraining: () => boolean): typeof ServerResponse {
+  return class DrainingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
+    override writeHead(...args: unknown[]): this {
+      if (isDraining()) this.shouldKeepAlive = false;
+      return super.writeHead(...(args as Parameters<ServerResponse["writeHead"]>));
+    }
+  };
+}

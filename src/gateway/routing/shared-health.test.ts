@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import type { Clock } from "../../kernel/core/time.ts";
+import { MemoryDeploymentHealth } from "./health.ts";
+import { type CooldownNotice, HealthExchange, type SharedHealth } from "./shared-health.ts";
+
+/** What the others report; a poll is answered when the test says so, or at once. */
+class TestShared implements SharedHealth {
+  readonly published: CooldownNotice[] = [];
+  notices: readonly CooldownNotice[] = [];
+  answers: ((notices: readonly CooldownNotice[]) => void)[] = [];
+  polls = 0;
+  isSlow = false;
+  isBroken = false;
+
+  publish(notice: CooldownNotice): void {
+    this.published.push(notice);
+  }
+
+  read(): Promise<readonly CooldownNotice[]> {
+    this.polls += 1;
+    if (this.isBroken) return Promise.reject(new Error("broken"));
+    if (!this.isSlow) return Promise.resolve(this.notices);
+    return new Promise((resolve) => this.answers.push(resolve));
+  }
+}
+
+describe("what the instances share", () => {
+  const startMs = 1_000_000;
+  const clock: Clock = { nowMs: () => 0, monotonicMs: () => startMs + Date.now() };
+  const reported: (readonly [string, string, number])[] = [];
+  const learnerOf = (kind: string) => ({
+    learn: (id: string, forMs: number): void => void reported.push([kind, id, forMs]),
+  });
+  const learners = { circuit: learnerOf("circuit"), pool: learnerOf("pool") };
+  let shared: TestShared;
+  let exchange: HealthExchange;
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 0 });
+    reported.length = 0;
+    shared = new TestShared();
+    exchange = new HealthExchange({ shared, clock });
+  });
+  afterEach(() => {
+    exchange.close();
+    vi.useRealTimers();
+  });
+
+  test("is received once a second, each kind by its receiver", async () => {
+    shared.notices = [
+      { kind: "circuit", id: "d", forMs: 4_000 },
+      { kind: "pool", id: "p", forMs: 9_000 },
+    ];
+    exchange.listen(learners);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(reported).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(reported).toEqual([
+      ["circuit", "d", 4_000],
+      ["pool", "p", 9_000],
+    ]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(shared.polls).toBe(4);
+  });
+
+  test("keeps traffic away here when a circuit has opened there", async () => {
+    const health = new MemoryDeploymentHealth();
+    exchange.listen({ ...learners, circuit: health });
+    shared.notices = [{ kind: "circuit", id: "d", forMs: 4_000 }];
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(health.mayTry("d", clock.monotonicMs() + 3_999)).toBe("no");
+    expect(health.mayTry("d", clock.monotonicMs() + 4_000)).toBe("probe");
+  });
+
+  test("is published as it is", () => {
+    exchange.publish({ kind: "pool", id: "p", forMs: 7 });
+    expect(shared.published).toEqual([{ kind: "pool", id: "p", forMs: 7 }]);
+  });
+
+  test("is asked for once at a time, and an answer that was long on its way holds no longer", async () => {
+    shared.isSlow = true;
+    exchange.listen(learners);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(shared.polls).toBe(1);
+    shared.answers[0]?.([
+      { kind: "pool", id: "over", forMs: 3_000 },
+      { kind: "pool", id: "p", forMs: 5_000 },
+    ]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(reported).toEqual([["pool", "p", 2_000]]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(shared.polls).toBe(2);
+  });
+
+  test("is received again after a poll that never ended, and after one that failed", async () => {
+    shared.isSlow = true;
+    exchange.listen(learners);
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(shared.polls).toBe(2);
+    shared.answers[0]?.([{ kind: "pool", id: "given up", forMs: 60_000 }]);
+    shared.answers[1]?.([{ kind: "pool", id: "p", forMs: 60_000 }]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(reported.map(([, id]) => id)).toEqual(["p"]);
+    shared.isBroken = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    shared.isBroken = false;
+    shared.isSlow = false;
+    shared.notices = [{ kind: "pool", id: "q", forMs: 1_000 }];
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(reported.map(([, id]) => id)).toEqual(["p", "q"]);
+  });
+
+  test("is nothing any more after the end, not even what was being asked", async () => {
+    shared.isSlow = true;
+    exchange.listen(learners);
+    await vi.advanceTimersByTimeAsync(1_000);
+    exchange.close();
+    shared.answers[0]?.([{ kind: "pool", id: "p", forMs: 60_000 }]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(reported).toEqual([]);
+    expect(shared.polls).toBe(1);
+  });
+
+  test("is nothing where there is only one", () => {
+    const alone = new HealthExchange({ shared: undefined, clock });
+    alone.listen(learners);
+    alone.publish({ kind: "pool", id: "p", forMs: 7 });
+    expect(vi.getTimerCount()).toBe(0);
+    alone.close();
+  });
+});

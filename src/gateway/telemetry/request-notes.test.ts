@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+
+import { newRequestId } from "../../kernel/index.ts";
+import { parseTraceparent, traceIdOf, traceparentOf } from "./request-notes.ts";
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN = "00f067aa0ba902b7";
+
+test.each([
+  ["00", "01", { isSampled: true, isRandom: false }],
+  ["00", "02", { isSampled: false, isRandom: true }],
+  ["00", "ff", { isSampled: true, isRandom: true }],
+  ["cc", "00", { isSampled: false, isRandom: false }],
+])("a traceparent of version %s with flags %s is read", (version, flags, expected) => {
+  const read = parseTraceparent(`${version}-${TRACE}-${SPAN}-${flags}`);
+  expect(read).toEqual({ traceId: TRACE, spanId: SPAN, ...expected });
+});
+
+test("a later version may have more behind what is known", () => {
+  expect(parseTraceparent(`cc-${TRACE}-${SPAN}-01-what-the-future`)).toBeDefined();
+});
+
+test.each([
+  ["nothing", undefined],
+  ["an empty one", ""],
+  ["version ff", `ff-${TRACE}-${SPAN}-01`],
+  ["more than version 00 has", `00-${TRACE}-${SPAN}-01-more`],
+  ["a trace id of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
+  ["a span id of zeros", `00-${TRACE}-${"0".repeat(16)}-01`],
+  ["capital letters", `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+  ["two headers in one", `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
+  ["a short id", `00-${TRACE.slice(1)}-${SPAN}-01`],
+  ["a very long one", `cc-${TRACE}-${SPAN}-01-${"a".repeat(300)}`],
+])("of %s nothing is believed", (_what, header) => {
+  expect(parseTraceparent(header)).toBeUndefined();
+});
+
+test("a traceparent says what it was made of", () => {
+  for (const isSampled of [true, false]) {
+    for (const isRandom of [true, false]) {
+      const context = { traceId: TRACE, spanId: SPAN, isSampled, isRandom };
+      expect(parseTraceparent(traceparentOf(context))).toEqual(context);
+    }
+  }
+});
+
+test("without a caller's trace the trace id is the request id without its hyphens", () => {
+  const id = newRequestId(1_790_000_000_000);
+  expect(traceIdOf(id)).toMatch(/^[0-9a-f]{32}$/);
+  expect(traceIdOf(id)).toBe(id.replaceAll("-", ""));
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+
+import { newRequestId, type RequestId } from "../../kernel/index.ts";
+import { KeepCeiling, KeepChance } from "./trace-rules.ts";
+
+function request(lastSevenBytes: string, before = "0192f0c1-d2e3-7abc-8d"): RequestId {
+  return `${before}${lastSevenBytes.slice(0, 2)}-${lastSevenBytes.slice(2)}` as RequestId;
+}
+
+function isChosen(id: RequestId, perMillion: number): boolean {
+  return new KeepChance(perMillion).hasRequest(id);
+}
+
+describe("the share that is kept by chance", () => {
+  test("is decided by the last seven bytes of the trace id alone", () => {
+    expect(isChosen(request("ffffffffffffff"), 1)).toBe(true);
+    expect(isChosen(request("00000000000000"), 999_999)).toBe(false);
+    expect(isChosen(request("80000000000000"), 500_000)).toBe(true);
+    expect(isChosen(request("7fffffffffffff"), 500_000)).toBe(false);
+    const other = "ffffffff-ffff-7fff-bf";
+    expect(isChosen(request("80000000000000", other), 500_000)).toBe(true);
+    expect(isChosen(request("7fffffffffffff", other), 500_000)).toBe(false);
+  });
+
+  test("is none at 0 and all at a million", () => {
+    expect(isChosen(request("ffffffffffffff"), 0)).toBe(false);
+    expect(isChosen(request("00000000000000"), 1_000_000)).toBe(true);
+  });
+
+  test("is about the share that was asked for, of real request ids", () => {
+    const chance = new KeepChance(100_000);
+    const ids = Array.from({ length: 20_000 }, () => newRequestId(1_790_000_000_000));
+    const kept = ids.filter((id) => chance.hasRequest(id)).length;
+    // Nine standard deviations: a fair draw is outside it once in 10^18.
+    expect(Math.abs(kept - 2_000)).toBeLessThan(9 * Math.sqrt(20_000 * 0.1 * 0.9));
+  });
+});
+
+describe("the ceiling of a second", () => {
+  /** Takes as often as asked, evenly over the time, and gives when it was allowed. */
+  function takenMs(
+    ceiling: KeepCeiling,
+    burst: { readonly perSecond: number; readonly seconds: number; readonly isFailure: boolean },
+  ): number[] {
+    const taken: number[] = [];
+    for (let n = 0; n < burst.perSecond * burst.seconds; n += 1) {
+      const nowMs = (n * 1_000) / burst.perSecond;
+      if (ceiling.take(burst.isFailure, nowMs)) taken.push(nowMs);
+    }
+    return taken;
+  }
+
+  function mostInASecond(taken: readonly number[]): number {
+    return Math.max(
+      ...taken.map((from) => taken.filter((at) => at >= from && at < from + 1_000).length),
+    );
+  }
+
+  test("10,000 traces a second that callers want kept are at most 25, and 25 failures beside them", () => {
+    const ceiling = new KeepCeiling(50);
+    const wanted = takenMs(ceiling, { perSecond: 10_000, seconds: 3, isFailure: false });
+    const failed = takenMs(ceiling, { perSecond: 10_000, seconds: 3, isFailure: true });
+    expect(mostInASecond(wanted)).toBe(25);
+    expect(mostInASecond(failed)).toBe(25);
+    expect(mostInASecond([...wanted, ...failed])).toBe(50);
+    expect(wanted.length).toBe(75);
+    expect(ceiling.refused).toBe(2 * (30_000 - 75));
+  });
+
+  test("is for any second, not for those of the clock", () => {
+    const ceiling = new KeepCeiling(4);
+    expect(ceiling.take(false, 999)).toBe(true);
+    expect(ceiling.take(false, 999)).toBe(true);
+    expect(ceiling.take(false, 1_001)).toBe(false);
+    expect(ceiling.take(false, 1_998)).toBe(false);
+    expect(ceiling.take(false, 1_999)).toBe(true);
+  });
+
+  test("of an odd number gives failures the greater half", () => {
+    const ceiling = new KeepCeiling(3);
+    expect([1, 2, 3].map((ms) => ceiling.take(true, ms))).toEqual([true, true, false]);
+    expect([1, 2].map((ms) => ceiling.take(false, ms))).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,135 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { runs } from "../../../test/support/depth.ts";
+import { ended, takenJob } from "../../../test/support/video-jobs.ts";
+import { microUsd, picoUsd } from "../../kernel/core/money.ts";
+import { LedgerModel } from "../../ledger/ledger-model.ts";
+import type { CloseRow } from "../../ledger/ledger-store.ts";
+import type { VideoErrorCode } from "./video-job.ts";
+import { endOfJob } from "./video-poller.ts";
+
+const NOW_MS = 90_000;
+const ERROR_CODES: readonly VideoErrorCode[] = [
+  "video_generation_failed",
+  "content_policy_violation",
+  "video_cancelled",
+  "video_expired",
+  "video_timeout",
+];
+
+/** What the ledger makes of a closing. */
+function settle(close: CloseRow, reserve: bigint): { debit: bigint; overrun: bigint } {
+  const model = new LedgerModel();
+  model.addOrg("org", ["key"]);
+  model.grant("org", reserve, "start");
+  const hold = { attempt: close.attemptId, org: "org", key: "key", provider: "acme" };
+  expect(model.reserve({ ...hold, amount: reserve })).toEqual({ kind: "reserved" });
+  const kind = close.basis === "none" ? "void" : "usage";
+  const { attemptId: attempt, costPicoUsd: costPico } = close;
+  const { debit, overrun } = model.close({ attempt, costPico, kind });
+  expect(model.wallet("org")).toEqual({ settled: reserve - debit, held: 0n });
+  return { debit, overrun };
+}
+
+describe("a completed job", () => {
+  test("owes what the provider reports, exactly", () => {
+    const job = takenJob({ startedAtMs: 20_000 });
+    const end = endOfJob(job, ended({ costPicoUsd: picoUsd(1_999_999n) }), NOW_MS);
+    expect(end).toMatchObject({
+      state: "completed",
+      errorCode: null,
+      reportedCostPicoUsd: 1_999_999n,
+    });
+    expect(end.close).toEqual({
+      attemptId: job.attemptId,
+      outcome: "completed",
+      usage: null,
+      basis: "reported",
+      costPicoUsd: 1_999_999n,
+      upstreamStatus: 200,
+      errorClass: null,
+      startedAtMs: 20_000,
+      firstByteMs: null,
+      durationMs: 70_000,
+      final: true,
+    });
+  });
+
+  test("owes nothing when the provider reports nothing", () => {
+    const { close, ...end } = endOfJob(takenJob(), ended(), NOW_MS);
+    expect(close).toMatchObject({ outcome: "completed", basis: "none", costPicoUsd: 0n });
+    expect(end).not.toHaveProperty("reportedCostPicoUsd");
+  });
+
+  test("owes nothing when the reported cost cannot be, and says so", () => {
+    const costPicoUsd = picoUsd(10n ** 19n);
+    const { close } = endOfJob(takenJob(), ended({ costPicoUsd }), NOW_MS);
+    const flagged = { basis: "none", costPicoUsd: 0n, errorClass: "usage_impossible" };
+    expect(close).toMatchObject({ outcome: "completed", ...flagged });
+  });
+
+  test("made with a customer's own provider key owes nothing to anybody here", () => {
+    const job = takenJob({ connectionId: "conn_1", reserveMicroUsd: microUsd(0n) });
+    const { close } = endOfJob(job, ended({ costPicoUsd: picoUsd(10n ** 12n) }), NOW_MS);
+    expect(close).toMatchObject({ basis: "reported", costPicoUsd: 0n });
+    expect(settle(close, 0n)).toEqual({ debit: 0n, overrun: 0n });
+  });
+});
+
+describe("a failed job", () => {
+  test.each([
+    ["video_generation_failed", "failed", "upstream_error"],
+    ["content_policy_violation", "refused", "content_policy"],
+    ["video_cancelled", "failed", "upstream_error"],
+    ["video_expired", "failed", "upstream_error"],
+    ["video_timeout", "timeout", "upstream_error"],
+  ] as const)("%s is %s in the records, and costs nothing", (errorCode, outcome, errorClass) => {
+    const costPicoUsd = picoUsd(7n);
+    const end = endOfJob(takenJob(), ended({ errorCode, costPicoUsd }), NOW_MS);
+    expect(end).toMatchObject({ state: "failed", errorCode, reportedCostPicoUsd: 7n });
+    expect(end.close).toMatchObject({ outcome, errorClass, basis: "none", costPicoUsd: 0n });
+  });
+});
+
+describe("what no book could hold", () => {
+  test("a job that was not polled for years has lasted as long as can be written", () => {
+    const { close } = endOfJob(takenJob(), ended(), 10 * 365 * 86_400_000);
+    expect(close.durationMs).toBe(2_147_483_647);
+    expect(endOfJob(takenJob({ startedAtMs: 9 }), ended(), 5).close.durationMs).toBe(0);
+  });
+
+  test.each([
+    [undefined, null],
+    [0, null],
+    [-1, null],
+    [Number.NaN, null],
+    [Number.POSITIVE_INFINITY, null],
+    [1e20, null],
+    [1_795_000_000_000.5, 1_795_000_000_000],
+  ])("a file that is there until %s expires at %s", (expiresAtMs, shown) => {
+    expect(endOfJob(takenJob(), ended({ expiresAtMs }), NOW_MS).expiresAtMs).toBe(shown);
+  });
+});
+
+test("no debit is above its reserve, and a failed job never has one", () => {
+  const anyCost = fc.option(fc.bigInt({ min: 0n, max: 10n ** 60n }).map(picoUsd), {
+    nil: undefined,
+  });
+  const property = fc.property(
+    fc.bigInt({ min: 0n, max: 10n ** 12n }),
+    fc.oneof(anyCost, fc.bigInt({ min: 0n, max: 10n ** 9n }).map(picoUsd)),
+    fc.option(fc.constantFrom(...ERROR_CODES)),
+    (reserve, costPicoUsd, errorCode) => {
+      const job = takenJob({ reserveMicroUsd: microUsd(reserve) });
+      const { close } = endOfJob(job, ended({ costPicoUsd, errorCode }), NOW_MS);
+      const { debit, overrun } = settle(close, reserve);
+      const isBelieved = (costPicoUsd ?? 0n) <= reserve * 1_000_000n + 10n ** 18n;
+      const owed = errorCode === null && isBelieved ? (costPicoUsd ?? 0n) / 1_000_000n : 0n;
+      expect(debit).toBe(owed < reserve ? owed : reserve);
+      // The platform's loss stays within what its accounts can hold.
+      expect(overrun).toBeLessThanOrEqual(10n ** 12n);
+    },
+  );
+  fc.assert(property, { numRuns: runs(1_000) });
+});

@@ -1,0 +1,33 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { percentChange, priceUnits } from "./diff-prices.ts";
+
+test.each([
+  ["1.25", "1.5", "+20"],
+  ["10", "8.75", "-12.5"],
+  ["3", "4", "+33.34"],
+  ["3", "2", "-33.33"],
+  ["1000000", "1000000.000001", "+0.01"],
+  ["2", "0", "-100"],
+  ["0.000001", "9999999", "+999999899999900"],
+])("from %s to %s is %s percent, and no rise looks smaller than it is", (old, next, percent) => {
+  expect(percentChange(priceUnits(old), priceUnits(next))).toBe(percent);
+});
+
+test("there is no percent of a price that was nothing", () => {
+  expect(percentChange(0n, 1n)).toBeNull();
+});
+
+test("a percent is never below the exact one, and less than a hundredth above it", () => {
+  const price = fc.bigInt({ min: 1n, max: 9_999_999_999_999_999n });
+  fc.assert(
+    fc.property(price, price, (old, next) => {
+      const [, sign = "", whole = "", fraction = ""] =
+        /^([+-])(\d+)(?:\.(\d{1,2}))?$/.exec(percentChange(old, next) ?? "") ?? [];
+      const parts = BigInt(whole + fraction.padEnd(2, "0")) * (sign === "-" ? -1n : 1n);
+      const above = parts * old - (next - old) * 10_000n;
+      expect(above >= 0n && above < old).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+
+import type { OrgId, ProviderId } from "../kernel/core/ids.ts";
+import { attemptClassifier, ownKeyClassifier } from "./classifier.ts";
+
+const plain = attemptClassifier({ nowMs: () => 0, monotonicMs: () => 0 });
+const own = ownKeyClassifier(plain, {
+  ownKey: {
+    connectionId: "conn_1",
+    orgId: "org_1" as OrgId,
+    providerId: "acme" as ProviderId,
+    sealedKey: Buffer.alloc(0),
+  },
+});
+
+test("a failure of the marketplace's own key is reported as it is", () => {
+  expect(ownKeyClassifier(plain, {})).toBe(plain);
+});
+
+function answered(status: number) {
+  return { status, headers: {}, body: Buffer.from('{"error":{"message":"no"}}') };
+}
+
+test.each([401, 402, 403])(
+  "a provider's %i for a customer's key keeps its status and is reported to its owner",
+  (status) => {
+    const reported = own.answer(answered(status));
+    const { message, ...rest } = reported.refusal;
+    const { message: marketplaceMessage, ...marketplaceCooldown } = plain.answer(
+      answered(status),
+    ).refusal;
+    expect(rest).toEqual(marketplaceCooldown);
+    expect(rest).toMatchObject({ class: "auth", status, upstreamStatus: status });
+    expect(message).toContain(`your organization's own key with status ${status}`);
+    expect(marketplaceMessage).toContain("marketplace's own account");
+    expect(reported).toMatchObject({ failover: true, strike: "strike" });
+  },
+);
+
+test.each([400, 404, 429, 500])("any other status is reported as always: %i", (status) => {
+  expect(own.answer(answered(status))).toEqual(plain.answer(answered(status)));
+  expect(own.timeout(status)).toEqual(plain.timeout(status));
+});
