@@ -1,27 +1,13 @@
-import {
-  CreditFault,
-  type ClaimComparison,
-  type ClosingOutcome,
-  type ProviderBalance,
-  type ProviderPeriod,
-  type Reconciliation,
-  type SettlementStatement,
-  type SettlementSums,
-  linesByModel,
-} from "../../ledger/index.ts";
+import { CreditFault } from "../../ledger/index.ts";
 import {
   formatUsd,
   parseKeyId,
   parseUsd,
   accountsIn,
-  bySkuName,
   findAction,
   type RecordedChange,
-  exactUsdOrNull,
-  formatExactUsd,
   instant,
   instantOrNull,
-  picoUsd,
   usdOrNull,
 } from "../../kernel/index.ts";
 import type { ListedOrg, AbuseRestrictionRecord, RulesStore } from "../../gateway/index.ts";
@@ -32,15 +18,10 @@ import type {
   OperatorContract,
   OperatorOrgPage,
   OperatorChange,
-  OperatorClosing,
-  OperatorComparison,
   OperatorLimit,
   OperatorListing,
   OperatorOrg,
-  OperatorPeriod,
   OperatorRestriction,
-  OperatorSettlement,
-  OperatorStatement,
   WaitingPurchase,
 } from "./contract.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";

@@ -5,14 +5,10 @@ import {
   PAGE_STATEMENT_LINES_MAX,
   parseUsd,
   bySkuName,
-  findAction,
-  type RecordedChange,
   exactUsdOrNull,
   formatExactUsd,
   instant,
-  instantOrNull,
   picoUsd,
-  usdOrNull,
 } from "../../kernel/index.ts";
 import {
   compareStatement,
@@ -30,26 +26,17 @@ import {
   type SettlementSums,
   linesByModel,
 } from "../../ledger/index.ts";
-import type { OperationDeps, ConsoleDeps } from "./console-deps.ts";
+import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./report-gates.ts";
-import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gateway/index.ts";
-import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
-import type { Deployment } from "../../catalog/index.ts";
 import type {
-  OperatorChange,
   OperatorClosing,
   OperatorComparison,
-  OperatorLimit,
-  OperatorListing,
-  OperatorOrg,
   OperatorPeriod,
-  OperatorRestriction,
   OperatorSettlement,
   OperatorStatement,
-  WaitingPurchase,
 } from "./contract.ts";
 
 type Names = keyof typeof settlementRoutes;

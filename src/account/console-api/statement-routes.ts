@@ -81,10 +81,12 @@ async function readOne(
 ): Promise<StoredStatement | ConsoleRefusal> {
   const month = parseMonth(text);
   if (month === undefined) return notFound("month");
-  let statement = await statements.read(orgId, month);
-  while (statement === "later" && isOperator) statement = await statements.read(orgId, month);
-  if (statement === "unknown") return notFound("month");
-  return statement === "later" ? CATCHING_UP : statement;
+  for (;;) {
+    const statement = await statements.read(orgId, month);
+    if (statement === "unknown") return notFound("month");
+    if (statement !== "later") return statement;
+    if (!isOperator) return CATCHING_UP;
+  }
 }
 
 async function shownStatement(
