@@ -66,7 +66,17 @@ async function readCalledFiles(): Promise<CalledFile[]> {
   const free = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const program = await startProgram({
     command: process.execPath,
-    args: ["--import", preload(folder), COMMAND_FILE, "dev", ...free, "--data", folder],
+    args: [
+      "--import",
+      preload(folder),
+      COMMAND_FILE,
+      "dev",
+      ...free,
+      "--data",
+      folder,
+      "--log",
+      "json",
+    ],
     logFile: join(folder, "log"),
     env: { NODE_ENV: "production" },
   });

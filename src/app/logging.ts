@@ -78,6 +78,11 @@ class HiddenValues {
   }
 }
 
+/** A file that begins anew, in a folder that may be missing yet; written as standard error is. */
+export function openLogFile(file: string): TextOutput {
+  return destination({ dest: file, sync: true, mkdir: true, append: false });
+}
+
 /** Standard error of this process. A text is written when `write` returns: an exit loses none. */
 export function openStandardError(): TextOutput & { readonly isTTY: boolean } {
   return Object.assign(destination({ dest: 2, sync: true }), { isTTY: isatty(2) });

@@ -18,7 +18,7 @@ export interface Development {
   /** The shipped manifests lead to the running simulator, and credit is bought with test money. */
   readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
   /** The gateway is up: what a person reads then. */
-  welcome(gateway: RunningGateway): Promise<string>;
+  welcome(gateway: RunningGateway, logFile: string | undefined): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function prepareDevelopment(config: Config, backend: Backend): Prom
         rewriteManifests: { from: SIMULATOR_ADDRESS, to: `${simulator.url}/` },
         testCheckout: checkout,
       },
-      welcome: async (gateway) => {
+      welcome: async (gateway, logFile) => {
         consoleUrl = gateway.consoleUrl;
         // The link and the key belong to one organization.
         const link = await gateway.makeClaimLink(OWNER_EMAIL);
@@ -59,6 +59,7 @@ export async function prepareDevelopment(config: Config, backend: Backend): Prom
           key,
           data: backend.dataDir === undefined ? "DATABASE_URL" : resolve(config.dataDir),
           link,
+          logFile,
         });
       },
       close,
@@ -124,9 +125,12 @@ interface Welcome {
   readonly data: string;
   /** One-time sign-in link; undefined: another identity provider is configured. */
   readonly link: string | undefined;
+  /** Undefined: the log is on standard error. */
+  readonly logFile: string | undefined;
 }
 
-function welcomeText(gateway: RunningGateway, { simulator, key, data, link }: Welcome): string {
+function welcomeText(gateway: RunningGateway, welcome: Welcome): string {
+  const { simulator, key, data, link, logFile } = welcome;
   const { models } = gateway.catalog.current;
   const model = models.find((each) => each.id === "sim/both") ?? models[0];
   return `
@@ -137,9 +141,10 @@ Token Market is up.
   metrics    ${gateway.internalUrl}/metrics
   simulator  ${simulator.url}
   data       ${data}   (what --data takes)
-  models     ${models.map((each) => each.id).join(", ") || "none: add a manifest"}
+  log        ${logFile === undefined ? "standard error" : `${logFile}   (--log json: here)`}
+  models     ${modelsLine(models.map((each) => each.id))}
   key        ${key.raw}
-             of the organization "${key.orgName}", with $${formatUsd(TEST_CREDIT)} of test credit
+             of the organization "${key.orgName}", which was given $${formatUsd(TEST_CREDIT).slice(0, -4)} of test credit
 
 Open this once to sign in to the same organization (15 minutes; \`console-link\` prints another):
 
@@ -154,3 +159,12 @@ Try it:
 Stop with Ctrl-C.
 `;
 }
+
+/** A few of them: the models page has all. */
+function modelsLine(ids: readonly string[]): string {
+  if (ids.length === 0) return "none: add a manifest";
+  const rest = ids.length - MODELS_SHOWN;
+  return `${ids.slice(0, MODELS_SHOWN).join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}
+
+const MODELS_SHOWN = 6;

@@ -126,10 +126,18 @@ test("a rise above 20 percent waits, and the operator is told how to take it", a
   writeManifest(10);
   listsAt(13);
   expect(await refreshed()).toEqual({ prompt: "10", changes: [] });
+  const owed = (): unknown => {
+    const { listing_terms: terms } = JSON.parse(readFileSync(path(), "utf8")) as Manifest;
+    return terms?.["groq/acme-1"]?.purchase_pricing?.[0]?.cost_usd_per_million;
+  };
+  expect(owed()).toBe("13");
   const [wait, ...more] = readRefreshState(join(folder, "data"))?.waits ?? [];
   expect(more).toEqual([]);
   expect(wait).toContain("groq/groq/acme-1 rises by more than 20 %");
   expect(wait).toContain("--accept groq/acme-1");
+  // It stays so until it is accepted.
+  expect(await refreshed()).toEqual({ prompt: "10", changes: [] });
+  expect([owed(), readRefreshState(join(folder, "data"))?.waits]).toEqual(["13", [wait]]);
 });
 
 test("one list alone changes nothing; where an address does not answer, its kept copy counts", async () => {

@@ -168,7 +168,7 @@ function newsOf({ result: { provider, difference, findings } }: RefreshOutcome):
 }
 
 const WAITS_SAY: Readonly<Record<string, string>> = {
-  rise_waits: `rises by more than ${MAX_RISE_PERCENT} %, and may be sold for less than its provider asks`,
+  rise_waits: `rises by more than ${MAX_RISE_PERCENT} %, and is sold for less than is owed where no margin covers it`,
   staging_waits: "is not confirmed by two sources any more",
   going_waits: "is gone from the sources, with half of the manifest",
   edited: "was edited, and the sources say that it costs more",
@@ -183,7 +183,7 @@ function waitsOf({ result }: RefreshOutcome): readonly string[] {
     .filter(needsDecision)
     .map(
       ({ model, kind }) =>
-        `${provider}/${cutText(model)} ${WAITS_SAY[kind] ?? kind}: nothing was changed. ` +
+        `${provider}/${cutText(model)} ${WAITS_SAY[kind] ?? kind}: its price is as it was. ` +
         `\`tokenmarket manifest refresh --accept ${cutText(model)}\` takes it.`,
     );
 }

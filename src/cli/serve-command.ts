@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 
 import { Option, type Command } from "commander";
 import type { Logger } from "pino";
@@ -9,6 +10,7 @@ import {
   listenersOf,
   type Logging,
   openBackend,
+  openLogFile,
   type RunningGateway,
   type SettingsSource,
   SHIPPED_MANIFESTS,
@@ -37,6 +39,11 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     .action((flags: Flags) => serveWithWorkers(context, flags));
   addServerOptions(program.command("dev"))
     .description("run the gateway with a simulated provider and a key with test credit")
+    .addOption(
+      new Option("--log <where>", "log lines: a file in the data folder, or JSON on standard error")
+        .choices(["file", "json"])
+        .default("file"),
+    )
     .action((flags: Flags) =>
       runToEnd(context, {
         settings: serverSettings(flags, {
@@ -45,11 +52,15 @@ export function addServeCommands(program: Command, context: CommandContext): voi
         }),
         start: (config, settings) => {
           if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-          return startServer(context, config, settings, "dev");
+          const logFile = flags["log"] === "json" ? undefined : join(config.dataDir, LOG_FILE);
+          return startServer(context, config, settings, { logFile });
         },
       }),
     );
 }
+
+/** Of the latest start. */
+const LOG_FILE = "dev.log";
 
 /**
  * How a server reads its settings, at the start and again while it runs. `change`: what this process
@@ -171,17 +182,19 @@ function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }
 
-/** `dev` is the same with the development parts. */
+/** `dev` is the same with the development parts, and its log is in a file where a person reads along. */
 async function startServer(
-  context: CommandContext,
+  io: CommandContext,
   config: Config,
   settings: SettingsSource,
-  kind: "serve" | "dev" = "serve",
+  dev?: { readonly logFile: string | undefined },
 ): Promise<Serving> {
-  const { env, secrets, stdout } = context;
-  const isDevelopment = kind === "dev";
+  const { env, secrets, stdout } = io;
+  const isDevelopment = dev !== undefined;
   // Workers: their supervisor has checked, and a port that they share is in use already.
   if (workerNumber() === undefined) await checkPorts(Object.values(listenersOf(config)));
+  const logFile = dev?.logFile;
+  const context = logFile === undefined ? io : { ...io, stderr: openLogFile(logFile) };
   const logging = openCommandLogging(context, config);
   const { log, hide } = logging;
   const stopWarnings = logWarnings(log);
@@ -209,7 +222,7 @@ async function startServer(
       ? startRefreshes({ config, clock, log, changeLog: backend.changeLog })
       : undefined;
     announce(context, logging, gateway);
-    const welcome = await development?.welcome(gateway);
+    const welcome = await development?.welcome(gateway, logFile);
     // The log is written in batches: what making the link has logged would come behind the welcome.
     logging.flush();
     if (welcome !== undefined) stdout.write(welcome);

@@ -6,7 +6,14 @@ import { Support } from "./support.tsx";
 
 export interface Repair {
   readonly action:
-    "add_credit" | "raise_cap" | "raise_limit" | "contact_support" | "view_model" | "open_billing";
+    | "add_credit"
+    | "raise_cap"
+    | "raise_limit"
+    | "edit_key"
+    | "choose_model"
+    | "contact_support"
+    | "view_model"
+    | "open_billing";
   /** The key or model that it is about; null: the organization. */
   readonly target: string | null;
 }
@@ -39,12 +46,16 @@ const LABELS: Readonly<Record<Place, string>> = {
   add_credit: "Add credit",
   raise_cap: "Raise cap",
   raise_limit: "Raise limit",
+  edit_key: "Edit key",
+  choose_model: "View models",
   view_model: "View model",
   open_billing: "Open billing",
 };
 
 function placeOf(action: Place, target: string | null): Target {
   if (action === "add_credit" || action === "open_billing") return { to: "/billing" };
+  if (action === "choose_model") return { to: "/models" };
+  if (action === "edit_key" && target === null) return { to: "/keys" };
   if (target === null) return { to: "/limits" };
   return action === "view_model"
     ? { to: "/models/$", params: { _splat: target } }

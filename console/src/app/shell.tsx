@@ -1,7 +1,7 @@
-import { ActionIcon, Burger, Button, Kbd, Text } from "@mantine/core";
+import { ActionIcon, Burger, Button, Kbd, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Outlet, useRouterState } from "@tanstack/react-router";
-import { Search } from "lucide-react";
+import { ChevronsUpDown, Search } from "lucide-react";
 import {
   lazy,
   Suspense,
@@ -13,6 +13,7 @@ import {
 } from "react";
 
 import { useSession } from "../api/use-session.ts";
+import { MenuButton } from "../ui/menu-button.tsx";
 import { BalanceLink } from "./balance-link.tsx";
 import { Banners } from "./banners.tsx";
 import { Brand } from "./brand.tsx";
@@ -24,9 +25,10 @@ import { signInAddress } from "./sign-in-address.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { UserMenu } from "./user-menu.tsx";
 
-/** Both are seldom opened, so they are loaded when they are. */
+/** All are seldom opened, so they are loaded when they are. */
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));
+const OrgSwitch = lazy(async () => ({ default: (await import("./org-switch.tsx")).OrgSwitch }));
 
 /** Header, navigation and notices around every page but signing in. */
 export function Shell({ children }: { readonly children?: ReactNode }): ReactElement {
@@ -111,11 +113,27 @@ function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null
   return main;
 }
 
+/** Where there are others, the name is the way to them. */
 function OrgName({ name }: { readonly name: string | undefined }): ReactElement {
-  return (
+  const { others, invitations } = useSession();
+  const text = (
     <Text size="sm" c="dimmed" truncate className={shell.org} title={name}>
       {name}
     </Text>
+  );
+  if (others.length + invitations.length === 0) return text;
+  const button = (
+    <UnstyledButton className={shell.orgSwitch} aria-label={`Organization ${name ?? ""}: change`}>
+      {text}
+      <ChevronsUpDown size={14} aria-hidden />
+    </UnstyledButton>
+  );
+  return (
+    <MenuButton label="Change organization" position="bottom-start" button={button}>
+      <Suspense>
+        <OrgSwitch onLeave={() => undefined} />
+      </Suspense>
+    </MenuButton>
   );
 }
 

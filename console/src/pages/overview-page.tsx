@@ -49,7 +49,7 @@ function Content({ overview }: { readonly overview: Overview }): ReactElement {
       <AsOf at={overview.as_of} />
       <Figures overview={overview} />
       <DaysPanel days={overview.days} models={overview.day_models} />
-      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+      <SimpleGrid cols={{ base: 1, xl: 2 }} spacing="lg">
         <TopModels models={overview.top_models} />
         <LatestErrors requests={overview.latest_errors} />
       </SimpleGrid>

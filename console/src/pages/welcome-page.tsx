@@ -16,7 +16,8 @@ import { useFirstRequest } from "./welcome/use-first-request.ts";
 /** After the first sign-in: credit, the trial key, and a call to try, in the order that works. */
 export function WelcomePage(): ReactElement {
   const session = useSession();
-  const firstKey = useFirstKey(session.has_reveal);
+  const firstKey = useFirstKey();
+  const hasKey = firstKey.state === "shown" || firstKey.state === "saved";
   const first = useFirstRequest();
   const isAtCheckout = useRef(false);
   const hasCredit = parseUsd(session.balance?.available_usd ?? "0") > 0n;
@@ -31,12 +32,12 @@ export function WelcomePage(): ReactElement {
           }}
         />
       </Step>
-      <Step number={2} title="Save your trial key" isDone={firstKey.state === "saved"}>
+      <Step number={2} title="Your key" isDone={firstKey.state === "saved"}>
         <KeyStep firstKey={firstKey} />
       </Step>
       <Step number={3} title="Make your first request" isDone={first.succeeded !== undefined}>
         <CallStep
-          secret={firstKey.state === "shown" ? firstKey.reveal.key : undefined}
+          secret={hasKey ? firstKey.secret : undefined}
           first={first}
           hasCredit={hasCredit}
         />

@@ -1,4 +1,4 @@
-import { Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { useState, type ReactElement, type ReactNode } from "react";
 
 import { CodeTabs } from "../ui/code-tabs.tsx";
@@ -6,21 +6,30 @@ import { FilterChips } from "../ui/filter-chips.tsx";
 import type { Snippet, SnippetWire } from "./chat-snippets.ts";
 
 export interface CallSnippetsProps {
-  readonly of: (wire: SnippetWire) => readonly Snippet[];
+  readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
+  /** Offers the call that prints the answer as it arrives. */
+  readonly hasStream?: boolean;
   /** The model answers on one route only. */
   readonly hasOneRoute?: boolean;
   readonly note?: ReactNode;
 }
 
 /** A call as a program makes it: curl, Python, and TypeScript, on either interface. */
-export function CallSnippets({ of, hasOneRoute = false, note }: CallSnippetsProps): ReactElement {
+export function CallSnippets(props: CallSnippetsProps): ReactElement {
+  const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");
+  const [answer, setAnswer] = useState<(typeof ANSWERS)[number]["value"]>("whole");
   return (
     <Stack gap="sm">
       {hasOneRoute ? null : (
-        <FilterChips label="Interface" options={WIRES} value={wire} onChange={setWire} />
+        <Group gap="lg">
+          <FilterChips label="Interface" options={WIRES} value={wire} onChange={setWire} />
+          {hasStream ? (
+            <FilterChips label="Answer" options={ANSWERS} value={answer} onChange={setAnswer} />
+          ) : null}
+        </Group>
       )}
-      <CodeTabs key={wire} tabs={of(wire)} />
+      <CodeTabs key={wire} tabs={of(wire, answer === "stream")} />
       {note === undefined ? null : (
         <Text size="sm" c="dimmed">
           {note}
@@ -30,6 +39,10 @@ export function CallSnippets({ of, hasOneRoute = false, note }: CallSnippetsProp
   );
 }
 
+const ANSWERS = [
+  { value: "whole", label: "Whole answer" },
+  { value: "stream", label: "Stream" },
+] as const;
 const WIRES = [
   { value: "chat", label: "Chat completions" },
   { value: "messages", label: "Messages" },

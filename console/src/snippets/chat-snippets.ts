@@ -36,7 +36,7 @@ export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet
 /** One short call, for pages that have no conversation to show. */
 export function helloSnippets(
   wire: SnippetWire,
-  of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret">,
+  of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret" | "isStream">,
 ): readonly Snippet[] {
   return chatSnippets(wire, {
     ...of,
@@ -53,7 +53,7 @@ function onChatCompletions(of: SnippetOf, root: string): readonly Snippet[] {
   return [
     {
       label: "curl",
-      code: `${exported(secret)}${curl(`${root}/v1/chat/completions`, BEARER, body)}`,
+      code: `${exported(secret)}${curl(`${root}/v1/chat/completions`, BEARER, sent)}`,
     },
     {
       label: "Python",
@@ -86,10 +86,11 @@ const SCRIPT_CHUNKS = `for await (const chunk of stream) {
 function onMessages(of: SnippetOf, root: string): readonly Snippet[] {
   const { isStream = false, secret } = of;
   const body = messagesBody({ ...of, messages: withoutFiles(of.messages) });
+  const sent = isStream ? { ...body, stream: true } : body;
   return [
     {
       label: "curl",
-      code: `${exported(secret)}${curl(`${root}/v1/messages`, "x-api-key:", body)}`,
+      code: `${exported(secret)}${curl(`${root}/v1/messages`, "x-api-key:", sent)}`,
     },
     {
       label: "Python",
@@ -110,7 +111,8 @@ print(message.content[0].text)`
     },
     {
       label: "TypeScript",
-      code: `import Anthropic from "@anthropic-ai/sdk";
+      code: `// npm install @anthropic-ai/sdk
+import Anthropic from "@anthropic-ai/sdk";
 
 const client = new Anthropic({
   baseURL: ${JSON.stringify(root)},
@@ -132,7 +134,8 @@ export const BEARER = "authorization: Bearer";
 
 /** A client of the chat-completions wire, as images have it too. */
 export function openAiClient(root: string, secret?: string): string {
-  return `import OpenAI from "openai";
+  return `// npm install openai
+import OpenAI from "openai";
 
 const client = new OpenAI({
   baseURL: ${JSON.stringify(`${root}/v1`)},
@@ -141,7 +144,7 @@ const client = new OpenAI({
 }
 
 export function pythonHead(module: string, client: string, secret?: string): string {
-  return `${secret === undefined ? "import os\n" : ""}from ${module} import ${client}\n`;
+  return `# pip install ${module}\n${secret === undefined ? "import os\n" : ""}from ${module} import ${client}\n`;
 }
 
 export function pythonKey(secret?: string): string {
@@ -152,7 +155,7 @@ function scriptKey(secret: string | undefined): string {
   return secret === undefined ? `process.env.${KEY_VARIABLE}` : JSON.stringify(secret);
 }
 
-function exported(secret: string | undefined): string {
+export function exported(secret: string | undefined): string {
   return secret === undefined ? "" : `export ${KEY_VARIABLE}=${secret}\n\n`;
 }
 
@@ -190,7 +193,7 @@ function withoutData(part: object): object {
 /** A call for a shell; single quotes of the text end the quoting for one character. */
 export function curl(url: string, keyHeader: string, body: object): string {
   const quoted = JSON.stringify(body, null, 2).replaceAll("'", `'"'"'`);
-  return `curl -s ${url} \\
+  return `curl -s${"stream" in body ? "N" : ""} ${url} \\
   -H "${keyHeader} $${KEY_VARIABLE}" \\
   -H "content-type: application/json" \\
   -d '${quoted}'`;
@@ -224,8 +227,13 @@ function typed(
   type: string,
 ): string {
   return Object.keys(body).some((name) => extras.includes(name))
-    ? `${json(body)} as ${type}`
-    : json(body);
+    ? `${script(body)} as ${type}`
+    : script(body);
+}
+
+/** As people write it: a name that needs no quotes has none. A line of JSON begins with a name. */
+export function script(value: unknown): string {
+  return json(value).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }
 
 /** A JSON value as a Python literal. */

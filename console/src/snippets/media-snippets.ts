@@ -3,13 +3,13 @@ import {
   BEARER,
   curl,
   helloSnippets,
-  json,
   KEY_VARIABLE,
   openAiClient,
   pythonArguments,
   python,
   pythonHead,
   pythonKey,
+  script,
   type Snippet,
   type SnippetWire,
 } from "./chat-snippets.ts";
@@ -61,8 +61,7 @@ function imageCalls(body: Body, root: string): readonly Snippet[] {
     { label: "curl", code: curl(`${root}/v1/images/generations`, BEARER, body) },
     {
       label: "Python",
-      code: `import base64
-${pythonHead("openai", "OpenAI")}
+      code: `${pythonHead("openai", "OpenAI").replace("import os", "import base64\nimport os")}
 client = OpenAI(
     base_url=${JSON.stringify(`${root}/v1`)},
     api_key=${pythonKey()},
@@ -77,7 +76,7 @@ with open("image.png", "wb") as file:
       label: "TypeScript",
       code: `import { writeFile } from "node:fs/promises";
 ${openAiClient(root)}
-const answer = await client.images.generate(${json(body)});
+const answer = await client.images.generate(${script(body)});
 await writeFile("image.png", Buffer.from(answer.data[0].b64_json, "base64"));`,
     },
   ];
@@ -125,7 +124,7 @@ let video = await (
   await fetch("${videos}", {
     method: "POST",
     headers,
-    body: JSON.stringify(${json(body)}),
+    body: JSON.stringify(${script(body)}),
   })
 ).json();
 while (!["completed", "failed"].includes(video.status)) {
@@ -140,7 +139,8 @@ await writeFile("video.mp4", Buffer.from(await file.arrayBuffer()));`,
 
 /** For routes that no client library knows. */
 function pythonRequests(...modules: readonly string[]): string {
-  return `import os
+  return `# pip install requests
+import os
 ${modules.map((module) => `import ${module}\n`).join("")}import requests
 
 headers = {"authorization": f"Bearer {${pythonKey().replaceAll('"', "'")}}"}
@@ -195,7 +195,7 @@ print(answer.json())`,
 const answer = await fetch("${address}", {
   method: "POST",
   headers,
-  body: JSON.stringify(${json(body)}),
+  body: JSON.stringify(${script(body)}),
 });
 console.log(await answer.json());`,
     },

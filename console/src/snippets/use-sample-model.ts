@@ -1,9 +1,22 @@
+import type { Model } from "../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { pickSampleModel } from "./pick-sample-model.ts";
 
 /** A model that a sample call runs with as it is; a placeholder until it is known. */
 export function useSampleModel(): string {
-  const models = useAnswer("GET /api/catalog.json").data?.models ?? [];
+  return useSample(null).modelId;
+}
+
+/** The same of a key that may call some models only. `allowed`: null: all. */
+export function useSample(allowed: readonly string[] | null): {
+  readonly modelId: string;
+  readonly model: Model | undefined;
+} {
+  const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];
   const providers = useAnswer("GET /api/providers.json").data?.providers ?? [];
-  return pickSampleModel(models, providers) ?? "MODEL_ID";
+  const models = allowed === null ? listed : listed.filter(({ id }) => allowed.includes(id));
+  const picked = pickSampleModel(models, providers);
+  const model =
+    models.find(({ id }) => id === picked) ?? (allowed === null ? undefined : models[0]);
+  return { model, modelId: model?.id ?? allowed?.[0] ?? "MODEL_ID" };
 }

@@ -1,7 +1,25 @@
-import { Popover } from "@mantine/core";
-import { cloneElement, useEffect, useRef, useState, type ReactElement, type Ref } from "react";
+import { Popover, type PopoverProps } from "@mantine/core";
+import {
+  cloneElement,
+  useEffect,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+  type Ref,
+} from "react";
 
-import type { MenuButtonProps } from "./menu-button.tsx";
+export interface MenuButtonProps {
+  /** What the window is called. */
+  readonly label: string;
+  readonly position: NonNullable<PopoverProps["position"]>;
+  readonly button: ReactElement<{
+    readonly onClick?: () => void;
+    readonly "aria-haspopup"?: "dialog";
+    readonly "aria-expanded"?: boolean;
+  }>;
+  readonly children: ReactNode;
+}
 
 /** It opens when it is there, from its own button, which has the focus again when it closes. */
 export default function OpenedMenu(props: MenuButtonProps): ReactElement {

@@ -3,21 +3,20 @@ import type { ReactElement } from "react";
 
 import { useMay, type Need } from "../api/use-may.ts";
 import { useSession } from "../api/use-session.ts";
-import { ROLES_FOR } from "./role-words.ts";
+import { roleNote } from "./role-words.ts";
 
 /** Why what is disabled on this page is: nothing where the role may do it. */
 export function RoleNote(props: {
   readonly need: Need;
-  /** What needs the role: "Creating and changing keys". */
+  /** What only some roles can do: "create and change keys". */
   readonly what: string;
 }): ReactElement | null {
   const isAllowed = useMay(props.need);
   const role = useSession().org?.role;
-  if (isAllowed) return null;
+  if (isAllowed || role === undefined) return null;
   return (
     <Text size="sm" c="dimmed" role="note">
-      {props.what} needs the role {ROLES_FOR[props.need]}. Your role here is {role}; an owner can
-      change it.
+      {roleNote(props.need, props.what, role)}
     </Text>
   );
 }

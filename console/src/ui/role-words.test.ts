@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 
-import { type Need, NEEDS, ROLES, rolesWith } from "../../../src/kernel/core/roles.ts";
-import { ROLE_MEANINGS, ROLES_FOR } from "./role-words.ts";
+import { ROLES } from "../../../src/kernel/core/roles.ts";
+import { ROLE_MEANINGS, roleNote } from "./role-words.ts";
 
-test("pages name the roles that the server lets in", () => {
-  const words = NEEDS.map((need: Need) => {
-    const roles = rolesWith(need);
-    const [last] = roles.slice(-1);
-    return roles.length === 1 ? last : `${roles.slice(0, -1).join(", ")} or ${last}`;
-  });
-  expect(NEEDS.map((need) => ROLES_FOR[need])).toEqual(words);
+test("a page says who may do what it does not offer, and what its reader is", () => {
+  expect(roleNote("keys", "create keys", "viewer")).toBe(
+    "Only owners and developers can create keys. You are a viewer, and an owner can change that.",
+  );
+  expect(roleNote("members", "invite members", "billing")).toMatch(
+    /^Only owners can .* You are a billing member, /,
+  );
   expect(Object.keys(ROLE_MEANINGS)).toEqual([...ROLES]);
 });

@@ -1,13 +1,18 @@
+import { type Role, rolesWith } from "../../../src/kernel/core/roles.ts";
 import type { RoleName, Session } from "../../../src/account/console-api/contract.ts";
 
-/** Which roles may do that, as a sentence has them. */
-export const ROLES_FOR: Readonly<Record<Session["may"][number], string>> = {
-  account: "owner, developer, billing or viewer",
-  read: "owner, developer, billing or viewer",
-  keys: "owner or developer",
-  billing: "owner or billing",
-  members: "owner",
-  organization: "owner",
+/** `"Only owners and developers can create keys. You are a viewer, and an owner can change that."` */
+export function roleNote(need: Session["may"][number], what: string, role: RoleName): string {
+  const who = AND.format(rolesWith(need).map((each) => NAMES[each].plural));
+  return `Only ${who} can ${what}. You are ${NAMES[role].one}, and an owner can change that.`;
+}
+
+const AND = new Intl.ListFormat("en", { type: "conjunction" });
+const NAMES: Readonly<Record<Role, { readonly one: string; readonly plural: string }>> = {
+  owner: { one: "an owner", plural: "owners" },
+  developer: { one: "a developer", plural: "developers" },
+  billing: { one: "a billing member", plural: "billing members" },
+  viewer: { one: "a viewer", plural: "viewers" },
 };
 
 /** What each role is for, where one is chosen. */

@@ -14,6 +14,8 @@ export function alertText(event: AlertEvent, consoleUrl: string): AlertText {
   const orgName = nameInMail(event.orgName);
   const fact: Fact = (name) => {
     const value = String(event.facts[name] ?? "");
+    // To the cent, unless that hides something.
+    if (name.endsWith("_usd")) return value.replace(/(\.\d\d)0{4}$/, "$1");
     return name === "key_name" ? nameInMail(value) : value;
   };
   const { subject, sentence, path, action } = WORDS[event.kind](fact);

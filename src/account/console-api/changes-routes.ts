@@ -137,18 +137,33 @@ function asked(
 type People = ReadonlyMap<string, KnownPerson>;
 
 async function shownChanges(
-  { team }: ConsoleDeps,
+  { team, accounts }: ConsoleDeps,
   changes: readonly RecordedChange[],
   session: SignedIn,
 ): Promise<ShownChange[]> {
-  const people = await team.store.people(session.orgId, accountsIn(changes));
-  return changes.map((each) => shownChange(each, session, people));
+  const { orgId } = session;
+  const [people, org, keys] = await Promise.all([
+    team.store.people(orgId, accountsIn(changes)),
+    accounts.findOrg(orgId),
+    accounts.listOwnKeys(orgId),
+  ]);
+  const names = new Map<string, string>([
+    ...(org === undefined ? [] : [[orgId, org.name] as const]),
+    ...keys.map(({ keyId, name }) => [keyId, name] as const),
+    ...[...people].map(([id, person]) => [id, nameOfPerson(person)] as const),
+  ]);
+  return changes.map((each) => shownChange(each, session, { people, names }));
 }
 
-function shownChange(change: RecordedChange, session: SignedIn, people: People): ShownChange {
+function shownChange(
+  change: RecordedChange,
+  session: SignedIn,
+  { people, names }: { readonly people: People; readonly names: ReadonlyMap<string, string> },
+): ShownChange {
   const { position, by, action, target, before, after } = change;
   const { role } = session;
-  const person = people.get(target);
+  // Nobody grants credit to themselves: the first sign-in of an address brings it.
+  const isWelcome = action === "credit.grant" && by.kind === "account";
   return {
     position,
     at: instant(change.atMs),
@@ -156,9 +171,9 @@ function shownChange(change: RecordedChange, session: SignedIn, people: People):
     actor_id: by.id || null,
     actor: actorOf(by, session, people),
     action,
-    says: findAction(action)?.says ?? action,
+    says: isWelcome ? "received the starting credit" : (findAction(action)?.says ?? action),
     target,
-    target_name: person === undefined ? null : nameOfPerson(person),
+    target_name: names.get(target) ?? null,
     before: withShownAddress(before, role),
     after: withShownAddress(after, role),
     request_id: by.requestId,

@@ -30,7 +30,7 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
-const TROUBLE: readonly RequestStatus[] = ["rejected_by_provider", "failed"];
+const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
 /** The first page. Its queries of the journal run one after another, under one permit. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
@@ -74,7 +74,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     },
     days: month.series.map(shownDay),
     day_models: modelsOf(month, deps),
-    top_models: topModels(month),
+    top_models: topModels(month, deps),
     latest_errors: errors.rows.map(shownRequest),
     done: {
       has_key: keys.some((key) => isActive(key, nowMs)),
@@ -115,13 +115,17 @@ function modelsOf(
 }
 
 /** What was rejected says nothing of a model: the same request may be rejected a thousand times. */
-function topModels({ groups }: UsageReport): Overview["top_models"] {
+function topModels(
+  { groups }: UsageReport,
+  { catalog: { current } }: ConsoleDeps,
+): Overview["top_models"] {
   return groups
     .map(({ group, figures }) => ({ group, figures, requests: answeredOf(figures) }))
     .filter(({ group, requests }) => requests > 0 && !NO_MODELS.has(group))
     .slice(0, TOP_MODELS)
     .map(({ group, figures, requests }) => ({
       model: group,
+      name: current.find(group)?.displayName ?? group,
       requests,
       spent_usd: formatUsd(figures.debitMicroUsd),
     }));

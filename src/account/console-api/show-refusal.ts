@@ -8,11 +8,12 @@ type Told = Pick<Refusal, "explanation" | "action" | "key_id">;
 
 /** A refusal explained, with the figures it was decided by and the one page that changes it. */
 export function shownRefusal(
-  request: Pick<ReportedRequest, "keyId" | "keyOrigin">,
+  request: Pick<ReportedRequest, "keyId" | "keyOrigin" | "modelId" | "route">,
   { errorClass, reason }: Refused,
 ): Refusal {
   const keyId = isManagedOrigin(request.keyOrigin) ? null : request.keyId;
-  const told = (reason === null ? undefined : tell(reason, keyId)) ?? {
+  const asked = { ...request, keyId };
+  const told = (reason === null ? undefined : tell(reason, asked, errorClass)) ?? {
     explanation: explainRefusal(errorClass),
     action: ACTIONS[errorClass] ?? null,
     key_id: null,
@@ -25,12 +26,35 @@ const ACTIONS: Readonly<Record<string, Refusal["action"]>> = {
   usage_restricted: "contact_support",
 };
 
-function tell(reason: Reason, keyId: string | null): Told | undefined {
+interface Asked {
+  /** Null: the key is one of the gateway's own. */
+  readonly keyId: string | null;
+  readonly modelId: string | null;
+  readonly route: string;
+}
+
+function tell(reason: Reason, asked: Asked, errorClass: string): Told | undefined {
   const { limit_kind: kind, limit_scope: scope } = reason;
+  const { keyId } = asked;
   const isOfKey = scope === "key";
   if (kind === "spend") {
-    if (reason.cap_usd === undefined) return tellBalance(reason);
+    if (reason.cap_usd === undefined) return tellBalance(reason, asked);
     return { explanation: capWords(reason), action: "raise_cap", key_id: isOfKey ? keyId : null };
+  }
+  if (kind === "models") return tellModels(reason, asked);
+  if (kind === "health") {
+    return {
+      explanation: `Every provider of ${modelOf(asked)} was cooling down after failures, so nothing was sent. ${again(reason)} Another model could have answered at once.`,
+      action: null,
+      key_id: null,
+    };
+  }
+  if (errorClass === "model_unavailable" && asked.modelId !== null) {
+    return {
+      explanation: `${modelOf(asked)} was not listed here, or no provider of it could be used. Choose a model ID from the models page.`,
+      action: "choose_model",
+      key_id: null,
+    };
   }
   const limited = LIMITS[kind ?? ""];
   if (limited === undefined || reason.limit === undefined) return undefined;
@@ -42,17 +66,39 @@ function tell(reason: Reason, keyId: string | null): Told | undefined {
   };
 }
 
-function tellBalance(reason: Reason): Told {
+/** The list is the key's own: whoever holds the key may know it. */
+function tellModels({ limit }: Reason, asked: Asked): Told {
+  const models =
+    limit === undefined ? "some models" : `${count(limit)} ${limit === 1 ? "model" : "models"}`;
+  return {
+    explanation: `This key may call ${models} only, and ${modelOf(asked)} is not among them. Edit the key, or send the request with another one.`,
+    action: "edit_key",
+    key_id: asked.keyId,
+  };
+}
+
+function modelOf({ modelId }: Asked): string {
+  return modelId === null ? "the model" : `“${modelId}”`;
+}
+
+function tellBalance(reason: Reason, { route }: Asked): Told {
   const { available_usd, in_flight_usd, needed_usd, retryable } = reason;
   const next = retryable
     ? "It could have been sent again once they had ended."
-    : "Add credit, or ask for fewer output tokens.";
+    : `Add credit, or ask for ${LESS[route] ?? "fewer output tokens"}.`;
   return {
     explanation: `The request could have cost up to ${usd(needed_usd)}. ${usd(available_usd)} was available, and ${usd(in_flight_usd)} was held by running requests. ${next}`,
     action: "add_credit",
     key_id: null,
   };
 }
+
+/** What makes a request of such a route cost less. */
+const LESS: Readonly<Record<string, string>> = {
+  "/v1/images/generations": "fewer or smaller images",
+  "/v1/videos": "a shorter or smaller video",
+  "/v1/decisions": "fewer questions",
+};
 
 function capWords(reason: Reason): string {
   const period = { day: "daily", week: "weekly", month: "monthly" }[reason.cap_period ?? "month"];

@@ -20,7 +20,7 @@ export interface OptimizeResult {
   readonly firstByteP50Ms: number | null;
   /** Share of judged prompts that it won, 0 to 1; null when none was judged. */
   readonly winRate: number | null;
-  /** By the objective, best is 1; null without an answer. */
+  /** By the objective, best is 1; null without an answer, and of all where a judge decided too little. */
   readonly rank: number | null;
 }
 

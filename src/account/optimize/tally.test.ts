@@ -49,6 +49,16 @@ test("the best judged wins by its share of verdicts, and unjudged prompts count 
   expect(ranks(tally)).toEqual({ a: 2, b: 1, c: 3 });
 });
 
+test("a contest that the judge decided for fewer than half of the prompts has no winner", () => {
+  const calls = Array.from({ length: 4 }, () => [1n, 1] as const);
+  const tally = tallyOf("best_judged", { a: calls, b: calls });
+  expect(ranks(tally)).toEqual({ a: null, b: null });
+  tally.addVerdict(["a", "b"], "b");
+  expect(ranks(tally)).toEqual({ a: null, b: null });
+  tally.addVerdict(["a", "b"], "b");
+  expect(ranks(tally)).toEqual({ a: 2, b: 1 });
+});
+
 test("a model that fails often is behind all that answer, one that never answers has no rank", () => {
   const tally = tallyOf("lowest_cost", {
     flaky: [[1n, 1], [0n, null]],

@@ -13,6 +13,7 @@ export interface EndedCall {
 export class Tally {
   readonly #objective: OptimizeObjective;
   readonly #counts: ReadonlyMap<string, Count>;
+  #verdicts = 0;
 
   constructor(objective: OptimizeObjective, modelIds: readonly string[]) {
     this.#objective = objective;
@@ -29,6 +30,7 @@ export class Tally {
 
   /** A verdict about these models' answers to one prompt. */
   addVerdict(modelIds: readonly string[], winner: string): void {
+    this.#verdicts += 1;
     for (const modelId of modelIds) this.#countOf(modelId).judged += 1;
     this.#countOf(winner).won += 1;
   }
@@ -37,12 +39,19 @@ export class Tally {
   results(): readonly OptimizeResult[] {
     const unranked = [...this.#counts].map(([modelId, count]) => resultOf(modelId, count));
     const order = unranked
-      .filter((each) => each.calls > each.failed)
+      .filter((each) => each.calls > each.failed && this.#isDecided())
       .toSorted((a, b) => compare(this.#objective, a, b));
     return unranked.map((each) => {
       const place = order.indexOf(each);
       return { ...each, rank: place < 0 ? null : place + 1 };
     });
+  }
+
+  /** A contest that the judge decided for fewer than half of the prompts has no winner. */
+  #isDecided(): boolean {
+    if (this.#objective !== "best_judged") return true;
+    const prompts = Math.max(...[...this.#counts.values()].map(({ calls }) => calls));
+    return this.#verdicts > 0 && this.#verdicts * 2 >= prompts;
   }
 
   #countOf(modelId: string): Count {

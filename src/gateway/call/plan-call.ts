@@ -107,6 +107,7 @@ export function planInput(
   const { policy, connections } = principal.rules;
   return {
     ...needs,
+    keyModels: principal.models,
     standing: ports.standing,
     ...(policy === undefined ? {} : { policy }),
     ...(connections.length === 0 || !ports.opensOwnKeys

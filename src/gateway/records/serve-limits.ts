@@ -15,10 +15,12 @@ export async function serveLimits(
   exchange: ClientExchange,
   query: URLSearchParams,
 ): Promise<void> {
-  const { orgId, keyId } = exchange.principal;
+  const { orgId, keyId, models } = exchange.principal;
   const modelId = query.get("model") ?? undefined;
   const use = await readLimitUse(deps, exchange.principal, modelId);
-  if (modelId !== undefined && !use.isServed) return exchange.refuse(unknownModel(modelId));
+  if (modelId !== undefined && !use.isServed) {
+    return exchange.refuse(unknownModel(modelId, models));
+  }
   if (use.scopes.some(({ usage }) => usage === undefined)) {
     return exchange.refuse(claimRefusal({ kind: "unavailable" }, deps.clock.nowMs()));
   }

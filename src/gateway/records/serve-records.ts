@@ -48,7 +48,8 @@ const readPage = queryReader(ModelPage);
 export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
   const model = deps.catalog.current.find(id);
   const isAllowed = exchange.principal.models?.has(id) !== false;
-  if (model === undefined || !isAllowed) return exchange.refuse(unknownModel(id));
+  if (model === undefined || !isAllowed)
+    return exchange.refuse(unknownModel(id, exchange.principal.models));
   const entry = speaksWireB(exchange)
     ? messagesModel.show(model)
     : modelEntry.show({ model, verdicts: deps.verdicts });

@@ -36,6 +36,8 @@ export interface PlanInput {
   /** The id as the client sent it; echoed when it is unknown. */
   readonly modelId: string;
   readonly model: ListedModel | undefined;
+  /** Those that the caller's key may call; undefined: all. */
+  readonly keyModels?: ReadonlySet<string> | undefined;
   /** What the route serves. */
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
@@ -78,7 +80,7 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
-  if (model === undefined) return refused(unknownModel(modelId));
+  if (model === undefined) return refused(unknownModel(modelId, input.keyModels));
   if (model.modality !== input.modality) return refused(wrongRoute(model));
   const named = model.deployments.filter((each) => policyProblem(each, input) === undefined);
   if (named.length === 0) return refused(controlsExcludeAll(input));
@@ -135,12 +137,17 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 
 /**
  * The 404 of an id that is not listed, and of one that is listed but unserved: the same message.
+ * Of a key that may call some models only it says that this is why, listed or not.
  */
-export function unknownModel(modelId: string): Refusal {
-  return refusal(
-    "model_unavailable",
-    `model ${JSON.stringify(modelId.slice(0, 256))} is not listed; GET /v1/models has the ids`,
-  );
+export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
+  const named = JSON.stringify(modelId.slice(0, 256));
+  return keyModels?.has(modelId) === false
+    ? refusal(
+        "model_unavailable",
+        `this key may not call model ${named}; GET /v1/models with it has the ids that it may call`,
+        { limit: { scope: "key", kind: "models" }, figures: { limit: keyModels.size } },
+      )
+    : refusal("model_unavailable", `model ${named} is not listed; GET /v1/models has the ids`);
 }
 
 /** The `provider` control or policy that keeps a deployment out; undefined when none does. */

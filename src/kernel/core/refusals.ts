@@ -39,7 +39,8 @@ export type LimitKind =
   | "spend"
   | "health"
   | "output_bound"
-  | "capacity";
+  | "capacity"
+  | "models";
 
 interface RefusalRow {
   /** HTTP status when the refusal names no other. */

@@ -27,7 +27,3 @@ export function mayRole(role: Role, need: Need): boolean {
 export function rolesWith(need: Need): readonly Role[] {
   return ROLES.filter((role) => mayRole(role, need));
 }
-
-export function parseRole(text: string): Role | undefined {
-  return ROLES.find((role) => role === text);
-}

@@ -13,7 +13,7 @@ export interface PriceRules {
   readonly effectiveMs?: number;
   /** Millionths of a percent: a rise above it waits. */
   readonly riseMax: bigint;
-  /** A rise that no margin covers begins at once; absent: it is announced, and the operator pays. */
+  /** A rise that no margin covers begins at once, or is seen as a loss; absent: the operator pays. */
   readonly neverBelowCost?: true;
 }
 
@@ -25,6 +25,8 @@ export type MergedListing =
       readonly kind: "waits";
       readonly reason: "rise" | "staged";
       readonly prices: readonly PriceDifference[];
+      /** The same at its old prices, which says what its provider is owed by now. */
+      readonly listing?: Listing;
     };
 
 /** Takes over what the source says of a listing; no customer pays more before it is announced. */
@@ -41,7 +43,10 @@ export function mergeListing(
   if (!rules.isAccepted) {
     if (after.model.is_ready === false) return { kind: "waits", reason: "staged", prices: rises };
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
-      return { kind: "waits", reason: "rise", prices: rises };
+      const waits = { kind: "waits", reason: "rise", prices: rises } as const;
+      if (rules.neverBelowCost !== true) return waits;
+      // Sold below cost until it is accepted: that is an alert, and in the books.
+      return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }
   if (saleFromMs <= nowMs) return { kind: "taken", listing: after };

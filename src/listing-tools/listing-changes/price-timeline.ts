@@ -26,6 +26,7 @@ interface Point {
 /**
  * The new listing at the old sale prices until `saleFromMs`, with an announced change to the new ones.
  * What the provider is owed follows the new listing at once: the days between are the operator's.
+ * Infinity: there is no such change.
  */
 export function announced(
   before: Listing,
@@ -36,7 +37,7 @@ export function announced(
   const next = timelineOf(after);
   const begins = [...old, ...next].map(({ fromMs }) => fromMs);
   const instants = [at.nowMs, at.saleFromMs, ...begins.filter((fromMs) => fromMs > at.nowMs)];
-  const points = [...new Set(instants)]
+  const points = [...new Set(instants.filter(Number.isFinite))]
     .toSorted((a, b) => a - b)
     .map((fromMs): Point => {
       const { purchase } = pointAt(next, fromMs);

@@ -106,7 +106,7 @@ class Refresh {
     const { rules, accepted } = this.#input;
     const merged = mergeListing(listing, next, { ...rules, isAccepted: accepted.has(id) });
     if (merged.kind === "taken") return this.#take(id, merged.listing);
-    this.#keepAsImported(id, listing);
+    this.#keepAsImported(id, merged.listing ?? listing);
     const kind = merged.reason === "rise" ? "rise_waits" : "staging_waits";
     this.#find(id, kind, { before: listing, after: next });
   }

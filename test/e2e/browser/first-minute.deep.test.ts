@@ -28,7 +28,7 @@ const folder = withResource(
 const dev = withResource(
   async () => {
     const data = join(folder.path, "data");
-    const program = await startProgram(["dev", ...ANY_PORTS, "--data", data]);
+    const program = await startProgram(["dev", ...ANY_PORTS, "--data", data, "--log", "json"]);
     return { program, data, printed: await printedBy(program) };
   },
   async ({ program }) => void (await program.end("SIGTERM")),

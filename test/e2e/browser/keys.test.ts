@@ -80,6 +80,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await form.getByText("Enter a name").waitFor();
     await page.keyboard.type("by hand");
     await page.keyboard.press("Tab");
+    await focused(form.locator("summary"));
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
     await focused(form.getByLabel("Requests per minute"));
     await page.keyboard.type("50");
     await page.keyboard.press("Tab");
@@ -173,11 +176,11 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const { secret, keyId } = await makeKey(fixture, page, under);
     expect((await callGateway(fixture, secret)).status).toBe(200);
     await open(page, "/limits");
-    const caps = page.getByRole("table", { name: "Monthly caps of the organization" });
+    const caps = page.getByRole("table", { name: "Caps of the organization" });
     const row = caps.getByRole("row", { name: "Organization" });
     const dialog = page.getByRole("dialog", { name: "Organization cap" });
     const setTo = async (typed: string): Promise<void> => {
-      await row.getByRole("button", { name: "Edit the cap of" }).click();
+      await row.getByRole("button", { name: "Edit the monthly cap of" }).click();
       await dialog.getByLabel("Monthly cap in dollars").fill(typed);
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "detached" });

@@ -140,9 +140,9 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect((await callGateway(fixture, secret)).status).toBe(200);
     await open(page, "/limits");
     const row = page
-      .getByRole("table", { name: "Monthly caps of the organization" })
+      .getByRole("table", { name: "Caps of the organization" })
       .getByRole("row", { name: "Organization" });
-    await row.getByRole("button", { name: "Edit the cap of" }).click();
+    await row.getByRole("button", { name: "Edit the monthly cap of" }).click();
     const dialog = page.getByRole("dialog", { name: "Organization cap" });
     const field = dialog.getByLabel("Monthly cap in dollars");
     const anyway = dialog.getByRole("button", { name: "Set it anyway" });
@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await page.waitForURL(`${fixture.consoleUrl}/requests/${requestId}`);
     await notices.getByRole("link", { name: "Raise cap" }).click();
     await page.waitForURL(`${fixture.consoleUrl}/limits`);
-    await row.getByRole("button", { name: "Edit the cap of" }).click();
+    await row.getByRole("button", { name: "Edit the monthly cap of" }).click();
     await field.fill("0");
     await save(dialog);
     await dialog.waitFor({ state: "detached" });
@@ -194,7 +194,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await makeKey(fixture, page, { name: "narrow", rpm: 5, cap_usd: "2" });
     await open(page, "/limits");
     const limits = limitsTable(page);
-    const caps = page.getByRole("table", { name: /^Monthly caps/ });
+    const caps = page.getByRole("table", { name: /^Caps of/ });
     await limits.getByRole("row", { name: "narrow" }).waitFor();
     await caps.getByRole("row", { name: "narrow" }).waitFor();
     await expect.poll(() => page.getByRole("row", { name: "worker-" }).count()).toBe(0);

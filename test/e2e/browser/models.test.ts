@@ -111,6 +111,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(new Set(table.column("Succeeded"))).toEqual(new Set(["100%", "90%", "–"]));
     await expectFits(page);
     await expectAccessible(page, "the models with figures");
+    await page.getByText("More filters").click();
     await page.getByRole("group", { name: "Tokens per second" }).getByText("50+").click();
     await page.waitForURL((url) => url.searchParams.get("speed") === "50");
     await page.getByText("Speeds are those of your own calls", { exact: false }).waitFor();
@@ -131,6 +132,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await pageShown(page);
     await expect.poll(() => cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
     await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByText("More filters").click();
     await page.getByLabel("Min. context").fill("100k");
     await page.waitForURL((url) => url.searchParams.get("context") === "100k");
     await until("the cards follow", async () => (await cardIds(page)).length === 5);
@@ -175,6 +177,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const search = (name: string) => new URL(page.url()).searchParams.get(name);
     await page.getByLabel("No prompt logging").check();
     await page.waitForURL((url) => url.searchParams.get("logging") === "none");
+    await page.getByText("More filters").click();
     for (const typed of ["1", "100", "100k"]) {
       await page.getByLabel("Min. context").fill(typed);
       await page.waitForURL((url) => url.searchParams.get("context") === typed);

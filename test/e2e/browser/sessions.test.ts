@@ -180,17 +180,17 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
 
     await page.getByRole("link", { name: "Keys", exact: true }).click();
-    await page.getByText("Your role here is viewer").waitFor();
+    await page.getByText("You are a viewer").waitFor();
     await expect.poll(() => isDisabled(page, "Create key")).toBe(true);
     await owner.page.reload();
     await owner.page.getByRole("combobox", { name: `Role of ${email}` }).click();
     await owner.page.getByRole("option", { name: "developer" }).click();
     await owner.page.getByText(`${email} is now developer`).waitFor();
     // The open page follows by itself.
-    await page.getByText("Your role here is viewer").waitFor({ state: "detached" });
+    await page.getByText("You are a viewer").waitFor({ state: "detached" });
     await expect.poll(() => isDisabled(page, "Create key")).toBe(false);
     await page.goto(`${fixture.url}/settings/members`);
-    await page.getByText("Your role here is developer").waitFor();
+    await page.getByText("You are a developer").waitFor();
     await expect.poll(() => isDisabled(page, "Invite")).toBe(true);
 
     await remove(owner, email);

@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
     await page.getByRole("link", { name: "Go to overview" }).click();
     const question = page.getByRole("dialog", { name: "Have you saved your key?" });
-    await question.getByText("Your trial key is readable on this page").waitFor();
+    await question.getByText("Your key is readable on this page").waitFor();
     await expectAccessible(page, "leaving");
     await question.getByRole("button", { name: "Stay and save it" }).click();
     expect(new URL(page.url()).pathname).toBe("/welcome");

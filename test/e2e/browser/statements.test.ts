@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
-import { newcomer, pageShown } from "../../support/console-steps.ts";
+import { callGateway, makeKey, newcomer, pageShown } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 
 const MONTH = new Date().toISOString().slice(0, 7);
@@ -10,7 +10,10 @@ const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("a statement", () => {
   test("has the company data that were typed, and is printed without the console around it", async () => {
-    const { page, complaints } = await newcomer(fixture, browser, { name: "acme" });
+    const who = { name: "acme", usd: "25" } as const;
+    const { page, complaints } = await newcomer(fixture, browser, who);
+    const { secret } = await makeKey(fixture, page, { name: "a key with quite a long name" });
+    expect((await callGateway(fixture, secret)).status).toBe(200);
     await page.goto(`${fixture.consoleUrl}/billing/company`);
     await page.getByLabel("Legal name").fill("Acme Ltd");
     await page.getByLabel("Address").fill("1 Main St\nFloor 2");
@@ -38,6 +41,19 @@ describe.skipIf(!hasChromium)("a statement", () => {
     await expect.poll(() => around.count()).toBe(0);
     await expect.poll(() => page.getByText("Closing balance").isVisible()).toBe(true);
     await expect.poll(() => page.getByText("Print or save as PDF").isVisible()).toBe(false);
+    // A4 and Letter without margins, and A4 with margins of 10 mm.
+    for (const width of [794, 816, 718]) {
+      await page.setViewportSize({ width, height: 1_000 });
+      expect(await page.evaluate<string[]>(CLIPPED), `${width} px`).toEqual([]);
+      const sheet = await page.locator("h1").boundingBox();
+      expect(sheet?.x).toBeLessThan(40);
+    }
     expect(complaints).toEqual([]);
   });
 });
+
+/** What paper cuts: a box that would have to scroll, or that reaches over the edge. */
+const CLIPPED = `[document.documentElement, ...document.querySelectorAll("main, main *")]
+  .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
+  .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 1 || each.getBoundingClientRect().right > innerWidth + 1)
+  .map((each) => each.outerHTML.slice(0, 120))`;

@@ -14,6 +14,7 @@ import {
 import {
   readCsv,
   readMoney,
+  type ShownTable,
   readTable,
   sumOfCounts,
   sumOfMoney,
@@ -95,11 +96,15 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await open(page, "/usage");
     const log = await readTable(page, "Requests, newest first");
     expect(log.rows).toHaveLength(traffic.requests);
-    expect(sumOfMoney(log.column("Cost"))).toBe(spent);
+    expect(sumOfMoney(costsOf(log))).toBe(spent);
+    // What no provider was asked for has no cost, and nothing else has none.
+    const refused = log.column("Status").filter((text) => text.startsWith("Rejected by gateway"));
+    expect(log.rows.length - costsOf(log).length).toBe(refused.length);
     expect(log.column("Attempts")).toContain("3");
     const rows = await downloadedRows(page);
     expect(sumOfMoney(rows.map((row) => row["cost_usd"] ?? ""))).toBe(spent);
-    expect(rows.map((row) => `$${row["cost_usd"]}`)).toEqual(log.column("Cost"));
+    const shown = rows.map((row) => (row["attempts"] === "0" ? "–" : `$${row["cost_usd"]}`));
+    expect(shown).toEqual(log.column("Cost"));
     expect(new Set(rows.map((row) => row["request_id"])).size).toBe(traffic.requests);
   });
 
@@ -190,7 +195,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       const days = await readTable(page, "Spend with this key by UTC day, as a table");
       expect(sumOfMoney(days.column("Spent")), name).toBe(spend);
       const last = await readTable(page, "Latest requests of this key");
-      expect(sumOfMoney(last.column("Cost")), name).toBe(spend);
+      expect(sumOfMoney(costsOf(last)), name).toBe(spend);
     }
     await expectAccessible(page, "a key's page");
   });
@@ -199,7 +204,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const { page } = ann;
     await open(page, "/usage?range=1h&rows=25&sort=cost.desc");
     const byCost = await readTable(page, "Requests, sorted");
-    const costs = byCost.column("Cost").map((text) => readMoney(text));
+    const costs = costsOf(byCost).map((text) => readMoney(text));
     expect(costs).toEqual(costs.toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
     await expect.poll(() => page.getByRole("switch", { name: "Live" }).isDisabled()).toBe(true);
     await open(page, "/usage?range=1h");
@@ -276,4 +281,8 @@ async function spentByGatewayApi({ keys }: Traffic): Promise<bigint> {
   const { json } = await httpCall(url, { headers: bearer(keys.alpha.secret) });
   const groups = listAt(json, "data");
   return groups.reduce<bigint>((sum, each) => sum + BigInt(Number(at(each, "cost_micro_usd"))), 0n);
+}
+
+function costsOf(table: ShownTable): readonly string[] {
+  return table.column("Cost").filter((text) => text !== "–");
 }

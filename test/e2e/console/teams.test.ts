@@ -452,7 +452,8 @@ describe("the change log", () => {
     const [annEmail, bobEmail, bobId] = [await emailAt(ann), await emailAt(bob), await idOf(bob)];
     await bob.do("POST /api/console/keys", { body: { name: "of the worker" } });
     await ann.do(`PATCH /api/console/members/${bobId}`, { body: { role: "viewer" } });
-    expect(await lineOf(ann, "key.create")).toMatchObject({ actor: bobEmail, target_name: null });
+    const made = { actor: bobEmail, target_name: "of the worker" };
+    expect(await lineOf(ann, "key.create")).toMatchObject(made);
     expect(await lineOf(ann, "member.role")).toMatchObject({ actor: "You", target_name: bobEmail });
     // Each reader of the log reads the names.
     expect(await lineOf(bob, "member.role")).toMatchObject({ actor: annEmail });

@@ -181,7 +181,7 @@ test("a second start is as good as the first, also when the organization was ren
   const books = await emptyDatabase();
   const data = join(root, "dev-again");
   const start = async (): Promise<string> => {
-    const program = await startProgram(["dev", ...ANY_PORTS, "--data", data], {
+    const program = await startProgram(["dev", ...ANY_PORTS, "--data", data, "--log", "json"], {
       DATABASE_URL: books.connectionString,
     });
     await program.end("SIGTERM");

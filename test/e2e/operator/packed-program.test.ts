@@ -58,7 +58,8 @@ async function startPacked(
   place: ProgramPlace,
   env: Readonly<Record<string, string>>,
 ): Promise<RunningProgram> {
-  running = await startProgram([command, ...ANY_PORTS], env, place);
+  const log = command === "dev" ? ["--log", "json"] : [];
+  running = await startProgram([command, ...ANY_PORTS, ...log], env, place);
   return running;
 }
 

@@ -41,7 +41,7 @@ export interface AddCreditProps {
 /** The same without its panel. */
 export function AddCredit(props: AddCreditProps): ReactNode {
   const mayBuy = useMay("billing");
-  if (!mayBuy) return <RoleNote need="billing" what="Adding credit" />;
+  if (!mayBuy) return <RoleNote need="billing" what="add credit" />;
   return props.payments.mode === "none" ? <OperatorCredit /> : <BuyForm {...props} />;
 }
 

@@ -1,5 +1,5 @@
 import { SimpleGrid, Skeleton } from "@mantine/core";
-import { useEffect, useState, type ReactNode } from "react";
+import { lazy, useEffect, useState, Suspense, type ReactNode } from "react";
 
 import type { Billing, TopUp } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -16,6 +16,8 @@ import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
 import { PurchasePanel } from "./purchase-panel.tsx";
 import { TopUpPanel } from "./top-up-panel.tsx";
 
+const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
+
 const CARD_POLL_MS = 3_000;
 
 const LEAD =
@@ -29,20 +31,34 @@ export function BillingPage(): ReactNode {
   return (
     <Page title="Billing" lead={LEAD} actions={<StatementLinks />}>
       <Answer of={answer} skeleton={<BillingSkeleton />}>
-        {(billing) => (
-          <>
-            <BalanceFigures billing={billing} />
-            <AddCreditPanel
-              payments={billing.payments}
-              canSaveCard={topUp?.is_available === true && topUp.card === null}
-            />
-            {topUp === undefined ? null : <TopUpPanel topUp={topUp} />}
-            <PurchasePanel purchases={billing.purchases} />
-          </>
-        )}
+        {(billing) => <BillingParts billing={billing} topUp={topUp} />}
       </Answer>
       <CreditLedgerPanel />
     </Page>
+  );
+}
+
+function BillingParts(props: {
+  readonly billing: Billing;
+  readonly topUp: TopUp | undefined;
+}): ReactNode {
+  const { billing, topUp } = props;
+  const paid = billing.purchases.find(({ status }) => status === "paid");
+  return (
+    <>
+      <BalanceFigures billing={billing} />
+      <AddCreditPanel
+        payments={billing.payments}
+        canSaveCard={topUp?.is_available === true && topUp.card === null}
+      />
+      {topUp === undefined ? null : <TopUpPanel topUp={topUp} />}
+      {paid === undefined ? null : (
+        <Suspense>
+          <AlertOffer purchasedUsd={paid.amount_usd} />
+        </Suspense>
+      )}
+      <PurchasePanel purchases={billing.purchases} />
+    </>
   );
 }
 

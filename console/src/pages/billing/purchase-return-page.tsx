@@ -1,7 +1,7 @@
 import { Button, Group, List, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
-import { useEffect, useState, type ReactNode } from "react";
+import { lazy, useEffect, useState, Suspense, type ReactNode } from "react";
 
 import type { Purchase } from "../../../../src/account/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
@@ -15,6 +15,8 @@ import { Panel } from "../../ui/panel.tsx";
 import { PurchaseState } from "./purchase-panel.tsx";
 import { purchaseMessage } from "./purchase-message.ts";
 import { pollAfterMs } from "./poll-pace.ts";
+
+const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
 
 /**
  * `/billing/return/$purchaseId`: where the payment page sends people back to. Coming back proves
@@ -105,6 +107,11 @@ function PurchaseReport(props: {
       </Group>
       <Text role="status">{meaning}</Text>
       {isDecided ? null : <Waiting isWaiting={isWaiting} onCheckAgain={onCheckAgain} />}
+      {purchase.status === "paid" ? (
+        <Suspense>
+          <AlertOffer purchasedUsd={purchase.amount_usd} />
+        </Suspense>
+      ) : null}
       <Group gap="xs">
         <Text size="sm" c="dimmed">
           Purchase ID

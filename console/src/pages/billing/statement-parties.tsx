@@ -2,7 +2,10 @@ import { SimpleGrid, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { CompanyData, Issuer } from "../../../../src/account/console-api/contract.ts";
+import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
+import { countryName } from "../../ui/country-name.ts";
+import styles from "./statement.module.css";
 
 /** Who a statement is from, and for whom. */
 export function StatementParties(props: {
@@ -10,6 +13,7 @@ export function StatementParties(props: {
   readonly issuer: Issuer;
 }): ReactNode {
   const { company, issuer } = props;
+  const { org } = useSession();
   const from = [issuer.name ?? `Token Market at ${issuer.url}`, ...issuer.address_lines];
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -22,9 +26,12 @@ export function StatementParties(props: {
         ]}
       />
       {company === null ? (
-        <Text size="sm">
-          No company data yet. <AppLink to="/billing/company">Add company data</AppLink>
-        </Text>
+        <div>
+          <Party title="To" lines={[org?.name ?? ""]} />
+          <AppLink to="/billing/company" size="sm" className={styles.actions}>
+            Add company data
+          </AppLink>
+        </div>
       ) : (
         <Party title="To" lines={linesOf(company)} />
       )}
@@ -38,7 +45,7 @@ function linesOf(company: CompanyData): readonly string[] {
     company.legal_name,
     ...company.address_lines,
     `${company.postal_code} ${company.city}`.trim(),
-    company.country,
+    countryName(company.country),
     taxId === null ? "" : `Tax ID ${taxId.value}`,
     order === "" ? "" : `Purchase order ${order}`,
   ];

@@ -59,20 +59,22 @@ export function StatementTables({ statement }: { readonly statement: Statement }
 interface BalanceLine {
   readonly label: string;
   readonly usd: string;
+  /** A balance, and not what changed it. */
+  readonly isBalance?: boolean;
 }
 
 function balanceOf(statement: Statement): readonly BalanceLine[] {
   const { unlisted_usage_usd: unlisted } = statement;
   const isWhole = /^-?0\.0+$/.test(unlisted);
   return [
-    { label: "Opening balance", usd: statement.opening_usd },
+    { label: "Opening balance", usd: statement.opening_usd, isBalance: true },
     ...statement.credits.map(({ kind, count, amount_usd: usd }) => ({
       label: `${KINDS[kind] ?? "Other"} (${count})`,
       usd,
     })),
     { label: "Usage", usd: negated(statement.usage_usd) },
     ...(isWhole ? [] : [{ label: "Of which archived, not listed below", usd: negated(unlisted) }]),
-    { label: "Closing balance", usd: statement.closing_usd },
+    { label: "Closing balance", usd: statement.closing_usd, isBalance: true },
   ];
 }
 
@@ -92,7 +94,12 @@ function negated(usd: string): string {
 
 const BALANCE_COLUMNS: readonly Column<BalanceLine>[] = [
   { id: "label", label: "Line", render: ({ label }) => label },
-  { id: "usd", label: "Amount", align: "right", render: ({ usd }) => <Money usd={usd} signed /> },
+  {
+    id: "usd",
+    label: "Amount",
+    align: "right",
+    render: ({ usd, isBalance = false }) => <Money usd={usd} signed={!isBalance} />,
+  },
 ];
 
 const LINE_COLUMNS: readonly Column<Statement["lines"][number]>[] = [

@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
@@ -13,6 +14,7 @@ import { leaveFor, untilBack } from "./leave-for.ts";
 /** The saved card: what is shown of it, another one, none. */
 export function TopUpCard({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const submission = useSubmission();
+  const mayChange = useMay("billing");
   const remove = useChange("POST /api/console/top-up/card/remove", {
     refreshes: ["GET /api/console/top-up"],
   });
@@ -31,7 +33,13 @@ export function TopUpCard({ topUp }: { readonly topUp: TopUp }): ReactNode {
       <Group gap="md">
         <CreditCard size={18} aria-hidden />
         <Text>{cardText(topUp)}</Text>
-        <Button size="compact-sm" variant="default" loading={submission.isBusy} onClick={save}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={!mayChange}
+          loading={submission.isBusy}
+          onClick={save}
+        >
           {card === null ? "Save a card" : "Update card"}
         </Button>
         {card === null ? null : (
@@ -39,6 +47,7 @@ export function TopUpCard({ topUp }: { readonly topUp: TopUp }): ReactNode {
             size="compact-sm"
             variant="subtle"
             color="red"
+            disabled={!mayChange}
             loading={remove.isPending}
             onClick={() =>
               remove.mutate(undefined, {

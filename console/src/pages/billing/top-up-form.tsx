@@ -1,8 +1,9 @@
-import { Button, SimpleGrid, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { Button, Group, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode, type SyntheticEvent } from "react";
 
 import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { showCents, toCents } from "../../ui/money-math.ts";
@@ -17,26 +18,30 @@ const FIRST: Readonly<Record<Field, string>> = {
   month_max_usd: "200",
 };
 
-/** When it buys, how much, and the most in a month. */
+/** When it buys, how much, and the most in a month. What it says to be on is on. */
 export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
-  const { rule, card } = topUp;
-  const [isOn, setIsOn] = useState(rule?.is_on ?? true);
+  const { rule, card, pause } = topUp;
+  const mayChange = useMay("billing");
+  const isOn = rule?.is_on === true && pause === null;
   const [typed, setTyped] = useState(() => typedOf(rule));
   const change = useChange("PATCH /api/console/top-up", {
     refreshes: ["GET /api/console/top-up", "GET /api/console/session"],
   });
 
-  function save(event: SyntheticEvent): void {
-    event.preventDefault();
+  function save(wanted: boolean): void {
     const dollars = (field: Field): string => typed[field].trim().replace(/^\$/, "");
     const body = {
-      is_on: isOn,
+      is_on: wanted,
       below_usd: dollars("below_usd"),
       amount_usd: dollars("amount_usd"),
       month_max_usd: dollars("month_max_usd"),
     };
-    const said = isOn ? "Automatic top-up is on" : "Automatic top-up is off";
+    const said = wanted ? "Automatic top-up is on" : "Automatic top-up is off";
     change.mutate({ body }, { onSuccess: () => notifyDone(said) });
+  }
+  function submit(event: SyntheticEvent): void {
+    event.preventDefault();
+    save(true);
   }
 
   const field = (name: Field, label: string, description: string): ReactNode => (
@@ -57,26 +62,32 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const range = `From ${showCents(topUp.min_usd)} to ${showCents(topUp.max_usd)}.`;
   const isPlaced = FIELDS.some((name) => fieldError(change.error, name) !== undefined);
   return (
-    <form onSubmit={save} noValidate style={{ width: "100%" }}>
+    <form onSubmit={submit} noValidate style={{ width: "100%" }}>
       <Stack gap="md" maw={720} align="flex-start">
-        <Switch
-          label="Buy credit automatically"
-          checked={isOn}
-          onChange={(event) => setIsOn(event.currentTarget.checked)}
-        />
         <SimpleGrid cols={{ base: 1, sm: 3 }} w="100%">
           {field("below_usd", "When the balance falls below, in dollars", "Holds do not count.")}
           {field("amount_usd", "Buy, in dollars", range)}
           {field("month_max_usd", "Monthly maximum, in dollars", "Months are in UTC.")}
         </SimpleGrid>
         <Text size="sm" c="dimmed">
-          By turning this on you allow these charges to your saved card without being asked each
-          time. A failed charge pauses it.
+          {isOn ? "Y" : "By turning it on, y"}ou allow these charges to your saved card without
+          being asked each time. A failed charge pauses it.
         </Text>
         {change.isError && !isPlaced ? <Fault error={change.error} /> : null}
-        <Button type="submit" loading={change.isPending} disabled={isOn && card === null}>
-          Save automatic top-up
-        </Button>
+        <Group gap="sm">
+          <Button type="submit" loading={change.isPending} disabled={card === null || !mayChange}>
+            {isOn ? "Save amounts" : "Turn on automatic top-up"}
+          </Button>
+          {rule?.is_on === true ? (
+            <Button
+              variant="default"
+              disabled={change.isPending || !mayChange}
+              onClick={() => save(false)}
+            >
+              Turn off
+            </Button>
+          ) : null}
+        </Group>
       </Stack>
     </form>
   );

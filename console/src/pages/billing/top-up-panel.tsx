@@ -46,6 +46,13 @@ function Progress({ topUp }: { readonly topUp: TopUp }): ReactNode {
       </Text>
     );
   }
+  if (rule === null && topUp.card !== null) {
+    return (
+      <Text role="status">
+        Your card is saved, and automatic top-up is off: nothing is bought until you turn it on.
+      </Text>
+    );
+  }
   if (rule === null) {
     return (
       <Text c="dimmed">

@@ -38,7 +38,7 @@ export function ConnectionsPage(): ReactNode {
         ) : undefined
       }
     >
-      <RoleNote need="keys" what="Adding and disabling provider keys" />
+      <RoleNote need="keys" what="add and disable provider keys" />
       <Answer of={answer} skeleton={<ConnectionsSkeleton />}>
         {(connections) => (
           <>

@@ -9,7 +9,8 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { capsLeft, type CapLeft } from "./cap-left.ts";
+import { PERIOD_NAMES } from "./key-caps.ts";
+import { capRows, type Cap, type CapRow } from "./cap-left.ts";
 
 /** Which cap refuses this key's requests first: one of its own, or the organization's. */
 export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactNode {
@@ -24,13 +25,19 @@ export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactN
       }
     >
       <Answer of={answer} skeleton={<Loading rows={2} />}>
-        {({ caps }) => <Rows rows={capsLeft(caps, detail)} />}
+        {({ caps }) => <Rows rows={rowsOf(caps, detail)} />}
       </Answer>
     </Panel>
   );
 }
 
-function Rows({ rows }: { readonly rows: readonly CapLeft[] }): ReactNode {
+/** The caps that this key's requests meet. */
+function rowsOf(caps: readonly Cap[], { key, ...resets }: KeyDetail): readonly CapRow[] {
+  const met = caps.filter(({ scope, key_id: id }) => scope === "org" || id === key.key_id);
+  return capRows(met, { ...resets, keys: [key] }).filter(({ capUsd }) => capUsd !== null);
+}
+
+function Rows({ rows }: { readonly rows: readonly CapRow[] }): ReactNode {
   const [first, ...others] = rows;
   if (first === undefined) {
     return <Text size="sm">Neither this key nor the organization has a cap.</Text>;
@@ -38,13 +45,14 @@ function Rows({ rows }: { readonly rows: readonly CapLeft[] }): ReactNode {
   return (
     <Stack gap="xs">
       <Text size="sm">
-        {NAMES[first.of]} applies first: <Money usd={first.leftUsd} /> of{" "}
-        <Money usd={first.capUsd} /> left. It begins again on{" "}
+        {nameOf(first)} applies first: <Money usd={first.leftUsd ?? "0"} /> of{" "}
+        <Money usd={first.capUsd ?? "0"} /> left. It resets on{" "}
         <Time at={first.resetAt} precision="day" />.
       </Text>
-      {others.map(({ of, leftUsd, resetAt }) => (
-        <Text key={of} size="sm" c="dimmed">
-          {NAMES[of]}: <Money usd={leftUsd} /> left until <Time at={resetAt} precision="day" />.
+      {others.map((row) => (
+        <Text key={nameOf(row)} size="sm" c="dimmed">
+          {nameOf(row)}: <Money usd={row.leftUsd ?? "0"} /> left until{" "}
+          <Time at={row.resetAt} precision="day" />.
         </Text>
       ))}
       <Text size="sm" c="dimmed">
@@ -54,9 +62,6 @@ function Rows({ rows }: { readonly rows: readonly CapLeft[] }): ReactNode {
   );
 }
 
-const NAMES: Readonly<Record<CapLeft["of"], string>> = {
-  key_month: "Monthly key cap",
-  key_week: "Weekly key cap",
-  key_day: "Daily key cap",
-  organization: "Organization cap",
-};
+function nameOf({ scope, period }: CapRow): string {
+  return scope === "org" ? "Organization cap" : `${PERIOD_NAMES[period]} key cap`;
+}

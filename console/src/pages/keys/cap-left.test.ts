@@ -1,24 +1,30 @@
 import { expect, test } from "vitest";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
-import { capsLeft, leftOf, type Cap } from "./cap-left.ts";
+import { capRows, type Cap } from "./cap-left.ts";
 
 test("what is in flight counts against a cap, to the micro-dollar", () => {
-  const cap = capOf({ cap_usd: "10.000000", spent_usd: "3.000001", in_flight_usd: "0.999999" });
-  expect(leftOf(cap)).toBe("6.000000");
+  const cap = capOf({
+    ...ORG,
+    cap_usd: "10.000000",
+    spent_usd: "3.000001",
+    in_flight_usd: "0.999999",
+  });
+  expect(capRows([cap], { keys: [], ...RESETS })).toMatchObject([{ leftUsd: "6.000000" }]);
 });
 
 test("a cap that was lowered below what is spent leaves nothing, not less than nothing", () => {
-  expect(leftOf(capOf({ cap_usd: "1.000000", spent_usd: "3.000000" }))).toBe("0.000000");
+  const cap = capOf({ ...ORG, cap_usd: "1.000000", spent_usd: "3.000000" });
+  expect(capRows([cap], { keys: [], ...RESETS })).toMatchObject([{ leftUsd: "0.000000" }]);
 });
 
-test("the cap with the least left applies first, whatever its height", () => {
+test("the cap with the least left comes first, whatever its height", () => {
   const org = capOf({ ...ORG, cap_usd: "100.000000", spent_usd: "99.500000" });
   const key = keyOf({ cap_usd: "5.000000", spent_month_usd: "1.000000" });
-  expect(namesOf([org], key)).toEqual(["organization", "key_month"]);
+  expect(namesOf([org, capOf({})], key)).toEqual(["org month", "key month"]);
 });
 
-test("caps by the day and the week are compared too, and say when they begin again", () => {
+test("caps by the day and the week are rows too, and say when they begin again", () => {
   const key = keyOf({
     cap_usd: "50.000000",
     cap_week_usd: "9.000000",
@@ -27,10 +33,10 @@ test("caps by the day and the week are compared too, and say when they begin aga
     spent_day_usd: "1.500000",
   });
   const own = capOf({ in_flight_usd: "0.250000" });
-  expect(capsLeft([own], { key, ...RESETS })).toEqual([
-    { of: "key_day", capUsd: "3.000000", leftUsd: "1.250000", resetAt: RESETS.day_reset_at },
-    { of: "key_week", capUsd: "9.000000", leftUsd: "1.750000", resetAt: RESETS.week_reset_at },
-    { of: "key_month", capUsd: "50.000000", leftUsd: "49.750000", resetAt: RESETS.cap_reset_at },
+  expect(capRows([own], { keys: [key], ...RESETS })).toMatchObject([
+    { period: "day", leftUsd: "1.250000", resetAt: RESETS.day_reset_at },
+    { period: "week", leftUsd: "1.750000", resetAt: RESETS.week_reset_at },
+    { period: "month", leftUsd: "49.750000", resetAt: RESETS.cap_reset_at },
   ]);
 });
 
@@ -38,12 +44,16 @@ test("of those that leave as much, the key's that resets last is named, as in a 
   const all = { cap_usd: "5.000000", cap_week_usd: "5.000000", cap_day_usd: "5.000000" };
   const key = keyOf({ ...all, spent_week_usd: "0.000000", spent_day_usd: "0.000000" });
   const org = capOf({ ...ORG, cap_usd: "5.000000" });
-  expect(namesOf([org], key)).toEqual(["key_month", "key_week", "key_day", "organization"]);
+  const order = ["key month", "key week", "key day", "org month"];
+  expect(namesOf([org, capOf({})], key)).toEqual(order);
 });
 
-test("other keys' caps and absent caps are left out", () => {
-  const org = capOf({ ...ORG, cap_usd: null });
-  expect(namesOf([capOf({ key_id: "key_2" }), org], keyOf({}))).toEqual([]);
+test("no cap is a key that has none of any period, and it comes last", () => {
+  const org = capOf({ ...ORG, cap_usd: "5.000000" });
+  const bare = capOf({ cap_usd: null });
+  expect(namesOf([bare, org], keyOf({}))).toEqual(["org month", "key none"]);
+  const daily = keyOf({ cap_day_usd: "1.000000", spent_day_usd: "0.000000" });
+  expect(namesOf([bare], daily)).toEqual(["key day"]);
 });
 
 const ORG = { scope: "org", key_id: null } as const;
@@ -54,7 +64,9 @@ const RESETS = {
 };
 
 function namesOf(caps: readonly Cap[], key: Key): readonly string[] {
-  return capsLeft(caps, { key, ...RESETS }).map(({ of }) => of);
+  return capRows(caps, { keys: [key], ...RESETS }).map(
+    ({ scope, period, capUsd }) => `${scope} ${capUsd === null ? "none" : period}`,
+  );
 }
 
 function keyOf(some: Partial<Key>): Key {

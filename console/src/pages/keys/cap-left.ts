@@ -1,60 +1,78 @@
-import type { CapPeriod, KeyDetail, Limits } from "../../../../src/account/console-api/contract.ts";
+import type {
+  CapPeriod,
+  Key,
+  KeyList,
+  Limits,
+} from "../../../../src/account/console-api/contract.ts";
 import { compareUsd, parseUsd, writeUsd } from "../../ui/money-math.ts";
 import { KEY_CAPS } from "./key-caps.ts";
 
 export type Cap = Limits["caps"][number];
 
-export interface CapLeft {
-  readonly of: `key_${CapPeriod}` | "organization";
-  readonly capUsd: string;
+/** A cap of the organization or of a key, or that it has none of any period. */
+export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
+  /** The one that counts, or the one that a new cap would have. */
+  readonly period: CapPeriod;
+  /** Null: there is no cap of any period. */
+  readonly capUsd: string | null;
+  readonly spentUsd: string;
+  readonly inFlightUsd: string;
   /** What its period still allows: the cap less what is spent and what is in flight. */
-  readonly leftUsd: string;
+  readonly leftUsd: string | undefined;
   /** Its next period begins. */
   readonly resetAt: string;
 }
 
-/** The key, and when its caps begin again. */
-type Shown = Omit<KeyDetail, "days">;
+type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * The caps that a key's requests meet, the one that leaves least before the others. Where two leave as
- * much, the order is that of a refusal: the key's own, the one that resets last first, then the
- * organization's. Empty: nothing caps the key.
+ * Every cap that refuses requests, the one that leaves least before the others; then who has none. Where
+ * two leave as much, the order is that of a refusal: a key's own, the one that resets last first, then
+ * the organization's.
  */
-export function capsLeft(caps: readonly Cap[], shown: Shown): readonly CapLeft[] {
-  const { key } = shown;
-  const own = caps.find(({ key_id: id }) => id === key.key_id);
-  const org = caps.find(({ scope }) => scope === "org");
-  const inFlight = own?.in_flight_usd ?? "0.000000";
-  // What is in flight may end in any period, so it counts against each of them.
-  const wanted = [
-    ...KEY_CAPS.map(({ period, field, spent, resetAt }) => ({
-      of: `key_${period}` as const,
-      cap: key[field],
-      spent: key[spent],
-      inFlight,
-      resetAt: shown[resetAt],
-    })),
-    {
-      of: "organization" as const,
-      cap: org?.cap_usd ?? null,
-      spent: org?.spent_usd ?? null,
-      inFlight: org?.in_flight_usd ?? "0.000000",
-      resetAt: shown.cap_reset_at,
-    },
-  ];
-  return wanted
-    .flatMap(({ of, cap, spent, inFlight: held, resetAt }) => {
-      if (cap === null || spent === null) return [];
-      return [{ of, capUsd: cap, leftUsd: leftUnder(cap, spent, held), resetAt }];
-    })
-    .toSorted((a, b) => compareUsd(a.leftUsd, b.leftUsd));
+export function capRows(
+  caps: readonly Cap[],
+  { keys, ...resets }: Resets & { readonly keys: readonly Key[] },
+): readonly CapRow[] {
+  const ofKeys = caps.filter(({ scope }) => scope === "key");
+  const ofOrg = caps.filter(({ scope }) => scope === "org");
+  return [
+    ...ofKeys.flatMap((cap) =>
+      rowsOfKey(
+        cap,
+        keys.find(({ key_id: id }) => id === cap.key_id),
+        resets,
+      ),
+    ),
+    ...ofOrg.map((cap) =>
+      rowOf(cap, { period: "month", capUsd: cap.cap_usd, resetAt: resets.cap_reset_at }),
+    ),
+  ].toSorted(compareLeft);
 }
 
-/** What a cap still allows, never below zero; undefined where there is no cap. */
-export function leftOf(cap: Cap): string | undefined {
-  if (cap.cap_usd === null) return undefined;
-  return leftUnder(cap.cap_usd, cap.spent_usd, cap.in_flight_usd);
+/** What is in flight may end in any period, so it counts against each of them. */
+function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly CapRow[] {
+  const own = KEY_CAPS.flatMap(({ period, field, spent, resetAt }) => {
+    const capUsd = key?.[field] ?? null;
+    if (key === undefined || capUsd === null) return [];
+    const spentUsd = key[spent] ?? "0.000000";
+    return [rowOf({ ...cap, spent_usd: spentUsd }, { period, capUsd, resetAt: resets[resetAt] })];
+  });
+  if (own.length > 0) return own;
+  return [rowOf(cap, { period: "month", capUsd: cap.cap_usd, resetAt: resets.cap_reset_at })];
+}
+
+function rowOf(
+  { scope, key_id, name, spent_usd: spentUsd, in_flight_usd: inFlightUsd }: Cap,
+  of: Pick<CapRow, "period" | "capUsd" | "resetAt">,
+): CapRow {
+  const leftUsd = of.capUsd === null ? undefined : leftUnder(of.capUsd, spentUsd, inFlightUsd);
+  return { scope, key_id, name, spentUsd, inFlightUsd, leftUsd, ...of };
+}
+
+function compareLeft({ leftUsd: a }: CapRow, { leftUsd: b }: CapRow): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  return compareUsd(a, b);
 }
 
 function leftUnder(cap: string, spent: string, inFlight: string): string {

@@ -5,17 +5,21 @@ import { useState, type ReactNode } from "react";
 import type { CreatedKey } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
-import { helloSnippets } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
-import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { DialogForm, FormDialog, MoreFields } from "./form-dialog.tsx";
 import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
-import { NAME_CHARS_MAX, readNewKey, type FieldProblems, type TypedKey } from "./key-forms.ts";
+import {
+  NAME_CHARS_MAX,
+  readNewKey,
+  stillWrong,
+  type FieldProblems,
+  type TypedKey,
+} from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
 import { namesakeOf } from "./match-keys.ts";
 import { CapAndTagFields } from "./cap-fields.tsx";
@@ -65,17 +69,18 @@ export default function CreateKeyDialog(props: {
           props.onSaved();
         }}
       >
-        {created === undefined ? null : <FirstCall secret={created.secret} />}
+        {created === undefined ? null : <FirstCall of={created} />}
       </SecretOnce>
     </>
   );
 }
 
-function FirstCall({ secret }: { readonly secret: string }): ReactNode {
-  const { gateway_url: gatewayUrl } = useSession().installation;
-  const modelId = useSampleModel();
-  return <CallSnippets of={(wire) => helloSnippets(wire, { gatewayUrl, modelId, secret })} />;
+function FirstCall({ of: { key, secret } }: { readonly of: CreatedKey }): ReactNode {
+  const { of, hasOneRoute = false } = useSampleCall(key.models, secret);
+  return <CallSnippets {...{ of, hasOneRoute }} />;
 }
+
+const FOLDED = ["rpm", ...CAP_FIELDS, "tags", "expires_at"] as const;
 
 interface CreateProps {
   readonly rpmMax: number;
@@ -92,6 +97,13 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   const namesake = namesakeOf(typed.name, keys);
   const errorOf = (field: keyof FieldProblems): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
+
+  const isWrong = FOLDED.some((field) => errorOf(field) !== undefined);
+  /** What was wrong is not said of what is typed now. */
+  const change = (changed: Partial<TypedKey>): void => {
+    setTyped({ ...typed, ...changed });
+    setProblems(stillWrong(problems, changed));
+  };
 
   const send = (): void => {
     const read = readNewKey(typed, { rpmMax, nowMs: Date.now() });
@@ -125,37 +137,34 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         autoComplete="off"
         maxLength={NAME_CHARS_MAX}
         value={typed.name}
-        onChange={(event) => setTyped({ ...typed, name: event.currentTarget.value })}
+        onChange={(event) => change({ name: event.currentTarget.value })}
         error={errorOf("name")}
       />
-      <TextInput
-        label="Requests per minute"
-        description={`1 to ${rpmMax}. Leave blank for ${rpmMax}.`}
-        placeholder={String(rpmMax)}
-        inputMode="numeric"
-        autoComplete="off"
-        maxLength={9}
-        value={typed.rpm}
-        onChange={(event) => setTyped({ ...typed, rpm: event.currentTarget.value })}
-        error={errorOf("rpm")}
-      />
-      <CapAndTagFields
-        edited={null}
-        value={typed}
-        onChange={(change) => setTyped({ ...typed, ...change })}
-        errorOf={errorOf}
-      />
-      <ExpiryField
-        current={undefined}
-        value={typed.expiry}
-        onChange={(expiry) => setTyped({ ...typed, expiry })}
-        error={errorOf("expires_at")}
-      />
-      <ModelsField
-        value={typed.models}
-        onChange={(models) => setTyped({ ...typed, models })}
-        error={fieldError(submission.fault, "models")}
-      />
+      <MoreFields label="Limits, expiry, models, and tags" isTelling={isWrong}>
+        <TextInput
+          label="Requests per minute"
+          description={`1 to ${rpmMax}. Leave blank for ${rpmMax}.`}
+          placeholder={String(rpmMax)}
+          inputMode="numeric"
+          autoComplete="off"
+          maxLength={9}
+          value={typed.rpm}
+          onChange={(event) => change({ rpm: event.currentTarget.value })}
+          error={errorOf("rpm")}
+        />
+        <CapAndTagFields edited={null} value={typed} onChange={change} errorOf={errorOf} />
+        <ExpiryField
+          current={undefined}
+          value={typed.expiry}
+          onChange={(expiry) => change({ expiry })}
+          error={errorOf("expires_at")}
+        />
+        <ModelsField
+          value={typed.models}
+          onChange={(models) => change({ models })}
+          error={fieldError(submission.fault, "models")}
+        />
+      </MoreFields>
     </DialogForm>
   );
 }

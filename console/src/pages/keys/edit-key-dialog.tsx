@@ -9,7 +9,7 @@ import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
-import { readKeyChange, type FieldProblems, type TypedKey } from "./key-forms.ts";
+import { readKeyChange, stillWrong, type FieldProblems, type TypedKey } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
 import { CapAndTagFields } from "./cap-fields.tsx";
 import { useLast } from "./use-last.ts";
@@ -56,6 +56,10 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   const [problems, setProblems] = useState<FieldProblems>({});
   const sent = useRef<string>(undefined);
 
+  const edit = (changed: Partial<TypedKey>): void => {
+    setTyped({ ...typed, ...changed });
+    setProblems(stillWrong(problems, changed));
+  };
   const send = (): void => {
     const read = readKeyChange(typed, { key: edited, nowMs: Date.now() });
     setProblems(read.isReady ? {} : read.problems);
@@ -90,24 +94,24 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
         autoComplete="off"
         maxLength={9}
         value={typed.rpm}
-        onChange={(event) => setTyped({ ...typed, rpm: event.currentTarget.value })}
+        onChange={(event) => edit({ rpm: event.currentTarget.value })}
         error={problems.rpm ?? fieldError(submission.fault, "rpm")}
       />
       <CapAndTagFields
         edited={edited}
         value={typed}
-        onChange={(wanted) => setTyped({ ...typed, ...wanted })}
+        onChange={edit}
         errorOf={(field) => problems[field] ?? fieldError(submission.fault, field)}
       />
       <ExpiryField
         current={edited.expires_at}
         value={typed.expiry}
-        onChange={(expiry) => setTyped({ ...typed, expiry })}
+        onChange={(expiry) => edit({ expiry })}
         error={problems.expires_at ?? fieldError(submission.fault, "expires_at")}
       />
       <ModelsField
         value={typed.models}
-        onChange={(models) => setTyped({ ...typed, models })}
+        onChange={(models) => edit({ models })}
         error={fieldError(submission.fault, "models")}
       />
     </DialogForm>

@@ -1,10 +1,11 @@
 import { Button, Group, Stack } from "@mantine/core";
-import type { ReactNode, SyntheticEvent } from "react";
+import { useState, type ReactNode, type SyntheticEvent } from "react";
 
 import type { ApiFault } from "../../api/client.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Fault } from "../../ui/fault.tsx";
+import kit from "../../ui/kit.module.css";
 import { isConfirmNeeded, type Submission } from "./use-submission.ts";
 
 /** A dialog; its content is new each time that it opens. */
@@ -44,7 +45,7 @@ export function DialogForm(props: {
       <Stack gap="md">
         {props.children}
         <UnplacedFault fault={submission.fault} fields={props.fields} />
-        <Group justify="flex-end" gap="sm">
+        <Group justify="flex-end" gap="sm" className={kit.formEnd}>
           <Button variant="default" onClick={props.onCancel}>
             Cancel
           </Button>
@@ -61,6 +62,27 @@ export function DialogForm(props: {
   );
 }
 
+/** Fields that most leave alone, out of sight until they are wanted or one of them says something. */
+export function MoreFields(props: {
+  readonly label: string;
+  readonly isTelling: boolean;
+  readonly children: ReactNode;
+}): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details
+      open={isOpen || props.isTelling}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      className={kit.more}
+    >
+      <summary>{props.label}</summary>
+      <Stack gap="md" mt="sm">
+        {props.children}
+      </Stack>
+    </details>
+  );
+}
+
 /** A refusal that no field of the form shows. */
 export function UnplacedFault(props: {
   readonly fault: ApiFault | undefined;
@@ -70,7 +92,7 @@ export function UnplacedFault(props: {
   if (fault === undefined || fields.includes(fault.field ?? "")) return null;
   if (isConfirmNeeded(fault)) {
     return (
-      <div role="alert">
+      <div role="alert" ref={(question) => question?.scrollIntoView({ block: "nearest" })}>
         <Banner tone="warn">{fault.message}</Banner>
       </div>
     );

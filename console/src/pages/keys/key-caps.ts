@@ -49,3 +49,10 @@ export const CAP_FIELDS: readonly CapField[] = KEY_CAPS.map(({ field }) => field
 
 /** A form with every cap left blank. */
 export const BLANK_CAPS: Caps<string> = { month: "", week: "", day: "" };
+
+/** With a capital, as they head a line or a figure. */
+export const PERIOD_NAMES: Readonly<Record<CapPeriod, string>> = {
+  month: "Monthly",
+  week: "Weekly",
+  day: "Daily",
+};

@@ -10,6 +10,7 @@ import {
   readKeysChange,
   readNewKey,
   type TypedKeysChange,
+  stillWrong,
 } from "./key-forms.ts";
 
 const KEY: Key = {
@@ -215,4 +216,12 @@ describe("a change of several keys", () => {
     const read = readKeysChange({ ...KEEP, ...typed }, NOW_MS);
     expect(read).toMatchObject({ isReady: false, problems: { [field]: expect.any(String) } });
   });
+});
+
+test("what is typed anew is not wrong until it is sent", () => {
+  const problems = { name: "a", cap_usd: "b", cap_day_usd: "c", expires_at: "d" };
+  expect(stillWrong(problems, { name: "x" })).toEqual({ ...problems, name: undefined });
+  const caps = { month: "1", week: "", day: "" };
+  expect(stillWrong(problems, { caps })).toEqual({ name: "a", expires_at: "d" });
+  expect(stillWrong(problems, { models: [] })).toEqual(problems);
 });

@@ -1,6 +1,6 @@
 import type { BodyOf, CapField, Caps, Key } from "../../../../src/account/console-api/contract.ts";
 import { readExpiryChoice, type TypedExpiry } from "./expiry-choice.ts";
-import { KEY_CAPS } from "./key-caps.ts";
+import { CAP_FIELDS, KEY_CAPS } from "./key-caps.ts";
 import { capInput, readCap } from "./read-cap.ts";
 
 type NewKey = BodyOf<"POST /api/console/keys">;
@@ -27,6 +27,23 @@ export interface TypedKey {
   /** Ids; none: all models. */
   readonly models: readonly string[];
 }
+
+/** The problems of the fields that have not been typed in since. */
+export function stillWrong(problems: FieldProblems, changed: Partial<TypedKey>): FieldProblems {
+  const fields = Object.keys(changed).flatMap((name) => FIELDS_OF[name as keyof TypedKey]);
+  return Object.fromEntries(
+    Object.entries(problems).filter(([field]) => !(fields as readonly string[]).includes(field)),
+  );
+}
+
+const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[]>> = {
+  name: ["name"],
+  rpm: ["rpm"],
+  caps: CAP_FIELDS,
+  tags: ["tags"],
+  expiry: ["expires_at"],
+  models: [],
+};
 
 /** The form of a new key: a name; blank limits are the largest that a key may have. */
 export function readNewKey(

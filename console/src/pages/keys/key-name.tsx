@@ -4,6 +4,7 @@ import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } fro
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { RowButton, RowLine } from "../../ui/row-parts.tsx";
@@ -14,6 +15,7 @@ import { useSubmission } from "./use-submission.ts";
 export function KeyName(props: { readonly named: Key; readonly isLink: boolean }): ReactNode {
   const { named, isLink } = props;
   const [renaming, setRenaming] = useState<"not yet" | "now" | "done">("not yet");
+  const mayRename = useMay("keys");
   if (renaming === "now") {
     return <RenameForm renamed={named} onClose={() => setRenaming("done")} />;
   }
@@ -38,15 +40,17 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       ) : (
         text
       )}
-      <RowButton
-        // The form is gone: without this, the keyboard would start again at the top of the page.
-        autoFocus={renaming === "done"}
-        isQuiet
-        label={`Rename ${named.name}`}
-        onClick={() => setRenaming("now")}
-      >
-        <Pencil size={14} aria-hidden />
-      </RowButton>
+      {mayRename ? (
+        <RowButton
+          // The form is gone: without this, the keyboard would start again at the top of the page.
+          autoFocus={renaming === "done"}
+          isQuiet
+          label={`Rename ${named.name}`}
+          onClick={() => setRenaming("now")}
+        >
+          <Pencil size={14} aria-hidden />
+        </RowButton>
+      ) : null}
     </RowLine>
   );
 }

@@ -7,11 +7,10 @@ import type { Key, KeyDetail } from "../../../../src/account/console-api/contrac
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
-import { helloSnippets, KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
+import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
@@ -25,11 +24,13 @@ import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { KEY_CAPS, PERIOD_NAMES } from "./key-caps.ts";
 import { KeyDialogs } from "./key-dialogs.tsx";
 import { statusOf } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
 import { KeySpendPanel } from "./key-spend-panel.tsx";
+import { strictestCap } from "./strictest-cap.ts";
 import { useSubmission } from "./use-submission.ts";
 
 /** `/keys/$keyId`: one key, what it spends, and what holds it back. */
@@ -46,14 +47,14 @@ export function KeyPage(): ReactNode {
       <Answer of={answer} skeleton={<KeySkeleton />}>
         {(shown) => (
           <>
-            <RoleNote need="keys" what="Editing and disabling keys" />
+            <RoleNote need="keys" what="edit and disable keys" />
             <KeyFigures detail={shown} />
             <KeyFacts shown={shown.key} />
             <KeySpendPanel days={shown.days} />
             <CapLeftPanel detail={shown} />
             <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
             {statusOf(shown.key) === "active" ? (
-              <SamplePanel />
+              <SamplePanel of={shown.key} />
             ) : (
               <UnusablePanel isExpired={shown.key.disabled_at === null} />
             )}
@@ -176,19 +177,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         value={<Money usd={key.spent_month_usd} headline />}
         hint="Since the 1st, UTC"
       />
-      <FigureCard
-        label="Monthly cap"
-        value={key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} headline />}
-        hint={
-          key.cap_usd === null ? (
-            "The organization's cap applies, if it has one"
-          ) : (
-            <>
-              Resets on <Time at={detail.cap_reset_at} precision="day" />
-            </>
-          )
-        }
-      />
+      <CapFigure detail={detail} />
       <FigureCard
         label="Requests per minute"
         value={formatCount(key.rpm_effective)}
@@ -213,6 +202,29 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
+/** The cap of its own that refuses first, of whichever period. */
+function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
+  const strictest = strictestCap(detail.key);
+  const cap = KEY_CAPS.find(({ name }) => name === strictest?.name);
+  if (strictest === undefined || cap === undefined) {
+    return (
+      <FigureCard label="Cap" value="No cap" hint="The organization's cap applies, if it has one" />
+    );
+  }
+  return (
+    <FigureCard
+      label={`${PERIOD_NAMES[cap.period]} cap`}
+      value={<Money usd={detail.key[cap.field] ?? "0"} headline />}
+      hint={
+        <>
+          <Money usd={strictest.leftUsd} /> left · resets on{" "}
+          <Time at={detail[cap.resetAt]} precision="day" />
+        </>
+      }
+    />
+  );
+}
+
 /** A disabled key never works again; an expired one does when its date is moved. */
 function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
   return (
@@ -227,13 +239,12 @@ function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNod
   );
 }
 
-function SamplePanel(): ReactNode {
-  const { gateway_url: gatewayUrl } = useSession().installation;
-  const modelId = useSampleModel();
+function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
+  const { of, hasOneRoute = false } = useSampleCall(key.models);
   return (
     <Panel title="Use this key">
       <CallSnippets
-        of={(wire) => helloSnippets(wire, { gatewayUrl, modelId })}
+        {...{ of, hasOneRoute }}
         note={`The key cannot be shown again. Set it as the environment variable ${KEY_VARIABLE}.`}
       />
     </Panel>

@@ -85,7 +85,7 @@ const COLUMNS: readonly Column<RequestRow>[] = [
     id: "cost",
     label: "Cost",
     align: "right",
-    render: (row) => <Money usd={row.cost_usd} />,
+    render: (row) => (row.attempts === 0 ? "–" : <Money usd={row.cost_usd} />),
   },
 ];
 

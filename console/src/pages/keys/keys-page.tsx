@@ -48,7 +48,7 @@ export function KeysPage(): ReactNode {
         </Button>
       }
     >
-      <RoleNote need="keys" what="Creating and changing keys" />
+      <RoleNote need="keys" what="create and change keys" />
       <Answer of={answer} skeleton={<KeyListSkeleton />}>
         {(list) => <KeyListPanel list={list} onCreate={create} />}
       </Answer>

@@ -1,13 +1,9 @@
 import { Skeleton } from "@mantine/core";
 import { lazy, Suspense, type ReactNode } from "react";
 
-const ModelsSelect = lazy(() => import("./models-select.tsx"));
+import type { ModelsFieldProps } from "./models-select.tsx";
 
-export interface ModelsFieldProps {
-  readonly value: readonly string[];
-  readonly onChange: (models: readonly string[]) => void;
-  readonly error: string | undefined;
-}
+const ModelsSelect = lazy(() => import("./models-select.tsx"));
 
 /** The models that a key may call. The field is loaded with the form that has it, not with the page. */
 export function ModelsField(props: ModelsFieldProps): ReactNode {

@@ -3,7 +3,12 @@ import type { ReactNode } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { MODELS_MAX } from "./key-forms.ts";
-import type { ModelsFieldProps } from "./models-field.tsx";
+
+export interface ModelsFieldProps {
+  readonly value: readonly string[];
+  readonly onChange: (models: readonly string[]) => void;
+  readonly error: string | undefined;
+}
 
 /** The models that a key may call; none chosen: all. */
 export default function ModelsSelect(props: ModelsFieldProps): ReactNode {

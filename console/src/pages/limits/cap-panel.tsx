@@ -1,30 +1,42 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
+import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
 import { parseUsd, shareOf, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { leftOf, type Cap } from "../keys/cap-left.ts";
+import { capRows, type Cap, type CapRow } from "../keys/cap-left.ts";
+import { PERIOD_NAMES } from "../keys/key-caps.ts";
 import { useSearchText } from "../../app/use-search-text.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";
 import { QuietNote } from "./quiet-note.tsx";
 import { tellingCaps } from "./quiet-rows.ts";
 import { ShareBar } from "./used-bar.tsx";
 
-/** The monthly caps of the organization and of its keys. */
-export function CapPanel(props: {
-  readonly caps: readonly Cap[];
-  readonly resetAt: string;
-}): ReactNode {
-  const [edited, setEdited] = useState<Cap>();
+/** The caps of the organization and of its keys, of every period. */
+export function CapPanel({ caps }: { readonly caps: readonly Cap[] }): ReactNode {
+  const keys = useAnswer("GET /api/console/keys", undefined, { refetchMs: REFRESH_MS });
+  return (
+    <Panel title="Caps">
+      <Answer of={keys} skeleton={<Loading rows={3} />}>
+        {({ data, ...resets }) => <CapTable rows={capRows(caps, { ...resets, keys: data })} />}
+      </Answer>
+    </Panel>
+  );
+}
+
+function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
+  const [edited, setEdited] = useState<CapRow>();
   const [filters, setFilters] = useFilters<{
     cap: string | undefined;
     caps: string | undefined;
@@ -32,28 +44,27 @@ export function CapPanel(props: {
   const [search, setSearch] = useSearchText(filters.cap, (text) =>
     setFilters({ cap: text === "" ? undefined : text }),
   );
-  const { rows: telling, quiet } = useMemo(() => tellingCaps(props.caps), [props.caps]);
+  const { rows: telling, quiet } = useMemo(() => tellingCaps(props.rows), [props.rows]);
   const isAll = filters.caps !== undefined;
-  const shown = (isAll || search !== "" ? props.caps : telling).filter(({ name }) =>
+  const shown = (isAll || search !== "" ? props.rows : telling).filter(({ name }) =>
     name.toLowerCase().includes(search.toLowerCase()),
   );
   const columns = useMemo(() => columnsOf(setEdited), []);
   return (
-    <Panel title="Monthly caps">
+    <>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          No request can exceed a cap. Caps cover the calendar month in UTC and reset on{" "}
-          <Time at={props.resetAt} />. The maximum cost of requests in progress is included, and the
-          strictest cap applies.
+          No request can exceed a cap. Months, weeks (from Monday), and days are in UTC. The maximum
+          cost of requests in progress is included, and the strictest cap applies.
         </Text>
-        {props.caps.length > SEARCHED_FROM ? (
+        {props.rows.length > SEARCHED_FROM ? (
           <SearchField label="Key with a cap" value={search} onChange={setSearch} />
         ) : null}
         <DataTable
-          caption="Monthly caps of the organization and its keys"
+          caption="Caps of the organization and its keys"
           columns={columns}
           rows={shown}
-          rowKey={(cap) => cap.key_id ?? "organization"}
+          rowKey={({ key_id: id, period }) => `${id ?? "organization"} ${period}`}
           empty={<Empty title="No keys match this search." />}
           kept={KEPT}
         />
@@ -66,16 +77,18 @@ export function CapPanel(props: {
         ) : null}
       </Stack>
       <EditCapDialog edited={edited} onClose={() => setEdited(undefined)} />
-    </Panel>
+    </>
   );
 }
 
+/** As often as the limits beside it. */
+const REFRESH_MS = 10_000;
 /** So few are found at a glance. */
 const SEARCHED_FROM = 10;
 
 const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };
 
-function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
+function columnsOf(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] {
   return [
     {
       id: "scope",
@@ -89,32 +102,54 @@ function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
       sortValue: (cap) => cap.name,
     },
     {
+      id: "period",
+      label: "Period",
+      render: ({ period, capUsd }) => (capUsd === null ? "–" : PERIOD_NAMES[period]),
+      sortValue: ({ period, capUsd }) => (capUsd === null ? "" : period),
+    },
+    {
       id: "cap",
       label: "Cap",
       align: "right",
-      render: ({ cap_usd: usd }) => (usd === null ? "No cap" : <Money usd={usd} />),
-      sortValue: ({ cap_usd: usd }) => (usd === null ? -1n : parseUsd(usd)),
+      render: ({ capUsd: usd }) => (usd === null ? "No cap" : <Money usd={usd} />),
+      sortValue: ({ capUsd: usd }) => (usd === null ? -1n : parseUsd(usd)),
     },
     {
       id: "spent",
-      label: "Spent this month",
+      label: "Spent in the period",
       align: "right",
-      render: (cap) => <Money usd={cap.spent_usd} />,
-      sortValue: (cap) => parseUsd(cap.spent_usd),
+      render: ({ capUsd, spentUsd, period }) => (
+        <>
+          <Money usd={spentUsd} />
+          {capUsd === null ? (
+            <Text size="xs" c="dimmed">
+              this {period}
+            </Text>
+          ) : null}
+        </>
+      ),
+      sortValue: ({ spentUsd }) => parseUsd(spentUsd),
     },
     {
       id: "flight",
       label: "In progress",
       align: "right",
-      render: (cap) => <Money usd={cap.in_flight_usd} />,
-      sortValue: (cap) => parseUsd(cap.in_flight_usd),
+      render: ({ inFlightUsd }) => <Money usd={inFlightUsd} />,
+      sortValue: ({ inFlightUsd }) => parseUsd(inFlightUsd),
     },
     {
       id: "left",
       label: "Left",
       align: "right",
       render: (cap) => <Left cap={cap} />,
-      sortValue: (cap) => leftMicro(cap),
+      sortValue: ({ leftUsd }) => (leftUsd === undefined ? 1n << 62n : parseUsd(leftUsd)),
+    },
+    {
+      id: "reset",
+      label: "Resets",
+      shownFrom: "wide",
+      render: ({ capUsd, resetAt }) =>
+        capUsd === null ? "–" : <Time at={resetAt} precision="day" />,
     },
     {
       id: "actions",
@@ -125,7 +160,10 @@ function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
   ];
 }
 
-function EditButton(props: { readonly cap: Cap; readonly onEdit: (cap: Cap) => void }): ReactNode {
+function EditButton(props: {
+  readonly cap: CapRow;
+  readonly onEdit: (cap: CapRow) => void;
+}): ReactNode {
   const { cap, onEdit } = props;
   // The cap of the organization is a matter of money, that of a key goes with the key.
   const mayChange = useMay(cap.key_id === null ? "billing" : "keys");
@@ -133,7 +171,7 @@ function EditButton(props: { readonly cap: Cap; readonly onEdit: (cap: Cap) => v
     <Button
       size="compact-xs"
       variant="default"
-      aria-label={`Edit the cap of ${cap.name}`}
+      aria-label={`Edit the ${PERIOD_NAMES[cap.period].toLowerCase()} cap of ${cap.name}`}
       disabled={!mayChange}
       onClick={() => onEdit(cap)}
     >
@@ -142,7 +180,7 @@ function EditButton(props: { readonly cap: Cap; readonly onEdit: (cap: Cap) => v
   );
 }
 
-function CapName({ cap }: { readonly cap: Cap }): ReactNode {
+function CapName({ cap }: { readonly cap: CapRow }): ReactNode {
   if (cap.key_id === null) return cap.name;
   return (
     <AppLink to="/keys/$keyId" params={{ keyId: cap.key_id }} fw={500} inherit>
@@ -151,20 +189,13 @@ function CapName({ cap }: { readonly cap: Cap }): ReactNode {
   );
 }
 
-function Left({ cap }: { readonly cap: Cap }): ReactNode {
-  const left = leftOf(cap);
-  if (left === undefined || cap.cap_usd === null) return "–";
-  const used = writeUsd(parseUsd(cap.cap_usd) - parseUsd(left));
+function Left({ cap: { leftUsd, capUsd } }: { readonly cap: CapRow }): ReactNode {
+  if (leftUsd === undefined || capUsd === null) return "–";
+  const used = writeUsd(parseUsd(capUsd) - parseUsd(leftUsd));
   return (
     <div style={{ minWidth: 110 }}>
-      <Money usd={left} />
-      <ShareBar share={parseUsd(cap.cap_usd) === 0n ? 1 : shareOf(used, cap.cap_usd)} />
+      <Money usd={leftUsd} />
+      <ShareBar share={parseUsd(capUsd) === 0n ? 1 : shareOf(used, capUsd)} />
     </div>
   );
-}
-
-/** Without a cap, the most is left. */
-function leftMicro(cap: Cap): bigint {
-  const left = leftOf(cap);
-  return left === undefined ? 1n << 62n : parseUsd(left);
 }

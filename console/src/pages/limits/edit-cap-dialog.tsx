@@ -4,15 +4,16 @@ import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { CapField } from "../keys/cap-field.tsx";
-import type { Cap } from "../keys/cap-left.ts";
+import type { CapRow } from "../keys/cap-left.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { KEY_CAPS, PERIOD_NAMES } from "../keys/key-caps.ts";
 import { capInput, readCap } from "../keys/read-cap.ts";
 import { useLast } from "../keys/use-last.ts";
 import { isConfirmNeeded, useSubmission } from "../keys/use-submission.ts";
 
-/** Sets or removes the monthly cap of the organization or of a key; open while there is a cap. */
+/** Sets or removes a cap of the organization or of a key; open while there is a cap. */
 export function EditCapDialog(props: {
-  readonly edited: Cap | undefined;
+  readonly edited: CapRow | undefined;
   readonly onClose: () => void;
 }): ReactNode {
   const { edited, onClose } = props;
@@ -24,18 +25,19 @@ export function EditCapDialog(props: {
       onClose={onClose}
     >
       {shown === undefined ? null : (
-        <EditCapForm key={shown.key_id} edited={shown} onClose={onClose} />
+        <EditCapForm key={titleOf(shown)} edited={shown} onClose={onClose} />
       )}
     </FormDialog>
   );
 }
 
-function EditCapForm(props: { readonly edited: Cap; readonly onClose: () => void }): ReactNode {
+function EditCapForm(props: { readonly edited: CapRow; readonly onClose: () => void }): ReactNode {
   const { edited, onClose } = props;
   const save = useSaveCap(edited);
   const submission = useSubmission();
   const [typed, setTyped] = useState("");
   const sent = useRef<string>(undefined);
+  const { field, label, applies } = ofPeriod(edited);
   const [problem, setProblem] = useState<string>();
   const send = (): void => {
     const read = readCap(typed);
@@ -55,32 +57,42 @@ function EditCapForm(props: { readonly edited: Cap; readonly onClose: () => void
   return (
     <DialogForm
       submission={submission}
-      fields={["cap_usd"]}
+      fields={[field]}
       submitLabel="Save"
       onSubmit={send}
       onCancel={onClose}
     >
       <CapField
-        currentUsd={edited.cap_usd}
+        {...{ label, applies }}
+        currentUsd={edited.capUsd}
         value={typed}
         onChange={setTyped}
-        error={problem ?? fieldError(submission.fault, "cap_usd")}
+        error={problem ?? fieldError(submission.fault, field)}
       />
     </DialogForm>
   );
 }
 
-function titleOf(cap: Cap): string {
-  return cap.scope === "key" ? `Monthly cap of “${cap.name}”` : "Organization cap";
+function titleOf({ scope, name, period }: CapRow): string {
+  return scope === "key" ? `${PERIOD_NAMES[period]} cap of “${name}”` : "Organization cap";
 }
 
-function useSaveCap({ key_id: keyId }: Cap): (capUsd: string, confirm: boolean) => Promise<void> {
+function ofPeriod({ period }: CapRow): (typeof KEY_CAPS)[number] {
+  return KEY_CAPS.find((each) => each.period === period) ?? KEY_CAPS[0];
+}
+
+function useSaveCap(edited: CapRow): (capUsd: string, confirm: boolean) => Promise<void> {
   const forKey = useChange("PATCH /api/console/keys/:key_id", { refreshes: CAP_READERS });
   const forOrg = useChange("PATCH /api/console/org-cap", { refreshes: CAP_READERS });
   return async (capUsd, confirm) => {
-    const body = { cap_usd: capUsd, ...(confirm && { confirm }) };
-    if (keyId === null) await forOrg.mutateAsync({ body });
-    else await forKey.mutateAsync({ params: { key_id: keyId }, body });
+    const { key_id: keyId } = edited;
+    const sure = confirm && { confirm };
+    if (keyId === null) {
+      await forOrg.mutateAsync({ body: { cap_usd: capUsd, ...sure } });
+    } else {
+      const body = { [ofPeriod(edited).field]: capUsd, ...sure };
+      await forKey.mutateAsync({ params: { key_id: keyId }, body });
+    }
   };
 }
 

@@ -47,8 +47,8 @@ export function LimitsPage(): ReactNode {
         </Button>
       }
     >
-      <RoleNote need="keys" what="Changing limits and caps of keys" />
-      <RoleNote need="billing" what="Changing the cap of the organization" />
+      <RoleNote need="keys" what="change limits and caps of keys" />
+      <RoleNote need="billing" what="change the organization's cap" />
       <RefusalPanel />
       <Answer of={answer} skeleton={<LimitsSkeleton />}>
         {(limits) => (
@@ -56,7 +56,7 @@ export function LimitsPage(): ReactNode {
             <UnfundedNote limits={limits} />
             <OrgMeters rows={limits.rows} />
             <LimitPanel rows={limits.rows} />
-            <CapPanel caps={limits.caps} resetAt={limits.cap_reset_at} />
+            <CapPanel caps={limits.caps} />
             <WhenOpened opened={isAdding}>
               <AddLimitDialog
                 opened={isAdding}
@@ -97,7 +97,7 @@ function LimitsSkeleton(): ReactNode {
       <Panel title="Limits">
         <Loading rows={5} />
       </Panel>
-      <Panel title="Monthly caps">
+      <Panel title="Caps">
         <Loading rows={3} />
       </Panel>
     </>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { LimitRow, Limits } from "../../../../src/account/console-api/contract.ts";
+import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { CapRow } from "../keys/cap-left.ts";
 import { tellingCaps, tellingLimits } from "./quiet-rows.ts";
 
 const value = { ceiling: 300, own: null, effective: 300, source: "default", used: 0 } as const;
@@ -34,15 +35,18 @@ describe("limits", () => {
 });
 
 test("caps leave out the keys that have none, and never the organization", () => {
-  const whole: Limits["caps"][number] = {
+  const whole: CapRow = {
     scope: "org",
     key_id: null,
     name: "Acme",
-    cap_usd: null,
-    spent_usd: "1.000000",
-    in_flight_usd: "0.000000",
+    period: "month",
+    capUsd: null,
+    spentUsd: "1.000000",
+    inFlightUsd: "0.000000",
+    leftUsd: undefined,
+    resetAt: "2026-12-01T00:00:00.000Z",
   };
   const none = keys.map(({ key_id, name }) => ({ ...whole, scope: "key" as const, key_id, name }));
-  const capped = { ...whole, scope: "key" as const, key_id: "key_c", cap_usd: "5.000000" };
+  const capped = { ...whole, scope: "key" as const, key_id: "key_c", capUsd: "5.000000" };
   expect(tellingCaps([whole, ...none, capped])).toEqual({ rows: [whole, capped], quiet: 60 });
 });

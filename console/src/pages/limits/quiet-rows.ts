@@ -1,7 +1,6 @@
-import type { Limits, LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { CapRow } from "../keys/cap-left.ts";
 import { LIMIT_KINDS } from "./limit-change.ts";
-
-type Cap = Limits["caps"][number];
 
 /** Fewer are shown: a sentence in their place would save nothing. */
 const QUIET_MIN = 10;
@@ -23,8 +22,8 @@ export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
 }
 
 /** Without the keys that have no cap. */
-export function tellingCaps(caps: readonly Cap[]): Telling<Cap> {
-  return without(caps, ({ scope, cap_usd: usd }) => scope === "key" && usd === null);
+export function tellingCaps(caps: readonly CapRow[]): Telling<CapRow> {
+  return without(caps, ({ scope, capUsd }) => scope === "key" && capUsd === null);
 }
 
 /** Of its own, or nearly used up. */

@@ -6,6 +6,7 @@ import { formatCount, formatMs } from "../../ui/count.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { useSearchText } from "../../app/use-search-text.ts";
+import { MoreFields } from "../keys/form-dialog.tsx";
 import {
   readContext,
   readFigure,
@@ -13,7 +14,8 @@ import {
   type ModelChoices,
   type ModelSearch,
 } from "./model-filters.ts";
-import { countryName, MODALITY_NAMES } from "./model-labels.ts";
+import { countryName } from "../../ui/country-name.ts";
+import { MODALITY_NAMES } from "./model-labels.ts";
 import styles from "./models.module.css";
 
 type Wanted = Partial<Record<keyof ModelSearch, string | undefined>>;
@@ -47,70 +49,75 @@ export function ModelFilterBar(props: ModelFilterBarProps): ReactElement {
           ]}
         />
       </div>
-      <div className={styles.fields}>
-        <ChoiceField
-          label="Accepts"
-          value={search.input}
-          onChange={(input) => choose({ input })}
-          choices={choices.inputs.map((each) => ({ value: each, label: capital(each) }))}
-        />
-        <TypedField
-          label="Min. context"
-          placeholder="128k"
-          value={search.context}
-          isValid={(text) => readContext(text) !== undefined}
-          hint="Tokens, such as 128000 or 128k."
-          onChange={(context) => type({ context })}
-        />
-        {PRICE_FIELDS.map(({ name, label }) => (
-          <TypedField
-            key={name}
-            label={label}
-            placeholder="$ per million"
-            value={search[name]}
-            isValid={(text) => readPrice(text) !== undefined}
-            hint="Dollars per million tokens, such as 0.50."
-            onChange={(price) => type({ [name]: price })}
+      <MoreFields
+        label="More filters"
+        isTelling={FOLDED.some((name) => search[name] !== undefined)}
+      >
+        <div className={styles.fields}>
+          <ChoiceField
+            label="Accepts"
+            value={search.input}
+            onChange={(input) => choose({ input })}
+            choices={choices.inputs.map((each) => ({ value: each, label: capital(each) }))}
           />
-        ))}
-        <ChoiceField
-          label="Parameter"
-          value={search.parameter}
-          onChange={(parameter) => choose({ parameter })}
-          choices={choices.parameters.map((each) => ({ value: each, label: each }))}
-        />
-        <ChoiceField
-          label="Provider"
-          value={search.provider}
-          onChange={(provider) => choose({ provider })}
-          choices={choices.providers.map(({ id, name }) => ({ value: id, label: name }))}
-        />
-        <ChoiceField
-          label="Data center"
-          value={search.country}
-          onChange={(country) => choose({ country })}
-          choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}
-        />
-      </div>
-      {hasFigures ? (
-        <div className={styles.filterLine}>
-          {SPEED_FILTERS.map((filter) => (
-            <div key={filter.name} className={styles.chipFilter}>
-              <Text component="span" size="sm" fw={500} aria-hidden>
-                {filter.label}
-              </Text>
-              <FilterChips
-                label={filter.label}
-                value={
-                  readFigure(search[filter.name]) === undefined ? "" : (search[filter.name] ?? "")
-                }
-                onChange={(value) => choose({ [filter.name]: value })}
-                options={speedChips(filter, search[filter.name])}
-              />
-            </div>
+          <TypedField
+            label="Min. context"
+            placeholder="128k"
+            value={search.context}
+            isValid={(text) => readContext(text) !== undefined}
+            hint="Tokens, such as 128000 or 128k."
+            onChange={(context) => type({ context })}
+          />
+          {PRICE_FIELDS.map(({ name, label }) => (
+            <TypedField
+              key={name}
+              label={label}
+              placeholder="$ per million"
+              value={search[name]}
+              isValid={(text) => readPrice(text) !== undefined}
+              hint="Dollars per million tokens, such as 0.50."
+              onChange={(price) => type({ [name]: price })}
+            />
           ))}
+          <ChoiceField
+            label="Parameter"
+            value={search.parameter}
+            onChange={(parameter) => choose({ parameter })}
+            choices={choices.parameters.map((each) => ({ value: each, label: each }))}
+          />
+          <ChoiceField
+            label="Provider"
+            value={search.provider}
+            onChange={(provider) => choose({ provider })}
+            choices={choices.providers.map(({ id, name }) => ({ value: id, label: name }))}
+          />
+          <ChoiceField
+            label="Data center"
+            value={search.country}
+            onChange={(country) => choose({ country })}
+            choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}
+          />
         </div>
-      ) : null}
+        {hasFigures ? (
+          <div className={styles.filterLine}>
+            {SPEED_FILTERS.map((filter) => (
+              <div key={filter.name} className={styles.chipFilter}>
+                <Text component="span" size="sm" fw={500} aria-hidden>
+                  {filter.label}
+                </Text>
+                <FilterChips
+                  label={filter.label}
+                  value={
+                    readFigure(search[filter.name]) === undefined ? "" : (search[filter.name] ?? "")
+                  }
+                  onChange={(value) => choose({ [filter.name]: value })}
+                  options={speedChips(filter, search[filter.name])}
+                />
+              </div>
+            ))}
+          </div>
+        ) : null}
+      </MoreFields>
       <div className={styles.filterLine}>
         <Checkbox
           label="No prompt logging"
@@ -128,6 +135,20 @@ export function ModelFilterBar(props: ModelFilterBarProps): ReactElement {
     </div>
   );
 }
+
+const FOLDED = [
+  "input",
+  "context",
+  "price_min",
+  "price",
+  "output_min",
+  "output",
+  "ttft",
+  "speed",
+  "parameter",
+  "provider",
+  "country",
+] as const;
 
 const PRICE_FIELDS = [
   { name: "price_min", label: "Min input price" },

@@ -58,7 +58,7 @@ describe("finding a model", () => {
     expect(found({ q: "vision film" })).toEqual([]);
   });
 
-  test("price and no prompt logging must hold for the same provider", () => {
+  test("price and no prompt logging must hold for the provider that is paid", () => {
     expect(found({ price: "1" })).toEqual(["lab/both"]);
     expect(found({ price: "1", logging: "none" })).toEqual([]);
     expect(found({ price: "9", logging: "none", provider: "dear" })).toEqual(["lab/both"]);
@@ -71,7 +71,9 @@ describe("finding a model", () => {
 
   test("a range of prices takes in both its bounds, to the last digit, of one provider", () => {
     expect(found({ price_min: "2", price: "2" })).toEqual(["lab/vision"]);
-    expect(found({ price_min: "2.000001" })).toEqual(["lab/both"]);
+    // A dearer provider that is tried second is not paid.
+    expect(found({ price_min: "2.000001" })).toEqual([]);
+    expect(found({ price_min: "2.000001", provider: "dear" })).toEqual(["lab/both"]);
     expect(found({ price_min: "0.100001", price: "8.999999" })).toEqual(["lab/vision"]);
     expect(found({ output_min: "2.000001" })).toEqual([]);
     expect(found({ output_min: "2", output: "2" })).toEqual(found({ modality: "text" }));

@@ -33,7 +33,7 @@ export type ModelSearch = Readonly<
 /**
  * The models that fit, in the order they came in, which is newest first. What a provider decides (price, speed, country, logging, parameters) must hold for one and the same provider:
  * a cheap one that logs prompts and an expensive one that does not are not one that is cheap and
- * does not log. Without figures of how models were served nothing is left out for its speed.
+ * does not log. The price is the one that is paid: of the first that fits, as it is tried first. Without figures of how models were served nothing is left out for its speed.
  */
 export function filterModels(
   models: readonly Model[],
@@ -66,17 +66,21 @@ export function fittingListings(
   const input = readRange(search.price_min, search.price);
   const output = readRange(search.output_min, search.output);
   const figures = served?.get(model.id)?.byProvider;
-  return model.providers.filter(
+  const fitting = model.providers.filter(
     (listing) =>
       (search.provider === undefined || listing.provider === search.provider) &&
       (search.logging !== "none" || listing.prompt_logging === "none") &&
       (search.country === undefined || runsOnlyIn(listing, search.country)) &&
       (search.parameter === undefined || Object.hasOwn(listing.parameters, search.parameter)) &&
       (contextMin === undefined || (listing.context_length ?? 0) >= contextMin) &&
-      costsWithin(listing, "prompt", input) &&
-      costsWithin(listing, "completion", output) &&
       (served === undefined || isServedSo(figures?.get(listing.provider), search)),
   );
+  const [paid] = fitting;
+  return paid !== undefined &&
+    costsWithin(paid, "prompt", input) &&
+    costsWithin(paid, "completion", output)
+    ? fitting
+    : [];
 }
 
 /** A provider that declares no data centre may run anywhere. */
@@ -120,7 +124,7 @@ export function readFigure(text: string | undefined): number | undefined {
   return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
 }
 
-/** Is a bound on the price set? Then a model fits by one of its providers. */
+/** Is a bound on the price set? Then a model fits by the price that is paid. */
 export function hasPriceFilter(search: ModelSearch): boolean {
   const { price_min, price, output_min, output } = search;
   return [price_min, price, output_min, output].some((text) => readPrice(text) !== undefined);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import { countryName } from "../../ui/country-name.ts";
 import {
   capacityLabel,
-  countryName,
   leavingLabel,
   loggingLabel,
   parameterLabel,

@@ -4,6 +4,7 @@ import type {
   ModelProvider,
 } from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
+import { countryName } from "../../ui/country-name.ts";
 import { showUtc } from "../../ui/time.tsx";
 
 /** `"Text"`, `"Image"`, as a filter and as a badge. */
@@ -39,16 +40,6 @@ function spanLabel(min: number | undefined, max: number | undefined): string {
 function showNumber(value: number): string {
   return Number.isInteger(value) ? formatCount(value) : String(value);
 }
-
-/** `"Germany"`; a code without a name stays the code. */
-export function countryName(code: string): string {
-  try {
-    return COUNTRIES.of(code) ?? code;
-  } catch {
-    return code;
-  }
-}
-const COUNTRIES = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
 
 /** `"France, Germany"`; who declares none may run anywhere. */
 export function countryNames(codes: readonly string[]): string {

@@ -2,7 +2,7 @@ import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import type { Sort } from "../../ui/sort-rows.ts";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
-import { lowestPrice, type Sku } from "./price-labels.ts";
+import { paidPrice, type Sku } from "./price-labels.ts";
 import type { ServedModels } from "./served.ts";
 
 /** An order of the list, by its name in the address. */
@@ -126,9 +126,9 @@ function keyOf(model: Model, column: string, by: SortedBy): Key {
   }
 }
 
-/** Of the providers that fit; undefined: no price by the token. */
+/** Of the first provider that fits; undefined: no price by the token. */
 function priceOf(model: Model, sku: Sku, { search, served }: SortedBy): bigint | undefined {
-  const price = lowestPrice(fittingListings(model, search, served), sku);
+  const price = paidPrice(fittingListings(model, search, served), sku);
   return price === undefined ? undefined : parseUsd(price);
 }
 

@@ -16,7 +16,7 @@ import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel } from "./model-labels.ts";
 import { orderOf } from "./model-order.ts";
 import styles from "./models.module.css";
-import { lowestPrice, priceLine, shownPrice, type Sku } from "./price-labels.ts";
+import { paidPrice, priceLine, shownPrice, type Sku } from "./price-labels.ts";
 import type { Served, ServedModels } from "./served.ts";
 import type { ServedFor } from "./use-served.ts";
 
@@ -160,12 +160,12 @@ function priceColumn(
     label,
     align: "right",
     sortValue: (model) => {
-      const price = lowestPrice(fitting(model), sku);
+      const price = paidPrice(fitting(model), sku);
       return price === undefined ? -1n : parseUsd(price);
     },
     render: (model) => {
       const listings = fitting(model);
-      const price = lowestPrice(listings, sku);
+      const price = paidPrice(listings, sku);
       if (price !== undefined) {
         return <span className={kit.figures}>{shownPrice(listings, sku)}</span>;
       }

@@ -45,7 +45,7 @@ export function ModelsPage(): ReactElement {
       isWide
       lead={
         <>
-          Newest first. Prices are per million tokens, in US dollars. For scripts:{" "}
+          Prices are per million tokens, of the provider that is tried first. For scripts:{" "}
           <Anchor href="/api/models.json">model IDs as JSON</Anchor>.
         </>
       }
@@ -157,7 +157,9 @@ function countLabel(count: number): string {
 /** What the filters that are set mean, after the count. */
 function filterNotes(search: ModelSearch, served: ServedFor | undefined): string {
   const notes = [
-    hasPriceFilter(search) ? "A model matches when one of its providers has such a price." : "",
+    hasPriceFilter(search)
+      ? "A model matches by the price of the provider that is tried first."
+      : "",
     hasSpeedFilter(search) ? (served === undefined ? NO_FIGURES : speedNote(served)) : "",
   ];
   return notes.map((note) => (note === "" ? "" : ` · ${note}`)).join("");

@@ -47,6 +47,12 @@ export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }
 
+/** What a request pays: the price of the provider that is tried first. */
+export function paidPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
+  const [first] = listings;
+  return first === undefined ? undefined : tokenPrice(first, sku);
+}
+
 /** The lowest of the providers' prices; undefined where none bills by the token. */
 export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   return listings

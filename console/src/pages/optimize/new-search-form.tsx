@@ -24,6 +24,7 @@ import { fieldError } from "../../ui/field-errors.ts";
 import { readUsdInput, writeUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
+import { useModelOptions } from "../playground/model-picker.tsx";
 import { newKeptSearch, searchShelf } from "./kept-search.ts";
 import { OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 import { SearchEstimate } from "./search-estimate.tsx";
@@ -100,7 +101,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
     }
   }
 
-  const data = models.map(({ id, name }) => ({ value: id, label: name }));
+  const options = useModelOptions(models);
   return (
     <Panel title="New search">
       <form onSubmit={(event) => void submit(event)} noValidate>
@@ -130,15 +131,13 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             {prompts.length === 1 ? "1 prompt" : `${formatCount(prompts.length)} prompts`}
           </Text>
           <MultiSelect
+            {...options}
             label="Models"
-            description={`2 to ${MODELS_MAX} candidates`}
-            data={data}
+            description={`2 to ${MODELS_MAX} candidates, by name or ID`}
             value={[...draft.models]}
             onChange={(chosen) => change({ models: chosen })}
             maxValues={MODELS_MAX}
-            searchable
             hidePickedOptions
-            nothingFoundMessage="No match"
             error={problems.models ?? fieldError(start.error, "models")}
           />
           <Radio.Group
@@ -155,16 +154,15 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
           </Radio.Group>
           <SimpleGrid cols={{ base: 1, sm: 3 }}>
             <Select
+              {...options}
               label="Judge"
               description={
                 draft.objective === "best_judged"
                   ? "Picks the best answer"
                   : "Optional: adds a win rate"
               }
-              data={data}
               value={draft.judge}
               onChange={(judge) => change({ judge })}
-              searchable
               clearable
               clearButtonProps={{ "aria-label": "No judge" }}
               error={problems.judge ?? fieldError(start.error, "judge_model")}
@@ -192,7 +190,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             />
           </SimpleGrid>
           {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
-          <RoleNote need="keys" what="Starting a search" />
+          <RoleNote need="keys" what="start a search" />
           <Group justify="space-between" align="center">
             <SearchEstimate
               models={draft.models}

@@ -1,4 +1,7 @@
-import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
+import type {
+  OptimizeResult,
+  OptimizeSearch,
+} from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** The three ways to choose, and what each compares. */
@@ -37,6 +40,24 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
   interrupted: ["warn", "Interrupted"],
   failed: ["bad", "Failed"],
 };
+
+/** The best model; undefined where there is no answer, or nothing that the objective compares. */
+export function winnerOf({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
+  const first = results.find(({ rank }) => rank === 1);
+  return objective === "best_judged" && first?.win_rate === null ? undefined : first;
+}
+
+/** Were there answers, and nothing to choose by? */
+export function isUndecided(search: OptimizeSearch): boolean {
+  const isAnswered = search.results.some(({ calls, failed }) => calls > failed);
+  return isAnswered && search.state !== "running" && winnerOf(search) === undefined;
+}
+
+/** Why there is no best model. */
+export function noWinnerText(search: OptimizeSearch): string {
+  if (!isUndecided(search)) return "No answer yet";
+  return "The judge chose an answer to fewer than half of the prompts. Choose another judge.";
+}
 
 export const PROMPTS_MIN = 3;
 

@@ -28,7 +28,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AnswersPanel } from "./answers-panel.tsx";
 import classes from "./optimize.module.css";
-import { objectiveLabel, STATES } from "./optimize-labels.ts";
+import { isUndecided, noWinnerText, objectiveLabel, STATES, winnerOf } from "./optimize-labels.ts";
 
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
@@ -87,7 +87,7 @@ function Lead({ search }: { readonly search: OptimizeSearch }): ReactElement {
 
 function SearchView({ search }: { readonly search: OptimizeSearch }): ReactElement {
   const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
-  const best = search.results.find(({ rank }) => rank === 1);
+  const best = winnerOf(search);
   const { org } = useSession();
   return (
     <Stack gap="lg">
@@ -96,12 +96,12 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
           label={search.state === "finished" ? "Best" : "Best so far"}
           value={
             <Text inherit className={classes.best}>
-              {best?.model ?? "–"}
+              {best?.model ?? (isUndecided(search) ? "Not decided" : "–")}
             </Text>
           }
           hint={
             best === undefined ? (
-              "No answer yet"
+              noWinnerText(search)
             ) : (
               <AppLink to="/playground" search={{ tab: "chat", model: best.model }} size="xs">
                 Try it in the playground

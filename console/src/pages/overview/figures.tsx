@@ -13,7 +13,7 @@ import type { Amount, Unit } from "../../ui/charts/measure.ts";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Money } from "../../ui/money.tsx";
-import { shareOf, showCents, showUsd } from "../../ui/money-math.ts";
+import { parseUsd, shareOf, showCents, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 
@@ -87,7 +87,7 @@ function BalanceHint(props: {
   const pace = lasts === null ? undefined : `at ${showCents(lasts.per_day_usd)} a day`;
   return (
     <>
-      {showUsd(heldUsd)} held for requests in progress
+      {parseUsd(heldUsd) === 0n ? "Nothing is" : showUsd(heldUsd)} held for requests in progress
       {lasts === null ? null : (
         <div>
           {lasts.until === null
@@ -123,19 +123,24 @@ function rejectedOf({ by_status }: UsageFigures): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
-/** The most frequent causes, leading to the requests. */
+/** The most frequent causes and what is left, so that they add up, leading to the requests. */
 function Causes({ overview }: { readonly overview: Overview }): ReactElement {
   const { last_24h, rejected_for: causes } = overview;
-  if (rejectedOf(last_24h) === 0) return <>None</>;
+  const all = rejectedOf(last_24h);
+  if (all === 0) return <>None</>;
   const { rejected_by_provider: byProvider } = last_24h.by_status;
   const parts = [
-    ...causes.map(({ cause, requests }) => `${formatCount(requests)} ${CAUSES[cause]}`),
-    ...(byProvider === 0 ? [] : [`${formatCount(byProvider)} by providers`]),
-  ];
+    ...causes.map(({ cause, requests }) => ({ requests, words: CAUSES[cause] })),
+    ...(byProvider === 0 ? [] : [{ requests: byProvider, words: "by providers" }]),
+  ].toSorted((a, b) => b.requests - a.requests);
+  const shown = parts.slice(0, parts.length > CAUSES_SHOWN ? CAUSES_SHOWN - 1 : CAUSES_SHOWN);
+  const rest = all - shown.reduce((sum, { requests }) => sum + requests, 0);
   const status = "rejected_by_gateway,rejected_by_provider";
   return (
     <AppLink to="/usage" search={{ status }}>
-      {parts.slice(0, CAUSES_SHOWN).join(" · ")}
+      {[...shown, ...(rest > 0 ? [{ requests: rest, words: "for other causes" }] : [])]
+        .map(({ requests, words }) => `${formatCount(requests)} ${words}`)
+        .join(" · ")}
     </AppLink>
   );
 }
@@ -149,5 +154,5 @@ const CAUSES: Readonly<Record<RefusalCause, string>> = {
   limit: "over a rate limit",
   unusual_use: "for unusual use",
   provider: "with no provider available",
-  request: "invalid",
+  request: "invalid or for a model that is not available",
 };

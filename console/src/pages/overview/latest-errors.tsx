@@ -14,7 +14,7 @@ export function LatestErrors(props: { readonly requests: readonly RequestRow[] }
   return (
     <Panel title="Recent errors">
       <DataTable
-        caption="Latest requests that failed or that a provider rejected"
+        caption="Latest requests that were rejected or failed"
         columns={COLUMNS}
         rows={props.requests}
         rowKey={({ request_id }) => request_id}

@@ -39,12 +39,12 @@ const COLUMNS: readonly Column<TopModel>[] = [
   {
     id: "model",
     label: "Model",
-    render: ({ model }) => (
+    render: ({ model, name }) => (
       <AppLink to="/usage" search={{ model, range: "30d" }} size="sm">
-        {model}
+        {name}
       </AppLink>
     ),
-    sortValue: ({ model }) => model,
+    sortValue: ({ name }) => name,
   },
   {
     id: "requests",

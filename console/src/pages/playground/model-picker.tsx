@@ -1,4 +1,4 @@
-import { Badge, Group, Select, Text } from "@mantine/core";
+import { Badge, Group, Select, Text, type OptionsFilter } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
@@ -13,35 +13,48 @@ export interface ModelPickerProps {
 
 /** Chooses one of the models that serve a tab; what happens to prompts is said beside each. */
 export function ModelPicker({ label, models, value, onChange }: ModelPickerProps): ReactElement {
-  const byId = useMemo(() => new Map(models.map((each) => [each.id, each])), [models]);
-  const data = useMemo(() => models.map(({ id, name }) => ({ value: id, label: name })), [models]);
+  const options = useModelOptions(models);
   return (
     <Select
+      {...options}
       label={label}
-      data={data}
       value={value ?? null}
       onChange={(chosen) => {
         if (chosen !== null) onChange(chosen);
       }}
-      searchable
       allowDeselect={false}
-      nothingFoundMessage="No match"
-      maxDropdownHeight={360}
-      comboboxProps={{ shadow: "md", withinPortal: false }}
-      filter={({ options, search }) => {
-        const wanted = search.trim().toLowerCase();
-        return options.filter(
-          (option) =>
-            "value" in option && `${option.label} ${option.value}`.toLowerCase().includes(wanted),
-        );
-      }}
-      renderOption={({ option }) => {
-        const model = byId.get(option.value);
-        return model === undefined ? option.label : <ModelOption model={model} />;
-      }}
     />
   );
 }
+
+/** Models to choose from, in every field that chooses them: found by name and by id. */
+export function useModelOptions(models: readonly Model[]) {
+  return useMemo(() => {
+    const byId = new Map(models.map((each) => [each.id, each]));
+    return {
+      data: models.map(({ id, name }) => ({ value: id, label: name })),
+      searchable: true,
+      // Enter takes the first match, so that what is typed is not lost.
+      selectFirstOptionOnChange: true,
+      nothingFoundMessage: "No match",
+      maxDropdownHeight: 360,
+      comboboxProps: { shadow: "md", withinPortal: false },
+      filter: matching,
+      renderOption: ({ option }: { readonly option: { readonly value: string } }) => {
+        const model = byId.get(option.value);
+        return model === undefined ? option.value : <ModelOption model={model} />;
+      },
+    } as const;
+  }, [models]);
+}
+
+const matching: OptionsFilter = ({ options, search }) => {
+  const wanted = search.trim().toLowerCase();
+  return options.filter(
+    (option) =>
+      "value" in option && `${option.label} ${option.value}`.toLowerCase().includes(wanted),
+  );
+};
 
 function ModelOption({ model }: { readonly model: Model }): ReactElement {
   return (

@@ -65,7 +65,7 @@ export function PlaygroundPage(): ReactElement {
   }, []);
   return (
     <div className={classes.fill}>
-      <RoleNote need="keys" what="Calling models in the playground" />
+      <RoleNote need="keys" what="call models in the playground" />
       <Answer of={catalog} skeleton={<Waiting />}>
         {({ models }) => <PlaygroundTabs models={models} />}
       </Answer>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Stack, Switch, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactNode } from "react";
 
 import type { Alerts } from "../../../../src/account/console-api/contract.ts";
@@ -62,17 +62,17 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
               ))}
             </Group>
           </Checkbox.Group>
-          <Switch
+          <Checkbox
             label="Credit from a purchase was added"
             checked={purchases}
             onChange={(event) => setPurchases(event.currentTarget.checked)}
           />
-          <Switch
+          <Checkbox
             label="Requests are restricted after unusual use"
             checked={restrictions}
             onChange={(event) => setRestrictions(event.currentTarget.checked)}
           />
-          <Switch
+          <Checkbox
             label="A key expires in 7 days, in 1 day, or has expired"
             checked={keyExpiry}
             onChange={(event) => setKeyExpiry(event.currentTarget.checked)}

@@ -17,8 +17,8 @@ const LEAD =
 export function AlertsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/alerts");
   return (
-    <Page title="Alerts" lead={LEAD}>
-      <RoleNote need="billing" what="Changing alerts" />
+    <Page title="Alerts" crumbs={[{ label: "Settings", to: "/settings" }]} lead={LEAD}>
+      <RoleNote need="billing" what="change alerts" />
       <Answer of={answer} skeleton={<AlertsSkeleton />}>
         {(alerts) => (
           <>

@@ -22,6 +22,7 @@ export function MembersPage(): ReactNode {
   return (
     <Page
       title="Members"
+      crumbs={[{ label: "Settings", to: "/settings" }]}
       lead="All members share the keys, balance and limits of the organization."
       actions={
         <Button disabled={!mayManage} onClick={() => setInviting(true)}>
@@ -29,7 +30,7 @@ export function MembersPage(): ReactNode {
         </Button>
       }
     >
-      <RoleNote need="members" what="Inviting and changing members" />
+      <RoleNote need="members" what="invite and change members" />
       <Answer of={answer} skeleton={<Loading rows={6} />}>
         {(team) => (
           <>

@@ -19,7 +19,7 @@ export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): R
   return (
     <Panel title="Organization">
       <Stack gap="lg">
-        <RoleNote need="organization" what="Changing the organization" />
+        <RoleNote need="organization" what="change the organization" />
         <NameForm name={org.name} />
         <KeyPowers org={org} />
         <Facts

@@ -13,7 +13,7 @@ export function AnswerHeaders({
 }): ReactElement | null {
   if (headers.length === 0) return null;
   return (
-    <div className={styles.moved}>
+    <div className={styles.headers}>
       {dropped.length === 0 ? null : (
         <Text mb="md">
           Parameters that were dropped: <Code>{dropped.join(", ")}</Code>. They were not sent to the

@@ -55,7 +55,11 @@ function AttemptItem(props: {
           { label: "Deployment", value: <code>{attempt.upstream_id}</code> },
           { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
           { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
-          { label: "First token", value: formatMs(attempt.first_byte_ms) },
+          {
+            // What came first of a refused attempt was its error.
+            label: isRefusal(attempt) ? "First byte" : "First token",
+            value: formatMs(attempt.first_byte_ms),
+          },
           { label: "Duration", value: formatMs(attempt.duration_ms) },
           { label: "HTTP status", value: attempt.upstream_status ?? "none" },
           { label: "Reserved", value: <Money usd={attempt.reserved_usd} /> },
@@ -69,6 +73,10 @@ function AttemptItem(props: {
       {moved === undefined ? null : <div className={styles.moved}>{moved}</div>}
     </li>
   );
+}
+
+function isRefusal({ outcome }: Attempt): boolean {
+  return outcome === "failed" || outcome === "refused";
 }
 
 /** What the provider says it answered with; another model than the listed one is marked. */

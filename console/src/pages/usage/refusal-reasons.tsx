@@ -1,13 +1,26 @@
-import { Code, Text } from "@mantine/core";
+import { Code, Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Refusal, RefusalReason } from "../../../../src/account/console-api/contract.ts";
+import type {
+  Refusal,
+  RefusalReason,
+  RequestDetail,
+} from "../../../../src/account/console-api/contract.ts";
 import { RepairButton } from "../../app/repair-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
 import { FactList, type FactListProps } from "../models/fact-list.tsx";
+import { errorAdvice } from "./attempt-labels.ts";
 import styles from "./usage.module.css";
+
+/** Why a request ended as it did, and what to do about it; nothing where it succeeded. */
+export function EndingReasons({ detail }: { readonly detail: RequestDetail }): ReactElement | null {
+  const { request, refusal } = detail;
+  if (refusal !== null) return <RefusalReasons refusal={refusal} />;
+  const advice = errorAdvice(request);
+  return advice === undefined ? null : <div className={styles.moved}>{advice}</div>;
+}
 
 /** Why the gateway refused a request: the explanation, what to do, and the figures it compared. */
 export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): ReactElement {
@@ -15,21 +28,33 @@ export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): Reac
   return (
     <div className={styles.moved}>
       <Text mb="xs">{explanation}</Text>
-      {action === null ? null : <RepairButton action={action} target={target} />}
-      {reason === null ? null : <FactList facts={factsOf(reason)} />}
+      <Stack gap="sm">
+        {action === null ? null : (
+          <div>
+            <RepairButton action={action} target={target} />
+          </div>
+        )}
+        {reason === null ? null : <FactList facts={factsOf(reason)} />}
+      </Stack>
     </div>
   );
 }
 
 function factsOf(reason: RefusalReason): FactListProps["facts"] {
-  const { limit_scope: scope, limit_kind: kind, limit_id: id, retry_after } = reason;
+  const { limit_scope: scope, limit_kind: kind, retry_after } = reason;
+  const period = reason.cap_period === undefined ? "month" : `${reason.cap_period} (UTC)`;
   return [
     { label: "HTTP status", value: reason.status },
-    { label: "Retryable", value: reason.retryable ? "Yes" : "No" },
+    {
+      label: "Sent again unchanged",
+      value: reason.retryable ? "It may pass" : "It is rejected again",
+    },
     ...(scope === undefined
       ? []
-      : [{ label: "Limit", value: <Code>{[scope, kind, id].filter(Boolean).join(" · ")}</Code> }]),
-    ...(reason.limit === undefined ? [] : [{ label: "Allowed", value: formatCount(reason.limit) }]),
+      : [{ label: "Limit", value: <Code>{[scope, kind].filter(Boolean).join(" · ")}</Code> }]),
+    ...(reason.limit === undefined || kind === "models"
+      ? []
+      : [{ label: "Allowed", value: formatCount(reason.limit) }]),
     ...(reason.used === undefined
       ? []
       : [{ label: "Used at that moment", value: formatCount(reason.used) }]),
@@ -38,9 +63,12 @@ function factsOf(reason: RefusalReason): FactListProps["facts"] {
       : [{ label: "This request", value: formatCount(reason.asked) }]),
     ...AMOUNTS.flatMap(({ label, name }) => {
       const usd = reason[name];
-      return usd === undefined ? [] : [{ label, value: <Money usd={usd} /> }];
+      const shown = name === "spent_usd" ? `Spent this ${period}` : label;
+      return usd === undefined ? [] : [{ label: shown, value: <Money usd={usd} /> }];
     }),
-    ...(retry_after === undefined ? [] : [{ label: "Retry after", value: `${retry_after} s` }]),
+    ...(retry_after === undefined || !reason.retryable
+      ? []
+      : [{ label: "Retry after", value: `${retry_after} s` }]),
     ...(reason.retry_at === undefined
       ? []
       : [{ label: "Retry at", value: <Time at={reason.retry_at} precision="second" /> }]),
@@ -52,7 +80,7 @@ function factsOf(reason: RefusalReason): FactListProps["facts"] {
 
 const AMOUNTS = [
   { label: "Cap", name: "cap_usd" },
-  { label: "Spent this month", name: "spent_usd" },
+  { label: "Spent", name: "spent_usd" },
   { label: "Available", name: "available_usd" },
   { label: "In progress", name: "in_flight_usd" },
   { label: "Maximum cost", name: "needed_usd" },

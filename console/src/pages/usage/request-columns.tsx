@@ -67,7 +67,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
     label: "Cost",
     align: "right",
     sortValue: ({ cost_usd }) => parseUsd(cost_usd),
-    render: ({ cost_usd }) => <Money usd={cost_usd} />,
+    render: ({ attempts, cost_usd }) => (attempts === 0 ? "–" : <Money usd={cost_usd} />),
   },
   figures({
     id: "tokens",

@@ -20,9 +20,8 @@ import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline } from "./attempt-timeline.tsx";
 import { AttemptWaterfall } from "./attempt-waterfall.tsx";
 import { AnswerHeaders } from "./answer-headers.tsx";
-import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
-import { RefusalReasons } from "./refusal-reasons.tsx";
+import { EndingReasons } from "./refusal-reasons.tsx";
 import { EndingBadge } from "./ending-badge.tsx";
 import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
@@ -43,7 +42,7 @@ export function RequestPage(): ReactElement {
   });
   return (
     <Page
-      title="Request"
+      title={titleOf(detail.data)}
       crumbs={CRUMBS}
       lead={<Copyable value={requestId} label="request ID" />}
       actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
@@ -53,6 +52,11 @@ export function RequestPage(): ReactElement {
       </Answer>
     </Page>
   );
+}
+
+function titleOf(detail: RequestDetail | undefined): string {
+  if (detail === undefined) return "Request";
+  return `Request ${endingOfRequest(detail.request).word.toLowerCase()}`;
 }
 
 function SupportButton({ detail }: { readonly detail: RequestDetail }): ReactElement {
@@ -78,11 +82,7 @@ function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElem
       <Cards detail={detail} />
       <Panel title="Details">
         <RequestFacts request={request} />
-        {detail.refusal === null ? (
-          <Advice request={request} />
-        ) : (
-          <RefusalReasons refusal={detail.refusal} />
-        )}
+        <EndingReasons detail={detail} />
         <AnswerHeaders detail={detail} />
         <Text size="sm" c="dimmed" mt="md">
           Prompts and answers are not stored.
@@ -114,13 +114,13 @@ function Cards({
     <div className={styles.cards}>
       <FigureCard
         label="Cost"
-        value={<Money usd={request.cost_usd} />}
+        value={attempts.length === 0 ? "–" : <Money usd={request.cost_usd} />}
         hint={attempts.length === 0 ? undefined : `${showUsd(reserved)} reserved`}
       />
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        hint={`First token after ${formatMs(first_byte_ms)}`}
+        hint={first_byte_ms === null ? undefined : `First token after ${formatMs(first_byte_ms)}`}
       />
       <FigureCard
         label="Tokens"
@@ -184,12 +184,6 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
       ]}
     />
   );
-}
-
-function Advice({ request }: { readonly request: RequestRow }): ReactElement | null {
-  const advice = errorAdvice(request);
-  if (advice === undefined) return null;
-  return <div className={styles.moved}>{advice}</div>;
 }
 
 function RequestSkeleton(): ReactElement {

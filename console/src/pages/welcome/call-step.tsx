@@ -1,15 +1,19 @@
 import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
-import type { ReactElement } from "react";
+import { useEffect, useState, type ReactElement } from "react";
 
-import type { FirstRequest } from "../../../../src/account/console-api/contract.ts";
+import type { FirstRequest, RequestDetail } from "../../../../src/account/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { agentSnippets } from "../../snippets/agent-snippets.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
-import { helloSnippets } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
+import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { refusalText } from "./refusal-text.ts";
+import { formatCount, formatMs } from "../../ui/count.tsx";
+import { Money } from "../../ui/money.tsx";
+import { inAndOut } from "../usage/outcome-labels.ts";
+import { EndingReasons } from "../usage/refusal-reasons.tsx";
 import type { First } from "./use-first-request.ts";
 
 /** A call that runs as it is copied, and what became of it. */
@@ -19,44 +23,89 @@ export function CallStep(props: {
   readonly hasCredit: boolean;
 }): ReactElement {
   const { secret, first, hasCredit } = props;
-  const { installation } = useSession();
-  const of = { gatewayUrl: installation.gateway_url, modelId: useSampleModel(), secret };
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const { of, modelId } = useSampleCall(null, secret);
+  const agents = agentSnippets({ gatewayUrl, modelId, secret });
   return (
     <Stack gap="sm">
-      <CallSnippets of={(wire) => [...helloSnippets(wire, of), ...agentSnippets(of)]} />
+      <CallSnippets hasStream of={(wire, isStream) => [...of(wire, isStream), ...agents]} />
       <div role="status">
-        <Outcome first={first} hasCredit={hasCredit} />
+        {first.succeeded === undefined ? (
+          <Waiting {...{ first, hasCredit, modelId }} hasSecret={secret !== undefined} />
+        ) : (
+          <Succeeded requestId={first.succeeded} />
+        )}
       </div>
     </Stack>
   );
 }
 
-function Outcome(props: { readonly first: First; readonly hasCredit: boolean }): ReactElement {
-  const { first, hasCredit } = props;
-  if (first.succeeded !== undefined) {
-    return (
-      <Group gap="xs">
-        <CircleCheck size={18} color="var(--tm-ok)" aria-hidden />
-        <Text size="sm">
-          Your first request succeeded.{" "}
-          <AppLink to="/requests/$requestId" params={{ requestId: first.succeeded }} inherit>
-            View request
-          </AppLink>
-        </Text>
-      </Group>
-    );
-  }
+/** What was measured of the call; its answer is in the caller's terminal, and nowhere else. */
+function Succeeded({ requestId }: { readonly requestId: string }): ReactElement {
+  const { data } = useAnswer("GET /api/console/requests/:request_id", {
+    params: { request_id: requestId },
+  });
+  return (
+    <Group gap="xs">
+      <CircleCheck size={18} color="var(--tm-ok)" aria-hidden />
+      <Text size="sm">
+        Your first request succeeded. {data === undefined ? null : <Measured detail={data} />}{" "}
+        <AppLink to="/requests/$requestId" params={{ requestId }} inherit>
+          View request
+        </AppLink>
+      </Text>
+    </Group>
+  );
+}
+
+function Measured({ detail: { request } }: { readonly detail: RequestDetail }): ReactElement {
+  const { model, provider, tokens, duration_ms: durationMs } = request;
+  const counts = tokens === null ? undefined : inAndOut(tokens);
+  return (
+    <>
+      {model} of {provider} answered in {formatMs(durationMs)}
+      {counts === undefined
+        ? ""
+        : `: ${formatCount(counts.in)} tokens in, ${formatCount(counts.out)} out`}
+      , for <Money usd={request.cost_usd} />.
+    </>
+  );
+}
+
+/** A call with a wrong key reaches no organization, so this page never hears of it. */
+const SILENT_MS = 20_000;
+
+function Waiting(props: {
+  readonly first: First;
+  readonly hasCredit: boolean;
+  readonly hasSecret: boolean;
+  readonly modelId: string;
+}): ReactElement {
+  const { refused } = props.first;
+  const [isSilent, setSilent] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSilent(true), SILENT_MS);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <Stack gap="sm">
-      {first.refused === null ? null : <Refused refused={first.refused} hasCredit={hasCredit} />}
+      {refused === null ? null : <Refused {...props} refused={refused} />}
       <Group gap="xs">
         <Loader size="xs" type="dots" aria-hidden />
         <Text size="sm" c="dimmed">
-          {first.refused === null
+          {refused === null
             ? "Waiting for your first request…"
             : "Waiting for a request that succeeds…"}
         </Text>
       </Group>
+      {isSilent && refused === null ? (
+        <Text size="sm">
+          Nothing yet. Does your terminal show a 401? Then its shell has no {KEY_VARIABLE}:{" "}
+          {props.hasSecret
+            ? "copy the whole example again, with its first line."
+            : "create a key in step 2, and copy the example again."}
+        </Text>
+      ) : null}
     </Stack>
   );
 }
@@ -64,21 +113,38 @@ function Outcome(props: { readonly first: First; readonly hasCredit: boolean }):
 function Refused(props: {
   readonly refused: NonNullable<FirstRequest["refused"]>;
   readonly hasCredit: boolean;
+  readonly modelId: string;
 }): ReactElement {
-  const { refused, hasCredit } = props;
-  const { words, repair } = refusalText(refused, hasCredit);
+  const { refused, hasCredit, modelId } = props;
+  const { request_id: requestId, error_class: reason } = refused;
+  const { data } = useAnswer("GET /api/console/requests/:request_id", {
+    params: { request_id: requestId },
+  });
+  const isOfCredit = reason === "insufficient_quota" && !hasCredit;
   return (
     <Alert color="orange" variant="light">
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">{words}</Text>
-        {repair === "credit" ? (
+        <Text size="sm">
+          {isOfCredit
+            ? "It arrived and was rejected: there is no credit yet."
+            : "It arrived, and this is why there is no answer:"}
+        </Text>
+        {isOfCredit ? (
           <Button size="xs" onClick={showCredit}>
             Add credit
           </Button>
         ) : (
-          <AppLink to="/requests/$requestId" params={{ requestId: refused.request_id }} size="sm">
-            View request
-          </AppLink>
+          <>
+            {data === undefined ? null : <EndingReasons detail={data} />}
+            {reason === "model_unavailable" ? (
+              <Text size="sm">
+                <code>{modelId}</code> is a model that answers: it is in the example above.
+              </Text>
+            ) : null}
+            <AppLink to="/requests/$requestId" params={{ requestId }} size="sm">
+              View request
+            </AppLink>
+          </>
         )}
       </Stack>
     </Alert>

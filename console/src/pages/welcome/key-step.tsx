@@ -1,67 +1,76 @@
 import { Button, Stack, Text } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
+import { useMay } from "../../api/use-may.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { Loading } from "../../ui/loading.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
+import { UnplacedFault } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
 import type { FirstKey } from "./use-first-key.ts";
 
-/** The key itself, until its owner says that it is saved. */
+/** The key itself, for as long as this tab has it. */
 export function KeyStep({ firstKey }: { readonly firstKey: FirstKey }): ReactElement {
-  if (firstKey.state === "asking") return <Loading rows={2} />;
-  if (firstKey.state === "failed") {
-    return <Fault error={firstKey.error} retry={firstKey.retry} />;
+  switch (firstKey.state) {
+    case "asking":
+      return <Loading rows={2} />;
+    case "failed":
+      return <Fault error={firstKey.error} retry={firstKey.retry} />;
+    case "none":
+      return <NoKey make={firstKey.make} />;
+    case "saved":
+      return (
+        <Stack gap="sm">
+          <SecretField secret={firstKey.secret} />
+          <Text size="sm">
+            It is in the code below until you close or reload this tab. After that, this key is not
+            shown again. If you lose it, disable it and create a new one on the <KeysLink />.
+          </Text>
+        </Stack>
+      );
+    case "shown":
+      return (
+        <Stack gap="sm">
+          <SecretField secret={firstKey.secret} />
+          <Text size="sm">
+            Save it now, where you keep passwords: later, not even support can recover it. It is in
+            the code below already.
+          </Text>
+          <Act label="I saved it" run={firstKey.save} />
+        </Stack>
+      );
+    default:
+      return firstKey satisfies never;
   }
-  if (firstKey.state === "saved") {
-    return (
-      <Text size="sm">
-        This key is not shown again. If you lose it, disable it and create a new one on the{" "}
-        <KeysLink />.
-      </Text>
-    );
-  }
-  if (firstKey.state === "none") {
-    return (
-      <Text size="sm">
-        No key to show. A trial key is shown until it is saved, for at most 15 minutes. Create a new
-        one on the <KeysLink />.
-      </Text>
-    );
-  }
-  return <ShownKey secret={firstKey.reveal.key} onSaved={firstKey.onSaved} />;
 }
 
-function ShownKey(props: {
-  readonly secret: string;
-  readonly onSaved: () => Promise<void>;
-}): ReactElement {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<unknown>();
-  async function save(): Promise<void> {
-    setBusy(true);
-    setFault(undefined);
-    try {
-      await props.onSaved();
-    } catch (error) {
-      setFault(error);
-      setBusy(false);
-    }
-  }
+function NoKey({ make }: { readonly make: () => Promise<void> }): ReactElement {
+  const mayCreate = useMay("keys");
+  if (!mayCreate) return <RoleNote need="keys" what="create keys" />;
   return (
     <Stack gap="sm">
       <Text size="sm">
-        This key stays readable here until you press “I saved it”, for 15 minutes after sign-in and
-        in this browser only. After that, not even support can recover it.
+        No key to show: a key is shown only by the tab that created it. Create one, and the code
+        below has it. Your other keys are on the <KeysLink />.
       </Text>
-      <SecretField secret={props.secret} />
-      {fault === undefined ? null : <Fault error={fault} />}
+      <Act label="Create a key and put it in" run={make} />
+    </Stack>
+  );
+}
+
+function Act(props: { readonly label: string; readonly run: () => Promise<void> }): ReactElement {
+  const submission = useSubmission();
+  return (
+    <>
+      <UnplacedFault fault={submission.fault} fields={[]} />
       <div>
-        <Button loading={isBusy} onClick={() => void save()}>
-          I saved it
+        <Button loading={submission.isBusy} onClick={() => submission.run(props.run)}>
+          {props.label}
         </Button>
       </div>
-    </Stack>
+    </>
   );
 }
 

@@ -25,8 +25,7 @@ export function LeaveGuard(props: {
     >
       <Stack gap="md">
         <Text size="sm">
-          Your trial key is readable on this page for 15 minutes after sign-in. After that it cannot
-          be shown again.
+          Your key is readable on this page while this tab is open. After that it cannot be shown again.
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={() => proceed?.()}>

@@ -1,46 +1,80 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import type { Reveal } from "../../../../src/account/console-api/contract.ts";
 import { ApiFault, call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
 
 export type FirstKey =
   | { readonly state: "asking" }
-  | { readonly state: "none" }
-  | { readonly state: "saved" }
-  | { readonly state: "shown"; readonly reveal: Reveal; readonly onSaved: () => Promise<void> }
+  | { readonly state: "none"; readonly make: () => Promise<void> }
+  | { readonly state: "shown"; readonly secret: string; readonly save: () => Promise<void> }
+  | { readonly state: "saved"; readonly secret: string }
   | { readonly state: "failed"; readonly error: unknown; readonly retry: () => void };
 
 /**
- * Asks for the key on arrival. It is held by this component and nothing else: no cache, no storage, no
- * address. Until its owner says that it is saved, the server can show it again to this browser.
+ * In the memory of this tab and nowhere else, so that the examples have the key for the whole visit: no
+ * cache, no storage, no address. A reload forgets it, and the pages of another organization ignore it.
  */
-export function useFirstKey(hasReveal: boolean): FirstKey {
-  const [firstKey, setFirstKey] = useState<FirstKey>({ state: hasReveal ? "asking" : "none" });
+let kept: (KeptKey & { readonly orgId: string }) | undefined;
+
+interface KeptKey {
+  readonly secret: string;
+  readonly isSaved: boolean;
+  /** Until it is saved, the server can show it again to this browser. */
+  readonly isTrial: boolean;
+}
+
+/** The trial key, asked for on arrival, or one that is made here. */
+export function useFirstKey(): FirstKey {
+  const { has_reveal: hasReveal, org } = useSession();
+  const orgId = org?.org_id ?? "";
+  const [error, setError] = useState<unknown>();
+  const [key, setKey] = useState<KeptKey | undefined>(kept?.orgId === orgId ? kept : undefined);
+  const [isGone, setGone] = useState(false);
   const wasAsked = useRef(false);
   const client = useQueryClient();
+
+  function keep(next: KeptKey): void {
+    kept = { ...next, orgId };
+    setKey(next);
+  }
+  async function ask(): Promise<void> {
+    setError(undefined);
+    try {
+      const { key: secret } = await call("POST /api/console/reveal");
+      keep({ secret, isSaved: false, isTrial: true });
+      void refreshAnswers(client, ["GET /api/console/keys"]);
+    } catch (fault) {
+      if (fault instanceof ApiFault && fault.status === 410) setGone(true);
+      else setError(fault);
+    }
+  }
+  async function make(): Promise<void> {
+    const { secret } = await call("POST /api/console/keys", { body: { name: FIRST_NAME } });
+    keep({ secret, isSaved: false, isTrial: false });
+    await refreshAnswers(client, ["GET /api/console/keys", "GET /api/console/overview"]);
+  }
+  async function save({ secret, isTrial }: KeptKey): Promise<void> {
+    if (isTrial) await call("POST /api/console/reveal/saved");
+    keep({ secret, isTrial, isSaved: true });
+    if (isTrial) await refreshAnswers(client, []);
+  }
+  const isDue = hasReveal && key === undefined && !isGone;
   useEffect(() => {
-    async function end(): Promise<void> {
-      await call("POST /api/console/reveal/saved");
-      setFirstKey({ state: "saved" });
-      await refreshAnswers(client, []);
-    }
-    async function ask(): Promise<void> {
-      try {
-        const reveal = await call("POST /api/console/reveal");
-        setFirstKey({ state: "shown", reveal, onSaved: end });
-        void refreshAnswers(client, ["GET /api/console/keys"]);
-      } catch (error) {
-        const isGone = error instanceof ApiFault && error.status === 410;
-        setFirstKey(
-          isGone ? { state: "none" } : { state: "failed", error, retry: () => void ask() },
-        );
-      }
-    }
-    if (!hasReveal || wasAsked.current) return;
+    if (!isDue || wasAsked.current) return;
     wasAsked.current = true;
     void ask();
-  }, [hasReveal, client]);
-  return firstKey;
+  });
+
+  if (key !== undefined) {
+    const { secret } = key;
+    return key.isSaved
+      ? { state: "saved", secret }
+      : { state: "shown", secret, save: () => save(key) };
+  }
+  if (error !== undefined) return { state: "failed", error, retry: () => void ask() };
+  return isDue ? { state: "asking" } : { state: "none", make };
 }
+
+const FIRST_NAME = "first key";

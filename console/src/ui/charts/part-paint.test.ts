@@ -6,22 +6,26 @@ const parts = (...ids: readonly string[]) => ids.map((id) => ({ id }));
 const MANY = Array.from({ length: 200 }, (_none, at) => `lab/model-${at}`);
 
 describe("the paint of a part", () => {
-  test("has the colour of its id, whatever the others are and wherever it ranks", () => {
-    for (const id of MANY) {
-      const [alone] = paintsOf(parts(id), false);
-      const among = paintsOf(parts("a", "b", id, "c"), true)[2];
-      expect(among?.colour).toBe(alone?.colour);
-    }
+  test("is that of its id and not of its rank", () => {
+    const ids = MANY.slice(0, COLOURS);
+    const colours = (some: readonly string[]): Readonly<Record<string, unknown>> =>
+      Object.fromEntries(
+        paintsOf(parts(...some), false).map(({ colour }, at) => [some[at], colour]),
+      );
+    expect(colours(ids.toReversed())).toEqual(colours(ids));
   });
 
-  test("differs from that of every other part of a chart", () => {
+  test("differs from that of every other part of a chart, in colour as long as there are any", () => {
     for (const isHatched of [false, true]) {
-      for (let from = 0; from + 7 <= MANY.length; from += 1) {
-        const paints = paintsOf(parts(...MANY.slice(from, from + 7)), isHatched);
-        const looks = paints.map(({ colour, mark }) => `${colour} ${mark}`);
+      for (let from = 0; from + 12 <= MANY.length; from += 1) {
+        const some = MANY.slice(from, from + 12);
+        const looks = paintsOf(parts(...some), isHatched).map((each) => JSON.stringify(each));
         expect(new Set(looks).size).toBe(looks.length);
+        const few = paintsOf(parts(...some.slice(0, COLOURS)), isHatched);
+        expect(new Set(few.map(({ colour }) => colour)).size).toBe(COLOURS);
       }
     }
+    for (const { mark } of paintsOf(parts(...MANY.slice(0, COLOURS)), false)) expect(mark).toBe(0);
   });
 
   test("uses all colours, and patterns everywhere when they are asked for", () => {

@@ -6,31 +6,46 @@ export interface Paint {
   readonly mark: number;
 }
 
-/** Chosen so that every two are distinct with any kind of colour blindness; see its test. */
+/** Chosen so that every two are distinct with any kind of colour blindness: `chart-colours.test.ts`. */
 export const COLOURS = 8;
 export const MARKS = 6;
 
 /**
- * The paint of each part. A colour comes from the part's id alone, so that a model has the same one
- * in every chart, whatever it ranks; parts of one chart that share a colour differ by pattern.
+ * The paint of each part. A part prefers the colour of its id, so that a model mostly has the same one in
+ * every chart, whatever it ranks; parts of one chart differ in colour as long as there are colours, then
+ * by pattern.
  */
 export function paintsOf(
   parts: readonly { readonly id: string; readonly isWhole?: boolean }[],
   isHatched: boolean,
 ): readonly Paint[] {
+  const chosen = coloursOf(parts.map(({ id }) => id).filter((id) => id !== "other"));
   const taken = new Set<string>();
   return parts.map(({ id, isWhole = false }) => {
     if (isWhole) return { colour: "own", mark: 0 };
     if (id === "other") return { colour: "other", mark: 0 };
-    const hash = hashOf(id);
-    const colour = hash % COLOURS;
-    let mark = isHatched ? 1 + (Math.floor(hash / COLOURS) % MARKS) : 0;
+    const colour = chosen.get(id) ?? 0;
+    let mark = isHatched ? 1 + (Math.floor(hashOf(id) / COLOURS) % MARKS) : 0;
     for (let tries = 0; tries < MARKS && taken.has(`${colour} ${mark}`); tries += 1) {
       mark = 1 + (mark % MARKS);
     }
     taken.add(`${colour} ${mark}`);
     return { colour, mark };
   });
+}
+
+/** By the ids alone and not by their order: a chart that ranks anew paints the same. */
+function coloursOf(ids: readonly string[]): ReadonlyMap<string, number> {
+  const colours = new Map<string, number>();
+  const taken = new Set<number>();
+  for (const id of ids.toSorted((a, b) => hashOf(a) - hashOf(b))) {
+    let colour = hashOf(id) % COLOURS;
+    while (taken.has(colour)) colour = (colour + 1) % COLOURS;
+    colours.set(id, colour);
+    taken.add(colour);
+    if (taken.size === COLOURS) taken.clear();
+  }
+  return colours;
 }
 
 export function colourOf({ colour }: Paint): string {

@@ -14,7 +14,7 @@ export const OptimizeResult = Type.Object({
   ttft_p50_ms: nullable(Count),
   /** Share of answers that the judge liked best, 0 to 1; null without a judge. */
   win_rate: nullable(Type.Number()),
-  /** By the objective, best is 1. */
+  /** By the objective, best is 1; null of all models where a judge decided too few prompts. */
   rank: nullable(Count),
 });
 export type OptimizeResult = Static<typeof OptimizeResult>;

@@ -197,7 +197,9 @@ export const refusalFields = {
   /** What it means and what to do about it, with the figures of the moment. */
   explanation: Type.String(),
   /** Null: nothing on a page changes it. */
-  action: nullable(oneOf("add_credit", "raise_cap", "raise_limit", "contact_support")),
+  action: nullable(
+    oneOf("add_credit", "raise_cap", "raise_limit", "edit_key", "choose_model", "contact_support"),
+  ),
   /** The key that the action is about; null: the organization. */
   key_id: nullable(Id),
   /** Null: it was not kept. */
@@ -254,7 +256,14 @@ export const Overview = Type.Object({
   /** Those that `days` names, most spend first. */
   day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
   /** Requests that were rejected are not counted. */
-  top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
+  top_models: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      name: Type.String(),
+      requests: Count,
+      spent_usd: Usd,
+    }),
+  ),
   latest_errors: Type.Array(RequestRow),
   done: Type.Object({
     has_key: Type.Boolean(),

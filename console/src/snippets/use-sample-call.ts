@@ -1,0 +1,32 @@
+import { useSession } from "../api/use-session.ts";
+import type { CallSnippetsProps } from "./call-snippets.tsx";
+import { exported, helloSnippets } from "./chat-snippets.ts";
+import { modelSnippets } from "./media-snippets.ts";
+import { useSample } from "./use-sample-model.ts";
+
+/**
+ * A sample call that answers with this key: of a model that the key may call, on that model's route.
+ * `models`: those of its list; null: it has none. `secret`: the key itself, where the page has it.
+ */
+export function useSampleCall(
+  models: readonly string[] | null,
+  secret?: string,
+): Pick<CallSnippetsProps, "of" | "hasOneRoute"> & { readonly modelId: string } {
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const { modelId, model } = useSample(models);
+  if (model === undefined || model.modality === "text") {
+    return {
+      modelId,
+      of: (wire, isStream) => helloSnippets(wire, { gatewayUrl, modelId, secret, isStream }),
+    };
+  }
+  return {
+    modelId,
+    hasOneRoute: true,
+    of: () =>
+      modelSnippets(model, gatewayUrl).map(({ label, code }) => ({
+        label,
+        code: label === "curl" ? `${exported(secret)}${code}` : code,
+      })),
+  };
+}
