@@ -15,8 +15,10 @@ const DEEP_ONLY = ["**/*.deep.test.ts"];
 const exclude = isDeep ? [] : DEEP_ONLY;
 
 /**
- * The projects run one after the other, in this order; the files of one side by side. No file gets a
- * worker of its own (`isolate: false`): what a file leaves behind, the next one of its worker meets.
+ * The projects run in this order, but `stores` and `e2e` are one group: neither waits for the last
+ * file of the other. Files run side by side.
+ * No file gets a worker of its own (`isolate: false`): what a file leaves behind, the next one of its
+ * worker meets.
  */
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -63,7 +65,7 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: [CONSOLE],
           pool: "forks",
           maxWorkers: 4,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -75,7 +77,7 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: [CONSOLE],
           pool: "forks",
           maxWorkers: 3,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -87,7 +89,7 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: [CONSOLE],
           pool: "forks",
           maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

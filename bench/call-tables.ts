@@ -1,6 +1,7 @@
 import { print } from "./markdown-table.ts";
 import type { Sample } from "./measure.ts";
 import { median, type Table } from "./program.ts";
+import { DEPLOYMENTS } from "./targets/deployments.ts";
 import type { TargetId } from "./targets/target.ts";
 import { PEERS, type Work } from "./works.ts";
 
@@ -9,6 +10,10 @@ export interface Figure {
   readonly median: number;
   /** The same of the target's other processes (a database), median; 0 when it has none. */
   readonly helpersMedian: number;
+  readonly helpersMin: number;
+  /** Its Redis. */
+  readonly redisMin: number;
+  readonly redisMedian: number;
   /** Requests or chunks per second, median. */
   readonly perSecondMedian: number;
   /** Processor time over the window, median: 1 is a core. */
@@ -26,6 +31,9 @@ export function figureOf(samples: readonly Sample[]): Figure {
     min: values.length === 0 ? Number.NaN : Math.min(...values),
     median: values.length === 0 ? Number.NaN : median(values),
     helpersMedian: median(samples.map(({ helpers }) => helpers)),
+    helpersMin: Math.min(...samples.map(({ helpers }) => helpers)),
+    redisMin: Math.min(...samples.map(({ redis }) => redis)),
+    redisMedian: median(samples.map(({ redis }) => redis)),
     perSecondMedian: median(samples.map(({ perSecond }) => perSecond)),
     loadMedian: median(samples.map(({ load }) => load)),
     ...(problem === undefined ? {} : { problem }),
@@ -37,12 +45,19 @@ interface Row {
   readonly figures: ReadonlyMap<TargetId, Figure>;
 }
 
-/** The gateway beside nginx and the Node floor, and with its database beside every peer. */
+/** What is deployed, then the gateway beside nginx and the Node floor, and beside every peer. */
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
-  const own = rows.filter(({ figures }) => ownOf(figures) !== undefined);
+  const own = rows.filter(({ work, figures }) => {
+    return work.id !== "deployed" && ownOf(figures) !== undefined;
+  });
   const compared = own.filter(({ figures }) => peers.some((id) => figures.has(id)));
   return [
+    {
+      title: "As deployed",
+      headings: ["Deployment", "Gateway", "PostgreSQL", "Redis", "Together", "Per second"],
+      rows: rows.filter(({ work }) => work.id === "deployed").flatMap(deployedRows),
+    },
     {
       title: "The gateway beside nginx and the Node floor",
       headings: OWN,
@@ -54,6 +69,18 @@ export function tablesOf(rows: readonly Row[]): readonly Table[] {
       rows: compared.map((row) => peerCells(row, peers)),
     },
   ];
+}
+
+function deployedRows({ figures }: Row): readonly (readonly string[])[] {
+  const titles = new Map<TargetId, string>(DEPLOYMENTS.map(({ id, title }) => [id, title]));
+  return [...figures].map(([id, figure]) => [
+    titles.get(id) ?? "the embedded PostgreSQL, limits in memory",
+    pair(figure),
+    `${print(figure.helpersMin)} / ${print(figure.helpersMedian)}`,
+    figure.redisMedian === 0 ? "-" : `${print(figure.redisMin)} / ${print(figure.redisMedian)}`,
+    one(togetherOf(figure)),
+    figure.perSecondMedian.toFixed(0),
+  ]);
 }
 
 const OWN = [
@@ -110,7 +137,9 @@ function ownOf(figures: Row["figures"]): Figure | undefined {
 
 /** A candidate and the processes it needs beside itself: the sum of the medians. */
 function togetherOf(figure: Figure | undefined): number | undefined {
-  return figure === undefined ? undefined : figure.median + figure.helpersMedian;
+  return figure === undefined
+    ? undefined
+    : figure.median + figure.helpersMedian + figure.redisMedian;
 }
 
 /** A latency is what a candidate adds over no gateway at all. */

@@ -13,7 +13,13 @@ import { buildGateway, parseWords, type Context, type Report } from "./program.t
 import { SIZE_OPTIONS, checkedSizes, type Sizes } from "./sizes.ts";
 import { startDirect } from "../test/peer/direct.ts";
 import { startFloor } from "../test/peer/floor.ts";
-import { startGateway, startGatewayWorkers, startGrownGateway } from "./targets/gateway.ts";
+import { DEPLOYMENTS } from "./targets/deployments.ts";
+import {
+  startDeployment,
+  startGateway,
+  startGatewayWorkers,
+  startGrownGateway,
+} from "./targets/gateway.ts";
 import { startNginx } from "../test/peer/nginx.ts";
 import { TargetAbsent, type Target, type TargetId, type TargetStart } from "./targets/target.ts";
 import { WORKS, type Work } from "./works.ts";
@@ -32,11 +38,17 @@ export const USAGE: string = `npm run bench -- call [options]
                             as it gets cheaper; an eighth for later rows
   --no-build                measure dist/ as it is`;
 
+type Starter = (start: TargetStart) => Promise<Target>;
+const DEPLOYED = Object.fromEntries(
+  DEPLOYMENTS.map((each) => [each.id, (start: TargetStart) => startDeployment(start, each)]),
+) as Record<(typeof DEPLOYMENTS)[number]["id"], Starter>;
+
 const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promise<Target>>> = {
   direct: startDirect,
   gateway: startGateway,
   "gateway-workers": startGatewayWorkers,
   "gateway-grown": startGrownGateway,
+  ...DEPLOYED,
   nginx: startNginx,
   floor: startFloor,
   portkey: startPortkey,
@@ -48,6 +60,7 @@ const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promi
 };
 const TARGETS = Object.keys(STARTERS).filter((id) => !["direct", "gateway-grown"].includes(id));
 const QUIET_MS = 200;
+const NOTHING = { helpers: 0, redis: 0, perSecond: 0, load: 0 };
 
 export async function run(words: readonly string[], context: Context): Promise<Report> {
   const {
@@ -173,7 +186,7 @@ class CallBench {
     const target = this.#targets.get(id);
     if (target === undefined) return;
     const sample = await measure(this.#tools, work, target).catch((error: unknown) => {
-      return { value: Number.NaN, helpers: 0, perSecond: 0, load: 0, problem: String(error) };
+      return { ...NOTHING, value: Number.NaN, problem: String(error) };
     });
     if (sample === undefined) return;
     const key = `${work.id} ${id}`;

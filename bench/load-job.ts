@@ -11,6 +11,8 @@ export type LoadJob =
 export interface Destination {
   readonly endpoint: Endpoint;
   readonly body: string;
+  /** Ports that connections are opened to in turn, in place of the endpoint's own. */
+  readonly ports?: readonly number[];
   /** Keys that take turns, in place of the endpoint's own. */
   readonly keys?: readonly string[];
   /** The status of every answer; default 200. */
@@ -30,6 +32,7 @@ export interface Watched {
   readonly processIds: readonly number[];
   /** Other processes of the same target, a database for one; reported separately. */
   readonly helperProcessIds: readonly number[];
+  readonly redisProcessIds: readonly number[];
 }
 
 /** What one job saw. `count` is requests answered, events received or streams, by kind of job. */
@@ -38,6 +41,7 @@ export interface LoadReport {
   readonly windowMs: number;
   readonly cpuNs: number;
   readonly helperCpuNs: number;
+  readonly redisCpuNs: number;
   readonly failures: number;
   /** The first failure as a text, empty when there was none. */
   readonly firstFailure: string;

@@ -126,12 +126,15 @@ async function watch(watched: Watched, windowMs: number, tally: Tally): Promise<
   const startMs = systemClock.monotonicMs();
   const startNs = readCpuNs(watched.processIds);
   const startHelperNs = readCpuNs(watched.helperProcessIds);
+  const startRedisNs = readCpuNs(watched.redisProcessIds);
   await sleep(windowMs);
   const cpuNs = readCpuNs(watched.processIds) - startNs;
   const helperCpuNs = readCpuNs(watched.helperProcessIds) - startHelperNs;
+  const redisCpuNs = readCpuNs(watched.redisProcessIds) - startRedisNs;
   const count = tally.answered - before;
   const endMs = systemClock.monotonicMs();
-  return { ...reportOf(tally), count, windowMs: endMs - startMs, cpuNs, helperCpuNs };
+  const windowed = endMs - startMs;
+  return { ...reportOf(tally), count, windowMs: windowed, cpuNs, helperCpuNs, redisCpuNs };
 }
 
 function reportOf(tally: Tally): LoadReport {
@@ -141,6 +144,7 @@ function reportOf(tally: Tally): LoadReport {
     windowMs: 0,
     cpuNs: 0,
     helperCpuNs: 0,
+    redisCpuNs: 0,
     failures: tally.failures,
     firstFailure: tally.firstFailure,
     p50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
@@ -152,9 +156,9 @@ function openConnections(
   tally: Tally,
   onAnswer: (connection: Connection) => void,
 ): Promise<readonly Connection[]> {
-  const { status = 200 } = job;
-  const opened = Array.from({ length: job.connections }, async () => {
-    const connection = await openConnection(job.endpoint.port);
+  const { status = 200, ports = [job.endpoint.port] } = job;
+  const opened = Array.from({ length: job.connections }, async (_, at) => {
+    const connection = await openConnection(ports[at % ports.length] ?? job.endpoint.port);
     const { socket, answer } = connection;
     socket.on("data", (bytes) => {
       answer.feed(bytes);

@@ -13,6 +13,7 @@ import type { Work } from "./works.ts";
 export interface Sample {
   readonly value: number;
   readonly helpers: number;
+  readonly redis: number;
   readonly perSecond: number;
   /** Processor time of the candidate itself over the window: 1 is a core. */
   readonly load: number;
@@ -89,6 +90,7 @@ export function destinationOf(work: Work, target: Target): Destination | undefin
   return {
     endpoint,
     body,
+    ...(target.ports === undefined ? {} : { ports: target.ports }),
     ...(keys === undefined ? {} : { keys }),
     ...(status === undefined ? {} : { status }),
     ...(code === undefined ? {} : { code }),
@@ -146,8 +148,9 @@ function streamsOf({ options }: Tools, { pace }: Target): number {
   return Math.min(options.streams, pace?.streamsMax ?? Infinity);
 }
 
-function connectionsOf({ options }: Tools, work: Work, { pace }: Target): number {
-  return Math.min(work.connections ?? options.connections, pace?.connectionsMax ?? Infinity);
+function connectionsOf({ options }: Tools, work: Work, { pace, ports }: Target): number {
+  const each = Math.min(work.connections ?? options.connections, pace?.connectionsMax ?? Infinity);
+  return each * (ports?.length ?? 1);
 }
 
 async function measureRequests(
@@ -251,13 +254,18 @@ async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
 }
 
 function watchedOf(target: Target): Watched {
-  return { processIds: target.processIds(), helperProcessIds: target.helperProcessIds() };
+  return {
+    processIds: target.processIds(),
+    helperProcessIds: target.helperProcessIds(),
+    redisProcessIds: target.redisProcessIds?.() ?? [],
+  };
 }
 
 function sampleOf(report: LoadReport, value: number): Sample {
   const sample = {
     value,
     helpers: report.count === 0 ? 0 : report.helperCpuNs / report.count / 1_000,
+    redis: report.count === 0 ? 0 : report.redisCpuNs / report.count / 1_000,
     perSecond: report.windowMs === 0 ? 0 : (report.count / report.windowMs) * 1_000,
     load: report.windowMs === 0 ? 0 : report.cpuNs / report.windowMs / 1e6,
   };

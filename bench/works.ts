@@ -1,4 +1,5 @@
 import type { BodyKind } from "./chat-bodies.ts";
+import { DEPLOYMENTS } from "./targets/deployments.ts";
 import type { Callers, Route, TargetId } from "./targets/target.ts";
 
 /** What one row of the table measures. */
@@ -45,6 +46,10 @@ const GROWN: readonly TargetId[] = ["gateway", "gateway-grown"];
 
 /** Every row, in the order of the table. `--only` picks by the start of an id. */
 export const WORKS: readonly Work[] = [
+  {
+    ...request("deployed", "1 KB, as deployed"),
+    targets: ["gateway", ...DEPLOYMENTS.map(({ id }) => id)],
+  },
   { ...request("1kb-same", "1 KB, same wire"), targets: [...ALL, "gateway-grown"] },
   { ...request("1kb-b-to-a", "1 KB, wire_b client on wire_a"), route: B_TO_A },
   { ...request("1kb-a-to-b", "1 KB, wire_a client on wire_b"), route: A_TO_B },

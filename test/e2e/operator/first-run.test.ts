@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openPool } from "../../../src/kernel/storage/connection.ts";
+import { until } from "../../support/books.ts";
 import { freePort } from "../../support/free-port.ts";
 import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -13,6 +14,7 @@ import { modelServer } from "../../support/model-servers.ts";
 import {
   runCommand,
   runProgram,
+  spawnCommand,
   startProgram,
   type RunningProgram,
 } from "../../support/program.ts";
@@ -175,6 +177,25 @@ describe("a first run", () => {
     expect(found.code).toBe(2);
     expect(found.stderr).toMatch(/give --providers, or --yes for all with a key, --email/);
   });
+});
+
+test("dev prints what a person needs and nothing else; its log is a file in the data folder", async () => {
+  const books = await emptyDatabase();
+  const data = join(root, "dev-quiet");
+  const program = await spawnCommand(["dev", ...ANY_PORTS, "--data", data], {
+    DATABASE_URL: books.connectionString,
+  });
+  try {
+    await until("it is up", () => program.stdout().includes("Stop with Ctrl-C."));
+    const lines = program.stdout().trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(25);
+    expect(lines.filter((line) => line.startsWith("{"))).toEqual([]);
+    expect(program.stderr()).toBe("");
+    expect(readFileSync(join(data, "dev.log"), "utf8")).toContain('"msg":"ready"');
+  } finally {
+    await program.end("SIGTERM");
+    await books.drop();
+  }
 });
 
 test("a second start is as good as the first, also when the organization was renamed and the key's file is gone", async () => {

@@ -240,23 +240,27 @@ describe("tokenmarket/conformance", () => {
     const { cwd } = emptyPlace("typed");
     const text = readFileSync(join(packed.packageFolder, example), "utf8");
     writeFileSync(join(cwd, "check.mjs"), text);
-    expect(await typeProblems(cwd)).toEqual([]);
-    writeFileSync(join(cwd, "check.mjs"), text.replace("budgetUsd", "budget"));
-    expect(await typeProblems(cwd)).toEqual([expect.stringContaining("'budget' does not exist")]);
-    writeFileSync(join(cwd, "check.mjs"), text.replace("{ report }", "{ repair }"));
-    expect(await typeProblems(cwd)).not.toEqual([]);
+    writeFileSync(join(cwd, "option.mjs"), text.replace("budgetUsd", "budget"));
+    writeFileSync(join(cwd, "import.mjs"), text.replace("{ report }", "{ repair }"));
+    const problems = await typeProblems(cwd, ["check.mjs", "option.mjs", "import.mjs"]);
+    const of = (file: string): readonly string[] =>
+      problems.filter((line) => line.startsWith(`${file}(`));
+    expect(of("option.mjs")).toEqual([expect.stringContaining("'budget' does not exist")]);
+    expect(of("import.mjs")).not.toEqual([]);
+    // Nothing in the example itself, and nothing in any declaration.
+    expect(problems).toHaveLength(of("option.mjs").length + of("import.mjs").length);
   });
 });
 
-/** What the compiler says of `check.mjs`, and of every declaration that it reads. */
-async function typeProblems(cwd: string): Promise<readonly string[]> {
+/** What the compiler says of these files, and of every declaration that they read. */
+async function typeProblems(cwd: string, files: readonly string[]): Promise<readonly string[]> {
   const modules = resolve(import.meta.dirname, "../../../node_modules");
   const place: ProgramPlace = { command: [process.execPath], cwd };
   const options = [
     ["--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2023"],
     ["--module", "nodenext", "--typeRoots", join(modules, "@types"), "--types", "node"],
   ];
-  const args = [join(modules, "typescript/bin/tsc"), ...options.flat(), "check.mjs"];
+  const args = [join(modules, "typescript/bin/tsc"), ...options.flat(), ...files];
   const { stdout } = await runProgram(args, {}, { place });
   return stdout.split("\n").filter((line) => line.includes("error"));
 }

@@ -50,6 +50,10 @@ export function usageKey(slot: string, id: string): string {
   return `tm:${slot}:use:${id}`;
 }
 
+export function heldKey(slot: string, id: string): string {
+  return `tm:${slot}:held:${id}`;
+}
+
 /** The outcome of a claim that the script refused; undefined when no script of ours says that. */
 export function refusedBy(
   { spec, departed }: { readonly spec: ClaimSpec; readonly departed: ClaimSpec | undefined },
@@ -96,7 +100,7 @@ function specOf(slot: string, scopes: readonly ScopeClaim[]): ClaimSpec {
   return {
     slot,
     scopes,
-    keys: [markKey(slot), ...ids.flatMap((id) => [usageKey(slot, id), `tm:${slot}:held:${id}`])],
+    keys: [markKey(slot), ...ids.flatMap((id) => [usageKey(slot, id), heldKey(slot, id)])],
     limits: JSON.stringify([Math.max(MARK_SECONDS, ...keep), ...rows]),
     turns: scopes.filter(isPaced).length,
   };

@@ -22,6 +22,7 @@ import { AskedClaim, UNAVAILABLE } from "./asked-claim.ts";
 import { Asked } from "./asked.ts";
 import {
   ClaimSpecs,
+  heldKey,
   markKey,
   refusedBy,
   usageKey,
@@ -32,12 +33,12 @@ import { LimitStoreCounts } from "../limit-store-counts.ts";
 import { limitScripts } from "./limit-scripts.ts";
 import { measuredLink } from "./measured-link.ts";
 import { OpenLeases, RedisLease } from "./open-leases.ts";
+import { SlotCalls, STEPS_MAX, type SlotCall } from "./slot-calls.ts";
 import { SlotRebuild } from "./slot-rebuild.ts";
 
 const REFRESH_EVERY_MS = 3_000;
 /** A lease that was written since is left alone by the next refresh. */
 const FRESH_MS = 1_500;
-const LEASES_PER_REFRESH = 1_000;
 /** Claims without an answer yet; one more is refused. */
 const ASKED_MAX = 8_192;
 /** A slot may be lost again while it is refilled; but not endlessly. */
@@ -73,8 +74,8 @@ export interface RedisLimitStoreOptions {
 }
 
 /**
- * Limits shared by any number of processes: one script per claim on one Redis (or Valkey), by that
- * server's clock. Holds no money, and nothing that the journal cannot refill: a slot that was lost
+ * Limits shared by any number of processes: one script call for each slot and turn of the event
+ * loop, on a Redis (or Valkey) and by that server's clock. Holds no money, and nothing that the journal cannot refill: a slot that was lost
  * is refilled before its next claim, a server that does not answer in time refuses as `unavailable`.
  */
 export class RedisLimitStore implements LimitStore {
@@ -86,6 +87,7 @@ export class RedisLimitStore implements LimitStore {
   /** The same, measured. */
   readonly #scripts: Pick<RedisLink, "run">;
   readonly #counts: LimitStoreCounts;
+  readonly #calls: SlotCalls;
   readonly #rebuilds: SlotRebuild;
   readonly #specs: ClaimSpecs = new ClaimSpecs();
   readonly #open: OpenLeases = new OpenLeases();
@@ -108,6 +110,10 @@ export class RedisLimitStore implements LimitStore {
     this.#link = new RedisLink(options.servers, scripts, (fault) => this.#reportDown(fault));
     this.#counts = options.counts ?? new LimitStoreCounts();
     this.#scripts = measuredLink(this.#link, this.#counts, options.clock);
+    this.#calls = new SlotCalls(
+      (script, keys, args) => this.#scripts.run(script, keys, args),
+      () => this.#time(),
+    );
     this.#rebuilds = new SlotRebuild(this.#scripts, options.recentUse);
     this.#deadlines = new Deadlines(options.clock);
     this.#refreshing = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
@@ -145,10 +151,11 @@ export class RedisLimitStore implements LimitStore {
 
   depart(leaving: LimitLease, scopes: readonly ScopeClaim[]): void {
     const lease = this.#open.find(leaving);
-    const { id, heldIn: left } = lease;
-    lease.heldIn = this.#specs.of({ slot: lease.spec.slot, scopes });
-    void this.#change(left.keys, ["depart", id]);
-    void this.#change(lease.heldIn.keys, ["refresh", id]);
+    const { id, spec, heldIn: left } = lease;
+    const { slot } = spec;
+    const heldIn = this.#specs.of({ slot, scopes });
+    lease.heldIn = heldIn;
+    void this.#change(slot, (call) => `[3,${call.spec(left)},${call.spec(heldIn)},"${id}"]`);
   }
 
   release(lease: LimitLease, observed: TokenCount): void {
@@ -172,8 +179,9 @@ export class RedisLimitStore implements LimitStore {
   }
 
   cool(slot: string, id: string, seconds: number): void {
+    const keys = [usageKey(slot, id), heldKey(slot, id)] as const;
     const cooldownUs = Math.ceil(seconds * 1_000_000);
-    void this.#change([markKey(slot), usageKey(slot, id)], ["cool", cooldownUs]);
+    void this.#change(slot, (call) => `[5,${call.place(...keys)},${cooldownUs}]`);
   }
 
   /**
@@ -188,6 +196,7 @@ export class RedisLimitStore implements LimitStore {
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#refreshing);
+    this.#calls.flush();
     this.#link.close();
   }
 
@@ -195,13 +204,15 @@ export class RedisLimitStore implements LimitStore {
     asked.tries += 1;
     const { id, spec, departed, charged } = asked;
     const { tokens, promptTokens, completionTokens } = charged;
-    const amounts = [tokens, promptTokens, completionTokens];
-    const mosts = departed?.scopes.map(({ limits }) => limits.concurrent ?? 0) ?? [];
-    const args = [this.#time(), id, ...amounts, spec.limits, ...mosts];
-    this.#scripts.run("claimLimits", keysOf(spec, departed), args).then(
-      (answer) => this.#answered(asked, answer),
-      (fault: unknown) => this.#failed(asked, fault),
-    );
+    const rest = `"${id}",${tokens},${promptTokens},${completionTokens}]`;
+    this.#calls.ask(spec.slot, {
+      kind: "claim",
+      size: 1,
+      write: (call) =>
+        `[1,${call.spec(spec)},${departed === undefined ? 0 : call.spec(departed)},${rest}`,
+      taken: (answer) => this.#answered(asked, answer),
+      failed: (fault) => this.#failed(asked, fault),
+    });
   }
 
   #readUse(asked: Asked<readonly ScopeUsage[] | undefined>, spec: ClaimSpec): void {
@@ -210,6 +221,8 @@ export class RedisLimitStore implements LimitStore {
       this.#deadlines.unwatch(asked);
       asked.answer(usages);
     };
+    // What was asked before it counts.
+    this.#calls.flush();
     this.#scripts.run("peekLimits", spec.keys, [this.#time()]).then(
       (answer) => end(isNumbers(answer) ? usagesOf(spec, answer) : undefined),
       (fault: unknown) => {
@@ -264,18 +277,16 @@ export class RedisLimitStore implements LimitStore {
   }
 
   #finish(lease: RedisLease, observed: TokenCount, requests: number): void {
-    const { charged, spec, heldIn } = lease;
-    void this.#change(keysOf(spec, heldIn === spec ? undefined : heldIn), [
-      "end",
-      lease.id,
-      lease.second,
-      requests,
-      observed.tokens - charged.tokens,
-      observed.promptTokens - charged.promptTokens,
-      observed.completionTokens - charged.completionTokens,
-      spec.limits,
-      ...(requests === 0 ? [] : lease.slotsUs),
-    ]);
+    const { charged, spec, heldIn, id, second } = lease;
+    const tokens = observed.tokens - charged.tokens;
+    const promptTokens = observed.promptTokens - charged.promptTokens;
+    const completionTokens = observed.completionTokens - charged.completionTokens;
+    const amounts = [second, requests, tokens, promptTokens, completionTokens];
+    const rest = [...amounts, ...(requests === 0 ? [] : lease.slotsUs)].join(",");
+    void this.#change(
+      spec.slot,
+      (call) => `[2,${call.spec(spec)},${call.spec(heldIn)},"${id}",${rest}]`,
+    );
   }
 
   async #hold(isMeant: (lease: RedisLease) => boolean): Promise<void> {
@@ -285,26 +296,29 @@ export class RedisLimitStore implements LimitStore {
   }
 
   async #holdAll(spec: ClaimSpec, leases: readonly RedisLease[], nowMs: number): Promise<void> {
-    for (let from = 0; from < leases.length; from += LEASES_PER_REFRESH) {
-      const some = leases.slice(from, from + LEASES_PER_REFRESH);
+    for (let from = 0; from < leases.length; from += STEPS_MAX) {
+      const some = leases.slice(from, from + STEPS_MAX);
       // Those that are released or departed meanwhile are not held again.
       const held = some.filter((lease) => lease.at !== -1 && lease.heldIn === spec);
       const ids = held.map((lease) => lease.id);
       if (ids.length === 0) continue;
-      if (!(await this.#change(spec.keys, ["refresh", ...ids]))) return;
+      const named = JSON.stringify(ids).slice(1);
+      const step = (call: SlotCall): string => `[4,${call.spec(spec)},${named}`;
+      if (!(await this.#change(spec.slot, step, ids.length))) return;
       for (const lease of some) lease.heldAtMs = nowMs;
     }
   }
 
   /** Sends what no caller waits for. When it is lost, time sets it right: 15 s, or the window. */
-  async #change(keys: readonly string[], args: readonly (string | number)[]): Promise<boolean> {
-    try {
-      await this.#scripts.run("handBackLimits", keys, [this.#time(), ...args]);
-      return true;
-    } catch (fault) {
-      this.#reportDown(fault);
-      return false;
-    }
+  #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
+    return new Promise((resolve) => {
+      const taken = (): void => resolve(true);
+      const failed = (fault: unknown): void => {
+        this.#reportDown(fault);
+        resolve(false);
+      };
+      this.#calls.ask(slot, { kind: "change", size, write, taken, failed });
+    });
   }
 
   #time(): string {
@@ -335,11 +349,6 @@ export class RedisLimitStore implements LimitStore {
     this.#isDown = false;
     this.#log.info({}, "the limit store answers again");
   }
-}
-
-/** The keys of a claim, and behind them those of the scopes of departed calls. */
-function keysOf(spec: ClaimSpec, departed: ClaimSpec | undefined): readonly string[] {
-  return departed === undefined ? spec.keys : [...spec.keys, ...departed.keys.slice(1)];
 }
 
 function isNumbers(answer: unknown): answer is number[] {

@@ -10,8 +10,9 @@
  * A usage hash has a field per ring, named by the length of its buckets in seconds: the newest
  * bucket's number, its four amounts (requests, tokens, prompt, completion), the four totals, the
  * next free pace slot and the end of a cooldown, both in microseconds. Older buckets are fields of
- * their own, "<length>:<number>". Totals are written before buckets are deleted: a server that is
- * out of memory fails the first, and nothing has changed.
+ * their own, "<length>:<number>". A script reads each field once and writes each hash once, at its
+ * end (`saveRings`), totals and buckets together: a server that is out of memory fails the first
+ * write, and nothing has changed.
  */
 export const SLOT_SCRIPT: string = `
 local function readMark(key)
@@ -48,8 +49,15 @@ local function slotTime(given, mark)
   return mark.second, us + back
 end
 
-local function saveRing(ring)
-  redis.call('HSET', ring.key, ring.length, cmsgpack.pack(ring.head))
+local usages = {}
+
+local function usageAt(key)
+  local usage = usages[key]
+  if not usage then
+    usage = { rings = {}, keep = 0 }
+    usages[key] = usage
+  end
+  return usage
 end
 
 local function newHead(bucket)
@@ -57,44 +65,62 @@ local function newHead(bucket)
 end
 
 local function readRing(key, length)
-  local blob = redis.call('HGET', key, length)
-  return { key = key, length = length, head = blob and cmsgpack.unpack(blob) }
+  local rings = usageAt(key).rings
+  local ring = rings[length]
+  if not ring then
+    local blob = redis.call('HGET', key, length)
+    ring = { key = key, length = length, buckets = {}, changed = {} }
+    ring.head = blob and cmsgpack.unpack(blob)
+    rings[length] = ring
+  end
+  return ring
+end
+
+local function loadBuckets(ring, from, to)
+  local buckets, names, numbers = ring.buckets, {}, {}
+  for b = from, to do
+    if buckets[b] == nil then
+      names[#names + 1] = ring.length .. ':' .. b
+      numbers[#names] = b
+    end
+  end
+  if #names == 0 then return end
+  for i, blob in ipairs(redis.call('HMGET', ring.key, unpack(names))) do
+    buckets[numbers[i]] = blob and cmsgpack.unpack(blob)
+  end
+end
+
+local function dropBucket(ring, bucket)
+  ring.buckets[bucket] = false
+  ring.changed[bucket] = true
 end
 
 local function advance(ring, bucket)
-  local h, prefix = ring.head, ring.length .. ':'
-  local steps, newest = bucket - h[1], h[1]
+  local h, newest = ring.head, ring.head[1]
+  local steps = bucket - newest
   if steps <= 0 then return end
-  local names, gone = {}, {}
-  if h[6] ~= h[2] or h[7] ~= h[3] or h[8] ~= h[4] or h[9] ~= h[5] then
-    for b = newest - 60, steps > 60 and newest - 1 or bucket - 61 do
-      names[#names + 1] = prefix .. b
-    end
-  end
+  local hasOlder = h[6] ~= h[2] or h[7] ~= h[3] or h[8] ~= h[4] or h[9] ~= h[5]
   local current = { h[2], h[3], h[4], h[5] }
   h[1], h[2], h[3], h[4], h[5] = bucket, 0, 0, 0, 0
-  ring.moved = true
+  ring.moved, ring.isChanged = true, true
   if steps > 60 then
     h[6], h[7], h[8], h[9] = 0, 0, 0, 0
-    gone = names
-    saveRing(ring)
-  else
-    local found = #names > 0 and redis.call('HMGET', ring.key, unpack(names)) or {}
-    for i, blob in ipairs(found) do
-      if blob then
-        local left = cmsgpack.unpack(blob)
-        for q = 1, 4 do h[5 + q] = h[5 + q] - left[q] end
-        gone[#gone + 1] = names[i]
-      end
-    end
-    if current[1] + current[2] + current[3] + current[4] > 0 then
-      redis.call('HSET', ring.key, ring.length, cmsgpack.pack(h),
-        prefix .. newest, cmsgpack.pack(current))
-    else
-      saveRing(ring)
+    for b = newest - 60, hasOlder and newest - 1 or 0 do dropBucket(ring, b) end
+    return
+  end
+  if current[1] + current[2] + current[3] + current[4] > 0 then
+    ring.buckets[newest] = current
+    ring.changed[newest] = true
+  end
+  if not hasOlder then return end
+  loadBuckets(ring, newest - 60, bucket - 61)
+  for b = newest - 60, bucket - 61 do
+    local left = ring.buckets[b]
+    if left then
+      for q = 1, 4 do h[5 + q] = h[5 + q] - left[q] end
+      dropBucket(ring, b)
     end
   end
-  if #gone > 0 then redis.call('HDEL', ring.key, unpack(gone)) end
 end
 
 local function ringAt(key, length, second)
@@ -104,12 +130,45 @@ local function ringAt(key, length, second)
     advance(ring, bucket)
   else
     ring.head = newHead(bucket)
-    ring.moved = true
+    ring.moved, ring.isChanged = true, true
   end
   return ring
 end
 
+local function amountsAt(ring, bucket)
+  if bucket == ring.head[1] then return ring.head, 1 end
+  loadBuckets(ring, bucket, bucket)
+  local amounts = ring.buckets[bucket] or { 0, 0, 0, 0 }
+  ring.buckets[bucket] = amounts
+  ring.changed[bucket] = true
+  return amounts, 0
+end
+
 local function keepFor(key, seconds)
   if redis.call('TTL', key) < seconds then redis.call('EXPIRE', key, seconds) end
+end
+
+local function saveRings()
+  for key, usage in pairs(usages) do
+    local fields, gone = {}, {}
+    for length, ring in pairs(usage.rings) do
+      if ring.isChanged then
+        fields[#fields + 1] = length
+        fields[#fields + 1] = cmsgpack.pack(ring.head)
+        for b in pairs(ring.changed) do
+          local name, left = length .. ':' .. b, ring.buckets[b]
+          if left and left[1] + left[2] + left[3] + left[4] > 0 then
+            fields[#fields + 1] = name
+            fields[#fields + 1] = cmsgpack.pack(left)
+          else
+            gone[#gone + 1] = name
+          end
+        end
+      end
+    end
+    if #fields > 0 then redis.call('HSET', key, unpack(fields)) end
+    if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
+    if usage.keep > 0 then keepFor(key, usage.keep) end
+  end
 end
 `;

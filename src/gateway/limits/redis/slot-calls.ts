@@ -1,0 +1,141 @@
+import { markKey, type ClaimSpec } from "./claim-spec.ts";
+import type { LimitScript } from "./limit-scripts.ts";
+
+/** So many steps, or leases of a refresh, go in one call: a script keeps all others waiting. */
+export const STEPS_MAX = 1_000;
+
+/** One thing that is asked of a slot. */
+export interface SlotStep {
+  readonly kind: "claim" | "change";
+  /** As how many it counts in a call: at most `STEPS_MAX`. */
+  readonly size: number;
+  /** As the script reads it, see `TAKE_STEPS`. */
+  write(call: SlotCall): string;
+  /** The script took it, and says this to a claim. */
+  taken(answer: unknown): void;
+  /** It is not known whether the script took it. */
+  failed(fault: unknown): void;
+}
+
+type Run = (
+  script: LimitScript,
+  keys: readonly string[],
+  args: readonly string[],
+) => Promise<unknown>;
+
+/**
+ * Gathers what one turn of the event loop asks of each slot, and sends it when the turn ends: one
+ * script call for each slot, its steps in their order. Nothing waits for a timer or for an answer
+ * to an earlier call.
+ */
+export class SlotCalls {
+  readonly #run: Run;
+  readonly #time: () => string;
+  /** The call of each slot that takes further steps. */
+  readonly #open: Map<string, SlotCall> = new Map();
+  #unsent: SlotCall[] = [];
+
+  /** `time`: the first argument of a call, of all its steps. */
+  constructor(run: Run, time: () => string) {
+    this.#run = run;
+    this.#time = time;
+  }
+
+  ask(slot: string, step: SlotStep): void {
+    const time = this.#time();
+    const open = this.#open.get(slot);
+    const isOpen = open?.time === time && open.hasRoomFor(step);
+    (isOpen ? open : this.#begin(slot, time)).add(step);
+  }
+
+  /** Sends at once what waits for the turn's end. */
+  flush(): void {
+    const unsent = this.#unsent;
+    this.#unsent = [];
+    this.#open.clear();
+    for (const call of unsent) {
+      this.#run(call.script, call.keys, [call.time, call.text()]).then(
+        (answers) => call.taken(answers),
+        (fault: unknown) => call.failed(fault),
+      );
+    }
+  }
+
+  #begin(slot: string, time: string): SlotCall {
+    if (this.#unsent.length === 0) setImmediate(() => this.flush());
+    const call = new SlotCall(slot, time);
+    this.#open.set(slot, call);
+    this.#unsent.push(call);
+    return call;
+  }
+}
+
+/** One call of the script `TAKE_STEPS`. */
+export class SlotCall {
+  /** The slot's marker, then usage and leases of each scope that a step names. */
+  readonly keys: string[];
+  readonly time: string;
+  readonly #places: Map<string, number> = new Map();
+  readonly #specs: Map<ClaimSpec, number> = new Map();
+  readonly #specTexts: string[] = [];
+  readonly #steps: SlotStep[] = [];
+  readonly #stepTexts: string[] = [];
+  #size = 0;
+
+  constructor(slot: string, time: string) {
+    this.keys = [markKey(slot)];
+    this.time = time;
+  }
+
+  get script(): LimitScript {
+    return this.#steps.some(({ kind }) => kind === "claim") ? "claimLimits" : "handBackLimits";
+  }
+
+  hasRoomFor({ size }: SlotStep): boolean {
+    return this.#size + size <= STEPS_MAX;
+  }
+
+  add(step: SlotStep): void {
+    this.#steps.push(step);
+    this.#stepTexts.push(step.write(this));
+    this.#size += step.size;
+  }
+
+  /** The number by which a step names these scopes. */
+  spec(spec: ClaimSpec): number {
+    const known = this.#specs.get(spec);
+    if (known !== undefined) return known;
+    const places: number[] = [];
+    for (let at = 1; at < spec.keys.length; at += 2) {
+      places.push(this.place(spec.keys[at] ?? "", spec.keys[at + 1] ?? ""));
+    }
+    const number = this.#specTexts.push(`[${spec.limits},[${places.join(",")}]]`);
+    this.#specs.set(spec, number);
+    return number;
+  }
+
+  /** The place of a scope's usage among the keys; that of its leases is the next one. */
+  place(usageKey: string, heldKey: string): number {
+    const known = this.#places.get(usageKey);
+    if (known !== undefined) return known;
+    const place = this.keys.push(usageKey);
+    this.keys.push(heldKey);
+    this.#places.set(usageKey, place);
+    return place;
+  }
+
+  text(): string {
+    return `[[${this.#specTexts.join(",")}],[${this.#stepTexts.join(",")}]]`;
+  }
+
+  taken(answers: unknown): void {
+    const ofClaims = Array.isArray(answers) ? answers.values() : [].values();
+    for (const step of this.#steps) {
+      step.taken(step.kind === "claim" ? ofClaims.next().value : undefined);
+    }
+  }
+
+  failed(fault: unknown): void {
+    for (const step of this.#steps) step.failed(fault);
+  }
+}
