@@ -21,7 +21,6 @@ export * from "./billing/statements.ts";
 export * from "./billing/top-up-times.ts";
 export * from "./console-api/console-deps.ts";
 export * from "./console-api/console-server.ts";
-export * from "./console-api/operator-deps.ts";
 export * from "./identity/claim-link.ts";
 export * from "./identity/console-address.ts";
 export * from "./identity/identity.ts";

@@ -12,7 +12,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readInstant } from "./read-instant.ts";
+import { readInstant } from "./read-flags.ts";
 
 /** `billing recover` */
 export function addBillingCommand(program: Command, context: CommandContext): void {

@@ -13,7 +13,7 @@ import {
   UsageFault,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readText } from "./number-flags.ts";
+import { readText } from "./read-flags.ts";
 
 /** `changes verify`: a file proves itself, without a database. */
 export function addChangesVerify(changes: Command, context: CommandContext): void {

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-
 import type { Command } from "commander";
 
 import { readOutbound } from "../app/index.ts";
@@ -31,12 +30,11 @@ import {
   readConfig,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { onProbes, readUsd, readTimeoutMs } from "./conformance-flags.ts";
+import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conformance-watch.ts";
 import { conformanceProgress } from "./conformance-progress.ts";
 import { verdictsOf } from "./conformance-verdicts.ts";
-import { addConformanceWatch } from "./conformance-watch.ts";
-import { readWhole } from "./number-flags.ts";
-import { onSignals } from "./signals.ts";
+import { readWhole } from "./read-flags.ts";
+import { onSignals } from "./run-to-end.ts";
 
 /** `conformance run <manifest>`, `conformance import <report>`, `conformance watch` */
 export function addConformanceCommand(program: Command, context: CommandContext): void {

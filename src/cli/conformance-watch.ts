@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Command } from "commander";
 
-import { exitCodeOf } from "../listing-tools/index.ts";
-import { isStoreFault, microUsd } from "../kernel/index.ts";
+import { exitCodeOf, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
+import { isStoreFault, microUsd, type MicroUsd, parseUsd } from "../kernel/index.ts";
 import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
   answering,
@@ -15,12 +14,10 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext, ExitCode } from "./command-io.ts";
-import { onProbes, readTimeoutMs, readUsd } from "./conformance-flags.ts";
-import { readDurationMs } from "./number-flags.ts";
-import { onSignals } from "./signals.ts";
+import { readDurationMs, readText, readWhole } from "./read-flags.ts";
+import { onSignals } from "./run-to-end.ts";
 import { type WatchedListing, watchedListings } from "./watched-listings.ts";
-import { runWatched, type Watch } from "./watched-run.ts";
-import { WatchLog } from "./watch-log.ts";
+import { runWatched, type Watch, WatchLog } from "./watched-run.ts";
 
 const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
@@ -180,4 +177,26 @@ async function takeLockedStep(
   const intervalMicroUsd = microUsd(state.spentMicroUsd + run.spentMicroUsd);
   log.ran(first, run, due.length - 1, { intervalMicroUsd, intervalBudgetMicroUsd });
   return { kind: "ran", exitCode: run.verdict === undefined ? 2 : exitCodeOf(run.verdict) };
+}
+
+const PROBE_SECONDS = PROBE_TIMEOUT_MS / 1000;
+const BUDGET_USD_DEFAULT = "1.00";
+
+/** The options of every command that sends probes. */
+export function onProbes(command: Command): Command {
+  return command
+    .option("--budget-usd <amount>", "most that a run may cost", BUDGET_USD_DEFAULT)
+    .option("--timeout <seconds>", `longest whole answer (default ${PROBE_SECONDS})`);
+}
+
+export function readTimeoutMs(flags: Flags): number {
+  return 1000 * (readWhole(flags, "timeout", { min: 1, max: 3_600 }) ?? PROBE_SECONDS);
+}
+
+/** The amount of `--<name>`, which has a default. */
+export function readUsd(flags: Flags, name: string): MicroUsd {
+  const text = readText(flags, name) ?? "";
+  const amount = parseUsd(text);
+  if (amount !== undefined && amount >= 0n) return amount;
+  throw new UsageFault(`--${name} must be an amount such as 1.50, not ${text}`);
 }

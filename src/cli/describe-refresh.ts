@@ -1,6 +1,9 @@
-import type { ListingDifference, RefreshFinding } from "../listing-tools/index.ts";
+import type {
+  ListingDifference,
+  RefreshFinding,
+  ManifestDifference,
+} from "../listing-tools/index.ts";
 import { describeListing, factLine, priceLine } from "./describe-difference.ts";
-import type { RefreshedFile } from "./refreshed-file.ts";
 
 /** What a refresh did, or would do, for a person. */
 export function describeRefresh(
@@ -46,4 +49,27 @@ function describeFinding({ model, kind, prices, facts }: RefreshFinding): readon
     ...prices.map((price) => `  ${priceLine(price)}`),
     ...facts.map((fact) => `  ${factLine(fact)}`),
   ];
+}
+
+/** What became of one manifest. */
+export interface RefreshedFile {
+  readonly file: string;
+  readonly provider: string;
+  readonly state:
+    | "changed"
+    | "unchanged"
+    /** It was not imported, so there is nothing to import again. */
+    | "no_source"
+    /** No head of this provider is known to import with. */
+    | "no_head"
+    /** The source is older than what was imported. */
+    | "older_source"
+    /** The source has nothing of this provider. */
+    | "lists_nothing"
+    /** It would not be valid any more. */
+    | "invalid";
+  readonly detail?: string;
+  /** What customers are offered before and after. */
+  readonly difference?: ManifestDifference;
+  readonly findings: readonly RefreshFinding[];
 }

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-
 import type { Command } from "commander";
 
 import { loadCatalog } from "../app/index.ts";
@@ -16,7 +15,12 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addressChecks } from "./doctor/address-checks.ts";
-import { databaseChecks, unusableDatabase } from "./doctor/database-checks.ts";
+import {
+  databaseChecks,
+  unusableDatabase,
+  encryptionChecks,
+  topUpChecks,
+} from "./doctor/database-checks.ts";
 import type {
   CheckGroup,
   CheckLevel,
@@ -24,11 +28,7 @@ import type {
   DoctorCheck,
   Examined,
 } from "./doctor/doctor-check.ts";
-import { encryptionChecks } from "./doctor/encryption-checks.ts";
-import { listingChecks } from "./doctor/listing-checks.ts";
-import { manifestChecks } from "./doctor/manifest-checks.ts";
-import { programChecks } from "./doctor/program-checks.ts";
-import { topUpChecks } from "./doctor/top-up-checks.ts";
+import { listingChecks, manifestChecks } from "./doctor/manifest-checks.ts";
 
 /** In the order of the report. A new group is a file of `doctor/` and an entry here. */
 const GROUPS: readonly CheckGroup[] = [programChecks, addressChecks, manifestChecks];
@@ -117,5 +117,20 @@ function answerOf(checks: readonly DoctorCheck[]): CommandAnswer {
     },
     text: checks.map(({ id, level, detail }) => `${MARKS[level]}  ${id}  ${detail}`).join("\n"),
     exitCode: ok ? 0 : 1,
+  };
+}
+
+/** The program that runs, and its configuration: that it was read is known by now. */
+function programChecks(): readonly DoctorCheck[] {
+  return [nodeCheck(), { id: "configuration", level: "ok", detail: "every setting is valid" }];
+}
+
+function nodeCheck(): DoctorCheck {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const isSupported = major > 20 || (major === 20 && minor >= 19);
+  return {
+    id: "node",
+    level: isSupported ? "ok" : "problem",
+    detail: `${process.version} (needs 20.19 or newer; 24 is recommended)`,
   };
 }

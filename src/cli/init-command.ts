@@ -38,8 +38,8 @@ import {
 import { listOf, onListings, shellWord } from "./manifest-init/init-flags.ts";
 import { fileOf } from "./manifest-init/hosted-provider.ts";
 import { knownHead } from "./manifest-init/named-provider.ts";
-import { shippedManifest } from "./manifest-init/shipped-manifest.ts";
-import { readText } from "./number-flags.ts";
+import { shippedManifest } from "./manifest-init/write-manifest.ts";
+import { readText } from "./read-flags.ts";
 import { serveHere } from "./serve-command.ts";
 
 /** `init`: from provider keys to a call that works. */

@@ -1,5 +1,4 @@
 import { availableParallelism } from "node:os";
-
 import type { Command } from "commander";
 
 import { openExportKey, readExportKey } from "../app/index.ts";
@@ -16,8 +15,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readText, readWhole } from "./number-flags.ts";
-import { readDay } from "./read-instant.ts";
+import { readText, readWhole, readDay } from "./read-flags.ts";
 
 const JOBS = { min: 1, max: 8 };
 /** The rest of a database's connections stays free for the gateways. */

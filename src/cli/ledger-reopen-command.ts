@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-
 import type { Command } from "commander";
 
 import { instant } from "../kernel/index.ts";
@@ -21,8 +20,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readText } from "./number-flags.ts";
-import { readInstant } from "./read-instant.ts";
+import { readText, readInstant } from "./read-flags.ts";
 
 const CHANGES_BYTES_MAX = 256 * 1024 * 1024;
 const REASON_CHARS_MAX = 1_000;

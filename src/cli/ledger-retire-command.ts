@@ -27,7 +27,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readText, readWhole } from "./number-flags.ts";
+import { readText, readWhole } from "./read-flags.ts";
 
 const DAYS = { min: 1, max: 999_999 };
 const LOCK_TRIES_MAX = 10;

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-
 import type { Command } from "commander";
 
 import { loadCatalog } from "../app/index.ts";
@@ -11,6 +10,7 @@ import {
   parseKeyOrigins,
   publishedSchema,
   validateManifest,
+  type Manifest,
 } from "../catalog/index.ts";
 import { isOwnVariable } from "../kernel/index.ts";
 import {
@@ -25,7 +25,6 @@ import type { CommandContext } from "./command-io.ts";
 import { addManifestDiffCommand } from "./manifest-diff-command.ts";
 import { addManifestImportCommand } from "./manifest-import-command.ts";
 import { addManifestInit } from "./manifest-init-command.ts";
-import { pastPriceChanges } from "./past-price-changes.ts";
 import { addManifestRefreshCommand } from "./manifest-refresh-command.ts";
 
 /** `manifest check FILE_OR_FOLDER…`, `manifest schema`, `catalog build --out FILE` */
@@ -174,4 +173,28 @@ function printable(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Set) return [...value];
   return value instanceof Map ? Object.fromEntries(value) : value;
+}
+
+/**
+ * The announced price changes of a manifest whose day has come. They are charged already; written
+ * into `pricing`, the file says what a reader takes from it.
+ */
+export function pastPriceChanges(manifest: Manifest, nowMs: number): readonly PastChange[] {
+  return Object.entries(manifest.listing_terms ?? {}).flatMap(([model, terms]) =>
+    (terms.price_changes ?? []).flatMap(({ from }, at) =>
+      Date.parse(from) > nowMs
+        ? []
+        : [
+            {
+              pointer: `/listing_terms/${model.replaceAll("~", "~0").replaceAll("/", "~1")}/price_changes/${at}`,
+              message: `in force since ${from}; write its prices into pricing and remove it`,
+            },
+          ],
+    ),
+  );
+}
+
+interface PastChange {
+  readonly pointer: string;
+  readonly message: string;
 }

@@ -21,7 +21,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { describeDifference } from "./describe-difference.ts";
 import { manifestOfProvider, readManifestFile, type ReadManifest } from "./manifest-files.ts";
-import { readWhole } from "./number-flags.ts";
+import { readWhole } from "./read-flags.ts";
 
 /** A sum of days is kept this long at most, and a report may take ten seconds. */
 const TRAFFIC_DAYS = { min: 1, max: 366 };

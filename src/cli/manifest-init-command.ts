@@ -4,8 +4,7 @@ import { Answers } from "./ask-person.ts";
 import { answering, type CommandAnswer, type Flags, UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { providerHeads } from "../listing-tools/index.ts";
-import { onListings } from "./manifest-init/init-flags.ts";
-import { initAnswer } from "./manifest-init/init-result.ts";
+import { onListings, initAnswer } from "./manifest-init/init-flags.ts";
 import { initNamedProvider, knownHead } from "./manifest-init/named-provider.ts";
 import { initOwnEndpoint } from "./manifest-init/own-endpoint.ts";
 

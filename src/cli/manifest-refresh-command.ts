@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-
 import type { Command } from "commander";
 
 import { NoDatabaseFault } from "../app/index.ts";
@@ -30,11 +29,10 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { describeRefresh } from "./describe-refresh.ts";
+import { describeRefresh, type RefreshedFile } from "./describe-refresh.ts";
 import { manifestFilesOf, readManifestFile, type ReadManifest } from "./manifest-files.ts";
-import { readPriceRules } from "./price-rule-flags.ts";
+import { readPriceRules } from "./refresh-schedule.ts";
 import { readSourceFile } from "./read-source-file.ts";
-import type { RefreshedFile } from "./refreshed-file.ts";
 import { type Replacement, replaceFiles } from "./replace-file.ts";
 
 interface RefreshFlags {

@@ -1,7 +1,6 @@
 import { createWriteStream, existsSync, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-
 import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
@@ -18,7 +17,7 @@ import {
   withBackend,
   type Flags,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
+import type { CommandContext, StandardInput } from "./command-io.ts";
 import { openOperationDeps } from "./operation-deps.ts";
 import {
   argumentNames,
@@ -31,7 +30,7 @@ import {
   readValue,
 } from "./operation-flags.ts";
 import { csvText, plainText } from "./plain-text.ts";
-import { readSecret } from "./read-secret.ts";
+import { providerKeyProblem } from "../gateway/index.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
@@ -212,3 +211,30 @@ function asFault({ code, field, message }: OperationRefusal, fields: readonly Fi
   if (flag === undefined || !isFlag || !message.startsWith(flag)) return new UsageFault(message);
   return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
 }
+
+/** A provider's key is never an argument: every user of the machine can read those. */
+async function readSecret(context: CommandContext, envName: string | undefined): Promise<string> {
+  const isNamed = envName !== undefined;
+  const text = isNamed ? (context.env[envName] ?? "") : await readStandardInput(context.stdin());
+  const key = text.replace(/\r?\n$/, "");
+  const trouble = providerKeyProblem(key);
+  if (trouble === undefined) return key;
+  const place = isNamed ? `the environment variable ${envName}` : "standard input";
+  throw new UsageFault(`the provider key in ${place}: ${trouble}`);
+}
+
+async function readStandardInput(stdin: StandardInput): Promise<string> {
+  if (stdin.isTTY === true) {
+    throw new UsageFault(
+      "the provider key is read from standard input: pipe it in, or name an environment variable with --provider-key-env",
+    );
+  }
+  let text = "";
+  for await (const chunk of stdin) {
+    text += String(chunk);
+    if (text.length > STANDARD_INPUT_CHARS_MAX) break;
+  }
+  return text;
+}
+
+const STANDARD_INPUT_CHARS_MAX = 64 * 1024;

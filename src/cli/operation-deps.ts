@@ -7,12 +7,13 @@ import {
   openConfiguredVault,
   openExportKey,
   readSettlementTerms,
+  loadCatalog,
 } from "../app/index.ts";
 import { type Catalog, type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import type { CommandDeps } from "../account/index.ts";
 import { clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readCatalog } from "./read-catalog.ts";
+import type { Config } from "../kernel/index.ts";
 
 /** What an operation works with when a command runs it. The manifests are read where they are asked. */
 export function openOperationDeps(
@@ -104,4 +105,16 @@ function readManifests(folder: string): readonly ManifestFile[] {
   if (parsed.ok) return parsed.manifests;
   const issues = parsed.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
   throw new UsageFault(`nothing was added: the manifests are not valid:\n${issues.join("\n")}`);
+}
+
+/**
+ * What the manifests of this place list, for commands that check a provider's or a model's id.
+ * Private addresses included: whether one may be asked is decided where it is asked. Throws a
+ * `UsageFault` that names each file that cannot be compiled, and why.
+ */
+function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
+  const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
+  if (loaded.ok) return loaded.catalog;
+  const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+  throw new UsageFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
 }

@@ -4,8 +4,7 @@ import type { TSchema } from "typebox";
 import type { CommandFace } from "../account/console-api/contract.ts";
 import type { Operation } from "../account/console-api/operations.ts";
 import type { Flags } from "./command-context.ts";
-import { readText } from "./number-flags.ts";
-import { readInstant } from "./read-instant.ts";
+import { readText, readInstant } from "./read-flags.ts";
 
 /** The members of a schema that this file reads. */
 interface Shape {

@@ -2,7 +2,6 @@ import type { RunningGateway, SettingsSource } from "../app/index.ts";
 import type { Config } from "../kernel/index.ts";
 import { exitCodeOf, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
-import { onSignals } from "./signals.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
 /** A running server and how it ends. */
@@ -79,4 +78,15 @@ function giveUp(context: CommandContext, afterMs: number): void {
     ),
   );
   endServer(context, 2);
+}
+
+type SignalListeners = Partial<Record<"SIGTERM" | "SIGINT" | "SIGHUP", () => void>>;
+
+/** Listens to signals of this process until the returned function is called. */
+export function onSignals(listeners: SignalListeners): () => void {
+  const entries = Object.entries(listeners);
+  for (const [signal, listener] of entries) process.on(signal, listener);
+  return () => {
+    for (const [signal, listener] of entries) process.off(signal, listener);
+  };
 }

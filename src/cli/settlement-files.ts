@@ -23,7 +23,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readText } from "./number-flags.ts";
+import { readText } from "./read-flags.ts";
 
 /** `settlement export`, `settlement put-back`: closed periods as signed files. */
 export function addSettlementFiles(settlement: Command, context: CommandContext): void {

@@ -5,7 +5,7 @@ import { startSimulator } from "../dev/index.ts";
 import { reportFault, type Flags, textsOf } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { listOf } from "./manifest-init/init-flags.ts";
-import { onSignals } from "./signals.ts";
+import { onSignals } from "./run-to-end.ts";
 
 /** `simulate`: a provider of both chat wires that costs nothing and can misbehave on request. */
 export function addSimulateCommand(program: Command, context: CommandContext): void {

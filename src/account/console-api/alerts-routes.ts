@@ -1,10 +1,32 @@
-import { destinationHandlers } from "./alert-destinations-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { alertRoutes } from "./contract/alerts.ts";
+import type { alertRoutes, destinationRoutes } from "./contract/alerts.ts";
 import type { Handlers } from "./handler.ts";
 import { readCap } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
-import { readAlerts, shownDelivery } from "./show-alerts.ts";
+import { CHOSEN_KINDS, ALERT_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
+import { newWebhookSecret, sealSecret } from "../alerts/webhook-secret.ts";
+import type {
+  AlertDestination as StoredDestination,
+  DeliveryRecord,
+} from "../alerts/alert-store.ts";
+import {
+  type ChangedBy,
+  newRecordId,
+  type OrgId,
+  type Role,
+  instant,
+  instantOrNull,
+  usdOrNull,
+} from "../../kernel/index.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type {
+  BodyOf,
+  DestinationWithSecret,
+  AlertDelivery,
+  AlertDestination,
+  Alerts,
+} from "./contract.ts";
+import { shownAddress } from "./show-address.ts";
 
 /** Which alerts the organization has chosen, and where they go. */
 export function alertHandlers(
@@ -37,5 +59,225 @@ export function alertHandlers(
           shownDelivery(each, session.role),
         ),
       })),
+  };
+}
+
+/** Where alerts go: e-mail to the caller, and webhooks. */
+function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinationRoutes> {
+  const { alerts } = deps;
+  return {
+    "POST /api/console/alerts/destinations": ({ session, body, by }) =>
+      body.channel === "email"
+        ? addEmail(deps, session, { kinds: body.kinds, by })
+        : addWebhook(deps, session, { ...body, by }),
+
+    "PATCH /api/console/alerts/destinations/:destination_id": async (call) => {
+      const { session, params, body, by } = call;
+      const kinds = readKinds(body.kinds);
+      if (kinds instanceof ConsoleRefusal) return kinds;
+      const change = {
+        ...(body.is_enabled === undefined ? {} : { isEnabled: body.is_enabled }),
+        ...(kinds === undefined ? {} : { kinds }),
+      };
+      const { destination_id: id } = params;
+      const changed = await alerts.store.changeDestination(session.orgId, id, change, by);
+      if (changed === undefined) return NO_SUCH_DESTINATION;
+      return changed === "taken" ? TAKEN : shownDestination(changed, session.role);
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/rotate": async (call) => {
+      const { session, params, by } = call;
+      return await rotateSecret(deps, session, params.destination_id, by);
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/remove": async (call) => {
+      const { session, params, by } = call;
+      const { destination_id: destinationId } = params;
+      const isRemoved = await alerts.store.removeDestination(session.orgId, destinationId, by);
+      return isRemoved ? await readAlerts(deps, session) : NO_SUCH_DESTINATION;
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/test": async ({ session, params }) => {
+      const eventId = await alerts.store.sendTest(session.orgId, params.destination_id);
+      if (eventId === undefined) return NO_SUCH_DESTINATION;
+      return eventId === false ? TOO_MANY_WAIT : { event_id: eventId };
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/send-again": async (call) => {
+      const { session, params, body } = call;
+      const { destination_id: destinationId } = params;
+      const { event_id: eventId } = body;
+      const queued = await alerts.store.sendAgain(session.orgId, destinationId, eventId);
+      if (queued === undefined) return NO_SUCH_DELIVERY;
+      return queued === "busy" ? NOT_FAILED : { event_id: eventId };
+    },
+  };
+}
+
+const NO_SUCH_DESTINATION = notFound("destination");
+const NO_SUCH_WEBHOOK = notFound("webhook");
+const NO_SUCH_DELIVERY = notFound("delivery to an enabled destination");
+const NO_MAIL = conflict(
+  "e-mail is not available here; ask the operator to configure a mail server",
+);
+const NO_VAULT = conflict(
+  "webhooks are not available here; ask the operator to configure an encryption key",
+);
+const TAKEN = conflict("alerts already go to this address; change that destination instead");
+const FULL = conflict("an organization has at most 10 destinations; remove one first");
+const BUSY = new ConsoleRefusal({
+  status: 429,
+  code: "rate_limit",
+  message: "two webhook addresses of your organization are being looked up; try again in 3 seconds",
+  retryAfterSeconds: 3,
+  isCounted: true,
+});
+const TOO_MANY_WAIT = conflict(
+  "too many alerts are waiting for this destination; send a test after they are delivered",
+);
+const NOT_FAILED = conflict(
+  "only a failed delivery can be sent again; reload the page to see how this one ended",
+);
+
+interface Member {
+  readonly orgId: OrgId;
+  readonly role: Role;
+}
+
+async function addEmail(
+  { alerts }: ConsoleDeps,
+  // The session's address was verified: no other mailbox can be filled.
+  { orgId, role, email: address }: Member & { readonly email: string },
+  asked: { readonly kinds: readonly string[] | null | undefined; readonly by: ChangedBy },
+): Promise<DestinationWithSecret | ConsoleRefusal> {
+  if (!alerts.canMail) return NO_MAIL;
+  const kinds = readKinds(asked.kinds);
+  if (kinds instanceof ConsoleRefusal) return kinds;
+  const destinationId = newRecordId("dst");
+  const wanted = { destinationId, channel: "email", address, kinds: kinds ?? null } as const;
+  const added = await alerts.store.addDestination(orgId, wanted, asked.by);
+  return shownAdded(added, { secret: null, role });
+}
+
+async function addWebhook(
+  { alerts, vault }: ConsoleDeps,
+  { orgId, role }: Member,
+  asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
+): Promise<DestinationWithSecret | ConsoleRefusal> {
+  if (vault === undefined) return NO_VAULT;
+  const kinds = readKinds(asked.kinds);
+  if (kinds instanceof ConsoleRefusal) return kinds;
+  const { url = "" } = asked;
+  // What costs nothing comes before the look-up of a name.
+  if (await alerts.store.isFull(orgId)) return FULL;
+  const refused = await alerts.checkAddress(url, orgId);
+  if (refused === "busy") return BUSY;
+  if (refused !== undefined) return unusableUrl(refused.problem);
+  const destinationId = newRecordId("dst");
+  const secret = newWebhookSecret();
+  const sealedSecret = sealSecret(vault, secret, { destinationId, orgId });
+  const address = new URL(url).href;
+  const wanted = { destinationId, channel: "webhook", address, kinds: kinds ?? null } as const;
+  const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret }, asked.by);
+  return shownAdded(added, { secret, role });
+}
+
+function unusableUrl(problem: string): ConsoleRefusal {
+  const message = `url cannot be used: ${problem}`;
+  const [status, code, field] = [400, "invalid_request", "url"] as const;
+  return new ConsoleRefusal({ status, code, message, field, isCounted: true });
+}
+
+async function rotateSecret(
+  { alerts, vault }: ConsoleDeps,
+  { orgId, role }: Member,
+  destinationId: string,
+  by: ChangedBy,
+): Promise<DestinationWithSecret | ConsoleRefusal> {
+  if (vault === undefined) return NO_VAULT;
+  const secret = newWebhookSecret();
+  const sealed = sealSecret(vault, secret, { destinationId, orgId });
+  const rotated = await alerts.store.rotateSecret(orgId, destinationId, sealed, by);
+  return rotated === undefined ? NO_SUCH_WEBHOOK : { ...shownDestination(rotated, role), secret };
+}
+
+function shownAdded(
+  added: StoredDestination | "taken" | "full",
+  { secret, role }: { readonly secret: string | null; readonly role: Role },
+): DestinationWithSecret | ConsoleRefusal {
+  if (added === "taken") return TAKEN;
+  return added === "full" ? FULL : { ...shownDestination(added, role), secret };
+}
+
+/** Undefined: as it was; null: all kinds. */
+function readKinds(
+  kinds: readonly string[] | null | undefined,
+): readonly string[] | null | undefined | ConsoleRefusal {
+  const unknown = kinds?.find((kind) => !(CHOSEN_KINDS as readonly string[]).includes(kind));
+  return unknown === undefined ? kinds : UNKNOWN_KIND;
+}
+
+const UNKNOWN_KIND = invalidField(
+  "kinds",
+  `kinds has an unknown entry; choose from ${CHOSEN_KINDS.join(", ")}`,
+);
+
+/** What an organization has chosen, and what there is to choose, as a member may see it. */
+export async function readAlerts(
+  { alerts, vault }: ConsoleDeps,
+  { orgId, role }: { readonly orgId: OrgId; readonly role: Role },
+): Promise<Alerts> {
+  const [rules, destinations] = await Promise.all([
+    alerts.store.rules(orgId),
+    alerts.store.destinations(orgId),
+  ]);
+  const { balanceBelowMicroUsd: below } = rules;
+  return {
+    rules: {
+      balance_below_usd: usdOrNull(below),
+      cap_percents: [...rules.capPercents],
+      purchases: rules.hasPurchases,
+      restrictions: rules.hasRestrictions,
+      key_expiry: rules.hasKeyExpiry,
+    },
+    can_email: alerts.canMail,
+    can_webhook: vault !== undefined,
+    kinds: CHOSEN_KINDS.map((kind) => ({ kind, label: ALERT_KINDS[kind].label })),
+    destinations: destinations.map((each) => shownDestination(each, role)),
+  };
+}
+
+function shownDelivery(record: DeliveryRecord, role: Role): AlertDelivery {
+  return {
+    event_id: record.eventId,
+    kind: record.kind,
+    label: labelOf(record.kind),
+    at: instant(record.atMs),
+    destination_id: record.destinationId,
+    channel: record.channel,
+    address: record.address === null ? null : shownAddress(record.address, role),
+    state: record.state,
+    tries: record.tries,
+    next_try_at: record.state === "waiting" ? instantOrNull(record.nextAtMs) : null,
+    last_answer: record.lastAnswer,
+  };
+}
+
+function labelOf(text: string): string {
+  const kind = parseAlertKind(text);
+  return kind === undefined ? text : ALERT_KINDS[kind].label;
+}
+
+function shownDestination(destination: StoredDestination, role: Role): AlertDestination {
+  return {
+    destination_id: destination.destinationId,
+    channel: destination.channel,
+    address: shownAddress(destination.address, role),
+    kinds: destination.kinds === null ? null : [...destination.kinds],
+    created_at: instant(destination.createdAtMs),
+    failing_since: instantOrNull(destination.failingSinceMs),
+    disabled_at: instantOrNull(destination.disabledAtMs),
+    disabled_reason: destination.disabledReason,
+    former_secret_until: instantOrNull(destination.formerSecretUntilMs),
   };
 }

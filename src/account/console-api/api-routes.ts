@@ -1,5 +1,4 @@
 import { isUtf8 } from "node:buffer";
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { claimOrgSetting, tokenCount } from "../../gateway/index.ts";
@@ -16,14 +15,13 @@ import {
 import type { SignedIn } from "../identity/identity.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
 import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
-import { clientAddressOf } from "./client-address-of.ts";
+import { clientAddressOf, readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { consoleHandlers } from "./console-handlers.ts";
 import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
 import { ROUTES, type RouteName } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
 import { readOperatorSession, staleSignInProblem } from "./guard-operator.ts";
-import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import type { Call } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
 import { PublicDocument } from "./public-document.ts";

@@ -3,10 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isEmail, type PlainPage } from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity.ts";
 import { sendRefusal } from "./answer-request.ts";
-import { askedFrom } from "./client-address-of.ts";
+import { askedFrom, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
 import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
 import { otherName } from "./other-name.ts";
 

@@ -7,18 +7,19 @@ import {
   type OrgId,
   plainCell,
   WELCOME_REF_PREFIX,
+  microUsd,
 } from "../../kernel/index.ts";
 import type { WalletLine } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { Billing, CreditEntry, Purchase } from "./contract.ts";
+import type { Billing, CreditEntry, Purchase, Balance, Receipt } from "./contract.ts";
 import type { billingRoutes } from "./contract/billing.ts";
 import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
-import { readReceipt } from "./read-receipt.ts";
 import type { ReportGates } from "./report-gates.ts";
-import { shownBalance } from "./show-balance.ts";
+import type { Balance as LedgerBalance } from "../../ledger/index.ts";
+import { shownCompany, shownIssuer } from "./show-company.ts";
 
 /** The wallet: what is in it, what went in and out, and how to put more in. */
 export function billingHandlers(
@@ -159,4 +160,54 @@ async function* ledgerCsv(deps: ConsoleDeps, orgId: OrgId): AsyncIterable<string
 
 function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
   return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
+}
+
+export function shownBalance({ settledMicroUsd, heldMicroUsd }: LedgerBalance): Balance {
+  return {
+    available_usd: formatUsd(microUsd(settledMicroUsd - heldMicroUsd)),
+    settled_usd: formatUsd(settledMicroUsd),
+    held_usd: formatUsd(heldMicroUsd),
+  };
+}
+
+const NOT_PAID = conflict(
+  "this purchase was not paid, so it has no receipt; see its state on the billing page",
+);
+const HAS_ANOTHER = conflict(
+  "the payment provider issued the receipt of this purchase; open it on the billing page",
+);
+
+/**
+ * What an organization paid for one purchase. Only the purchases that the billing page lists have
+ * one: nothing is asked of the payment provider, and nothing changes.
+ */
+async function readReceipt(
+  deps: ConsoleDeps,
+  orgId: OrgId,
+  purchaseId: string,
+): Promise<Receipt | ConsoleRefusal> {
+  const purchases = await deps.billing.listPurchases(orgId);
+  const purchase = purchases.find((each) => each.purchaseId === purchaseId);
+  if (purchase === undefined) return notFound("purchase");
+  const { grantedAtMs } = purchase;
+  if (grantedAtMs === null) return NOT_PAID;
+  if (hasProviderReceipt(purchase)) return HAS_ANOTHER;
+  const company = await deps.companies.find(orgId);
+  return {
+    number: purchase.purchaseId,
+    paid_at: instant(grantedAtMs),
+    amount_usd: formatUsd(purchase.amountMicroUsd),
+    refunded_usd: formatUsd(purchase.refundedMicroUsd),
+    disputed_usd: formatUsd(purchase.disputedMicroUsd),
+    payment_reference: purchase.paymentId,
+    is_test_money: purchase.isTestMoney,
+    is_automatic: purchase.isAutomatic,
+    company: company === undefined ? null : shownCompany(company),
+    issuer: shownIssuer(deps),
+  };
+}
+
+/** One payment has one receipt; that of the test checkout is a line without the parties. */
+function hasProviderReceipt({ receiptUrl, isTestMoney }: PurchaseRecord): boolean {
+  return receiptUrl !== null && !isTestMoney;
 }

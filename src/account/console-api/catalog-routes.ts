@@ -6,8 +6,7 @@ import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
-import { shownModel } from "./show-model.ts";
-import { shownProvider } from "./show-provider.ts";
+import { shownModel, shownProvider } from "./show-model.ts";
 
 /** What is for sale, for anybody: public and ready listings only. */
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {

@@ -16,6 +16,9 @@ import type {
   DeploymentHealth,
   VerdictStore,
   Verification,
+  OrgDirectory,
+  PoolBoard,
+  ListingLoss,
 } from "../../gateway/index.ts";
 import type { AlertStore } from "../alerts/postgres-alert-store.ts";
 import type { Billing } from "../billing/billing.ts";
@@ -31,12 +34,18 @@ import type {
   Clock,
   OrgId,
 } from "../../kernel/index.ts";
-import type { CreditStore, SettlementStore } from "../../ledger/index.ts";
+import type {
+  CreditStore,
+  SettlementStore,
+  BooksFigures,
+  KnownInstance,
+  SettlementTerms,
+} from "../../ledger/index.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { OptimizeSearches } from "../optimize/optimize.ts";
-import type { OperatorDeps } from "./operator-deps.ts";
 import type { Invitations } from "../team/invitations.ts";
 import type { TeamStore } from "../team/postgres-team-store.ts";
+import type { PurchaseStore } from "../billing/postgres-purchase-store.ts";
 
 /** What a provider made of a customer's own key. */
 export type ConnectionCheck =
@@ -156,4 +165,44 @@ export interface ConsoleDeps {
   /** Base addresses without a trailing slash; known once the listeners are open. */
   readonly consoleUrl: () => string;
   readonly gatewayUrl: () => string;
+}
+
+/** What operators may read and do; every change is the function that the command calls. */
+export interface OperatorDeps {
+  /** Their verified e-mails, normalised, as the settings of the moment have them. */
+  readonly emails: ReadonlySet<string>;
+  readonly orgs: OrgDirectory;
+  readonly credit: Pick<CreditStore, "grant">;
+  readonly purchases: Pick<PurchaseStore, "listWaiting">;
+  readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
+  /** As the manifests are at this moment. */
+  readonly readSettlementTerms: () => TermsRead;
+  readonly changes: Pick<ChangeStore, "list">;
+  readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
+  readonly installation: Installation;
+}
+
+/** How providers are paid, or why that is not known. */
+type TermsRead =
+  | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
+  | { readonly ok: false; readonly problem: string };
+
+/** How the installation is, as far as this instance knows. */
+export interface Installation {
+  readonly version: string;
+  /** Empty: not known. */
+  readonly commit: string;
+  readonly node: string;
+  readonly programSchemaLevel: number;
+  readonly hasReplica: boolean;
+  readonly waitingSettings: () => readonly string[];
+  readonly hasGoneBack: () => boolean;
+  readonly readInstances: () => Promise<readonly KnownInstance[]>;
+  readonly readBooks: () => Promise<BooksFigures>;
+  /** What was sold for less than is owed in the last days. */
+  readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
+  /** What the last scheduled refresh of the catalog left to an operator. */
+  readonly readRefreshWaits: () => readonly string[];
+  /** How old reports are; undefined: the replica does not serve them now. */
+  readonly readReplicaLagMs: () => Promise<number | undefined>;
 }

@@ -9,7 +9,7 @@ import { keyHandlers } from "./keys-routes.ts";
 import { limitHandlers } from "./limits-routes.ts";
 import { listingFigureHandlers } from "./listing-figures-routes.ts";
 import { memberHandlers } from "./members-routes.ts";
-import { modelCostHandlers } from "./model-costs-routes.ts";
+import { modelCostHandlers } from "./model-costs.ts";
 import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";

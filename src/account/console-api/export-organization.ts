@@ -6,7 +6,7 @@ import { shownConnection, shownEndpoint } from "./connections-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { knownOrg } from "./known-org.ts";
 import { shownSearch } from "./optimize-routes.ts";
-import { readAlerts } from "./show-alerts.ts";
+import { readAlerts } from "./alerts-routes.ts";
 
 /**
  * Everything that is stored about an organization but its attempts (`requests.csv` has those), as one

@@ -1,6 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyRequest } from "fastify";
 
-import { mayRole, type Need, type Role, rolesWith } from "../../kernel/index.ts";
+import {
+  mayRole,
+  type Need,
+  type Role,
+  rolesWith,
+  wideNetwork,
+  type ClientAddresses,
+} from "../../kernel/index.ts";
 import type { Identity, SignedIn } from "../identity/identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
@@ -100,3 +108,21 @@ const NOT_VERIFIED = new ConsoleRefusal({
   message:
     "your email is not verified; open the link in your identity provider's verification email, then sign in again",
 });
+
+/** The client's own address, where proxies are trusted to say it. */
+export function clientAddressOf(
+  addresses: ClientAddresses,
+  { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
+): string | undefined {
+  const forwarded = headers["x-forwarded-for"];
+  return addresses.of(ip, typeof forwarded === "string" ? forwarded : undefined);
+}
+
+/** Of a request that begins or ends a session: who it is, is not known before. */
+export function askedFrom(
+  { clientAddresses }: { readonly clientAddresses: ClientAddresses },
+  request: Pick<FastifyRequest, "id" | "ip" | "headers">,
+): { readonly requestId: string; readonly clientNetwork: string | null } {
+  const clientNetwork = wideNetwork(clientAddressOf(clientAddresses, request));
+  return { requestId: request.id, clientNetwork };
+}

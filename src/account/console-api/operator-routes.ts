@@ -1,25 +1,56 @@
-import { CreditFault } from "../../ledger/index.ts";
-import { formatUsd, parseKeyId, parseUsd, accountsIn } from "../../kernel/index.ts";
-import type { ListedOrg } from "../../gateway/index.ts";
+import {
+  CreditFault,
+  type ClaimComparison,
+  type ClosingOutcome,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type Reconciliation,
+  type SettlementStatement,
+  type SettlementSums,
+  linesByModel,
+} from "../../ledger/index.ts";
+import {
+  formatUsd,
+  parseKeyId,
+  parseUsd,
+  accountsIn,
+  bySkuName,
+  findAction,
+  type RecordedChange,
+  exactUsdOrNull,
+  formatExactUsd,
+  instant,
+  instantOrNull,
+  picoUsd,
+  usdOrNull,
+} from "../../kernel/index.ts";
+import type { ListedOrg, AbuseRestrictionRecord, RulesStore } from "../../gateway/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
-import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
-import type { OperatorContract, OperatorOrgPage } from "./contract.ts";
+import { ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
+import type {
+  OperatorContract,
+  OperatorOrgPage,
+  OperatorChange,
+  OperatorClosing,
+  OperatorComparison,
+  OperatorLimit,
+  OperatorListing,
+  OperatorOrg,
+  OperatorPeriod,
+  OperatorRestriction,
+  OperatorSettlement,
+  OperatorStatement,
+  WaitingPurchase,
+} from "./contract.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import type { operatorRoutes } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { readOperatorHealth } from "./operator-health.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
-import { noSuch, refTaken } from "./operator-refusals.ts";
-import {
-  shownListing,
-  shownOperatorChange,
-  shownOperatorLimit,
-  shownOrg,
-  shownRestriction,
-  shownWaiting,
-} from "./show-operator.ts";
 import type { ReportGates } from "./report-gates.ts";
+import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
+import type { Deployment } from "../../catalog/index.ts";
 
 type Part<P extends string> = Handlers<Extract<keyof typeof operatorRoutes, `${string}${P}`>>;
 
@@ -191,5 +222,101 @@ function marketReads(deps: ConsoleDeps, gates: ReportGates): Part<"purchases"> &
       const nowMs = clock.monotonicMs();
       return { data: catalog.current.deployments.map((each) => shownListing(deps, each, nowMs)) };
     },
+  };
+}
+
+function shownOrg(org: ListedOrg): OperatorOrg {
+  return {
+    org_id: org.orgId,
+    name: org.name,
+    email: org.email,
+    created_at: instant(org.createdAtMs),
+    balance_usd: formatUsd(org.balanceMicroUsd),
+    held_usd: formatUsd(org.heldMicroUsd),
+    cap_usd: usdOrNull(org.capMicroUsd),
+    credit: org.hasBought ? "bought" : org.isFunded ? "trial" : "none",
+    restrictions: org.restrictions,
+  };
+}
+
+function shownRestriction(hold: AbuseRestrictionRecord): OperatorRestriction {
+  return {
+    org_id: hold.orgId,
+    family: hold.family,
+    state: hold.state,
+    reason: hold.reason,
+    since: instant(hold.createdAtMs),
+    until: instantOrNull(hold.untilMs ?? null),
+    lifted_at: instantOrNull(hold.liftedAtMs),
+    in_effect: hold.isInEffect,
+  };
+}
+
+type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
+
+function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
+  return {
+    source: limit.source,
+    scope: limit.scope,
+    key_id: limit.keyId ?? null,
+    model: limit.modelId ?? null,
+    rpm: limit.requestsPerMinute ?? null,
+    tpm: limit.tokensPerMinute ?? null,
+    concurrency: limit.concurrent ?? null,
+  };
+}
+
+function shownOperatorChange(
+  change: RecordedChange,
+  emails: ReadonlyMap<string, string>,
+): OperatorChange {
+  const { position, atMs, by, action, target } = change;
+  return {
+    position,
+    at: instant(atMs),
+    actor_kind: by.kind,
+    actor_id: by.id,
+    actor_email: emails.get(by.id) ?? null,
+    says: findAction(action)?.says ?? action,
+    target,
+    target_email: emails.get(target) ?? null,
+  };
+}
+
+function shownWaiting(purchase: StoredPurchase): WaitingPurchase {
+  return {
+    purchase_id: purchase.purchaseId,
+    org_id: purchase.orgId,
+    amount_usd: formatUsd(purchase.amountMicroUsd),
+    status: purchase.state,
+    created_at: instant(purchase.createdAtMs),
+    is_test_money: purchase.isTestMoney,
+    is_granted: purchase.isGrantedByHand,
+  };
+}
+
+const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;
+
+export function shownListing(
+  { health, verification, operator }: ConsoleDeps,
+  deployment: Deployment,
+  nowMs: number,
+): OperatorListing {
+  const { pools } = operator;
+  const { id, pool } = deployment;
+  const { state, verdict, suspect } = verification.of(deployment);
+  return {
+    listing_id: id,
+    provider: deployment.providerId,
+    provider_name: deployment.providerName,
+    model: deployment.modelId,
+    not_routed: deployment.notReady ?? null,
+    circuit: CIRCUITS[health.mayTry(id, nowMs)],
+    pool: pool.id,
+    pool_cooldown_seconds: Math.ceil(pools.cooldownMs(pool.id, nowMs) / 1000),
+    pool_usable_percent: pools.usablePercent(pool.id, nowMs),
+    verdict: state,
+    checked_at: instantOrNull(verdict?.checkedAtMs ?? null),
+    suspect_since: instantOrNull(suspect?.sinceMs ?? null),
   };
 }

@@ -4,6 +4,15 @@ import {
   PAGE_STATEMENT_BYTES_MAX,
   PAGE_STATEMENT_LINES_MAX,
   parseUsd,
+  bySkuName,
+  findAction,
+  type RecordedChange,
+  exactUsdOrNull,
+  formatExactUsd,
+  instant,
+  instantOrNull,
+  picoUsd,
+  usdOrNull,
 } from "../../kernel/index.ts";
 import {
   compareStatement,
@@ -13,20 +22,35 @@ import {
   SettlementFault,
   type SettlementStatement,
   type SettlementStore,
+  type ClaimComparison,
+  type ClosingOutcome,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type Reconciliation,
+  type SettlementSums,
+  linesByModel,
 } from "../../ledger/index.ts";
-import type { OperationDeps } from "./console-deps.ts";
-import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import type { OperationDeps, ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
-import { noSuch, refTaken } from "./operator-refusals.ts";
 import type { ReportGates } from "./report-gates.ts";
-import {
-  shownClosing,
-  shownComparison,
-  shownPeriod,
-  shownSettlement,
-  shownStatement,
-} from "./show-operator.ts";
+import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gateway/index.ts";
+import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import type {
+  OperatorChange,
+  OperatorClosing,
+  OperatorComparison,
+  OperatorLimit,
+  OperatorListing,
+  OperatorOrg,
+  OperatorPeriod,
+  OperatorRestriction,
+  OperatorSettlement,
+  OperatorStatement,
+  WaitingPurchase,
+} from "./contract.ts";
 
 type Names = keyof typeof settlementRoutes;
 type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
@@ -208,4 +232,124 @@ function refusalOf(fault: unknown): ConsoleRefusal {
   if (!(fault instanceof SettlementFault)) throw fault;
   if (fault.kind === "no_such_period") return noSuch("closed period");
   return fault.kind === "ref_taken" ? refTaken(fault) : conflict(fault.message);
+}
+
+function shownPeriod(period: ProviderPeriod): OperatorPeriod {
+  const { late, payment } = period;
+  return {
+    provider: period.providerId,
+    start: instant(period.startMs),
+    end: instant(period.endMs),
+    mode: period.mode,
+    interval: period.interval,
+    state: payment === null ? "closed" : "paid",
+    closed_at: instant(period.closedAtMs),
+    ...shownSums(period.sums),
+    late: { attempts: Number(late.attempts), cost_usd: formatExactUsd(late.costPicoUsd) },
+    late_corrections: {
+      attempts: Number(late.corrections),
+      cost_usd: formatExactUsd(late.correctedPicoUsd),
+    },
+    carry_in_usd: formatExactUsd(period.carryInPicoUsd),
+    carry_out_usd: formatExactUsd(period.carryOutPicoUsd),
+    rounding_usd: formatUsd(period.roundingMicroUsd),
+    payable_usd: formatUsd(period.payableMicroUsd),
+    payment: payment && { ref: payment.ref, paid_at: instant(payment.paidAtMs) },
+  };
+}
+
+function shownSums(sums: SettlementSums) {
+  return {
+    attempts: Number(sums.attempts),
+    settled_attempts: Number(sums.settled),
+    void_attempts: Number(sums.voids),
+    tokens: bySkuName<bigint, number>(sums, Number),
+    cost_usd: formatExactUsd(sums.costPicoUsd),
+    cost_pico_usd: sums.costPicoUsd.toString(),
+    debit_usd: formatUsd(sums.debitMicroUsd),
+    overrun_usd: formatUsd(sums.overrunMicroUsd),
+    margin_usd: formatUsd(sums.marginMicroUsd),
+    unknown: { attempts: Number(sums.unknowns), charged_usd: formatUsd(sums.unknownMicroUsd) },
+    corrections: {
+      attempts: Number(sums.corrections),
+      cost_usd: formatExactUsd(sums.correctedPicoUsd),
+      resolved_usd: formatUsd(sums.resolvedMicroUsd),
+    },
+    lost: { attempts: Number(sums.lostClaims), cost_usd: formatExactUsd(sums.lostPicoUsd) },
+  };
+}
+
+function shownSettlement(
+  balances: readonly ProviderBalance[],
+  periods: readonly ProviderPeriod[],
+): OperatorSettlement {
+  return {
+    balances: balances.map((balance) => ({
+      provider: balance.providerId,
+      accrued_usd: formatUsd(balance.accruedMicroUsd),
+      payable_usd: formatUsd(balance.payableMicroUsd),
+      deposit_usd: formatUsd(balance.depositMicroUsd),
+      unknown_usd: formatUsd(balance.unknownMicroUsd),
+      margin_usd: formatUsd(balance.marginMicroUsd),
+    })),
+    periods: periods.map(shownPeriod),
+  };
+}
+
+function shownClosing({ closed, throughMs, unlisted }: ClosingOutcome): OperatorClosing {
+  return {
+    closed: closed.slice(0, CLOSED_SHOWN).map(({ period }) => shownPeriod(period)),
+    closed_count: closed.length,
+    settled_through: instant(throughMs),
+    unlisted: unlisted.map((each) => ({ provider: each.providerId, terms_from: each.termsFrom })),
+  };
+}
+
+const CLOSED_SHOWN = 200;
+
+function shownComparison(found: Reconciliation): OperatorComparison {
+  return {
+    is_equal: found.isEqual,
+    ...shownDifference(found),
+    their_lines_usd: exactUsdOrNull(found.theirLinesPicoUsd),
+    first_differences: found.firstDiffering.map(({ kind, of, id, theirPicoUsd, ourPicoUsd }) => ({
+      kind,
+      of,
+      id,
+      their_usd: exactUsdOrNull(theirPicoUsd),
+      our_usd: exactUsdOrNull(ourPicoUsd),
+    })),
+  };
+}
+
+function shownDifference({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison) {
+  return {
+    their_usd: formatExactUsd(theirPicoUsd),
+    our_usd: formatExactUsd(ourPicoUsd),
+    difference_usd: formatExactUsd(picoUsd(theirPicoUsd - ourPicoUsd)),
+    lines: lines && {
+      compared: lines.compared,
+      differing: lines.differing,
+      only_theirs: lines.onlyTheirs,
+      only_ours: lines.onlyOurs,
+      unknown_claimed: lines.unknownClaimed,
+    },
+  };
+}
+
+export function shownStatement({ period, lines, claims }: SettlementStatement): OperatorStatement {
+  return {
+    period: shownPeriod(period),
+    models: linesByModel(lines).map(({ modelId, upstreamModelId, sums }) => ({
+      model: modelId,
+      upstream_model: upstreamModelId,
+      ...shownSums(sums),
+    })),
+    reconciliations: claims.map((claim) => ({
+      recorded_at: instant(claim.recordedAtMs),
+      ...shownDifference(claim),
+      differing_lines:
+        claim.lines && claim.lines.differing + claim.lines.onlyTheirs + claim.lines.onlyOurs,
+    })),
+  };
 }

@@ -16,7 +16,7 @@ import type {
 } from "./contract.ts";
 import type { optimizeRoutes } from "./contract/optimize.ts";
 import type { Handlers } from "./handler.ts";
-import { playgroundPrincipal } from "./playground-principal.ts";
+import { playgroundPrincipal } from "./playground-routes.ts";
 import { readAmount, readName } from "./read-values.ts";
 
 /** Optimize searches of the organization. */

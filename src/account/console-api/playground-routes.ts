@@ -1,11 +1,11 @@
 import type { FastifyInstance } from "fastify";
 
-import { BODY_BYTES_MAX } from "../../kernel/index.ts";
+import { BODY_BYTES_MAX, assert, type OrgId } from "../../kernel/index.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
-import { playgroundPrincipal } from "./playground-principal.ts";
+import { type Principal, principalOf } from "../../gateway/index.ts";
 
 const PREFIX = "/playground";
 /** It spends the organization's credit, as a key does. */
@@ -37,4 +37,14 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
       return undefined;
     },
   });
+}
+
+/** Whom a session's calls are made as: the organization's Playground key, which is made for the first. */
+export async function playgroundPrincipal(
+  deps: Pick<ConsoleDeps, "accounts" | "rules">,
+  orgId: OrgId,
+): Promise<Principal> {
+  const record = await deps.rules.findKey(await deps.accounts.playgroundKey(orgId));
+  assert(record?.orgId === orgId, "the Playground key is the organization's own");
+  return principalOf(record);
 }

@@ -5,6 +5,15 @@ import {
   orgSlot,
   type ScopeClaim,
   type ScopeUsage,
+  type OrgSummary,
+  type LimitedKey,
+  type LimitRow,
+  limitRows,
+  orgLimitRows,
+  type StoredLimit,
+  byLimit,
+  LIMIT_NAMES,
+  sourceOf,
 } from "../../gateway/index.ts";
 import {
   formatUsd,
@@ -13,14 +22,13 @@ import {
   type OrgId,
   usdOrNull,
   ZERO_MICRO_USD,
+  type KeyId,
 } from "../../kernel/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
-import type { Limits } from "./contract.ts";
+import type { Limits, LimitRow as LimitsRow } from "./contract.ts";
 import type { Acting } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
-import { rowsOfOrganization, type NamedRow } from "./limit-rows.ts";
-import { isActive } from "./show-key.ts";
-import { shownEndpointRow, shownLimitRow } from "./show-limit-row.ts";
+import { isActive, limitedKey, type LimitGround } from "./show-key.ts";
 
 /** Every limit and cap of the organization with what is used of it now. */
 export async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits> {
@@ -108,4 +116,122 @@ function keyCap(
 
 function usdOrZero(amount: bigint | undefined): string {
   return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
+}
+
+/** A scope of the organization under the name that people know it by. */
+interface NamedRow {
+  readonly row: LimitRow;
+  readonly name: string;
+  readonly modelId: string | null;
+  /** To look up what is used: the scope, and its window of before there is credit. */
+  readonly claims: readonly ScopeClaim[];
+}
+
+/**
+ * Every scope that can refuse a request of the organization: itself, each active key, and each
+ * model that a limit is stored for. Limits of keys that are not given are left out.
+ */
+function rowsOfOrganization(
+  org: OrgSummary,
+  keys: readonly KeySummary[],
+  ground: LimitGround,
+): readonly NamedRow[] {
+  const { limits, limitDefaults } = ground;
+  const whole = { orgId: org.orgId, funded: ground.isFunded, rules: { limits } };
+  const rowsOf = (key: LimitedKey, modelId?: string): readonly LimitRow[] =>
+    limitRows(key, modelId, limitDefaults);
+  const orgRows = orgLimitRows(whole, undefined, limitDefaults);
+  const orgModels = modelsOf(limits, undefined).flatMap((id) =>
+    orgLimitRows(whole, id, limitDefaults)
+      .filter(({ scope }) => scope === "model")
+      .map((row) => named(row, id, id)),
+  );
+  const ofKeys = keys.map((summary) => ({ summary, key: limitedKey(summary, ground) }));
+  const keyModels = ofKeys.flatMap(({ summary, key }) =>
+    modelsOf(limits, key.keyId).flatMap((id) =>
+      rowsOf(key, id)
+        .filter(({ scope, keyId }) => scope === "model" && keyId === key.keyId)
+        .map((row) => named(row, summary.name, id)),
+    ),
+  );
+  const keyRows = ofKeys.flatMap(({ summary, key }) =>
+    rowsOf(key)
+      .filter(({ scope }) => scope === "key")
+      .map((row) => named({ ...row, keyId: key.keyId }, summary.name)),
+  );
+  return [...orgRows.map((row) => named(row, org.name)), ...keyRows, ...orgModels, ...keyModels];
+}
+
+/** Models that a limit of the key, or without a key of the organization, is stored for. */
+function modelsOf(limits: readonly StoredLimit[], ofKey: KeyId | undefined): readonly string[] {
+  const ids = limits.flatMap(({ scope, keyId, modelId }) =>
+    scope === "model" && modelId !== undefined && keyId === ofKey ? [modelId] : [],
+  );
+  return [...new Set(ids)].sort();
+}
+
+function named(row: LimitRow, name: string, modelId: string | null = null): NamedRow {
+  const { scope, id, limits, unfundedRequestsPerMinute: requestsPerMinute } = row;
+  const unfunded =
+    requestsPerMinute === undefined
+      ? []
+      : [{ scope, id: unfundedId(row), limits: { requestsPerMinute } }];
+  return { row, name, modelId, claims: [{ scope, id, limits }, ...unfunded] };
+}
+
+/** The window that counts until the organization holds credit. */
+function unfundedId({ id }: Pick<LimitRow, "id">): string {
+  return `${id}#unfunded`;
+}
+
+/** One scope as the limits page shows it; `usages` are by scope id. */
+function shownLimitRow(
+  { row, name, modelId }: NamedRow,
+  usages: ReadonlyMap<string, ScopeUsage>,
+): LimitsRow {
+  const unfunded = row.unfundedRequestsPerMinute;
+  const requests = usages.get(unfunded === undefined ? row.id : unfundedId(row))?.requests;
+  const used = showUsed(usages.get(row.id), requests);
+  const values = byLimit((word) => ({
+    ceiling: row.ceilings[LIMIT_NAMES[word]],
+    own: row.self[LIMIT_NAMES[word]] ?? null,
+    effective: row.limits[LIMIT_NAMES[word]] ?? null,
+    source: sourceOf(row, LIMIT_NAMES[word]),
+    used: used[word],
+  }));
+  return {
+    scope: row.scope,
+    key_id: row.keyId ?? null,
+    name,
+    model: modelId,
+    ...values,
+    ...(unfunded !== undefined && { rpm: { ...values.rpm, effective: unfunded } }),
+  };
+}
+
+/** A dedicated endpoint: what the operator set for it, which the customer cannot change. */
+function shownEndpointRow(
+  { providerId, limits }: EndpointRecord,
+  usage: ScopeUsage | undefined,
+): LimitsRow {
+  const used = showUsed(usage);
+  return {
+    scope: "endpoint",
+    key_id: null,
+    name: providerId,
+    model: null,
+    ...byLimit((word) => {
+      const limit = limits[LIMIT_NAMES[word]] ?? null;
+      const source = limit === null ? null : ("contract" as const);
+      return { ceiling: limit, own: null, effective: limit, source, used: used[word] };
+    }),
+  };
+}
+
+function showUsed(usage: ScopeUsage | undefined, requests = usage?.requests) {
+  return {
+    rpm: requests ?? null,
+    tpm: usage?.tokens ?? null,
+    concurrency: usage?.inFlight ?? null,
+  };
 }

@@ -12,9 +12,9 @@ import { isOperator } from "./guard-operator.ts";
 import { knownOrg } from "./known-org.ts";
 import { shownReceived } from "./members-routes.ts";
 import { readName } from "./read-values.ts";
-import { readNotices } from "./read-notices.ts";
+import { readNotices } from "./notices.ts";
 import type { ReportGates } from "./report-gates.ts";
-import { shownBalance } from "./show-balance.ts";
+import { shownBalance } from "./billing-routes.ts";
 
 /** Who is at the browser, and what of the organization belongs to no other file. */
 export function sessionHandlers(

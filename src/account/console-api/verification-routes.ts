@@ -4,7 +4,16 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 import type { verificationRoutes } from "./contract/verification.ts";
 import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./report-gates.ts";
-import { shownRun, shownTrust } from "./show-verification.ts";
+import { instant } from "../../kernel/index.ts";
+import {
+  type ListingVerdict,
+  type ListingVerification,
+  type RecordedCheck,
+  type SuspectListing,
+  VERIFIED_FOR_MS,
+} from "../../gateway/index.ts";
+import type { CheckFinding, CheckFlaw, ConformanceRun, ListingTrust } from "./contract.ts";
+import { hostTexts, publicText } from "./public-text.ts";
 
 /** What conformance runs and live answers say about what is for sale; of nothing else. */
 export function verificationHandlers(
@@ -47,4 +56,103 @@ function publicListings(
     .filter(({ id }) => provider === undefined || id === provider)
     .flatMap(({ deployments }) => deployments)
     .filter(({ modelId }) => model === undefined || modelId === model);
+}
+
+/** As much of a deployment as a verdict is shown with. */
+export type JudgedListing = Pick<
+  Deployment,
+  "providerId" | "modelId" | "baseUrl" | "manifestSha256"
+>;
+
+/** How far a listing is trusted, for buyers: what failed and why, without addresses or keys. */
+export function shownTrust(
+  listing: JudgedListing,
+  { state, verdict, suspect }: ListingVerification,
+  { hasChecks }: { readonly hasChecks: boolean },
+): ListingTrust {
+  const hidden = hostTexts(listing.baseUrl);
+  const counts = state === "verified" || state === "expired";
+  return {
+    provider: listing.providerId,
+    model: listing.modelId,
+    state,
+    verdict: verdict?.verdict ?? null,
+    source: verdict?.source ?? null,
+    checked_at: verdict === undefined ? null : instant(verdict.checkedAtMs),
+    ends_at:
+      verdict !== undefined && counts ? instant(verdict.checkedAtMs + VERIFIED_FOR_MS) : null,
+    flaws: verdict === undefined ? [] : flawsOf(verdict, hidden),
+    suspect: suspect === undefined ? null : shownSuspicion(suspect),
+    checks: hasChecks ? (verdict?.checks ?? []).map((each) => shownCheck(each, hidden)) : [],
+  };
+}
+
+/** One run of the history of a listing. */
+export function shownRun(listing: JudgedListing, run: ListingVerdict): ConformanceRun {
+  return {
+    checked_at: instant(run.checkedAtMs),
+    verdict: run.verdict,
+    source: run.source,
+    is_current_manifest: run.manifestSha256 === listing.manifestSha256,
+    flaws: flawsOf(run, hostTexts(listing.baseUrl)),
+  };
+}
+
+function shownSuspicion({
+  sinceMs,
+  breaches,
+}: SuspectListing): NonNullable<ListingTrust["suspect"]> {
+  const share = (count: number): number =>
+    count === 0 ? 0 : Math.max(1, Math.round((100 * count) / Math.max(count, breaches.answers)));
+  return {
+    since: instant(sinceMs),
+    substituted_percent: share(breaches.substituted),
+    usage_missing_percent: share(breaches.usageMissing),
+    usage_impossible_percent: share(breaches.usageImpossible),
+    bound_exceeded_percent: share(breaches.boundExceeded),
+    wrong_finish_percent: share(breaches.wrongFinish),
+    unreadable_percent: share(breaches.unreadable),
+  };
+}
+
+const PASSED: ReadonlySet<RecordedCheck["status"]> = new Set(["pass", "skip"]);
+
+function flawsOf({ checks }: ListingVerdict, hidden: readonly string[]): CheckFlaw[] {
+  return checks.filter(({ status }) => !PASSED.has(status)).map((each) => shownFlaw(each, hidden));
+}
+
+function shownFlaw(check: RecordedCheck, hidden: readonly string[]): CheckFlaw {
+  const { id, status, title, message } = check;
+  return { id, title: publicText(title, hidden), status, message: publicText(message, hidden) };
+}
+
+function shownCheck(check: RecordedCheck, hidden: readonly string[]): CheckFinding {
+  return { ...shownFlaw(check, hidden), evidence: shownEvidence(check.evidence, hidden) };
+}
+
+/** Runs of this program find fewer; a signed report of another one may hold anything. */
+const EVIDENCE_MAX = 12;
+
+function shownEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
+  if (typeof evidence !== "object" || evidence === null || Array.isArray(evidence)) return [];
+  const lines = Object.entries(evidence).map(([name, value]) => [name, valueText(value)] as const);
+  return lines
+    .filter((line): line is readonly [string, string] => line[1] !== undefined)
+    .slice(0, EVIDENCE_MAX)
+    .map(([name, value]) => ({
+      name: publicText(name.replaceAll("_", " "), hidden),
+      value: publicText(value, hidden),
+    }));
+}
+
+const LIST_SHOWN_MAX = 20;
+
+/** Undefined: it is nothing that a check reports. */
+function valueText(value: unknown, depth = 0): string | undefined {
+  if (value === null) return "none";
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (!Array.isArray(value) || depth > 1) return undefined;
+  const parts = value.slice(0, LIST_SHOWN_MAX).map((each: unknown) => valueText(each, depth + 1));
+  return parts.filter((part) => part !== undefined).join(", ");
 }

@@ -1,5 +1,5 @@
-import type { Backend } from "../../app/index.ts";
-import { type SchemaState, formatUsd } from "../../kernel/index.ts";
+import { type Backend, countSecretsSealedBy, openConfiguredVault } from "../../app/index.ts";
+import { type SchemaState, formatUsd, instant } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
 
@@ -73,4 +73,55 @@ function lossCheck(losses: Losses): readonly DoctorCheck[] {
   );
   const detail = `in the last ${LOSS_DAYS} days ${named(told)}: their providers were owed more than customers paid`;
   return [{ id: "listings at a loss", level: "warning", detail }];
+}
+
+/** Automatic top-ups that wait for a person: how many for each reason, and since when. */
+export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore }) => {
+  const paused = (await topUpStore.paused()).map(({ reason, count, oldestMs }) => {
+    return { reason, count, oldest_at: instant(oldestMs) };
+  });
+  if (paused.length === 0) return [];
+  const listed = paused.map(
+    ({ reason, count, oldest_at: oldest }) => `${count} ${reason} (the oldest since ${oldest})`,
+  );
+  const detail = `paused: ${listed.join(", ")}; \`tokenmarket topup list\` names the organizations`;
+  return [{ id: "automatic top-up", level: "warning", detail, facts: { paused } }];
+};
+
+/** Which encryption key the stored provider keys and webhook secrets are encrypted with. */
+export const encryptionChecks: DatabaseCheckGroup = async ({ config }, backend) => {
+  const { connectionStore, webhookSecrets } = backend;
+  let vault: ReturnType<typeof openConfiguredVault>;
+  try {
+    vault = openConfiguredVault(config);
+  } catch (fault) {
+    return [{ id: ID, level: "problem", detail: (fault as Error).message }];
+  }
+  if (vault === undefined) {
+    const [key] = await connectionStore.listSealed("", 1);
+    const [secret] = await webhookSecrets.listSealed("", 1);
+    if (key === undefined && secret === undefined) return [];
+    const stored = key === undefined ? "webhook secrets" : "provider keys";
+    const detail = `${stored} are stored and encryption_key (TM_ENCRYPTION_KEY) is not set`;
+    return [{ id: ID, level: "problem", detail }];
+  }
+  return [checkOf(await countSecretsSealedBy(backend, vault), vault.keyNames)];
+};
+
+const ID = "encryption keys";
+
+function checkOf(
+  counts: ReadonlyMap<string, number>,
+  [first = ""]: readonly string[],
+): DoctorCheck {
+  const listed = [...counts].map(([name, rows]) => `${name}: ${rows}`).join(", ");
+  const found = `stored provider keys and webhook secrets by encryption key: ${listed}`;
+  if ((counts.get("unknown") ?? 0) > 0) {
+    const next = "add the key that the unknown ones were stored with to encryption_key";
+    return { id: ID, level: "problem", detail: `${found}; ${next}` };
+  }
+  const total = [...counts.values()].reduce((sum, rows) => sum + rows, 0);
+  if (total === counts.get(first)) return { id: ID, level: "ok", detail: found };
+  const next = "run `tokenmarket connection reseal` before another key is removed";
+  return { id: ID, level: "warning", detail: `${found}; ${next}` };
 }

@@ -3,7 +3,7 @@ import { type MicroUsd, parseUsd } from "../../kernel/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
 import { checkedMargin, listOf } from "../manifest-init/init-flags.ts";
-import { readText } from "../number-flags.ts";
+import { readText } from "../read-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
 /** What a first run does, by flags or by the answers of a person. */

@@ -4,7 +4,7 @@ import type { Config } from "../../kernel/index.ts";
 import type { ProviderHead } from "../../listing-tools/index.ts";
 import { UsageFault } from "../command-context.ts";
 import { draftHosted, fileOf } from "../manifest-init/hosted-provider.ts";
-import type { InitResult } from "../manifest-init/init-result.ts";
+import type { InitResult } from "../manifest-init/init-flags.ts";
 import { shippedOf } from "../manifest-init/named-provider.ts";
 import { writeManifest } from "../manifest-init/write-manifest.ts";
 import type { ProviderKeys } from "./find-keys.ts";

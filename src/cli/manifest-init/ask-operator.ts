@@ -9,7 +9,7 @@ import {
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
-import { readText, readWhole } from "../number-flags.ts";
+import { readText, readWhole } from "../read-flags.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
 import { checkedPrice, listOf } from "./init-flags.ts";
 

@@ -1,6 +1,6 @@
-import { readOutbound } from "../../app/index.ts";
 import { join } from "node:path";
 
+import { readOutbound } from "../../app/index.ts";
 import type { Manifest } from "../../catalog/index.ts";
 import type { Config } from "../../kernel/index.ts";
 import {
@@ -13,8 +13,7 @@ import {
 } from "../../listing-tools/index.ts";
 import { clock, UsageFault } from "../command-context.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
-import { checkedConformance } from "./init-flags.ts";
-import type { InitResult, ModelNote } from "./init-result.ts";
+import { checkedConformance, type InitResult, type ModelNote } from "./init-flags.ts";
 import { surveyFault } from "./own-endpoint.ts";
 import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
 

@@ -9,13 +9,11 @@ import {
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readConfig, UsageFault } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";
-import { readText } from "../number-flags.ts";
+import { readText } from "../read-flags.ts";
 import { readSettlement } from "./ask-operator.ts";
 import { draftHosted, fileOf } from "./hosted-provider.ts";
-import { listOf, readMargin } from "./init-flags.ts";
-import type { InitResult, ModelNote } from "./init-result.ts";
-import { shippedListings, shippedManifest } from "./shipped-manifest.ts";
-import { mayReplace, writeManifest } from "./write-manifest.ts";
+import { listOf, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
+import { shippedListings, shippedManifest, mayReplace, writeManifest } from "./write-manifest.ts";
 
 /** The head of this id; a server of one's own is one too. */
 export function knownHead(id: string): ProviderHead {

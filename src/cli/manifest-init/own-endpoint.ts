@@ -1,6 +1,6 @@
-import { readOutbound } from "../../app/index.ts";
 import { join } from "node:path";
 
+import { readOutbound } from "../../app/index.ts";
 import { type Config, unreachable } from "../../kernel/index.ts";
 import {
   draftManifest,
@@ -13,16 +13,17 @@ import {
   type SurveyedModel,
   type SurveyOutcome,
   withMargin,
+  type AskDeps,
+  DIALECTS,
+  tryWires,
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { clock, type Flags, readConfig, UsageFault } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";
-import { readText } from "../number-flags.ts";
+import { readText } from "../read-flags.ts";
 import { askOperator, type Operator } from "./ask-operator.ts";
 import { distinctNames } from "./choose-models.ts";
-import { chooseDialect } from "./choose-dialect.ts";
-import { checkedConformance, readMargin } from "./init-flags.ts";
-import type { InitResult, ModelNote } from "./init-result.ts";
+import { checkedConformance, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
 import {
   keyIssue,
   manifestText,
@@ -194,4 +195,40 @@ function nothing(skipped: readonly ModelNote[], ...issues: readonly string[]): I
     issues,
     conformance: undefined,
   };
+}
+
+type ChosenDialect =
+  | { readonly ok: true; readonly id: string; readonly notes: readonly ModelNote[] }
+  | { readonly ok: false; readonly problem: string };
+
+/** The dialect of `--dialect`, when the endpoint answers in it; else the first in which it answers. */
+async function chooseDialect(
+  flags: Flags,
+  asked: {
+    readonly address: EndpointAddress;
+    readonly upstreamId: string;
+    readonly deps: AskDeps;
+  },
+): Promise<ChosenDialect> {
+  const wanted = readDialect(flags);
+  const { address, upstreamId, deps } = asked;
+  const wireIds = wanted === undefined ? DIALECTS : [wanted];
+  const trials = await tryWires({ ...address, upstreamId, wireIds }, deps);
+  const [chosen, ...others] = trials.filter(({ answers }) => answers);
+  if (chosen === undefined) {
+    const seen = trials.map((trial) => `${trial.wireId}: ${trial.seen}`).join("; ");
+    return { ok: false, problem: `no answer to one token of ${upstreamId} (${seen})` };
+  }
+  const notes = others.map(({ wireId }): ModelNote => {
+    const message = `it answers on ${wireId} too; for a second manifest: --dialect ${wireId} --id another-id`;
+    return { model: upstreamId, code: "other_dialect", message };
+  });
+  return { ok: true, id: chosen.wireId, notes };
+}
+
+/** The dialect of `--dialect`; undefined: none is named. */
+function readDialect(flags: Flags): string | undefined {
+  const wanted = readText(flags, "dialect");
+  if (wanted === undefined || DIALECTS.includes(wanted)) return wanted;
+  throw new UsageFault(`--dialect must be ${DIALECTS.join(" or ")}, not ${wanted}`);
 }

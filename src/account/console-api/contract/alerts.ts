@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput, Fields } from "./shared.ts";
 
 export const AlertDestination = Type.Object({
   destination_id: Id,
@@ -94,15 +94,12 @@ export const destinationRoutes = {
     access: "session",
     needs: "billing",
     isSetting: true,
-    body: Type.Object(
-      {
-        channel: oneOf("email", "webhook"),
-        /** Of a webhook. */
-        url: Type.Optional(Type.String({ minLength: 1, maxLength: 4_000 })),
-        kinds: Type.Optional(Kinds),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      channel: oneOf("email", "webhook"),
+      /** Of a webhook. */
+      url: Type.Optional(Type.String({ minLength: 1, maxLength: 4_000 })),
+      kinds: Type.Optional(Kinds),
+    }),
     answer: DestinationWithSecret,
   },
   "PATCH /api/console/alerts/destinations/:destination_id": {
@@ -111,10 +108,7 @@ export const destinationRoutes = {
     needs: "billing",
     isSetting: true,
     params,
-    body: Type.Object(
-      { is_enabled: Type.Optional(Type.Boolean()), kinds: Type.Optional(Kinds) },
-      { additionalProperties: false },
-    ),
+    body: Fields({ is_enabled: Type.Optional(Type.Boolean()), kinds: Type.Optional(Kinds) }),
     answer: AlertDestination,
   },
   "POST /api/console/alerts/destinations/:destination_id/rotate": {
@@ -149,7 +143,7 @@ export const destinationRoutes = {
     needs: "billing",
     isSetting: true,
     params,
-    body: Type.Object({ event_id: Id }, { additionalProperties: false }),
+    body: Fields({ event_id: Id }),
     answer: Type.Object({ event_id: Id }),
   },
 } as const;
@@ -167,16 +161,13 @@ export const alertRoutes = {
     access: "session",
     needs: "billing",
     isSetting: true,
-    body: Type.Object(
-      {
-        balance_below_usd: Type.Optional(nullable(UsdInput)),
-        cap_percents: Type.Optional(CapPercents),
-        purchases: Type.Optional(Type.Boolean()),
-        restrictions: Type.Optional(Type.Boolean()),
-        key_expiry: Type.Optional(Type.Boolean()),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      balance_below_usd: Type.Optional(nullable(UsdInput)),
+      cap_percents: Type.Optional(CapPercents),
+      purchases: Type.Optional(Type.Boolean()),
+      restrictions: Type.Optional(Type.Boolean()),
+      key_expiry: Type.Optional(Type.Boolean()),
+    }),
     answer: Alerts,
   },
   "GET /api/console/alerts/deliveries": {

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Balance, Id, Instant, nullable, oneOf, Page, Usd, UsdInput } from "./shared.ts";
+import { Balance, Id, Instant, nullable, oneOf, Page, Usd, UsdInput, Fields } from "./shared.ts";
 import { CompanyData, Issuer } from "./statements.ts";
 
 export const PurchaseStatus = oneOf(
@@ -89,13 +89,10 @@ export type CreditEntry = Static<typeof CreditEntry>;
 export const CreditLedger = Type.Object({ data: Type.Array(CreditEntry), ...Page });
 export type CreditLedger = Static<typeof CreditLedger>;
 
-const cursorQuery = Type.Object(
-  {
-    cursor: Type.Optional(Type.String({ maxLength: 200 })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-  },
-  { additionalProperties: false },
-);
+const cursorQuery = Fields({
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+});
 
 export const billingRoutes = {
   "GET /api/console/billing": {
@@ -108,16 +105,13 @@ export const billingRoutes = {
     summary: "Starts a purchase; the browser then opens checkout_url",
     access: "session",
     needs: "billing",
-    body: Type.Object(
-      {
-        amount_usd: UsdInput,
-        /** The page that a paid purchase leads back to. Default: billing. */
-        back_to: Type.Optional(oneOf("billing", "welcome")),
-        /** The payer agreed that the card is saved for automatic top-up. Default: false. */
-        save_card: Type.Optional(Type.Boolean()),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      amount_usd: UsdInput,
+      /** The page that a paid purchase leads back to. Default: billing. */
+      back_to: Type.Optional(oneOf("billing", "welcome")),
+      /** The payer agreed that the card is saved for automatic top-up. Default: false. */
+      save_card: Type.Optional(Type.Boolean()),
+    }),
     answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),
   },
   "GET /api/console/purchases/:purchase_id": {

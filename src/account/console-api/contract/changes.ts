@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Id, Instant, nullable, oneOf } from "./shared.ts";
+import { Id, Instant, nullable, oneOf, Fields } from "./shared.ts";
 
 const ACTION_GROUPS = [
   "org",
@@ -46,16 +46,13 @@ export type ShownChange = Static<typeof ShownChange>;
 
 const kindFilter = { kind: Type.Optional(oneOf(...ACTION_GROUPS)) };
 
-export const ChangesQuery = Type.Object(
-  {
-    ...kindFilter,
-    before: Type.Optional(
-      Type.String({ pattern: "^[0-9]{1,15}$", description: "a position of an earlier page" }),
-    ),
-  },
-  { additionalProperties: false },
-);
-export const ChangesFilter = Type.Object(kindFilter, { additionalProperties: false });
+export const ChangesQuery = Fields({
+  ...kindFilter,
+  before: Type.Optional(
+    Type.String({ pattern: "^[0-9]{1,15}$", description: "a position of an earlier page" }),
+  ),
+});
+export const ChangesFilter = Fields(kindFilter);
 export type ChangeKind = (typeof ACTION_GROUPS)[number];
 
 export const ShownChanges = Type.Object({

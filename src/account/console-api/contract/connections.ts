@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, Name, nullable, ShortText } from "./shared.ts";
+import { Count, Id, Instant, Name, nullable, ShortText, Fields } from "./shared.ts";
 
 export const Connection = Type.Object({
   connection_id: Id,
@@ -67,21 +67,18 @@ export const connectionRoutes = {
     access: "session",
     needs: "keys",
     isSetting: true,
-    body: Type.Object(
-      {
-        provider: ShortText("the id of the provider that issued the key"),
-        name: Name,
-        provider_key: Type.String({
-          minLength: 8,
-          maxLength: 4096,
-          description: "the provider's key of 8 to 4096 characters",
-        }),
-        key_id: Type.Optional(
-          ShortText("the id of the one key that uses it; absent: every key does"),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      provider: ShortText("the id of the provider that issued the key"),
+      name: Name,
+      provider_key: Type.String({
+        minLength: 8,
+        maxLength: 4096,
+        description: "the provider's key of 8 to 4096 characters",
+      }),
+      key_id: Type.Optional(
+        ShortText("the id of the one key that uses it; absent: every key does"),
+      ),
+    }),
     answer: Connection,
   },
   "POST /api/console/connections/:connection_id/test": {

@@ -1,7 +1,18 @@
 import { Type, type Static } from "typebox";
 
 import { byCapField } from "../../../kernel/core/cap-period.ts";
-import { CapChange, Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd } from "./shared.ts";
+import {
+  CapChange,
+  Confirm,
+  Count,
+  Id,
+  Instant,
+  Name,
+  nullable,
+  oneOf,
+  Usd,
+  Fields,
+} from "./shared.ts";
 
 export type { CapField, CapPeriod, Caps } from "../../../kernel/core/cap-period.ts";
 
@@ -73,27 +84,24 @@ const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
   description: "at most 10 tags of 1 to 32 letters, digits or . _ - : /",
 });
 
-export const NewKey = Type.Object(
-  {
-    name: Name,
-    /** Absent: the ceiling. */
-    rpm: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: "a whole number of at least 1 request per minute, up to the ceiling",
-      }),
-    ),
-    /** Absent, empty or 0: no cap. */
-    ...byCapField((period) => Type.Optional(CapChange(period))),
-    tags: Type.Optional(Tags),
-    /** Absent or `never`: it does not expire. */
-    expires_at: Type.Optional(Expiry),
-    /** Absent or empty: all models. */
-    models: Type.Optional(ModelIds),
-  },
-  { additionalProperties: false },
-);
+export const NewKey = Fields({
+  name: Name,
+  /** Absent: the ceiling. */
+  rpm: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "a whole number of at least 1 request per minute, up to the ceiling",
+    }),
+  ),
+  /** Absent, empty or 0: no cap. */
+  ...byCapField((period) => Type.Optional(CapChange(period))),
+  tags: Type.Optional(Tags),
+  /** Absent or `never`: it does not expire. */
+  expires_at: Type.Optional(Expiry),
+  /** Absent or empty: all models. */
+  models: Type.Optional(ModelIds),
+});
 export type NewKey = Static<typeof NewKey>;
 
 export const CreatedKey = Type.Object({
@@ -121,31 +129,25 @@ const KeyIds = Type.Array(Id, {
  * key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the expiry;
  * `models` of `[]` allows all models again, and `tags` of `[]` removes them.
  */
-export const KeyChange = Type.Object(
-  {
-    name: Type.Optional(Name),
-    rpm: Type.Optional(nullable(Type.Union([RpmChange, Type.Literal("")]))),
-    expires_at: Type.Optional(nullable(Expiry)),
-    models: Type.Optional(nullable(ModelIds)),
-    ...CapChanges,
-    tags: Type.Optional(nullable(Tags)),
-    confirm: Confirm,
-  },
-  { additionalProperties: false },
-);
+export const KeyChange = Fields({
+  name: Type.Optional(Name),
+  rpm: Type.Optional(nullable(Type.Union([RpmChange, Type.Literal("")]))),
+  expires_at: Type.Optional(nullable(Expiry)),
+  models: Type.Optional(nullable(ModelIds)),
+  ...CapChanges,
+  tags: Type.Optional(nullable(Tags)),
+  confirm: Confirm,
+});
 export type KeyChange = Static<typeof KeyChange>;
 
 /** What is absent, null or `""` stays as it is. All of these keys are changed, or none. */
-export const KeysChange = Type.Object(
-  {
-    key_ids: KeyIds,
-    ...CapChanges,
-    expires_at: Type.Optional(nullable(Expiry)),
-    tags: Type.Optional(nullable(Tags)),
-    confirm: Confirm,
-  },
-  { additionalProperties: false },
-);
+export const KeysChange = Fields({
+  key_ids: KeyIds,
+  ...CapChanges,
+  expires_at: Type.Optional(nullable(Expiry)),
+  tags: Type.Optional(nullable(Tags)),
+  confirm: Confirm,
+});
 export type KeysChange = Static<typeof KeysChange>;
 
 export const ChangedKeys = Type.Object({ changed: Count });
@@ -168,16 +170,13 @@ const rotation = {
   isSetting: true,
   changes: ["key.rotate"],
   params: keyParams,
-  body: Type.Object(
-    {
-      grace_hours: Type.Integer({
-        minimum: 0,
-        maximum: 72,
-        description: "a whole number of hours from 0 to 72 for which the old secret works too",
-      }),
-    },
-    { additionalProperties: false },
-  ),
+  body: Fields({
+    grace_hours: Type.Integer({
+      minimum: 0,
+      maximum: 72,
+      description: "a whole number of hours from 0 to 72 for which the old secret works too",
+    }),
+  }),
   answer: RotatedKey,
 } as const;
 
@@ -265,13 +264,10 @@ export const keyRoutes = {
     needs: "keys",
     isSetting: true,
     /** How many keys these are, typed by the person. */
-    body: Type.Object(
-      {
-        key_ids: KeyIds,
-        confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      key_ids: KeyIds,
+      confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),
+    }),
     answer: ChangedKeys,
   },
   "POST /api/console/keys/:key_id/rotate": {
@@ -288,10 +284,9 @@ export const keyRoutes = {
     isSetting: true,
     params: keyParams,
     /** The key's name, typed by the person: so that the wrong one is not disabled by mistake. */
-    body: Type.Object(
-      { confirm_name: Type.String({ description: "the name of the key, as it is shown" }) },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
+    }),
     answer: Key,
   },
 } as const;

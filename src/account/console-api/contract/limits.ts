@@ -5,7 +5,7 @@ import {
   LimitChange,
   LimitSource,
 } from "../../../gateway/records/contract/limit-change.ts";
-import { CapChange, Confirm, Count, Id, Instant, nullable, oneOf, Usd } from "./shared.ts";
+import { CapChange, Confirm, Count, Id, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
 import { refusalFields } from "./usage.ts";
 
 const LimitValue = Type.Object({
@@ -88,13 +88,10 @@ export const limitRoutes = {
     access: "session",
     needs: "billing",
     isSetting: true,
-    body: Type.Object(
-      {
-        cap_usd: Type.Optional(nullable(CapChange("month"))),
-        confirm: Confirm,
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      cap_usd: Type.Optional(nullable(CapChange("month"))),
+      confirm: Confirm,
+    }),
     answer: Limits,
   },
   "GET /api/console/refusals/:request_id": {

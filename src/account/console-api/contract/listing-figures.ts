@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable } from "./shared.ts";
+import { Count, Id, Instant, nullable, Fields } from "./shared.ts";
 
 const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
 
@@ -35,10 +35,7 @@ export const ListingFigures = Type.Object({
 export type ListingFigures = Static<typeof ListingFigures>;
 
 /** Of one model or provider there is history as well. */
-const query = Type.Object(
-  { model: Type.Optional(Id), provider: Type.Optional(Id) },
-  { additionalProperties: false },
-);
+const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
 export type ListingQuery = Static<typeof query>;
 
 export const listingFigureRoutes = {

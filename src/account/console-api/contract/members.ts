@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, RoleName } from "./shared.ts";
+import { Count, Id, Instant, nullable, oneOf, RoleName, Fields } from "./shared.ts";
 
 export const Member = Type.Object({
   account_id: Id,
@@ -103,7 +103,7 @@ export const memberRoutes = {
     needs: "members",
     isSetting: true,
     params: ofMember,
-    body: Type.Object({ role: RoleName }, { additionalProperties: false }),
+    body: Fields({ role: RoleName }),
     answer: Team,
   },
   "POST /api/console/members/:account_id/remove": {
@@ -129,7 +129,7 @@ export const memberRoutes = {
     access: "session",
     needs: "members",
     isSetting: true,
-    body: Type.Object({ email: Email, role: RoleName }, { additionalProperties: false }),
+    body: Fields({ email: Email, role: RoleName }),
     answer: SentInvitation,
   },
   "POST /api/console/invitations/:invitation_id/renew": {
@@ -161,10 +161,7 @@ export const memberRoutes = {
     access: "session",
     needs: "account",
     isSetting: true,
-    body: Type.Object(
-      { token: Type.String({ minLength: 1, maxLength: 100 }) },
-      { additionalProperties: false },
-    ),
+    body: Fields({ token: Type.String({ minLength: 1, maxLength: 100 }) }),
     answer: ReceivedInvitation,
   },
   "POST /api/console/received-invitations/:invitation_id/accept": {

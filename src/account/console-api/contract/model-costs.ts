@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, Tokens, Usd } from "./shared.ts";
+import { Count, Id, Instant, nullable, oneOf, Tokens, Usd, Fields } from "./shared.ts";
 
 /** What the chat tokens would have cost at one provider's listing, at its prices of now. */
 export const ListingCost = Type.Object({
@@ -61,15 +61,12 @@ export const modelCostRoutes = {
     summary: "What the organization's last 30 days would have cost with up to four models",
     access: "session",
     needs: "read",
-    query: Type.Object(
-      {
-        /** Ids with commas between them. */
-        models: Type.String({ minLength: 1, maxLength: 600 }),
-        /** Only what this model was used for. */
-        of: Type.Optional(Id),
-      },
-      { additionalProperties: false },
-    ),
+    query: Fields({
+      /** Ids with commas between them. */
+      models: Type.String({ minLength: 1, maxLength: 600 }),
+      /** Only what this model was used for. */
+      of: Type.Optional(Id),
+    }),
     answer: ModelCosts,
   },
 } as const;

@@ -11,6 +11,7 @@ import {
   ShortText,
   Usd,
   UsdInput,
+  Fields,
 } from "./shared.ts";
 
 /** Dollars exact to the pico-dollar, with as many digits as that takes. */
@@ -168,10 +169,7 @@ export const settlementRoutes = {
       csv: "periods",
     },
     access: "operator",
-    query: Type.Object(
-      { provider_id: Type.Optional(ShortText("the id of one provider")) },
-      { additionalProperties: false },
-    ),
+    query: Fields({ provider_id: Type.Optional(ShortText("the id of one provider")) }),
     answer: OperatorSettlement,
   },
   "GET /api/operator/settlement/:provider_id/:period_start": {
@@ -188,7 +186,7 @@ export const settlementRoutes = {
     access: "operator",
     isSetting: true,
     params: periodParams,
-    body: Type.Object({ ref: Ref }, { additionalProperties: false }),
+    body: Fields({ ref: Ref }),
     answer: Type.Object({ is_new: Type.Boolean(), period: OperatorPeriod }),
   },
   "POST /api/operator/settlement/close": {
@@ -197,18 +195,15 @@ export const settlementRoutes = {
     changes: ["settlement.close"],
     access: "operator",
     isSetting: true,
-    body: Type.Object(
-      {
-        provider_id: Type.Optional(ShortText("the id of one provider")),
-        until: Type.Optional(
-          Type.String({
-            format: "date-time",
-            description: "a day or an instant in UTC: closes as if it were the current time",
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      provider_id: Type.Optional(ShortText("the id of one provider")),
+      until: Type.Optional(
+        Type.String({
+          format: "date-time",
+          description: "a day or an instant in UTC: closes as if it were the current time",
+        }),
+      ),
+    }),
     answer: OperatorClosing,
   },
   "POST /api/operator/settlement/:provider_id/deposits": {
@@ -218,7 +213,7 @@ export const settlementRoutes = {
     access: "operator",
     isSetting: true,
     params: Type.Object({ provider_id: Id }),
-    body: Type.Object({ amount_usd: UsdInput, ref: Ref }, { additionalProperties: false }),
+    body: Fields({ amount_usd: UsdInput, ref: Ref }),
     answer: Type.Object({ is_new: Type.Boolean(), deposit_usd: Usd }),
   },
   "POST /api/operator/settlement/:provider_id/:period_start/reconcile": {
@@ -235,15 +230,12 @@ export const settlementRoutes = {
     takesFile: true,
     params: periodParams,
     /** Of a page 1 MiB and 20,000 lines at most. */
-    body: Type.Object(
-      {
-        statement: Type.String({
-          minLength: 1,
-          description: "JSON with total_usd and lines, or CSV with a header row",
-        }),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      statement: Type.String({
+        minLength: 1,
+        description: "JSON with total_usd and lines, or CSV with a header row",
+      }),
+    }),
     answer: OperatorComparison,
   },
 } as const;

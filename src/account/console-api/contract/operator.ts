@@ -13,6 +13,7 @@ import {
   ShortText,
   Usd,
   UsdInput,
+  Fields,
 } from "./shared.ts";
 
 /** Why something was done, for the change log. */
@@ -173,23 +174,20 @@ function ContractValue(unit: string) {
   return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
 }
 
-export const OperatorContract = Type.Object(
-  {
-    /** `org`: all keys together; `key`: each key, or the one that is named. */
-    scope: Type.Unsafe<"org" | "key" | "model">(
-      Type.String({
-        enum: ["org", "key", "model"],
-        description: "org: all keys together; key: each key, or the one that is named; or model",
-      }),
-    ),
-    key_id: Type.Optional(ShortText("the id of one key")),
-    model: Type.Optional(ShortText("the id of one model")),
-    rpm: ContractValue("requests per minute"),
-    tpm: ContractValue("tokens per minute"),
-    concurrency: ContractValue("requests in flight"),
-  },
-  { additionalProperties: false },
-);
+export const OperatorContract = Fields({
+  /** `org`: all keys together; `key`: each key, or the one that is named. */
+  scope: Type.Unsafe<"org" | "key" | "model">(
+    Type.String({
+      enum: ["org", "key", "model"],
+      description: "org: all keys together; key: each key, or the one that is named; or model",
+    }),
+  ),
+  key_id: Type.Optional(ShortText("the id of one key")),
+  model: Type.Optional(ShortText("the id of one model")),
+  rpm: ContractValue("requests per minute"),
+  tpm: ContractValue("tokens per minute"),
+  concurrency: ContractValue("requests in flight"),
+});
 export type OperatorContract = Static<typeof OperatorContract>;
 
 /**
@@ -209,18 +207,15 @@ export const operatorRoutes = {
       columns: ["org_id", "name", "email", "balance_usd", "held_usd", "credit"],
     },
     access: "operator",
-    query: Type.Object(
-      {
-        q: Type.Optional(
-          Type.String({
-            maxLength: 200,
-            description: "a part of an id, a name or an e-mail address",
-          }),
-        ),
-        cursor: Type.Optional(ShortText("the `next_cursor` of the page before")),
-      },
-      { additionalProperties: false },
-    ),
+    query: Fields({
+      q: Type.Optional(
+        Type.String({
+          maxLength: 200,
+          description: "a part of an id, a name or an e-mail address",
+        }),
+      ),
+      cursor: Type.Optional(ShortText("the `next_cursor` of the page before")),
+    }),
     answer: Type.Object({ data: Type.Array(OperatorOrg), ...Page }),
   },
   "GET /api/operator/organizations/:org_id": {
@@ -236,19 +231,16 @@ export const operatorRoutes = {
     access: "operator",
     isSetting: true,
     params: orgParams,
-    body: Type.Object(
-      {
-        amount_usd: UsdInput,
-        ref: Ref,
-        is_trial: Type.Optional(
-          Type.Boolean({
-            description:
-              "true, for free trial credit: unusual use is monitored until the organization buys some",
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      amount_usd: UsdInput,
+      ref: Ref,
+      is_trial: Type.Optional(
+        Type.Boolean({
+          description:
+            "true, for free trial credit: unusual use is monitored until the organization buys some",
+        }),
+      ),
+    }),
     answer: Type.Object({ is_new: Type.Boolean(), balance_usd: Usd }),
   },
   "POST /api/operator/organizations/:org_id/contract": {
@@ -268,35 +260,29 @@ export const operatorRoutes = {
     access: "operator",
     isSetting: true,
     params: orgParams,
-    body: Type.Object(
-      {
-        family: Type.Optional(
-          Type.Unsafe<CallFamily>({
-            ...CallFamily,
-            description: "one of chat, images, videos, decisions",
-          }),
-        ),
-        reason: Reason,
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      family: Type.Optional(
+        Type.Unsafe<CallFamily>({
+          ...CallFamily,
+          description: "one of chat, images, videos, decisions",
+        }),
+      ),
+      reason: Reason,
+    }),
     answer: Type.Object({ lifted: Type.Array(OperatorRestriction) }),
   },
   "GET /api/operator/restrictions": {
     summary: "Restrictions for unusual use, newest first, 1,000 at most",
     command: { usage: "unusual-use list [org_id]" },
     access: "operator",
-    query: Type.Object(
-      {
-        org_id: Type.Optional(ShortText("the id of one organization")),
-        past: Type.Optional(
-          Type.Unsafe<"yes" | "no">(
-            Type.String({ enum: ["yes", "no"], description: "yes, to list ended ones too" }),
-          ),
+    query: Fields({
+      org_id: Type.Optional(ShortText("the id of one organization")),
+      past: Type.Optional(
+        Type.Unsafe<"yes" | "no">(
+          Type.String({ enum: ["yes", "no"], description: "yes, to list ended ones too" }),
         ),
-      },
-      { additionalProperties: false },
-    ),
+      ),
+    }),
     answer: Type.Object({ data: Type.Array(OperatorRestriction) }),
   },
   "GET /api/operator/purchases": {

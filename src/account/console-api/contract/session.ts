@@ -12,6 +12,7 @@ import {
   nullable,
   oneOf,
   RoleName,
+  Fields,
 } from "./shared.ts";
 import { RequestStatus } from "./usage.ts";
 
@@ -148,10 +149,10 @@ export const Settings = Type.Object({
 });
 export type Settings = Static<typeof Settings>;
 
-export const SettingsChange = Type.Object(
-  { name: Type.Optional(Name), keys_may_set_org_limits: Type.Optional(Type.Boolean()) },
-  { additionalProperties: false },
-);
+export const SettingsChange = Fields({
+  name: Type.Optional(Name),
+  keys_may_set_org_limits: Type.Optional(Type.Boolean()),
+});
 
 /** One browser in which the account is signed in. */
 export const BrowserSession = Type.Object({

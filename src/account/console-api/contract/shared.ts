@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from "typebox";
+import { Type, type Static, type TProperties, type TSchema } from "typebox";
 
 import type { ActionName } from "../../../kernel/changes/actions.ts";
 import type { CapPeriod } from "../../../kernel/core/cap-period.ts";
@@ -89,6 +89,11 @@ export const UsdInput = Type.String({
 export function CapChange(period: CapPeriod) {
   const description = `a string of dollars per UTC ${period} like "12.50"; 0: no cap`;
   return Type.Union([UsdInput, Type.Literal("")], { description });
+}
+
+/** What a request may have: these fields, and no others. */
+export function Fields<P extends TProperties>(fields: P) {
+  return Type.Object(fields, { additionalProperties: false });
 }
 
 export const Id = Type.String({ minLength: 1, maxLength: 200 });

@@ -1,34 +1,28 @@
 import { Type, type Static } from "typebox";
 
 import { TAX_ID_TYPES } from "../../../kernel/core/tax-id-types.ts";
-import { Count, Instant, nullable, oneOf, Usd } from "./shared.ts";
+import { Count, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
 
 /** Who an organization is on its statements, receipts and invoices. Plain text, one line each. */
-export const CompanyData = Type.Object(
-  {
-    legal_name: Type.String({ minLength: 1, maxLength: 200 }),
-    address_lines: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
-      minItems: 1,
-      maxItems: 3,
-    }),
-    city: Type.String({ minLength: 1, maxLength: 100 }),
-    /** Empty: the country has none. */
-    postal_code: Type.String({ maxLength: 20 }),
-    /** ISO 3166-1, two capital letters. */
-    country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
-    tax_id: nullable(
-      Type.Object(
-        { type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) },
-        { additionalProperties: false },
-      ),
-    ),
-    /** Empty: none but the account's. */
-    billing_email: Type.String({ maxLength: 254 }),
-    /** Empty: none. */
-    purchase_order: Type.String({ maxLength: 30 }),
-  },
-  { additionalProperties: false },
-);
+export const CompanyData = Fields({
+  legal_name: Type.String({ minLength: 1, maxLength: 200 }),
+  address_lines: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+    minItems: 1,
+    maxItems: 3,
+  }),
+  city: Type.String({ minLength: 1, maxLength: 100 }),
+  /** Empty: the country has none. */
+  postal_code: Type.String({ maxLength: 20 }),
+  /** ISO 3166-1, two capital letters. */
+  country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
+  tax_id: nullable(
+    Fields({ type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) }),
+  ),
+  /** Empty: none but the account's. */
+  billing_email: Type.String({ maxLength: 254 }),
+  /** Empty: none. */
+  purchase_order: Type.String({ maxLength: 30 }),
+});
 export type CompanyData = Static<typeof CompanyData>;
 
 /** The operator's company, as the settings have it. */

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { Instant, nullable, oneOf, Usd, UsdInput, Fields } from "./shared.ts";
 
 export const TopUp = Type.Object({
   /** False: the operator has turned it off, or sells no credit; everything else is empty. */
@@ -62,17 +62,14 @@ export const topUpRoutes = {
     access: "session",
     needs: "billing",
     isSetting: true,
-    body: Type.Object(
-      {
-        is_on: Type.Boolean(),
-        /** It buys when the settled balance is below this. */
-        below_usd: UsdInput,
-        amount_usd: UsdInput,
-        /** The most that it buys in a month (UTC). */
-        month_max_usd: UsdInput,
-      },
-      { additionalProperties: false },
-    ),
+    body: Fields({
+      is_on: Type.Boolean(),
+      /** It buys when the settled balance is below this. */
+      below_usd: UsdInput,
+      amount_usd: UsdInput,
+      /** The most that it buys in a month (UTC). */
+      month_max_usd: UsdInput,
+    }),
     answer: TopUp,
   },
   "POST /api/console/top-up/card": {

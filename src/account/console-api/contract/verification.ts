@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Id, Instant, nullable, oneOf } from "./shared.ts";
+import { Id, Instant, nullable, oneOf, Fields } from "./shared.ts";
 
 const CheckStatus = oneOf("pass", "warn", "fail", "skip", "error");
 const RunVerdict = oneOf("pass", "warn", "fail", "inconclusive");
@@ -83,17 +83,14 @@ export const verificationRoutes = {
     summary: "What conformance runs and live answers say about public listings",
     access: "session",
     needs: "read",
-    query: Type.Object(
-      { provider: Type.Optional(Id), model: Type.Optional(Id) },
-      { additionalProperties: false },
-    ),
+    query: Fields({ provider: Type.Optional(Id), model: Type.Optional(Id) }),
     answer: Type.Object({ listings: Type.Array(ListingTrust) }),
   },
   "GET /api/console/verification/runs": {
     summary: "The last 20 conformance runs of one public listing, newest first",
     access: "session",
     needs: "read",
-    query: Type.Object({ provider: Id, model: Id }, { additionalProperties: false }),
+    query: Fields({ provider: Id, model: Id }),
     answer: Type.Object({ runs: Type.Array(ConformanceRun) }),
   },
 } as const;

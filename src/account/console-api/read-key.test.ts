@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { readExpiry } from "./read-expiry.ts";
+import { readExpiry } from "./read-key.ts";
 
 const nowMs = Date.parse("2026-11-24T12:00:00Z");
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, ListedProvider } from "../../catalog/catalog.ts";
 import type { ProviderId } from "../../kernel/core/ids.ts";
-import { shownProvider } from "./show-provider.ts";
+import { shownProvider } from "./show-model.ts";
 
 const PROVIDER: ListedProvider = {
   id: "acme" as ProviderId,

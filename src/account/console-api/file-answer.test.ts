@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { fileNameOf } from "./file-name.ts";
+import { fileNameOf } from "./file-answer.ts";
 
 const DAY = { fromMs: Date.UTC(2026, 10, 24), toMs: Date.UTC(2026, 10, 25) };
 const HOUR = { fromMs: Date.UTC(2026, 10, 24, 9, 30), toMs: Date.UTC(2026, 10, 24, 10, 30) };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import type { ListingVerdict, ListingVerification, RecordedCheck } from "../../gateway/index.ts";
-import { type JudgedListing, shownRun, shownTrust } from "./show-verification.ts";
+import { type JudgedListing, shownRun, shownTrust } from "./verification-routes.ts";
 
 const LISTING: JudgedListing = {
   providerId: "lab" as ProviderId,

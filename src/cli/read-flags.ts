@@ -1,4 +1,5 @@
 import { UsageFault, type Flags } from "./command-context.ts";
+import { isDay } from "../kernel/index.ts";
 
 export interface WholeRange {
   readonly min: number;
@@ -41,3 +42,19 @@ function durationMs(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   return Number(count) * (UNIT_MS[unit] ?? Number.NaN);
 }
+
+/** A day is its midnight; a time of day needs its zone. */
+export function readInstant(text: string, flag: string): number {
+  const [, day = ""] = INSTANT.exec(text) ?? [];
+  const ms = isDay(day) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw new UsageFault(`${flag} must be a day or an instant in UTC such as 2026-09-01T12:00Z`);
+}
+
+/** A UTC day, as it was written. */
+export function readDay(text: string, flag: string): string {
+  if (isDay(text)) return text;
+  throw new UsageFault(`${flag} must be a day as YYYY-MM-DD, not ${text}`);
+}
+
+const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
