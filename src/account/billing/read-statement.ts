@@ -7,11 +7,7 @@ import {
   type OrgId,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import {
-  findRolledDays,
-  walletLine,
-  type WalletRow,
-} from "../../gateway/index.ts";
+import { findRolledDays, walletLine, type WalletRow } from "../../gateway/index.ts";
 import * as sql from "./statement-sql.ts";
 import {
   type CreditKind,

@@ -87,7 +87,8 @@ export const ATTEMPTED_SQL: string = [
 /**
  * A page of requests: by time it is read from an index, in another order it sorts all that match.
  * A refused one that has attempts after all (the answer about its hold was lost) is reported with
- * them. They are of about the same time by any clock that is halfway right: a few days are searched.
+ * them. They are of about the same time by any clock that is halfway right, so that a few days are
+ * searched.
  */
 export async function readRequests(
   client: PoolClient,

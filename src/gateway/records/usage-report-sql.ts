@@ -27,8 +27,8 @@ export interface ReportPlan {
 export const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
- * One statement for the whole report: rows of kind `total`, `group`, `bucket` and `part`. First bytes
- * are counted apart from requests (`timed`), since a sum has many spans of them.
+ * One statement for the whole report: rows of kind `total`, `group`, `bucket` and `part`. First
+ * bytes are counted apart from requests (`timed`), since a sum has many spans of them.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
@@ -70,12 +70,14 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
         sum(requests) desc, name) as rank, count(*) over () as names
     from fact group by name having sum(requests) <> 0
   ), named as materialized (
-    select fact.*, '' as whole, case when rank < ${REPORT_GROUPS_MAX} or names <= ${REPORT_GROUPS_MAX}
+    select fact.*, '' as whole,
+      case when rank < ${REPORT_GROUPS_MAX} or names <= ${REPORT_GROUPS_MAX}
         then name else 'other' end as listed,
       case when rank <= ${REPORT_SERIES_GROUPS_MAX} then name else 'other' end as part
     from fact join ranked using (name)
   )
-  select kind, name, bucket, p50, p95, ${shown.map((each) => `coalesce(${each}, 0) as ${each}`).join(", ")}
+  select kind, name, bucket, p50, p95,
+    ${shown.map((each) => `coalesce(${each}, 0) as ${each}`).join(", ")}
   from (
     select case when grouping(bucket) = 0 then 'part' when grouping(listed) = 0 then 'group'
         else 'total' end as kind, coalesce(part, listed, '') as name, coalesce(bucket, 0) as bucket,
