@@ -75,7 +75,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/limits": "Limits",
   "/connections": "Connections",
   "/usage": "Usage",
-  "/requests/$requestId": "Request",
+  "/requests/$requestId": "Request failed",
   "/playground": "Playground",
   "/optimize": "Optimize",
   "/optimize/$searchId": "which",

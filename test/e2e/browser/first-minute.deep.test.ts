@@ -141,7 +141,7 @@ async function printedBy(
   for (;;) {
     const text = program.stdout();
     const [, key] = /key\s+(tm_vk_\w+)/.exec(text) ?? [];
-    const [, link] = /^\s+(http\S+claim\S+)$/m.exec(text) ?? [];
+    const [, link] = /^\s+(http\S+\/auth\/link\S+)$/m.exec(text) ?? [];
     if (key !== undefined && link !== undefined) return { key, link };
     await new Promise((done) => setTimeout(done, 50));
   }

@@ -103,8 +103,8 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     expect(log.column("Attempts")).toContain("3");
     const rows = await downloadedRows(page);
     expect(sumOfMoney(rows.map((row) => row["cost_usd"] ?? ""))).toBe(spent);
-    const shown = rows.map((row) => (row["attempts"] === "0" ? "–" : `$${row["cost_usd"]}`));
-    expect(shown).toEqual(log.column("Cost"));
+    const costs = rows.map((row) => (row["attempts"] === "0" ? "–" : `$${row["cost_usd"]}`));
+    expect(costs).toEqual(log.column("Cost"));
     expect(new Set(rows.map((row) => row["request_id"])).size).toBe(traffic.requests);
   });
 

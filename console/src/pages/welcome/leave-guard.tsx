@@ -25,7 +25,8 @@ export function LeaveGuard(props: {
     >
       <Stack gap="md">
         <Text size="sm">
-          Your key is readable on this page while this tab is open. After that it cannot be shown again.
+          Your key is readable on this page while this tab is open. After that it cannot be shown
+          again.
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={() => proceed?.()}>
