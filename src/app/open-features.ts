@@ -309,7 +309,7 @@ async function openStanding(
   await verification.start();
   const standing: CallPorts["standing"] = {
     mayRoute: (deployment) => !config.requireVerified || verification.isVerified(deployment),
-    isSuspect: (deployment) => verification.isSuspect(deployment),
+    isDistrusted: (deployment) => verification.isDistrusted(deployment),
     note: (deployment, orgId, breaches) => conduct.note(deployment, orgId, breaches),
   };
   return { verification, standing };

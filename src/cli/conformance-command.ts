@@ -122,10 +122,16 @@ async function runConformance(
   }
 }
 
-function recordedText({ length }: readonly ListingVerdict[]): string {
-  return length === 0
-    ? "nothing was recorded: only a whole run of all checks counts"
-    : `recorded the verdicts on ${length} models`;
+function recordedText(verdicts: readonly ListingVerdict[]): string {
+  if (verdicts.length === 0) return "nothing was recorded: only a whole run of all checks counts";
+  const partly = verdicts
+    .filter(({ verdict }) => verdict === "warn")
+    .map(({ modelId, checks }) => {
+      const flaws = checks.filter(({ status }) => status === "fail" || status === "warn");
+      const names = flaws.map(({ id, title }) => `${id} ${title}`).join(", ");
+      return `\n${modelId} is verified but for ${names}`;
+    });
+  return `recorded the verdicts on ${verdicts.length} models${partly.join("")}`;
 }
 
 function invalid(problems: readonly string[]): CommandAnswer {

@@ -32,7 +32,7 @@ const EVERY_INPUT = { input_modalities: ["text", "image", "file", "audio", "vide
 const IMAGES_READ = "images in the prompt";
 const STATE_ONCE = "a state that is counted once";
 
-/** Of each wire and of each other modality one, and of decisions one that reads images. */
+/** Of each wire and of each other modality one, and of decisions one for each grammar and for images. */
 export const HOSTS: readonly Host[] = [
   {
     name: "chat, wire_a",
@@ -40,6 +40,7 @@ export const HOSTS: readonly Host[] = [
     manifest: "manifests/simulator-a.json",
     path: "/a/v1",
     listing: EVERY_INPUT,
+    lacks: ["no reasoning unless asked for", "dear cache writes"],
   },
   {
     name: "chat, wire_b",
@@ -47,6 +48,23 @@ export const HOSTS: readonly Host[] = [
     manifest: "manifests/simulator-b.json",
     path: "/b/v1",
     listing: EVERY_INPUT,
+    lacks: ["no reasoning unless asked for", "a total in its usage", "single calls", "formats"],
+  },
+  {
+    name: "chat without declared reasoning",
+    modality: "text",
+    manifest: "manifests/simulator-a.json",
+    path: "/a/v1",
+    listing: { supported_parameters: { max_tokens: { type: "integer", min: 1, max: 32_768 } } },
+    lacks: [
+      "tools",
+      "single calls",
+      "formats",
+      "images in the prompt",
+      "dear cache writes",
+      "a range of temperature",
+      "stop sequences",
+    ],
   },
   {
     name: "images",
@@ -65,14 +83,21 @@ export const HOSTS: readonly Host[] = [
     modality: "decisions",
     manifest: "manifests/simulator-decisions.json",
     path: "/sys/v1",
-    lacks: [IMAGES_READ],
+    lacks: [IMAGES_READ, "spans"],
+  },
+  {
+    name: "decisions, gliner",
+    modality: "decisions",
+    manifest: "examples/manifests/decisions-gliner.json",
+    path: "/gli/v1",
+    lacks: [IMAGES_READ, "probabilities", "output tokens", "a model in its answers"],
   },
   {
     name: "decisions on images",
     modality: "decisions",
     manifest: "examples/manifests/decisions-per-question.json",
     path: "/pplx/v1",
-    lacks: [STATE_ONCE],
+    lacks: [STATE_ONCE, "spans"],
   },
 ];
 

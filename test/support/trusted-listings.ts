@@ -3,6 +3,6 @@ import type { CallPorts } from "../../src/gateway/call/ports.ts";
 /** Of a program that neither asks for verdicts nor counts what answers break. */
 export const TRUSTED_LISTINGS: CallPorts["standing"] = {
   mayRoute: () => true,
-  isSuspect: () => false,
+  isDistrusted: () => false,
   note: () => undefined,
 };

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, objectsOf } from "./json.ts";
-import { type SimRequest, type SimTool, tokensOf } from "./sim-request.ts";
+import { tokensOf, type SimRequest, type SimTool } from "./sim-request.ts";
+import { argumentsFor } from "./tool-arguments.ts";
 
 export interface SimCall {
   readonly name: string;
@@ -66,6 +66,8 @@ function sentence(request: SimRequest): string {
   const { answerSchema, media } = request;
   const isText = answerSchema === undefined;
   const words = marker(request, "words") || (isText ? askedLength(request) : 0);
+  const counted = isText ? countedNumbers(request) : undefined;
+  if (counted !== undefined) return counted;
   if (words > 0) return Array.from({ length: words }, (_item, n) => `word${n + 1}`).join(" ");
   if (!isText) return JSON.stringify(argumentsFor(answerSchema));
   const said = statement(request);
@@ -75,9 +77,8 @@ function sentence(request: SimRequest): string {
 }
 
 function statement(request: SimRequest): string {
-  const { codeWord, toolResults } = request;
-  if (codeWord === null) return "The prompt does not name the code word.";
-  if (codeWord !== undefined) return `The code word is ${codeWord}.`;
+  const { told, toolResults } = request;
+  if (told !== undefined) return told;
   const said = plainText(request);
   if (toolResults.length === 0) return `You said: ${said}`;
   const quoted = `The tool answered: ${toolResults.join("; ")}`;
@@ -112,12 +113,12 @@ function callsOf(request: SimRequest): readonly SimCall[] {
   const { tools, choice, toolResults } = request;
   if (tools.length === 0 || choice.kind === "none") return [];
   if (choice.kind === "tool") {
-    return tools.filter((tool) => tool.name === choice.name).map(callOf);
+    return tools.filter((tool) => tool.name === choice.name).map((tool) => callOf(tool, request));
   }
   if (toolResults.length > 0 && choice.kind !== "any") return [];
   const wanted = wantedTools(request);
   const chosen = wanted.length === 0 && choice.kind === "any" ? tools.slice(0, 1) : wanted;
-  return (request.parallel ? chosen : chosen.slice(0, 1)).map(callOf);
+  return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => callOf(tool, request));
 }
 
 /* Tools whose name the user says; "both" and "parallel" ask for two calls in any case. */
@@ -130,8 +131,8 @@ function wantedTools(request: SimRequest): readonly SimTool[] {
   return [first, second ?? first];
 }
 
-function callOf(tool: SimTool): SimCall {
-  return { name: tool.name, arguments: JSON.stringify(argumentsFor(tool.schema)) };
+function callOf(tool: SimTool, { userText }: SimRequest): SimCall {
+  return { name: tool.name, arguments: JSON.stringify(argumentsFor(tool.schema, userText)) };
 }
 
 function callTokens(calls: readonly SimCall[]): number {
@@ -170,6 +171,16 @@ function askedLength({ userText }: SimRequest): number {
   return 100 * (DIGITS.indexOf(digit.toLowerCase()) + 1);
 }
 
+const COUNT = /\bCount from (\d{1,4}) to (\d{1,4})\b/;
+
+/** The numbers that the last user text asks to be counted; undefined: it asks for none. */
+function countedNumbers({ userText }: SimRequest): string | undefined {
+  const [, first, last] = COUNT.exec(userText) ?? [];
+  if (first === undefined) return undefined;
+  const length = Math.max(0, Number(last) - Number(first) + 1);
+  return Array.from({ length }, (_item, at) => Number(first) + at).join(" ");
+}
+
 /** The last user text without its markers. */
 function plainText(request: SimRequest): string {
   return request.userText
@@ -179,43 +190,4 @@ function plainText(request: SimRequest): string {
       "",
     )
     .trim();
-}
-
-/** Plausible arguments for a tool: every property of its schema gets a value of its type. */
-function argumentsFor(schema: JsonObject): JsonObject {
-  const properties = schema["properties"];
-  if (!isObject(properties)) return {};
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, property]) => [name, valueFor(property, name)]),
-  );
-}
-
-function valueFor(schema: unknown, name: string): unknown {
-  if (!isObject(schema)) return name;
-  const { enum: choices, default: preset, anyOf } = schema;
-  if (schema["const"] !== undefined) return schema["const"];
-  if (Array.isArray(choices) && choices.length > 0) return choices[0];
-  if (preset !== undefined) return preset;
-  const [firstOption] = objectsOf(anyOf);
-  return firstOption === undefined ? valueOfType(schema, name) : valueFor(firstOption, name);
-}
-
-function valueOfType(schema: JsonObject, name: string): unknown {
-  const type = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"];
-  switch (type) {
-    case "integer":
-      return typeof schema["minimum"] === "number" ? Math.ceil(schema["minimum"]) : 7;
-    case "number":
-      return typeof schema["minimum"] === "number" ? schema["minimum"] : 7.5;
-    case "boolean":
-      return true;
-    case "null":
-      return null;
-    case "array":
-      return [valueFor(schema["items"], name)];
-    case "object":
-      return argumentsFor(schema);
-    default:
-      return `sample ${name}`;
-  }
 }

@@ -1,4 +1,4 @@
-import type { RequestHeaders } from "./host-errors.ts";
+import type { RequestHeaders } from "./sim-error.ts";
 
 const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;

@@ -18,7 +18,7 @@ import {
   type Complaint,
   type Rule,
 } from "./shape.ts";
-import type { SimError } from "./host-errors.ts";
+import type { SimError } from "./sim-error.ts";
 
 const TOOL_NAME = matching(/^[a-zA-Z0-9_-]{1,64}$/);
 /** Fields of the wire that are unknown here are ignored, but for the controls of gateways. */

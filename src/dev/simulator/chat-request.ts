@@ -1,12 +1,12 @@
+import { toldIn } from "./told-facts.ts";
+import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
-  codeWordOf,
-  mediaOf,
   promptTokensOf,
   type SimRequest,
   type SimToolChoice,
 } from "./sim-request.ts";
-import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
 
 /** Reads a chat-completions body that has passed the checks. */
 export function readChatRequest(body: JsonObject): SimRequest {
@@ -30,7 +30,7 @@ export function readChatRequest(body: JsonObject): SimRequest {
       .filter((message) => message["role"] === "tool")
       .map((message) => contentText(message["content"])),
     media: mediaOf(messages),
-    ...codeWordOf(userText, messages),
+    ...toldIn(lastTextOf(messages), messages),
     ...answerSchemaOf(schemaOf(body["response_format"])),
     thinking: false,
     promptTokens: promptTokensOf([messages, body["tools"]]),
@@ -42,6 +42,14 @@ export function readChatRequest(body: JsonObject): SimRequest {
 function schemaOf(format: unknown): unknown {
   const named = isObject(format) ? format["json_schema"] : undefined;
   return isObject(named) ? named["schema"] : undefined;
+}
+
+/** Of the user, also before a call and its result. */
+function lastTextOf(messages: readonly JsonObject[]): string {
+  const texts = messages.map((each) =>
+    each["role"] === "user" ? contentText(each["content"]) : "",
+  );
+  return texts.findLast((text) => text !== "") ?? "";
 }
 
 function userTextOf(messages: readonly JsonObject[]): string {

@@ -6,7 +6,8 @@ const PAGE = new URL("../../../docs/simulator.md", import.meta.url);
 const table: readonly (readonly [name: string, cheat: Cheat])[] = Object.entries(CHEATS);
 
 function rowOf([name, cheat]: readonly [string, Cheat]): string {
-  const { does, modalities, check, needs } = cheat;
+  const { does, modalities, checks, needs } = cheat;
+  const check = checks.endsWith("and others") ? checks : checks.replaceAll(" ", ", ");
   const offered = modalities.length === 4 ? "all" : modalities.join(", ");
   const checked = needs === undefined ? check : `${check}, if the listing has ${needs}`;
   return `| \`cheat:${name}\` | ${does} | ${offered} | ${checked} |`;

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-
-import { isCheating } from "./cheats.ts";
 import type { Frame } from "./dialect.ts";
+import { isCheating } from "./cheats.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
-import { type JsonObject, jsonText } from "./json.ts";
+import type { HeldAnswers } from "./held-answers.ts";
+import { jsonText, type JsonObject } from "./json.ts";
 
 /** One answer on its way: where it goes, what goes wrong with it, and whether anybody listens. */
 export interface Delivery {
@@ -67,7 +67,9 @@ export async function deliverJson(
 const BAD_REQUEST = new Set([400, 404, 413, 422]);
 
 function cheatedStatus(status: number, faults: Faults): number {
-  return BAD_REQUEST.has(status) && isCheating(faults, "error-as-500") ? 500 : status;
+  if (!BAD_REQUEST.has(status)) return status;
+  if (isCheating(faults, "error-as-500")) return 500;
+  return isCheating(faults, "error-as-200") ? 200 : status;
 }
 
 /** A body that is made while it is sent, so that a large one is never in memory whole. */
@@ -273,24 +275,4 @@ async function hang({ gone }: Delivery): Promise<never> {
 function breakOff(response: ServerResponse): never {
   response.socket?.resetAndDestroy();
   throw new BrokenOff();
-}
-
-/** Answers that are kept back until all of them are released together. */
-export class HeldAnswers {
-  readonly #waiting = new Set<() => void>();
-
-  /** Waits for `release`; rejects when the client has left before. */
-  async wait(gone: AbortSignal): Promise<void> {
-    gone.throwIfAborted();
-    await new Promise<void>((resolve) => {
-      this.#waiting.add(resolve);
-      gone.addEventListener("abort", () => resolve(), { once: true });
-    });
-    gone.throwIfAborted();
-  }
-
-  release(): void {
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
-  }
 }

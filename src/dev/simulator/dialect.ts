@@ -1,6 +1,6 @@
 import type { SimAnswer } from "./answer.ts";
 import type { JsonObject } from "./json.ts";
-import type { RequestHeaders, SimError, Troubles } from "./host-errors.ts";
+import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 
 /** What an event of a stream is for: some faults leave out or break certain kinds. */

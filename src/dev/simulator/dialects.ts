@@ -6,7 +6,7 @@ import type { JsonObject } from "./json.ts";
 import { messageEvents, wholeMessage } from "./messages-answers.ts";
 import { messagesProblem } from "./messages-checks.ts";
 import { readMessagesRequest } from "./messages-request.ts";
-import type { SimError } from "./host-errors.ts";
+import type { SimError } from "./sim-error.ts";
 
 /** The chat-completions wire. */
 export const chatDialect: Dialect = {

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
-import { type FaultReading, type Faults, readFaults } from "./faults.ts";
-import { isObject, serialOf } from "./json.ts";
+import { readFaults, type FaultReading, type Faults } from "./faults.ts";
+import { isObject } from "./json.ts";
 
 interface Rule {
   readonly method: string | undefined;
@@ -90,30 +88,4 @@ export function markedText(value: unknown): string {
   if (typeof value === "string") return MARKER.test(value) ? value : "";
   const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
   return inner.map(markedText).find((text) => text !== "") ?? "";
-}
-
-const JITTER_DIGITS = 8;
-
-/** Makes answers begin late: a host of many machines, a model that is loaded for its first call. */
-export class StartDelay {
-  readonly #seed: string;
-  #calls = 0;
-  #hasGenerated = false;
-
-  constructor(seed: string) {
-    this.#seed = seed;
-  }
-
-  /** Numbers a call as it arrives; the answer waits so many milliseconds, which its faults decide. */
-  arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
-    this.#calls += 1;
-    const digits = serialOf(`${this.#seed}:jitter`, this.#calls).slice(0, JITTER_DIGITS);
-    const share = Number.parseInt(digits, 16) / 16 ** JITTER_DIGITS;
-    const isFirst = isGeneration && !this.#hasGenerated;
-    this.#hasGenerated ||= isGeneration;
-    return async ({ jitter = 0, slow_start: slowStart = 0 }, gone) => {
-      const ms = Math.floor(share * (jitter + 1)) + (isFirst ? slowStart : 0);
-      if (ms > 0) await sleep(ms, undefined, { signal: gone });
-    };
-  }
 }

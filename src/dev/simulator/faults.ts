@@ -1,4 +1,4 @@
-import { CHEAT_NAMES, isCheatName, type CheatName } from "./cheats.ts";
+import { CHEAT_NAMES, isCheatName } from "./cheats.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { anything, be, decimal, fields, flag, listOf, text, whole, type Rule } from "./shape.ts";
 
@@ -151,8 +151,8 @@ const READERS = {
   extra_answer: flagOf,
   /** Answers laid over the true ones. */
   answers: objectOf(anything),
-  cheat: (argument: string, before?: unknown): readonly CheatName[] | undefined =>
-    isCheatName(argument) ? [...((before ?? []) as CheatName[]), argument] : undefined,
+  cheat: (argument: string, before?: unknown): readonly string[] | undefined =>
+    isCheatName(argument) ? [...((before ?? []) as string[]), argument] : undefined,
 };
 
 type Readers = typeof READERS;

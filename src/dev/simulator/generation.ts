@@ -1,18 +1,10 @@
-import type { SimAnswer } from "./answer.ts";
-import {
-  cheatedAnswer,
-  cheatedBody,
-  cheatedFrames,
-  cheatedModel,
-  cheatedRequest,
-} from "./chat-cheats.ts";
+import { cheatedBody, cheatedCall, type CheatedCall } from "./chat-cheats.ts";
 import { isCheating } from "./cheats.ts";
 import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
 import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
-import type { SimError } from "./host-errors.ts";
-import type { SimRequest } from "./sim-request.ts";
+import type { SimError } from "./sim-error.ts";
 import { isRefused, keyProblemOf, requestProblemOf, withWords } from "./trouble.ts";
 
 /** A call of one of the chat wires. */
@@ -27,10 +19,14 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   await failEarly(delivery);
   const isOver = await isRefused(dialect, delivery, problemOf(generation));
   if (isOver || !isObject(body)) return;
-  const read = cheatedRequest(dialect, body, faults);
-  // A fault can make a document of a stream.
-  const request = { ...read, stream: read.stream && faults.body === undefined };
-  await deliverAnswer(generation, request, cheatedAnswer(request, faults));
+  const call = cheatedCall(dialect, body, {
+    ...faults,
+    // A fault can make a document of a stream.
+    isStream: ({ stream }) => stream && faults.body === undefined,
+    number: generation.nextChatAnswer(),
+    kept: generation.kept,
+  });
+  await deliverAnswer(generation, call);
 }
 
 /** The prompt tokens of a body, for the counting route. */
@@ -54,25 +50,22 @@ export async function answerModels(generation: Generation): Promise<void> {
   await deliverJson(delivery, 200, dialect.models(models, createdS));
 }
 
-async function deliverAnswer(
-  generation: Generation,
-  request: SimRequest,
-  answer: SimAnswer,
-): Promise<void> {
-  const { dialect, delivery, serial, createdS, nextChatAnswer } = generation;
+async function deliverAnswer(generation: Generation, call: CheatedCall): Promise<void> {
+  const { dialect, delivery, serial, createdS } = generation;
+  const { request, answer, model } = call;
   const { faults } = delivery;
   const isSilent = request.stream && isCheating(faults, "usage-missing-in-stream");
   const envelope: Envelope = {
     serial,
     createdS,
-    model: faults.model_echo ?? cheatedModel(request, faults, nextChatAnswer()),
+    model: faults.model_echo ?? model,
     includeUsage: request.includeUsage,
     usage: faults.no_usage === true || isSilent ? null : (faults.usage ?? {}),
   };
   if (!request.stream) {
-    return await deliverJson(delivery, 200, dialect.json(answer, envelope));
+    return await deliverJson(delivery, 200, call.json(dialect.json(answer, envelope)));
   }
-  const frames = cheatedFrames(dialect.frames(answer, envelope), faults);
+  const frames = call.frames(dialect.frames(answer, envelope));
   const trouble = withWords(dialect.troubles.overloaded, faults);
   await deliverStream(delivery, frames, dialect.errorFrame(trouble));
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "./json.ts";
+import type { SimError } from "./sim-error.ts";
 
 /** An error as a host of images or videos writes it. */
 export type ErrorWriter = (error: SimError) => JsonObject;
@@ -28,20 +29,3 @@ export const plainError: ErrorWriter = ({ status, message, code }) => ({
   code: code ?? (status >= 500 ? "The service is currently unavailable" : "Invalid argument"),
   error: message,
 });
-
-/** What a wire says when a request or the provider is at fault. */
-export interface SimError {
-  readonly status: number;
-  readonly message: string;
-  readonly code?: string;
-}
-
-export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
-
-/** The same trouble in one host's own status, message and code. */
-export interface Troubles {
-  readonly overloaded?: SimError;
-  readonly context_overflow: SimError;
-  readonly content_filter: SimError;
-  readonly failed: SimError;
-}

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 /* Marks a string that represents a raw number; no text of a request begins with it. */
 const RAW = "\u0000raw:";
 const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
@@ -53,26 +51,4 @@ export function jsonText(document: JsonObject): string {
   return JSON.stringify(document).replaceAll(RAW_IN_JSON, (_match, text: string) =>
     JSON.parse(`"${text}"`),
   );
-}
-
-const TICK_DIGITS = 10;
-
-/** So many cents as USD in decimal notation, `0.04`. */
-export function usdOfCents(cents: number): string {
-  const digits = String(cents).padStart(3, "0");
-  return `${digits.slice(0, -2)}.${digits.slice(-2)}`.replace(/\.?0+$/, "");
-}
-
-/** USD in decimal notation as ticks of 10^-10 USD; any other text stays as it is. */
-export function ticksOfUsd(usd: string): string {
-  const match = /^(\d+)(?:\.(\d+))?$/.exec(usd);
-  if (match === null) return usd;
-  const [, whole = "", fraction = ""] = match;
-  const ticks = `${whole}${fraction.slice(0, TICK_DIGITS).padEnd(TICK_DIGITS, "0")}`;
-  return ticks.replace(/^0+(?=\d)/, "");
-}
-
-/** The unique part of the ids of call `number`. */
-export function serialOf(seed: string, number: number): string {
-  return createHash("sha256").update(`${seed}:${number}`).digest("hex").slice(0, 24);
 }

@@ -1,6 +1,6 @@
 import { textOf } from "./json.ts";
 import { be, text, type Rule } from "./shape.ts";
-import type { SimError, Troubles } from "./host-errors.ts";
+import type { SimError, Troubles } from "./sim-error.ts";
 
 const PROMPT_CHARS_MAX = 32_000;
 

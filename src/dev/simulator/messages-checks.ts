@@ -1,10 +1,9 @@
-import type { RequestHeaders, SimError } from "./host-errors.ts";
-import { contentText, isAbsent, isObject, type JsonObject, objectsOf, textOf } from "./json.ts";
+import { cacheMarksComplaint } from "./cache-marks.ts";
+import { contentText, isAbsent, isObject, objectsOf, textOf, type JsonObject } from "./json.ts";
 import {
   any,
   anything,
   be,
-  type Complaint,
   decimal,
   dictionary,
   fields,
@@ -13,12 +12,14 @@ import {
   listOf,
   matching,
   oneOf,
-  type Rule,
   tagged,
   text,
   textOr,
   whole,
+  type Complaint,
+  type Rule,
 } from "./shape.ts";
+import type { RequestHeaders, SimError } from "./sim-error.ts";
 
 /** Fields that count as unknown without one of these names in the beta header. */
 const GATED: Readonly<Record<string, RegExp>> = {
@@ -236,32 +237,4 @@ function blocksOf(message: JsonObject, type: string): readonly JsonObject[] {
 
 function unanswered(at: number, ids: readonly string[]): string {
   return `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`;
-}
-
-const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
-
-/** What a provider refuses in the cache marks of a body: odd times, and an hour behind five minutes. */
-function cacheMarksComplaint(body: JsonObject): Complaint {
-  let hasShort = false;
-  for (const mark of [...marksOf(promptOf(body)), ...objectsOf([body["cache_control"]])]) {
-    const { ttl } = mark;
-    if (!TIMES.has(ttl)) return "cache_control.ttl: Input should be '5m' or '1h'";
-    if (ttl === "1h" && hasShort) {
-      return "cache_control.ttl: a ttl='1h' block must not come after a ttl='5m' block";
-    }
-    hasShort ||= ttl !== "1h";
-  }
-  return undefined;
-}
-
-/** In the order in which a provider caches it. */
-function promptOf(body: JsonObject): readonly unknown[] {
-  return [body["tools"], body["system"], body["messages"]];
-}
-
-function marksOf(value: unknown): readonly JsonObject[] {
-  if (Array.isArray(value)) return value.flatMap(marksOf);
-  if (!isObject(value)) return [];
-  const { cache_control: mark, ...rest } = value;
-  return [...objectsOf([mark]), ...Object.values(rest).flatMap(marksOf)];
 }

@@ -1,13 +1,13 @@
+import { toldIn } from "./told-facts.ts";
+import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
   cacheMarkedTokensOf,
-  codeWordOf,
-  mediaOf,
   promptTokensOf,
   type SimRequest,
   type SimToolChoice,
 } from "./sim-request.ts";
-import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
 
 /** Reads a messages body that has passed the checks. */
 export function readMessagesRequest(body: JsonObject): SimRequest {
@@ -36,7 +36,7 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     userText,
     toolResults: recent.flatMap(toolResultsOf),
     media: mediaOf(messages),
-    ...codeWordOf(userText, [body["system"], messages]),
+    ...toldIn(lastTextOf(messages), [body["system"], messages]),
     ...answerSchemaOf(schemaOf(body["output_config"])),
     thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
     promptTokens: promptTokensOf(prompt),
@@ -48,6 +48,14 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
 function schemaOf(config: unknown): unknown {
   const format = isObject(config) ? config["format"] : undefined;
   return isObject(format) ? format["schema"] : undefined;
+}
+
+/** Of the user, also before a call and its result. */
+function lastTextOf(messages: readonly JsonObject[]): string {
+  const texts = messages.map((each) =>
+    each["role"] === "user" ? contentText(each["content"]) : "",
+  );
+  return texts.findLast((text) => text !== "") ?? "";
 }
 
 function userTextOf(messages: readonly JsonObject[]): string {

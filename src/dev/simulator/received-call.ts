@@ -1,6 +1,6 @@
 import type { Delivery } from "./deliver.ts";
 import type { JsonObject } from "./json.ts";
-import type { RequestHeaders } from "./host-errors.ts";
+import type { RequestHeaders } from "./sim-error.ts";
 import type { VideoJob, VideoJobs } from "./videos/video-jobs.ts";
 
 /** One call, received and ready to be answered. */
@@ -23,6 +23,8 @@ export interface ReceivedCall {
   readonly jobs: VideoJobs;
   /** The number of the next chat answer of the simulator, from 1. */
   readonly nextChatAnswer: () => number;
+  /** What a provider that cheats keeps for later answers. */
+  readonly kept: Map<string, unknown>;
 }
 
 /** What a path leads to. */

@@ -15,13 +15,8 @@ import { plainImages, referenceImages, relayImages, type ImageHost } from "./ima
 import { textOf } from "./json.ts";
 import { strictDialect } from "./providers/strict-dialect.ts";
 import type { Route } from "./received-call.ts";
-import {
-  answerVideoContent,
-  answerVideoCreate,
-  answerVideoDelete,
-  answerVideoFile,
-  answerVideoPoll,
-} from "./videos/answer-videos.ts";
+import { answerVideoCreate, answerVideoDelete, answerVideoPoll } from "./videos/answer-videos.ts";
+import { answerVideoContent, answerVideoFile } from "./videos/video-content.ts";
 import { plainVideos, referenceVideos, relayVideos, type VideoHost } from "./videos/video-host.ts";
 
 type Row = readonly [pattern: RegExp, route: Route];

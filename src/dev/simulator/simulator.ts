@@ -4,13 +4,16 @@ import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "../../kernel/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
 import { isCheating } from "./cheats.ts";
-import { BrokenOff, deliverJson, type Delivery, HeldAnswers } from "./deliver.ts";
-import { type ChosenFault, FaultBoard, requestedFault, StartDelay } from "./fault-board.ts";
+import { BrokenOff, deliverJson, type Delivery } from "./deliver.ts";
+import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
-import { isObject, type JsonObject, serialOf, textOf } from "./json.ts";
+import { HeldAnswers } from "./held-answers.ts";
+import { isObject, textOf, type JsonObject } from "./json.ts";
 import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";
+import { serialOf } from "./serial.ts";
+import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
@@ -101,6 +104,7 @@ class RequestRouter {
   readonly #clock: Clock;
   readonly #always: ChosenFault;
   readonly #startDelay: StartDelay;
+  readonly #kept = new Map<string, unknown>();
   #chatAnswers = 0;
 
   constructor(options: SimulatorOptions) {
@@ -174,6 +178,7 @@ class RequestRouter {
         createdS: Math.floor(this.#clock.nowMs() / 1000),
         jobs: this.jobs,
         nextChatAnswer: () => (this.#chatAnswers += 1),
+        kept: this.#kept,
       });
       if (record !== undefined) this.log.end(record, "answered");
     } catch (fault) {

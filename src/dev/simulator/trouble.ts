@@ -3,12 +3,19 @@ import { deliverJson, type Delivery } from "./deliver.ts";
 import type { Faults } from "./faults.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
-import type { RequestHeaders, SimError, Troubles } from "./host-errors.ts";
+import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
 /** Any key will do, and none; but a customer's own key must never reach a provider. */
-export function keyProblemOf(headers: RequestHeaders, faults: Faults): SimError | undefined {
+export function keyProblemOf(
+  headers: RequestHeaders,
+  faults: Faults,
+  isStream = false,
+): SimError | undefined {
   const keys = `${String(headers["authorization"] ?? "")} ${String(headers["x-api-key"] ?? "")}`;
-  const isWrong = keys.includes("invalid") && !isCheating(faults, "wrong-key-accepted");
+  const isAccepted =
+    isCheating(faults, "wrong-key-accepted") ||
+    (isStream && isCheating(faults, "wrong-key-accepted-in-stream"));
+  const isWrong = keys.includes("invalid") && !isAccepted;
   if (!isWrong && !keys.includes("tm_vk_")) return undefined;
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
 }
@@ -19,12 +26,16 @@ export function requestProblemOf(
   problemOf: (body: JsonObject) => SimError | undefined,
 ): SimError | undefined {
   const { headers, body, delivery, servesModel } = call;
-  const keyProblem = keyProblemOf(headers, delivery.faults);
+  const isStream = isObject(body) && body["stream"] === true;
+  const keyProblem = keyProblemOf(headers, delivery.faults, isStream);
   if (keyProblem !== undefined) return keyProblem;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
   const problem = problemOf(body);
   const model = String(body["model"]);
-  const isServed = servesModel(model) || isCheating(delivery.faults, "unknown-model-served");
+  const isServed =
+    servesModel(model) ||
+    isCheating(delivery.faults, "unknown-model-served") ||
+    (isStream && isCheating(delivery.faults, "unknown-model-served-in-stream"));
   if (problem !== undefined || isServed) return problem;
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return { status: 404, message, code: "model_not_found" };

@@ -39,7 +39,7 @@ function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = f
   const seen: number[] = [];
   const standing = {
     mayRoute: () => true,
-    isSuspect: () => false,
+    isDistrusted: () => false,
     note: (_listing: Deployment, orgId: string, breaches: number) => {
       expect(orgId).toBe("org-1");
       seen.push(breaches);

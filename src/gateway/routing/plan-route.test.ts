@@ -158,7 +158,7 @@ function standingOf(of: { suspects?: readonly string[]; verified?: readonly stri
   return {
     standing: {
       mayRoute: ({ providerId }: Deployment) => verified?.includes(providerId) !== false,
-      isSuspect: ({ providerId }: Deployment) => suspects.includes(providerId.replace("*", "")),
+      isDistrusted: ({ providerId }: Deployment) => suspects.includes(providerId.replace("*", "")),
     },
   };
 }

@@ -59,7 +59,7 @@ export interface ListingStanding {
   /** False: it is not routed, because verified listings are required and it is none. */
   mayRoute(deployment: Deployment): boolean;
   /** True: live answers broke its promises, so it is tried last among its model's deployments. */
-  isSuspect(deployment: Deployment): boolean;
+  isDistrusted(deployment: Deployment): boolean;
 }
 
 export type PlanOutcome = RoutePlan | { readonly kind: "refused"; readonly refusal: Refusal };
@@ -92,7 +92,7 @@ export function planRoute(input: PlanInput): PlanOutcome {
   if (allowed.length === 0) return refused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = servedLastFirst(usable, input.servedLast);
-  const ranked = applyOrder(suspectsLast(near, input.standing), controls.order);
+  const ranked = applyOrder(distrustedLast(near, input.standing), controls.order);
   const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
   if (first === undefined) return refused(noCandidateRefusal(input, allowed));
@@ -219,7 +219,7 @@ function trustedOf(
  * A caller's own order is kept, because it names providers knowingly. So is the place of its own
  * provider keys: their answers are not the listing's.
  */
-function suspectsLast(
+function distrustedLast(
   deployments: readonly Deployment[],
   standing: ListingStanding | undefined,
 ): readonly Deployment[] {
@@ -233,7 +233,7 @@ function suspectsLast(
 }
 
 function isTriedLast(deployment: Deployment, standing: ListingStanding): boolean {
-  return deployment.ownKey === undefined && standing.isSuspect(deployment);
+  return deployment.ownKey === undefined && standing.isDistrusted(deployment);
 }
 
 function notVerified(modelId: string): Refusal {

@@ -43,9 +43,12 @@ test("a listing is suspect when more than one in a hundred answers break a promi
   ]);
 });
 
-test("ten images that were given away are enough, however many others were paid", () => {
+test.each([
+  ["images", "image"],
+  ["videos", "video"],
+])("ten %s that were given away are enough, however many others were paid", (_what, modality) => {
   const { found, conduct } = conductFixture();
-  const images = { ...LISTING, modality: "image" };
+  const images = { ...LISTING, modality };
   for (let n = 0; n < 100; n += 1) conduct.note(images, "org-1", GOOD);
   for (let n = 0; n < 9; n += 1) conduct.note(images, "org-1", BREACH.usageMissing);
   expect(found).toEqual([]);

@@ -31,8 +31,9 @@ export interface WatchedListing extends ListingName {
   readonly modality?: string;
 }
 
-/** Images without usage that are given away, whatever the share, before a listing is suspect. */
-const GIVEN_IMAGES_MAX = 10;
+/** Images and videos without usage or cost, whatever the share, before a listing is suspect. */
+const GIVEN_MEDIA_MAX = 10;
+const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
 /** Answers after which the older half of what was counted is forgotten. */
 const HALF_WINDOW_ANSWERS = 1_000;
@@ -118,7 +119,7 @@ export class Conduct {
   #judge(listing: WatchedListing, { older, newer }: Watched): void {
     const all = { answers: older.answers + newer.answers, bad: older.bad + newer.bad };
     const given = older.breaches.usageMissing + newer.breaches.usageMissing;
-    const givesAway = listing.modality === "image" && given >= GIVEN_IMAGES_MAX;
+    const givesAway = MEDIA.has(listing.modality) && given >= GIVEN_MEDIA_MAX;
     if (!this.#isOver(all) && !givesAway) return;
     if (this.#isContradicted(all, older, newer)) return;
     this.#watched.delete(listing.id);

@@ -96,6 +96,11 @@ export class Verification {
     return this.#suspects.size > 0 && this.#suspects.has(id);
   }
 
+  /** Is it tried last? Live answers or its newest run say that it breaks its promises. */
+  isDistrusted(listing: Pick<KnownListing, "id">): boolean {
+    return this.isSuspect(listing) || this.#verdicts.get(listing.id)?.verdict === "fail";
+  }
+
   of(listing: KnownListing): ListingVerification {
     const verdict = this.#verdicts.get(listing.id);
     const suspect = this.#suspects.get(listing.id);

@@ -11,6 +11,7 @@ import {
 import type { AttemptOutcome, CloseRow } from "../../ledger/index.ts";
 import type { FetchedAnswer, RunningFetch } from "../../upstream/index.ts";
 import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
+import { BREACH } from "../verification/conduct.ts";
 import {
   type EndedJob,
   evaluatePoll,
@@ -208,6 +209,10 @@ export class VideoPoller {
     videoMetrics.jobEnded(job);
     if (job.costMicroUsd !== null) metrics.settled(job.modelId, job.costMicroUsd);
     if (job.state !== "completed" || job.connectionId !== undefined) return;
+    const { catalog, standing } = this.#deps;
+    const listing = catalog.current.deployments.find(({ id }) => id === job.deploymentId);
+    const breaches = costPicoUsd === undefined ? BREACH.usageMissing : 0;
+    if (listing !== undefined) standing.note(listing, job.orgId, breaches);
     const { reserveMicroUsd } = job;
     if (costPicoUsd === undefined) return this.#flag("costMissing", job);
     if (floorToMicroUsd(costPicoUsd) > reserveMicroUsd) this.#flag("costOverReserve", job);

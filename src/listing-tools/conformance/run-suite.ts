@@ -141,13 +141,11 @@ async function testModel(run: Run, deployment: Deployment): Promise<ModelReport>
 }
 
 function modelReport(deployment: Deployment, reports: readonly CheckReport[]): ModelReport {
-  const declares = (id: CheckId): boolean =>
-    CHECKS.some((check) => check.id === id && check.isDeclared?.(deployment) === true);
   return {
     id: deployment.modelId,
     upstream_id: deployment.upstreamModelId,
     ready: deployment.notReady !== "staged",
-    verdict: modelVerdict(reports, declares),
+    verdict: modelVerdict(reports),
     checks: reports.map(checkLine),
   };
 }

@@ -19,6 +19,7 @@ import { PolicyLinks } from "../providers/policy-links.tsx";
 import { substitutedShare } from "../providers/provider-labels.ts";
 import { ProviderStatus } from "../providers/provider-status.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
+import { orderLabel } from "../verification/verification-labels.ts";
 import { CheckedNote } from "./checked-note.tsx";
 import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
 import { defaultLabel, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
@@ -112,7 +113,12 @@ const COLUMNS: readonly Column<Row>[] = [
       </AppLink>
     ),
   },
-  { id: "place", label: "Order", align: "right", render: ({ place }) => place },
+  {
+    id: "place",
+    label: "Order",
+    align: "right",
+    render: ({ place, trust }) => orderLabel(place, trust),
+  },
   {
     id: "status",
     label: "Status",
@@ -179,7 +185,8 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT);
+/** An order without the verdicts that change it would not be true. */
+const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT && id !== "place");
 
 function priceColumn(sku: Sku): Column<Row> {
   return {

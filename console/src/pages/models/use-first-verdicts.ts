@@ -1,7 +1,7 @@
 import type { ListingTrust, Model } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { TRUST } from "../verification/verification-labels.ts";
+import { trustWord } from "../verification/verification-labels.ts";
 
 /**
  * How far the first listing of each model is trusted, in a word; undefined: for signed-in readers
@@ -27,7 +27,7 @@ function useVerdict(model: Model | undefined): string | undefined {
   return trust === undefined ? undefined : verdictWord(trust);
 }
 
-function verdictWord({ state, suspect }: ListingTrust): string {
-  const { word } = TRUST[state];
-  return suspect === null ? word : `${word}, but live answers break its promises`;
+function verdictWord(trust: ListingTrust): string {
+  const word = trustWord(trust);
+  return trust.suspect === null ? word : `${word}, but live answers break its promises`;
 }

@@ -2,8 +2,9 @@ import { Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, type ReactElement } from "react";
 
-import type { Provider } from "../../../../src/account/console-api/contract.ts";
+import type { ListingTrust, Provider } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -24,6 +25,8 @@ import { changeLabel, nextChange } from "../models/price-rows.ts";
 import styles from "../models/models.module.css";
 import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
+import { ListingVerdict } from "../verification/listing-verdict.tsx";
+import { orderLabel } from "../verification/verification-labels.ts";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
@@ -140,14 +143,25 @@ function modelLink({ model }: { readonly model: string }): ReactElement {
 function ServedModels({ providerId }: { readonly providerId: string }): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   const models = catalog.data?.models;
-  const rows = useMemo(() => servedModels(models ?? [], providerId), [models, providerId]);
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const asked = { query: { provider: providerId } };
+  const trusts = useAnswer("GET /api/console/verification", asked, { enabled: isSignedIn }).data
+    ?.listings;
+  const rows = useMemo(
+    () =>
+      servedModels(models ?? [], providerId).map((served) => ({
+        ...served,
+        trust: trusts?.find(({ model }) => model === served.model.id),
+      })),
+    [models, providerId, trusts],
+  );
   return (
     <Answer of={catalog} skeleton={<Loading rows={4} />}>
       {() => (
         <DataTable
           caption="Models of this provider"
           kept={KEPT}
-          columns={COLUMNS}
+          columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
           rows={rows}
           rowKey={({ model }) => model.id}
           empty={<Empty title="No models listed." />}
@@ -178,7 +192,12 @@ function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactEl
 
 const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 
-const COLUMNS: readonly Column<ServedModel>[] = [
+type Row = ServedModel & { readonly trust: ListingTrust | undefined };
+
+/** For signed-in readers only: an order without the verdicts that change it would not be true. */
+const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
+
+const COLUMNS: readonly Column<Row>[] = [
   {
     id: "model",
     label: "Model",
@@ -193,6 +212,11 @@ const COLUMNS: readonly Column<ServedModel>[] = [
         </div>
       </div>
     ),
+  },
+  {
+    id: "verdict",
+    label: "Verdict",
+    render: ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
   },
   {
     id: "price",
@@ -220,7 +244,7 @@ const COLUMNS: readonly Column<ServedModel>[] = [
     label: "Order",
     align: "right",
     sortValue: ({ place }) => place,
-    render: ({ place, model }) => `${place} of ${model.providers.length}`,
+    render: ({ place, model, trust }) => orderLabel(`${place} of ${model.providers.length}`, trust),
   },
   {
     id: "context",
@@ -246,3 +270,5 @@ const COLUMNS: readonly Column<ServedModel>[] = [
     render: ({ listing }) => <div className={styles.wide}>{capacityLabel(listing.capacity)}</div>,
   },
 ];
+
+const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => !TRUSTED.has(id));

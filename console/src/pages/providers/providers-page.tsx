@@ -145,7 +145,6 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: VERIFIED,
     label: "Verified listings",
-    shownFrom: "wide",
     sortValue: ({ trust }) => trust?.verified ?? 0,
     render: ({ trust }) => (trust === undefined ? "–" : <TrustSummary count={trust} />),
   },

@@ -3,17 +3,19 @@ import type { ReactElement } from "react";
 import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Time } from "../../ui/time.tsx";
-import { TRUST } from "./verification-labels.ts";
+import { TRUST, trustWord } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
 /** A listing's verdict as text and marks, with the days of it. */
 export function TrustBadges({ trust }: { readonly trust: ListingTrust }): ReactElement {
   const { state, suspect, checked_at } = trust;
-  const { word, tone } = TRUST[state];
+  const { tone } = TRUST[state];
   return (
     <div className={styles.trust}>
       <div className={styles.badges}>
-        <StatusBadge tone={tone}>{word}</StatusBadge>
+        <StatusBadge tone={trust.verdict === "warn" && state === "verified" ? "warn" : tone}>
+          {trustWord(trust)}
+        </StatusBadge>
         {suspect === null ? null : <StatusBadge tone="warn">Suspect</StatusBadge>}
       </div>
       {checked_at === null ? null : (

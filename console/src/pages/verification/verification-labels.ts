@@ -127,6 +127,17 @@ export function countTrust(listings: readonly ListingTrust[], provider: string):
   };
 }
 
+/** Verified in all, or but for what the run warned of. */
+export function trustWord({ state, verdict }: Pick<ListingTrust, "state" | "verdict">): string {
+  return state === "verified" && verdict === "warn" ? "Verified in part" : TRUST[state].word;
+}
+
+/** Its place in the order, or that the others are tried before it. */
+export function orderLabel(place: string | number, trust: ListingTrust | undefined): string {
+  const isLast = trust !== undefined && (trust.state === "failed" || trust.suspect !== null);
+  return isLast ? "tried last" : String(place);
+}
+
 /** What the state means, and of which run it is. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];

@@ -1,9 +1,12 @@
-import type { ErrorWriter, SimError, Troubles } from "../host-errors.ts";
+import type { ErrorWriter } from "../host-errors.ts";
 import { isObject, textOf, type JsonObject } from "../json.ts";
+import type { SimError, Troubles } from "../sim-error.ts";
 import { imagePartsOf } from "./decision-order.ts";
 import { envelopeCode, envelopeError } from "./envelope.ts";
-import { glinerResults, readPublicGliner, readSentGliner } from "./gliner.ts";
-import { readPublicSystemone, readSentSystemone, systemoneAnswers } from "./systemone.ts";
+import { glinerResults } from "./gliner-answers.ts";
+import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
+import { systemoneAnswers } from "./systemone-answers.ts";
+import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 
 /** What a host has decided, and what it read for it. */
 export interface Decided {

@@ -47,12 +47,21 @@ export function chance({ stateText, words }: Asked, of = ""): number {
 /** How likely each label is, all of them 1; one that occurs in the state wins. */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
+  const named = labels.join(" ") === "yes no" ? namedChance(asked) : undefined;
+  if (named !== undefined) return [named, rounded(1 - named)];
   const weights = labels.map((label) => {
     const isNamed = label !== "" && state.includes(label.toLowerCase());
     return chance(asked, label) + (isNamed ? labels.length * 5 : 0);
   });
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => rounded(weight / sum));
+}
+
+/** Of a question that ends with a word: is it in the state? Undefined: it does not. */
+export function namedChance({ stateText, words }: Asked): number | undefined {
+  const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
+  if (word === undefined) return undefined;
+  return stateText.toLowerCase().includes(word.toLowerCase()) ? 0.95 : 0.05;
 }
 
 /** Four digits behind the point. */

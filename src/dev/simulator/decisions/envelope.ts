@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import type { EnvelopeFault } from "../faults.ts";
-import type { SimError } from "../host-errors.ts";
+import type { SimError } from "../sim-error.ts";
 
 interface EnvelopeCode {
   readonly status: number;

@@ -1,13 +1,14 @@
-import { isCheating } from "../cheats.ts";
+import { effectsOf } from "../cheats.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
 import { invalidValue } from "../media-requests.ts";
 import type { ImageFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import { isRefused, requestProblemOf } from "../trouble.ts";
+import { IMAGE_CHEATS, type ImageEffect } from "./image-cheats.ts";
 import { costOf, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
-import { base64Length, base64Pieces, pictureOf, type Picture } from "./picture.ts";
+import { base64Length, base64Pieces, fileOf, pictureOf, type Picture } from "./picture.ts";
 
 /** Renders images as this kind of host does, or as the faults of the call say. */
 export async function answerImages(host: ImageHost, call: ReceivedCall): Promise<void> {
@@ -24,21 +25,21 @@ export async function answerImages(host: ImageHost, call: ReceivedCall): Promise
 
 async function deliverImages(
   host: ImageHost,
-  { delivery, createdS }: ReceivedCall,
+  { delivery, createdS, nextChatAnswer }: ReceivedCall,
   order: ImageOrder,
 ): Promise<void> {
   const { faults } = delivery;
   if (faults.body === "html") return await deliverJson(delivery, 200, {});
   const { image = {} } = faults;
-  const isOneMissing = order.count > 1 && isCheating(faults, "image-one-missing");
-  const count = image.count ?? order.count - (isOneMissing ? 1 : 0);
-  const canvas = isCheating(faults, "image-wrong-size")
-    ? { ...order.canvas, width: Math.ceil(order.canvas.width / 2) }
-    : order.canvas;
+  const effects = effectsOf<ImageEffect>(faults, IMAGE_CHEATS);
+  const sent = effects.reduce((left, effect) => effect.count?.(left) ?? left, order.count);
+  const count = image.count ?? sent;
+  const canvas = effects.reduce((left, effect) => effect.canvas?.(left) ?? left, order.canvas);
   const parts: (Buffer | Picture)[] = [Buffer.from(`{"created":${createdS},"data":[`)];
+  const call = nextChatAnswer();
   for (let index = 0; index < count; index += 1) {
     if (index > 0) parts.push(Buffer.from(","));
-    parts.push(...imageParts(host, { ...order, canvas }, { image, index }));
+    parts.push(...imageParts(host, { ...order, canvas }, { image, index, effects, call }));
   }
   parts.push(Buffer.from(`]${restOf(host, order, faults)}`));
   const lengthBytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
@@ -50,9 +51,19 @@ async function deliverImages(
 function imageParts(
   host: ImageHost,
   order: ImageOrder,
-  { image, index }: { readonly image: ImageFault; readonly index: number },
+  made: {
+    readonly image: ImageFault;
+    readonly index: number;
+    readonly effects: readonly ImageEffect[];
+    readonly call: number;
+  },
 ): readonly (Buffer | Picture)[] {
-  const picture = pictureOf(order.canvas, `${order.prompt}:${index}`, image.bytes);
+  const { image, index, effects, call } = made;
+  const seed = effects.reduce(
+    (left, effect) => effect.seed?.(order.prompt, index) ?? left,
+    `${order.prompt}:${index}`,
+  );
+  const picture = pictureOf(order.canvas, seed, image.bytes);
   const beside = jsonText(host.besideImage(picture.mediaType)).slice(1);
   const end = `"${beside === "}" ? "" : ","}${beside}`;
   const isUrl = image.url_only === true || (host.prefersUrl && !order.wantsBase64);
@@ -60,7 +71,16 @@ function imageParts(
     const url = `https://images.invalid/${index}.${order.canvas.format}`;
     return [Buffer.from(`{"url":"${url}${end}`)];
   }
-  return [Buffer.from('{"b64_json":"'), brokenPicture(image) ?? picture, Buffer.from(end)];
+  const files = effects.flatMap(({ file }) => file ?? []);
+  const cheated =
+    files.length === 0
+      ? picture
+      : files.reduce((left, file) => file(left, call), fileOf(picture)).toString("base64");
+  return [
+    Buffer.from('{"b64_json":"'),
+    brokenPicture(image) ?? (typeof cheated === "string" ? Buffer.from(cheated) : cheated),
+    Buffer.from(end),
+  ];
 }
 
 function brokenPicture(image: ImageFault): Buffer | undefined {
@@ -75,9 +95,13 @@ function restOf(
   order: ImageOrder,
   faults: ReceivedCall["delivery"]["faults"],
 ): string {
-  const { image = {}, usage = {}, no_usage: noUsage, model_echo: model } = faults;
+  const { image = {}, usage = {}, no_usage: noUsage } = faults;
+  const effects = effectsOf<ImageEffect>(faults, IMAGE_CHEATS);
+  const billed = effects.reduce((left, { order: bill }) => ({ ...left, ...bill?.(left) }), order);
+  const model = faults.model_echo ?? effects.find((effect) => effect.model)?.model;
+  const isSilent = noUsage === true || effects.some((effect) => effect.isSilent);
   const costUsd = image.cost === undefined ? costOf(order) : image.cost;
-  const reported = noUsage === true ? {} : { usage: { ...host.usage(order, costUsd), ...usage } };
+  const reported = isSilent ? {} : { usage: { ...host.usage(billed, costUsd), ...usage } };
   const echo = model === undefined ? {} : { model };
   const rest = jsonText({ ...host.besideList(order), ...echo, ...reported }).slice(1);
   return rest === "}" ? rest : `,${rest}`;

@@ -1,13 +1,9 @@
-import { type JsonObject, rawNumber, ticksOfUsd, usdOfCents } from "../json.ts";
-import {
-  type ErrorWriter,
-  plainError,
-  referenceError,
-  relayError,
-  type Troubles,
-} from "../host-errors.ts";
+import { ticksOfUsd, usdOfCents } from "../decimal.ts";
+import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
+import { rawNumber, type JsonObject } from "../json.ts";
 import { mediaTroubles, PROMPTED } from "../media-requests.ts";
 import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
+import type { Troubles } from "../sim-error.ts";
 import type { ImageOrder } from "./image-order.ts";
 
 /** A kind of image host: what it refuses, and what surrounds its images. */

@@ -41,6 +41,19 @@ export function* base64Pieces(picture: Picture): Generator<Buffer> {
   }
 }
 
+/** The whole file, of a picture that is small enough. */
+export function fileOf(picture: Picture): Buffer {
+  return bytesAt(picture, 0, picture.lengthBytes);
+}
+
+/** A file of the same picture, with a text in it; of another format as it is. */
+export function pngWithComment(file: Buffer, comment: string): Buffer {
+  const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
+  if (end < 0 || !file.subarray(0, 8).equals(PNG_SIGNATURE)) return file;
+  const text = pngChunk("tEXt", Buffer.from(`Comment\0${comment}`));
+  return Buffer.concat([file.subarray(0, end), text, file.subarray(end)]);
+}
+
 function bytesAt({ parts, lengthBytes }: Picture, from: number, to: number): Buffer {
   const piece = Buffer.alloc(Math.min(to, lengthBytes) - from);
   let start = 0;

@@ -1,21 +1,11 @@
-import { type JsonObject, rawNumber, ticksOfUsd, usdOfCents } from "../json.ts";
-import {
-  type ErrorWriter,
-  plainError,
-  referenceError,
-  relayError,
-  type Troubles,
-} from "../host-errors.ts";
+import { ticksOfUsd, usdOfCents } from "../decimal.ts";
+import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
+import { rawNumber, type JsonObject } from "../json.ts";
 import { mediaTroubles } from "../media-requests.ts";
 import { any, fields, flag, type Rule } from "../shape.ts";
-import {
-  clipFields,
-  type JobView,
-  measure,
-  secondsUpTo,
-  type VideoJob,
-  type VideoOrder,
-} from "./video-jobs.ts";
+import type { Troubles } from "../sim-error.ts";
+import type { JobView, VideoJob } from "./video-jobs.ts";
+import { clipFields, measure, secondsUpTo, type VideoOrder } from "./video-order.ts";
 
 /** A job, its state, and the address of its file. */
 export interface ShownJob {

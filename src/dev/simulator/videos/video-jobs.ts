@@ -1,8 +1,7 @@
 import type { Clock } from "../../../kernel/index.ts";
 import type { JobFault } from "../faults.ts";
-import { type JsonObject, serialOf, textOf } from "../json.ts";
-import { PROMPTED } from "../media-requests.ts";
-import { be, matching, type Rule } from "../shape.ts";
+import { serialOf } from "../serial.ts";
+import type { VideoOrder } from "./video-order.ts";
 
 /** What happened to a job so far. */
 export interface JobCounts {
@@ -129,41 +128,3 @@ export class VideoJobs {
     return job;
   }
 }
-
-/** What a video request asks for. */
-export interface VideoOrder {
-  readonly model: string;
-  readonly seconds: number;
-  readonly size: string | null;
-  readonly resolution: string | null;
-  readonly aspectRatio: string | null;
-}
-
-const SECONDS_DEFAULT = 4;
-
-/** Reads a body that has passed the checks. */
-export function readVideoOrder(body: JsonObject): VideoOrder {
-  return {
-    model: textOf(body["model"]),
-    seconds: Number(body["seconds"] ?? body["duration"] ?? SECONDS_DEFAULT),
-    size: textOf(body["size"]) || null,
-    resolution: textOf(body["resolution"]) || null,
-    aspectRatio: textOf(body["aspect_ratio"]) || null,
-  };
-}
-
-/** The fields that every host has. */
-export function clipFields(secondsMax: number): Readonly<Record<string, Rule>> {
-  return { ...PROMPTED, seconds: secondsUpTo(secondsMax) };
-}
-
-/* A number, or its digits: one family of hosts writes it so. */
-export function secondsUpTo(secondsMax: number): Rule {
-  return be(`a whole number of seconds from 1 to ${secondsMax}`, (value) => {
-    const isWhole = Number.isSafeInteger(value) || /^\d{1,3}$/.test(textOf(value));
-    return isWhole && Number(value) >= 1 && Number(value) <= secondsMax;
-  });
-}
-
-/** A size, a resolution or a ratio. */
-export const measure: Rule = matching(/^\d[\w.:]{1,15}$/);

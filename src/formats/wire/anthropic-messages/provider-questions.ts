@@ -8,6 +8,7 @@ import {
   type ProviderEvent,
   type ProviderQuestions,
   type QuestionTool,
+  type QuestionTools,
 } from "../neutral/provider-answer.ts";
 
 /** How providers of this wire are questioned by conformance checks. */
@@ -18,24 +19,42 @@ export const providerQuestions: ProviderQuestions = {
   finishes: { stopped: ["end_turn", "stop_sequence"], cut: ["max_tokens"] },
 };
 
-function writeBody({ text, maxTokens, stream, stop, tool }: ChatQuestion) {
-  const history = tool?.kind === "answered" ? answeredCall(tool.of) : [];
+function writeBody(question: ChatQuestion) {
+  const { text, maxTokens, stream, system, history = [], stops, tools, schema } = question;
   return {
     max_tokens: maxTokens,
-    messages: [{ role: "user", content: text }, ...history],
-    ...(stream ? { stream: true } : {}),
-    ...(stop === undefined ? {} : { stop_sequences: [stop] }),
-    ...(tool === undefined ? {} : { tools: [toolOf(tool.of)] }),
-    ...(tool?.kind === "forced" ? { tool_choice: { type: "tool", name: tool.of.name } } : {}),
+    ...(system !== undefined && { system }),
+    messages: [
+      ...history.flatMap(({ asked, answered }) => [
+        { role: "user", content: asked },
+        { role: "assistant", content: answered },
+      ]),
+      { role: "user", content: text },
+      ...(tools?.result === undefined ? [] : answeredCall(tools.of[0], tools.result)),
+    ],
+    ...(stream && { stream: true }),
+    ...(stops && { stop_sequences: stops }),
+    ...(tools && toolFields(tools)),
+    ...(schema && { output_config: { format: { type: "json_schema", schema } } }),
   };
 }
 
-function toolOf({ name, description, schema }: QuestionTool): object {
-  return { name, description, input_schema: schema };
+function toolFields({ of, choice, isSingle }: QuestionTools): object {
+  const chosen =
+    choice === undefined
+      ? { type: "auto" }
+      : typeof choice === "object"
+        ? { type: "tool", ...choice }
+        : { type: choice === "required" ? "any" : choice };
+  const single = isSingle && { disable_parallel_tool_use: true };
+  return {
+    tools: of.map(({ name, description, schema }) => ({ name, description, input_schema: schema })),
+    ...((choice ?? isSingle) && { tool_choice: { ...chosen, ...single } }),
+  };
 }
 
-function answeredCall({ name, given, result }: QuestionTool): readonly object[] {
-  const call = { type: "tool_use", id: CALL_ID, name, input: given };
+function answeredCall(tool: QuestionTool | undefined, result: string): readonly object[] {
+  const call = { type: "tool_use", id: CALL_ID, name: tool?.name, input: tool?.given };
   const answered = { type: "tool_result", tool_use_id: CALL_ID, content: result };
   return [
     { role: "assistant", content: [call] },
@@ -60,6 +79,7 @@ function readWholeMessage(json: Fields | undefined): ProviderAnswer {
   const model = textOf(json?.["model"]);
   return {
     text: blocks.map((block) => textOf(block["text"])).join(""),
+    thinking: blocks.map((block) => textOf(block["thinking"])).join(""),
     finish: typeof finish === "string" ? finish : undefined,
     models: model === "" ? [] : [model],
     isModelEverywhere: model !== "",
@@ -70,7 +90,8 @@ function readWholeMessage(json: Fields | undefined): ProviderAnswer {
 }
 
 function wholeCall(block: Fields): ProviderCall {
-  return { name: textOf(block["name"]), argumentsText: JSON.stringify(block["input"] ?? null) };
+  const argumentsText = JSON.stringify(block["input"] ?? null);
+  return { id: textOf(block["id"]), name: textOf(block["name"]), argumentsText };
 }
 
 function readMessageEvents(events: readonly ProviderEvent[]): ProviderAnswer {
@@ -82,6 +103,7 @@ function readMessageEvents(events: readonly ProviderEvent[]): ProviderAnswer {
 interface OpenBlock {
   readonly index: unknown;
   readonly type: string;
+  readonly id: string;
   readonly name: string;
   readonly startInput: unknown;
   argumentsText: string;
@@ -89,6 +111,7 @@ interface OpenBlock {
 
 class MessageParts {
   #text = "";
+  #thinking = "";
   #finish: string | undefined;
   #model = "";
   #usage: Fields | undefined;
@@ -130,6 +153,7 @@ class MessageParts {
     if (this.#state !== "stopped") this.#flaw("the stream has no message_stop");
     return {
       text: this.#text,
+      thinking: this.#thinking,
       finish: this.#finish,
       models: this.#model === "" ? [] : [this.#model],
       isModelEverywhere: this.#model !== "",
@@ -156,6 +180,7 @@ class MessageParts {
     this.#block = {
       index: json["index"],
       type: textOf(block?.["type"]),
+      id: textOf(block?.["id"]),
       name: textOf(block?.["name"]),
       startInput: block?.["input"],
       argumentsText: "",
@@ -168,6 +193,7 @@ class MessageParts {
       return this.#flaw("a piece belongs to no open block");
     }
     this.#text += textOf(delta?.["text"]);
+    this.#thinking += textOf(delta?.["thinking"]);
     this.#block.argumentsText += textOf(delta?.["partial_json"]);
   }
 
@@ -179,7 +205,7 @@ class MessageParts {
     this.#block = undefined;
     if (block.type !== "tool_use") return;
     const whole = block.argumentsText || JSON.stringify(block.startInput ?? {});
-    this.#calls.push({ name: block.name, argumentsText: whole });
+    this.#calls.push({ id: block.id, name: block.name, argumentsText: whole });
   }
 
   #end(json: Fields): void {

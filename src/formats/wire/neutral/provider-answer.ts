@@ -3,6 +3,8 @@ import { asObject } from "../../../kernel/index.ts";
 /** A provider's chat answer as it says it, before the gateway makes anything of it. */
 export interface ProviderAnswer {
   readonly text: string;
+  /** Reasoning that is shown beside the text. */
+  readonly thinking: string;
   readonly finish: string | undefined;
   /** Every model name that the answer reports, in order. */
   readonly models: readonly string[];
@@ -16,6 +18,8 @@ export interface ProviderAnswer {
 }
 
 export interface ProviderCall {
+  /** Empty: it has none, and its result cannot be given. */
+  readonly id: string;
   readonly name: string;
   /** JSON text. */
   readonly argumentsText: string;
@@ -40,19 +44,32 @@ export function objectsIn(value: unknown): readonly Fields[] {
 export interface ChatQuestion {
   readonly text: string;
   readonly maxTokens: number;
-  readonly stream?: true;
-  readonly stop?: string;
-  /** Offers the tool: asks for a call of it, or gives its result. */
-  readonly tool?: { readonly kind: "forced" | "answered"; readonly of: QuestionTool };
+  readonly stream?: boolean;
+  readonly system?: string;
+  /** Earlier turns, oldest first. */
+  readonly history?: readonly { readonly asked: string; readonly answered: string }[];
+  readonly stops?: readonly string[];
+  readonly tools?: QuestionTools;
+  /** The answer has to be JSON of this schema. */
+  readonly schema?: object;
+}
+
+export interface QuestionTools {
+  readonly of: readonly QuestionTool[];
+  /** Absent: the model chooses. `required`: a call of any of them. */
+  readonly choice?: "none" | "required" | { readonly name: string };
+  /** No two calls in one answer. */
+  readonly isSingle?: boolean;
+  /** The first tool was called, and this is its result. */
+  readonly result?: string;
 }
 
 export interface QuestionTool {
   readonly name: string;
   readonly description: string;
   readonly schema: object;
-  /** Of the call whose result is given, and that result. */
+  /** Arguments of the call whose result is given. */
   readonly given: object;
-  readonly result: string;
 }
 
 /**

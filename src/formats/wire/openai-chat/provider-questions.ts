@@ -8,6 +8,7 @@ import {
   type ProviderEvent,
   type ProviderQuestions,
   type QuestionTool,
+  type QuestionTools,
 } from "../neutral/provider-answer.ts";
 
 /** How providers of this wire are questioned by conformance checks. */
@@ -18,32 +19,48 @@ export const providerQuestions: ProviderQuestions = {
   finishes: { stopped: ["stop"], cut: ["length"] },
 };
 
-function writeBody({ text, maxTokens, stream, stop, tool }: ChatQuestion) {
-  const history = tool?.kind === "answered" ? answeredCall(tool.of) : [];
+function writeBody(question: ChatQuestion) {
+  const { text, maxTokens, stream, system, history = [], stops, tools, schema } = question;
   return {
     max_tokens: maxTokens,
-    messages: [{ role: "user", content: text }, ...history],
-    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-    ...(stop === undefined ? {} : { stop: [stop] }),
-    ...(tool === undefined ? {} : { tools: [toolOf(tool.of)] }),
-    ...(tool?.kind === "forced"
-      ? { tool_choice: { type: "function", function: { name: tool.of.name } } }
-      : {}),
+    messages: [
+      ...(system === undefined ? [] : [{ role: "system", content: system }]),
+      ...history.flatMap(({ asked, answered }) => [
+        { role: "user", content: asked },
+        { role: "assistant", content: answered },
+      ]),
+      { role: "user", content: text },
+      ...(tools?.result === undefined ? [] : answeredCall(tools.of[0], tools.result)),
+    ],
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(stops && { stop: stops }),
+    ...(tools && toolFields(tools)),
+    ...(schema && {
+      response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
+    }),
   };
 }
 
-function toolOf({ name, description, schema }: QuestionTool): object {
-  return { type: "function", function: { name, description, parameters: schema } };
+function toolFields({ of, choice, isSingle }: QuestionTools): object {
+  const named = typeof choice === "object" ? { type: "function", function: choice } : choice;
+  return {
+    tools: of.map(({ name, description, schema }) => ({
+      type: "function",
+      function: { name, description, parameters: schema },
+    })),
+    ...(named && { tool_choice: named }),
+    ...(isSingle && { parallel_tool_calls: false }),
+  };
 }
 
-function answeredCall({ name, given, result }: QuestionTool): readonly object[] {
-  const call = {
-    id: CALL_ID,
-    type: "function",
-    function: { name, arguments: JSON.stringify(given) },
-  };
+function answeredCall(tool: QuestionTool | undefined, result: string): readonly object[] {
+  const named = { name: tool?.name, arguments: JSON.stringify(tool?.given) };
   return [
-    { role: "assistant", content: null, tool_calls: [call] },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: CALL_ID, type: "function", function: named }],
+    },
     { role: "tool", tool_call_id: CALL_ID, content: result },
   ];
 }
@@ -70,6 +87,7 @@ function readCompletion(json: Fields | undefined): ProviderAnswer {
   const model = textOf(json?.["model"]);
   return {
     text: textOf(message?.["content"]),
+    thinking: thinkingIn(message),
     finish: typeof finish === "string" ? finish : undefined,
     models: model === "" ? [] : [model],
     isModelEverywhere: model !== "",
@@ -79,9 +97,14 @@ function readCompletion(json: Fields | undefined): ProviderAnswer {
   };
 }
 
+/** Servers call it by one of two names. */
+function thinkingIn(message: Fields | undefined): string {
+  return textOf(message?.["reasoning_content"]) || textOf(message?.["reasoning"]);
+}
+
 function callOf(call: Fields): ProviderCall {
   const fn = asObject(call["function"]);
-  return { name: textOf(fn?.["name"]), argumentsText: textOf(fn?.["arguments"]) };
+  return { id: textOf(call["id"]), name: textOf(fn?.["name"]), argumentsText: textOf(fn?.["arguments"]) };
 }
 
 const DONE = "[DONE]";
@@ -100,6 +123,7 @@ function readChunks(events: readonly ProviderEvent[]): ProviderAnswer {
   const models = known.map((chunk) => textOf(chunk["model"]));
   return {
     text: parts.text,
+    thinking: parts.thinking,
     finish: parts.finish,
     models: models.filter((model) => model !== ""),
     isModelEverywhere: known.length > 0 && models.every((model) => model !== ""),
@@ -112,9 +136,10 @@ function readChunks(events: readonly ProviderEvent[]): ProviderAnswer {
 /** What the chunks of one answer say together. */
 class ChunkParts {
   text = "";
+  thinking = "";
   finish: string | undefined;
   readonly flaws: string[] = [];
-  readonly #calls = new Map<number, { name: string; argumentsText: string }>();
+  readonly #calls = new Map<number, ProviderCall>();
 
   get calls(): readonly ProviderCall[] {
     return [...this.#calls.values()];
@@ -131,6 +156,7 @@ class ChunkParts {
       this.#flaw("content follows the finish reason");
     }
     this.text += content;
+    this.thinking += thinkingIn(delta);
     for (const call of calls) this.#takeCall(call);
     if (typeof finish !== "string") return;
     if (this.finish !== undefined) this.#flaw("there is more than one finish reason");
@@ -139,9 +165,10 @@ class ChunkParts {
 
   #takeCall(part: Fields): void {
     const index = typeof part["index"] === "number" ? part["index"] : 0;
-    const { name, argumentsText } = callOf(part);
-    const known = this.#calls.get(index) ?? { name: "", argumentsText: "" };
+    const { id, name, argumentsText } = callOf(part);
+    const known = this.#calls.get(index) ?? { id: "", name: "", argumentsText: "" };
     this.#calls.set(index, {
+      id: known.id || id,
       name: known.name || name,
       argumentsText: known.argumentsText + argumentsText,
     });

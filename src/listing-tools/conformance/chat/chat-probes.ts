@@ -1,6 +1,8 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type ChatQuestion, type QuestionTool, type Wire, wires } from "../../../formats/index.ts";
 import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
+import type { Chance } from "../probing/chance.ts";
+import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** Enough for a short answer, and for a model that thinks before it speaks. */
@@ -8,115 +10,196 @@ export const SHORT_ANSWER_TOKENS = 512;
 
 export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
-/** Ordinary English of a known length: what it counts is compared with what it should count. */
-export const MEASURED_TEXT =
-  "The harbour wakes before the sun. Fishing boats leave one after another, and the gulls follow " +
-  "them past the lighthouse until the town is only a line of pale roofs. On the market square the " +
-  "first stalls open: bread, apples, wool, and a man who repairs watches under a green umbrella. " +
-  "By noon the ferries arrive with letters and visitors, and the narrow streets fill with voices. " +
-  "In the evening the boats return, the nets are hung to dry, and a sailor plays an old song on " +
-  "the pier while the lamps are lit along the water.";
+/** Ordinary English: what it counts is compared with what it should count. */
+const SENTENCES = [
+  "The harbour wakes before the sun.",
+  "Fishing boats leave one after another, and the gulls follow them past the lighthouse until the town is only a line of pale roofs.",
+  "On the market square the first stalls open: bread, apples, wool, and a man who repairs watches under a green umbrella.",
+  "By noon the ferries arrive with letters and visitors, and the narrow streets fill with voices.",
+  "In the evening the boats return, the nets are hung to dry, and a sailor plays an old song on the pier while the lamps are lit along the water.",
+  "The baker talks about the old bridge on a rainy day, and a clerk writes down what the captain remembers of two wooden boats.",
+  "After the long winter a student measures the quiet garden behind the station, where the morning train stops for a minute.",
+];
 
-export const LONG_TEXT =
-  "Write about five hundred words on a lighthouse keeper, a storm and a letter that arrives too late.";
+/** Of decisions: a state. */
+export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
+
+const SENTENCES_OF_COPY = 3;
+
+/** Copies of a text that is another one in each run: each has as many tokens as any other. */
+export function proseOf(chance: Chance, copies: number): string {
+  const chosen = chance.shuffled("sentences", SENTENCES.slice(1)).slice(0, SENTENCES_OF_COPY);
+  return Array.from({ length: copies }, (_each, at) =>
+    chance.shuffled(`copy ${at}`, chosen).join(" "),
+  ).join(" ");
+}
+
+const COUNTED_NUMBERS = 120;
+
+/** The numbers that an answer to `long` has. */
+export function countedNumbers({ chance }: Subject, attempt = 1): readonly number[] {
+  const first = chance.whole(`count ${attempt}`, 200, 800);
+  return Array.from({ length: COUNTED_NUMBERS }, (_each, at) => first + at);
+}
+
+const ORDINALS = ["third", "fourth", "fifth"] as const;
 
 /** The word that ends the answer to `stopped`, and that it must not contain. */
-export const STOP_WORD = "fourth";
+export function stopWord({ chance }: Subject): string {
+  return chance.pick("stop", ORDINALS);
+}
 
-export const WEATHER_TOOL = {
+const CITIES = ["Lisbon", "Oslo", "Nairobi", "Quito", "Hanoi", "Perth"] as const;
+
+/** The city that a probe for a call is about: each another one. */
+export function askedCity({ chance }: Subject, stream: boolean, attempt: number): string {
+  return chance.shuffled("cities", CITIES)[2 * attempt - (stream ? 1 : 2)] ?? CITIES[0];
+}
+
+export const WEATHER_TOOL: QuestionTool = {
   name: "get_weather",
   description: "Returns the weather of a city.",
   schema: {
     type: "object",
     properties: {
-      city: { type: "string" },
+      city: { type: "string", enum: CITIES },
       unit: { type: "string", enum: ["celsius", "fahrenheit"] },
     },
     required: ["city", "unit"],
     additionalProperties: false,
   },
   given: { city: "Lisbon", unit: "celsius" },
-  result: '{"temperature":21,"sky":"clear"}',
-} as const satisfies QuestionTool;
+};
+
+const TIME_TOOL: QuestionTool = {
+  name: "get_time",
+  description: "Returns the time in a city.",
+  schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  given: { city: "Lisbon" },
+};
+
+/** What an answer in a format has: a whole number under this name. */
+export const FORMAT_SCHEMA = {
+  type: "object",
+  properties: { boats: { type: "integer" }, harbour: { type: "string" } },
+  required: ["boats", "harbour"],
+  additionalProperties: false,
+} as const;
+
+/** Words of alphabets that a line in them has. */
+const ALPHABETS_LINE = [
+  "κήπος θάλασσα γέφυρα",
+  "берёза облако корабль",
+  "山谷 月亮 河流",
+  "قمر بحر حديقة",
+  "नदी पहाड़ बगीचा",
+  "🍋🌉⛵",
+];
+
+/** Texts of which an answer is a copy: English, and some other alphabets. */
+export const RECITED = {
+  english: (chance: Chance): string => proseOf(chance, 1),
+  alphabets: (chance: Chance): string => chance.shuffled("alphabets", ALPHABETS_LINE).join(" "),
+} as const;
 
 /** The probes of a chat listing, in the wire of its provider unless another is named. */
 export const chatProbes = {
-  short: (deployment: Deployment, wire = wireOf(deployment)): Probe =>
+  short: (deployment: Deployment, wire = wireOf(deployment), stream = false): Probe =>
     probe(
       deployment,
-      { name: "short answer", wire },
-      { text: SHORT_TEXT, maxTokens: SHORT_ANSWER_TOKENS },
+      { name: stream ? "short stream" : "short answer", wire },
+      { text: SHORT_TEXT, maxTokens: SHORT_ANSWER_TOKENS, stream },
     ),
   shortStream: (deployment: Deployment, wire = wireOf(deployment)): Probe =>
-    probe(
-      deployment,
-      { name: "short stream", wire },
-      { text: SHORT_TEXT, maxTokens: SHORT_ANSWER_TOKENS, stream: true },
-    ),
-  measured: (deployment: Deployment, copies: number, stream = false): Probe =>
-    probe(
-      deployment,
-      {
-        name: `measured text, ${copies} ${copies === 1 ? "copy" : "copies"}${stream ? ", stream" : ""}`,
-      },
-      {
-        text: Array.from({ length: copies }, () => MEASURED_TEXT).join(" "),
-        maxTokens: 16,
-        ...(stream ? { stream: true } : {}),
-      },
-    ),
-  /** An answer of some length, whatever the model is. */
-  recited: (deployment: Deployment): Probe =>
-    probe(
-      deployment,
-      { name: "recited text" },
-      { text: `Repeat the following text exactly.\n${MEASURED_TEXT}`, maxTokens: 512 },
-    ),
+    chatProbes.short(deployment, wire, true),
+  measured: (subject: Subject, copies: number, how: "" | ", stream" | ", again" = ""): Probe =>
+    chatProbe(subject, `measured text, ${copies} ${copies === 1 ? "copy" : "copies"}${how}`, {
+      text: proseOf(subject.chance, copies),
+      maxTokens: 16,
+      stream: how === ", stream",
+    }),
+  /** An answer of some length, whatever the model is: a copy of what the prompt has. */
+  recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
+    chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
+      // One of them plain, the other one as a part of a request that has more.
+      ...(what === "alphabets" && besideText(subject)),
+      text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
+      maxTokens: SHORT_ANSWER_TOKENS,
+      stream,
+    }),
   /** A text of the model's own, sent back: `copies` of it. */
-  echoed: (deployment: Deployment, text: string, copies: number): Probe =>
-    probe(
-      deployment,
-      { name: `its own text, ${copies} ${copies === 1 ? "copy" : "copies"}` },
-      { text: Array.from({ length: copies }, () => text).join("\n"), maxTokens: 16 },
+  echoed: (subject: Subject, text: string, asked: { what: string; copies: number }): Probe =>
+    chatProbe(
+      subject,
+      `its own text, ${asked.what}, ${asked.copies} ${asked.copies === 1 ? "copy" : "copies"}`,
+      { text: Array.from({ length: asked.copies }, () => text).join("\n"), maxTokens: 16 },
     ),
-  long: (deployment: Deployment, maxTokens: number): Probe =>
-    probe(
-      deployment,
-      { name: `long answer, at most ${maxTokens} tokens` },
-      { text: LONG_TEXT, maxTokens },
-    ),
-  stopped: (deployment: Deployment, stream: boolean): Probe =>
-    probe(
-      deployment,
-      { name: stream ? "stop sequence, stream" : "stop sequence" },
+  long: (subject: Subject, maxTokens: number, stream = false, attempt = 1): Probe => {
+    const numbers = countedNumbers(subject, attempt);
+    return chatProbe(
+      subject,
+      `long answer, at most ${maxTokens} tokens${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`,
       {
-        text: `Repeat exactly this line: first second third ${STOP_WORD} fifth sixth`,
+        text: `Count from ${numbers[0]} to ${numbers.at(-1)} without leaving a number out. Write the numbers alone, with a space between them.`,
+        maxTokens,
+        stream,
+      },
+    );
+  },
+  /** `isSecond`: the sequence that ends it is the second one. */
+  stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
+    const word = stopWord(subject);
+    return chatProbe(
+      subject,
+      `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`,
+      {
+        text: "Repeat exactly this line: first second third fourth fifth sixth",
         maxTokens: SHORT_ANSWER_TOKENS,
-        stop: STOP_WORD,
-        ...(stream ? { stream: true } : {}),
+        stops: isSecond ? ["seventh", word] : [word],
+        stream,
+      },
+    );
+  },
+  tool: (
+    subject: Subject,
+    stream: boolean,
+    { wire = wireOf(subject.deployment), attempt = 1 }: { wire?: Wire; attempt?: number } = {},
+  ): Probe =>
+    probe(
+      subject.deployment,
+      { name: `tool call${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`, wire },
+      {
+        text: `What is the weather in ${askedCity(subject, stream, attempt)} in celsius? Use get_weather.`,
+        maxTokens: SHORT_ANSWER_TOKENS,
+        tools: { of: [TIME_TOOL, WEATHER_TOOL], choice: { name: WEATHER_TOOL.name } },
+        stream,
       },
     ),
-  tool: (deployment: Deployment, stream: boolean, wire = wireOf(deployment)): Probe =>
-    probe(
-      deployment,
-      { name: stream ? "tool call, stream" : "tool call", wire },
-      {
-        text: "What is the weather in Lisbon in celsius? Use get_weather.",
-        maxTokens: SHORT_ANSWER_TOKENS,
-        tool: { kind: "forced", of: WEATHER_TOOL },
-        ...(stream ? { stream: true } : {}),
-      },
-    ),
-  toolAnswered: (deployment: Deployment): Probe =>
-    probe(
-      deployment,
-      { name: "tool result" },
-      {
-        text: "What is the weather in Lisbon in celsius? Use get_weather.",
-        maxTokens: SHORT_ANSWER_TOKENS,
-        tool: { kind: "answered", of: WEATHER_TOOL },
-      },
-    ),
+  /** Calls that are asked for by nothing but the choice, or that the choice forbids. */
+  toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
+    chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
+      text:
+        choice === "none"
+          ? "What is the weather in Lisbon in celsius? Use get_weather."
+          : "Good morning. How are you?",
+      maxTokens: SHORT_ANSWER_TOKENS,
+      tools: { of: [WEATHER_TOOL, TIME_TOOL], choice },
+      stream,
+    }),
+  singleCall: (subject: Subject, stream: boolean): Probe =>
+    chatProbe(subject, `one call at most${stream ? ", stream" : ""}`, {
+      text: "What are the weather and the time in Lisbon? Use both get_weather and get_time.",
+      maxTokens: SHORT_ANSWER_TOKENS,
+      tools: { of: [WEATHER_TOOL, TIME_TOOL], isSingle: true },
+      stream,
+    }),
+  formatted: (subject: Subject, stream: boolean): Probe =>
+    chatProbe(subject, `answer as JSON${stream ? ", stream" : ""}`, {
+      text: "Describe a harbour as JSON: boats is how many there are, harbour is its name.",
+      maxTokens: SHORT_ANSWER_TOKENS,
+      schema: FORMAT_SCHEMA,
+      stream,
+    }),
   tooHot: (deployment: Deployment): Probe => ({
     ...probe(deployment, { name: "temperature 99" }, { text: SHORT_TEXT, maxTokens: 16 }),
     changeBody: (body) => withMembers(body, { temperature: 99 }),
@@ -125,11 +208,39 @@ export const chatProbes = {
     ...probe(deployment, { name: "invalid JSON" }, { text: SHORT_TEXT, maxTokens: 16 }),
     changeBody: cutInHalf,
   }),
-  unknownModel: (deployment: Deployment): Probe => ({
-    ...probe(deployment, { name: "unknown model" }, { text: SHORT_TEXT, maxTokens: 16 }),
+  unknownModel: (deployment: Deployment, stream: boolean): Probe => ({
+    ...probe(
+      deployment,
+      { name: stream ? "unknown model, stream" : "unknown model" },
+      { text: SHORT_TEXT, maxTokens: 16, stream },
+    ),
     as: "unknown_model",
   }),
 } as const;
+
+function besideText({ deployment }: Subject): Partial<ChatQuestion> {
+  const { supportedParameters } = deployment;
+  const mayForbid = supportedParameters.has("tool_choice");
+  return {
+    system: "You repeat texts exactly.",
+    ...(supportedParameters.has("tools") && {
+      tools: { of: [TIME_TOOL], ...(mayForbid && { choice: "none" as const }) },
+    }),
+  };
+}
+
+/** A probe in the wire of its provider; cold where the listing declares a temperature. */
+export function chatProbe(
+  { deployment }: Subject,
+  name: string,
+  question: ChatQuestion,
+  more?: Readonly<Record<string, unknown>>,
+): Probe {
+  const made = probe(deployment, { name }, question);
+  const coldest = deployment.supportedParameters.get("temperature");
+  const isCold = coldest?.type === "range" && coldest.min <= 0;
+  return { ...made, body: { ...made.body, ...(more ?? (isCold ? { temperature: 0 } : {})) } };
+}
 
 /** The other chat wires, on which the same listing is offered through translation. */
 export function otherWires(deployment: Deployment): readonly Wire[] {

@@ -103,27 +103,6 @@ const PARTS: Readonly<Record<string, Partial<Record<MediaKind, PartWriter>>>> = 
   },
 };
 
-export const CODE_WORD = "marigold";
-
-const CONTEXT_SHARE = 0.6;
-const LONG_TOKENS_MAX = 16_000;
-/** Of ordinary English; tokenizers that need more tokens stay within the context. */
-const CHARS_PER_TOKEN = 4;
-
-/** Tokens of the long text that this listing is asked to read. */
-export function longTokens({ contextLength = LONG_TOKENS_MAX }: Deployment): number {
-  return Math.min(LONG_TOKENS_MAX, Math.floor(CONTEXT_SHARE * contextLength));
-}
-
-/** A fact, a long text behind it, and the question for the fact. */
-export function longContext(deployment: Deployment): Probe {
-  const fact = `The code word is ${CODE_WORD}.`;
-  const question = "What is the code word? Answer with the code word alone.";
-  const chars = longTokens(deployment) * CHARS_PER_TOKEN - fact.length - question.length;
-  const text = `${fact}\n\n${fillingText(chars)}\n\n${question}`;
-  return asked(deployment, `a fact before ${longTokens(deployment)} tokens`, text);
-}
-
 function asked(deployment: Deployment, name: string, content: unknown): Probe {
   const coldest = deployment.supportedParameters.get("temperature");
   const isCold = coldest?.type === "range" && coldest.min <= 0;
@@ -136,21 +115,4 @@ function asked(deployment: Deployment, name: string, content: unknown): Probe {
       ...(isCold ? { temperature: 0 } : {}),
     },
   };
-}
-
-const PEOPLE = ["The baker", "A clerk", "The captain", "My neighbour", "A student", "The doctor"];
-const DEEDS = ["wrote down", "talked about", "remembered", "measured", "described"];
-const THINGS = ["the old bridge", "a quiet garden", "the morning train", "two wooden boats"];
-const TIMES = ["before breakfast", "on a rainy day", "in early spring", "after the long winter"];
-
-/** Plain sentences of this many characters, none like the one before. */
-function fillingText(chars: number): string {
-  const sentences: string[] = [];
-  for (let at = 0, length = 0; length < chars; at += 1) {
-    const words = [PEOPLE, DEEDS, THINGS, TIMES].map((list) => list[at % list.length] ?? "");
-    const sentence = `${words.join(" ")}.`;
-    sentences.push(sentence);
-    length += sentence.length + 1;
-  }
-  return sentences.join(" ").slice(0, Math.max(0, chars));
 }

@@ -1,8 +1,10 @@
 import type { Check } from "./check.ts";
 import { type Evidence, failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
+import { chatProbes } from "../chat/chat-probes.ts";
 import { plainProbe } from "./modality-probes.ts";
 import type { Observation } from "../probing/observation.ts";
+import type { Probe } from "../probing/probe.ts";
 
 const FIRST_BYTE_MS_MAX = 10_000;
 
@@ -12,9 +14,17 @@ export const reachability: Check = {
   title: "reachability and auth",
   inapplicable: () => undefined,
   run: async (lab) => {
-    const reached = reachedFinding(await lab.ask(plainProbe(lab.deployment)));
+    const reached = reachedFinding(await lab.ask(plainProbe(lab)));
     if (reached.status === "fail") return reached;
-    return worstOf([await wrongKeyFinding(lab)], reached);
+    const { deployment } = lab;
+    const probes = [
+      plainProbe(lab),
+      ...(deployment.modality === "text" ? [chatProbes.shortStream(deployment)] : []),
+    ];
+    const keyed = deployment.apiKeyEnv === undefined ? [] : probes;
+    const parts: Finding[] = [];
+    for (const probe of keyed) parts.push(await wrongKeyFinding(lab, probe));
+    return worstOf(parts, reached);
   },
 };
 
@@ -44,14 +54,9 @@ function unreachable(message: string, evidence?: Evidence): Finding {
   return { ...failed(message, evidence), isUnreachable: true };
 }
 
-async function wrongKeyFinding(lab: Lab): Promise<Finding | undefined> {
-  const { deployment } = lab;
-  if (deployment.apiKeyEnv === undefined) return undefined;
-  const { status, timedOut } = await lab.ask({
-    ...plainProbe(deployment),
-    name: "wrong key",
-    as: "wrong_key",
-  });
+async function wrongKeyFinding(lab: Lab, probe: Probe): Promise<Finding> {
+  const name = `wrong key, ${probe.name}`;
+  const { status, timedOut } = await lab.ask({ ...probe, name, as: "wrong_key" });
   const evidence = { wrong_key_status: status };
   if (status === 401 || status === 403) return passed(`a wrong key gets ${status}`, evidence);
   if (status === null) {

@@ -1,5 +1,6 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { chatProbes, otherWires } from "../chat/chat-probes.ts";
+import { countedFinding } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
 import { decisionShape } from "../decisions/decision-answers.ts";
 import { failed, type Finding, passed, skipped } from "../report/finding.ts";
@@ -45,5 +46,8 @@ async function chatShape(lab: Lab): Promise<Finding> {
       return failed(`the answer cannot be translated to ${wire.id}: ${why}`);
     }
   }
-  return passed("one choice with the fields of its wire, on every wire");
+  return (
+    (await countedFinding(lab, false)) ??
+    passed("one choice with the fields of its wire, on every wire")
+  );
 }

@@ -1,4 +1,5 @@
-import { chatProbes, otherWires } from "../chat/chat-probes.ts";
+import { boundFor, chatProbes, otherWires } from "../chat/chat-probes.ts";
+import { countedFinding, LARGE_BOUND } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
 import { failed, passed, skipped, warned } from "../report/finding.ts";
 import { isServed, problemOf } from "../probing/observation.ts";
@@ -29,13 +30,12 @@ export const streamShape: Check = {
         return failed(`the stream cannot be translated to ${wire.id}: ${problemOf(translated)}`);
       }
     }
-    const { pieces } = seen;
-    if (pieces === 1 && answer.text.length > BUFFERED_CHARS) {
+    const counted = await countedFinding(lab, true);
+    if (counted !== undefined) return counted;
+    const { pieces } = await lab.ask(chatProbes.long(lab, boundFor(deployment, LARGE_BOUND), true));
+    if (pieces === 1) {
       return warned("the whole stream came in one piece", { pieces });
     }
     return passed(`one end mark, usage and finish reason ${answer.finish}`, { pieces });
   },
 };
-
-/** A stream this long that comes in one piece was not streamed. */
-const BUFFERED_CHARS = 200;

@@ -1,12 +1,13 @@
-import type { Deployment } from "../../../catalog/index.ts";
-import { promptTokensTotal } from "../../../kernel/index.ts";
-import { chatProbes, MEASURED_TEXT } from "../chat/chat-probes.ts";
+import { type Deployment, exactCost } from "../../../catalog/index.ts";
+import { promptTokensTotal, type Usage } from "../../../kernel/index.ts";
+import { chatProbes, proseOf, type RECITED } from "../chat/chat-probes.ts";
+import { type FactProbe, factRows, longFacts } from "../chat/fact-probes.ts";
 import type { Check } from "./check.ts";
 import { decisionUsage } from "../decisions/decision-answers.ts";
 import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
 import { imageUsage } from "../images/image-answers.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, type Observation } from "../probing/observation.ts";
+import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
 
@@ -27,17 +28,23 @@ const USAGE: Readonly<Record<Deployment["modality"], (lab: Lab) => Promise<Findi
 };
 
 async function chatUsage(lab: Lab): Promise<Finding> {
-  const { deployment } = lab;
-  const once = await lab.ask(chatProbes.measured(deployment, 1));
+  const once = await lab.ask(chatProbes.measured(lab, 1));
   if (!isServed(once))
     return skipped(`the measured text was not answered (${once.status ?? "no answer"})`);
   if (once.usage === undefined) return failed("an answer reports no usage");
+  const again = await lab.ask(chatProbes.measured(lab, 1, ", again"));
+  const streamed = await lab.ask(chatProbes.measured(lab, 1, ", stream"));
+  const length = await lengthFinding(lab, once);
   const parts = [
     ...arithmeticFindings([once]),
-    await streamFinding(lab, once),
-    await lengthFinding(lab, once),
-    await echoFinding(lab),
+    sameFinding(lab, once, again),
+    sameFinding(lab, once, streamed),
+    length.finding,
+    await echoFinding(lab, "english", false),
+    await echoFinding(lab, "alphabets", true),
+    ...(await tableFindings(lab, length.perCopy)),
     ...arithmeticFindings(lab.seen()),
+    ...lab.seen().map((seen) => outputFinding(lab, seen) ?? dearFinding(lab, seen)),
   ];
   return worstOf(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
@@ -51,18 +58,162 @@ function arithmeticFindings(answers: readonly Observation[]): (Finding | undefin
     );
 }
 
-async function streamFinding(lab: Lab, whole: Observation): Promise<Finding | undefined> {
-  const streamed = await lab.ask(chatProbes.measured(lab.deployment, 1, true));
-  if (!isServed(streamed) || streamed.usage === undefined || whole.usage === undefined)
+/** Two answers to one prompt: the same tokens of it, and of the same text. */
+function sameFinding(
+  { deployment }: Lab,
+  first: Observation,
+  second: Observation,
+  about?: string,
+): Finding | undefined {
+  if (!isServed(first) || !isServed(second)) return undefined;
+  if (first.usage === undefined || second.usage === undefined) return undefined;
+  const how = second.stream ? "it is streamed" : "it is repeated";
+  const [a, b] = [promptTokensTotal(first.usage), promptTokensTotal(second.usage)];
+  if (a !== b) {
+    return failed(`the same prompt is billed differently when ${how}`, {
+      ...(about !== undefined && { about }),
+      prompt_tokens: a,
+      [second.stream ? "prompt_tokens_streamed" : "prompt_tokens_repeated"]: b,
+    });
+  }
+  const [one, other] = [first, second].map((seen) => readChat(deployment, seen)?.text);
+  const [said, saidAgain] = [first.usage.completion, second.usage.completion];
+  if (one !== other || Math.abs(said - saidAgain) <= Math.max(2, ECHO_TOLERANCE * said)) {
     return undefined;
-  const [a, b] = [promptTokensTotal(whole.usage), promptTokensTotal(streamed.usage)];
-  return a === b
-    ? undefined
-    : failed("the same prompt is billed differently when it is streamed", {
-        prompt_tokens: a,
-        prompt_tokens_streamed: b,
-      });
+  }
+  return failed(`the same answer is billed differently when ${how}`, {
+    ...(about !== undefined && { about }),
+    output_tokens: said,
+    [second.stream ? "output_tokens_streamed" : "output_tokens_repeated"]: saidAgain,
+  });
 }
+
+/** What each row of the table, and a long text, adds to the tokens of a prompt. */
+async function tableFindings(
+  lab: Lab,
+  perCopy: number | undefined,
+): Promise<readonly (Finding | undefined)[]> {
+  const parts: (Finding | undefined)[] = [];
+  const asking = perCopy === undefined ? undefined : { perCopy };
+  try {
+    for (const { whole, stream, longer } of factRows(lab)) {
+      const [first, streamed] = [await lab.ask(whole), await lab.ask(stream)];
+      const more = await lab.ask(longer);
+      parts.push(sameFinding(lab, first, streamed, whole.about));
+      if (asking === undefined) continue;
+      parts.push(growthFinding({ ...asking, probe: whole, seen: first }));
+      parts.push(growthFinding({ ...asking, probe: longer, seen: more, before: [whole, first] }));
+    }
+    for (const probe of [longFacts(lab, false), longFacts(lab, true)]) {
+      const seen = await lab.ask(probe);
+      if (asking !== undefined) parts.push(growthFinding({ ...asking, probe, seen }));
+    }
+  } catch (fault) {
+    // What was seen is judged; C10, which asks the same, says what was not asked.
+    if (!(fault instanceof ProbeNotSent)) throw fault;
+  }
+  return parts;
+}
+
+/** Share by which the tokens of more text may differ from those of the text. */
+const GROWTH_TOLERANCE = 0.03;
+const GROWTH_TOKENS_MIN = 10;
+/** Of a fact in its own alphabet, with the question for it; names of other scripts have more. */
+const FACT_TOKENS_MAX = 26;
+const OTHER_FACT_TOKENS_MAX = 60;
+const QUESTION_TOKENS_MAX = 80;
+/** Some providers teach a model its tools in a prompt of their own. */
+const TOOLS_TOKENS_MAX = 600;
+
+/**
+ * A prompt has the tokens of its text, of its facts and of a frame; where it is a longer form of
+ * another one, only the text makes the difference.
+ */
+function growthFinding(of: {
+  readonly perCopy: number;
+  readonly probe: FactProbe;
+  readonly seen: Observation;
+  readonly before?: readonly [FactProbe, Observation];
+}): Finding | undefined {
+  const { perCopy, probe, seen, before } = of;
+  if (!isServed(seen) || seen.usage === undefined) return undefined;
+  const [earlier, earlierSeen] = before ?? [];
+  if (before !== undefined && earlierSeen?.usage === undefined) return undefined;
+  const copies = probe.copies - (earlier?.copies ?? 0);
+  const billed =
+    promptTokensTotal(seen.usage) -
+    (earlierSeen?.usage === undefined ? 0 : promptTokensTotal(earlierSeen.usage));
+  const expected = copies * perCopy;
+  const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
+  const beside = earlier === undefined ? besideTokensMax(probe) : 0;
+  if (billed <= expected + spread + beside && billed >= expected - spread) return undefined;
+  return failed("a longer request is billed for other tokens than were added to it", {
+    about: probe.about,
+    tokens_billed: Math.round(billed),
+    tokens_expected: Math.round(expected),
+    allowed_beside_them: Math.round(spread + beside),
+  });
+}
+
+function besideTokensMax({ facts, otherFacts, hasTools }: FactProbe): number {
+  const own = (facts.length - otherFacts) * FACT_TOKENS_MAX + otherFacts * OTHER_FACT_TOKENS_MAX;
+  return FRAME_TOKENS_MAX + QUESTION_TOKENS_MAX + own + (hasTools ? TOOLS_TOKENS_MAX : 0);
+}
+
+/** No token is less than a byte of what it says; a call and an end have a few of their own. */
+const OUTPUT_TOKENS_BESIDE = 16;
+const CALL_TOKENS_BESIDE = 60;
+
+function outputFinding({ deployment }: Lab, seen: Observation): Finding | undefined {
+  if (!seen.isPlain || !isServed(seen) || seen.usage === undefined) return undefined;
+  const answer = seen.wire?.id === deployment.wire ? readChat(deployment, seen) : undefined;
+  if (answer === undefined) return undefined;
+  const { text, thinking, calls } = answer;
+  const said = text + thinking + calls.map((call) => call.name + call.argumentsText).join("");
+  const most = Buffer.byteLength(said) + OUTPUT_TOKENS_BESIDE + calls.length * CALL_TOKENS_BESIDE;
+  const tokens = seen.usage.completion;
+  if (tokens <= most) return undefined;
+  const evidence = { probe: seen.probe, output_tokens: tokens, bytes: Buffer.byteLength(said) };
+  return failed("more output tokens are billed than the answer has bytes", evidence);
+}
+
+/** Nothing that a probe sends asks for a cache that costs more than the prompt. */
+function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
+  const { prices } = lab.deployment;
+  const { usage, probe } = seen;
+  if (!seen.isPlain || !isServed(seen) || usage === undefined || prices === null) return undefined;
+  const plain = {
+    ...usage,
+    prompt: usage.prompt + usage.cachedPrompt + usage.cacheWrite,
+    cachedPrompt: 0,
+    cacheWrite: 0,
+    cacheWrite1h: 0,
+  };
+  if (exactCost(prices, usage) <= exactCost(prices, plain)) return hiddenFinding(lab, seen, usage);
+  const evidence = {
+    probe,
+    cache_write_tokens: usage.cacheWrite,
+    cached_tokens: usage.cachedPrompt,
+  };
+  return failed("a prompt is billed for a cache that was not asked for", evidence);
+}
+
+/** Reasoning is shown, or the listing has a parameter for it. */
+function hiddenFinding(
+  { deployment }: Lab,
+  seen: Observation,
+  { internalReasoning: tokens }: Usage,
+): Finding | undefined {
+  const mayReason = REASONING.some((name) => deployment.supportedParameters.has(name));
+  if (tokens === 0 || mayReason || seen.wire?.id !== deployment.wire) return undefined;
+  if (readChat(deployment, seen)?.thinking !== "") return undefined;
+  return failed("reasoning is billed that is neither shown nor listed", {
+    probe: seen.probe,
+    reasoning_tokens: tokens,
+  });
+}
+
+const REASONING = ["reasoning", "reasoning_effort", "thinking"];
 
 /** Tokens that a request may have beside its text: a template, a date, a short instruction. */
 const FRAME_TOKENS_MAX = 40;
@@ -71,12 +222,15 @@ const FRAME_TOKENS_MAX = 40;
  * What one more copy of the text costs is free of the frame around it: that is compared with the
  * tokens of the text; then the frame itself with what a frame may be.
  */
-async function lengthFinding(lab: Lab, once: Observation): Promise<Finding | undefined> {
-  const thrice = await lab.ask(chatProbes.measured(lab.deployment, 3));
-  if (!isServed(thrice) || thrice.usage === undefined || once.usage === undefined) return undefined;
+async function lengthFinding(
+  lab: Lab,
+  once: Observation,
+): Promise<{ readonly perCopy?: number; readonly finding?: Finding }> {
+  const thrice = await lab.ask(chatProbes.measured(lab, 3));
+  if (!isServed(thrice) || thrice.usage === undefined || once.usage === undefined) return {};
   const first = promptTokensTotal(once.usage);
   const perCopy = (promptTokensTotal(thrice.usage) - first) / 2;
-  const reference = await referenceCount(lab.deployment, MEASURED_TEXT);
+  const reference = await referenceCount(lab.deployment, proseOf(lab.chance, 1));
   const { kind, tolerancePercent } = compareTokens(perCopy, reference);
   const evidence = {
     tokens_billed: Math.round(perCopy),
@@ -86,41 +240,52 @@ async function lengthFinding(lab: Lab, once: Observation): Promise<Finding | und
   };
   if (kind !== "right") {
     const judge = kind === "wrong" ? failed : warned;
-    return judge("the tokens billed for a known text are not what it has", evidence);
+    return {
+      perCopy,
+      finding: judge("the tokens billed for a known text are not what it has", evidence),
+    };
   }
   const frameTokens = first - perCopy;
-  if (frameTokens > FRAME_TOKENS_MAX || frameTokens < -2) {
-    return failed("a request is billed for tokens that it does not have", {
+  if (frameTokens <= FRAME_TOKENS_MAX && frameTokens >= -2) return { perCopy };
+  return {
+    perCopy,
+    finding: failed("a request is billed for tokens that it does not have", {
       ...evidence,
       tokens_beside_the_text: Math.round(frameTokens),
       allowed: FRAME_TOKENS_MAX,
-    });
-  }
-  return undefined;
+    }),
+  };
 }
 
 /** Share by which the prompt tokens of a text may differ from its output tokens. */
 const ECHO_TOLERANCE = 0.04;
-const ECHO_TOKENS_MIN = 60;
+const ECHO_TOKENS_MIN = 24;
+const ECHO_COPIES = 3;
 
 /**
  * A text of the model's own has as many tokens in the prompt as it had in the answer: the provider
  * is compared with itself, whatever its tokenizer is.
  */
-async function echoFinding(lab: Lab): Promise<Finding | undefined> {
+async function echoFinding(
+  lab: Lab,
+  what: keyof typeof RECITED,
+  stream: boolean,
+): Promise<Finding | undefined> {
   const { deployment } = lab;
-  const recited = await lab.ask(chatProbes.recited(deployment));
+  const recited = await lab.ask(chatProbes.recited(lab, what, stream));
   const text = readChat(deployment, recited)?.text ?? "";
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
-  const { completion: answered, internalReasoning } = recited.usage;
-  if (internalReasoning > 0 || answered < ECHO_TOKENS_MIN) return undefined;
-  const once = await lab.ask(chatProbes.echoed(deployment, text, 1));
-  const thrice = await lab.ask(chatProbes.echoed(deployment, text, 3));
-  if (once.usage === undefined || thrice.usage === undefined) return undefined;
-  const asked = (promptTokensTotal(thrice.usage) - promptTokensTotal(once.usage)) / 2;
+  const { completion: answered } = recited.usage;
+  if (answered < ECHO_TOKENS_MIN) return undefined;
+  const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
+  const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));
+  if (once.usage === undefined || more.usage === undefined) return undefined;
+  const grown = promptTokensTotal(more.usage) - promptTokensTotal(once.usage);
+  const asked = grown / (ECHO_COPIES - 1);
   const spread = Math.max(3, ECHO_TOLERANCE * answered);
   if (Math.abs(asked - answered) <= spread) return undefined;
   return failed("the same text has more tokens in the prompt than in the answer, or fewer", {
+    text: what,
     tokens_in_the_answer: answered,
     tokens_in_the_prompt: Math.round(asked),
     tolerance_percent: ECHO_TOLERANCE * 100,

@@ -14,8 +14,9 @@ interface Ended {
 
 /** The check's result when the short and the long answer end like this, and stop sequences hold. */
 async function statusOf({ short, long }: { short: Ended; long: Ended }): Promise<CheckStatus> {
-  const lab = stubLab(listing, ({ name }) => {
-    const { finish, tokens } = name.startsWith("long answer") ? long : short;
+  const lab = stubLab(listing, ({ name, body }) => {
+    const isLong = name.startsWith("long answer");
+    const { finish, tokens } = !isLong ? short : Number(body["max_tokens"]) === 5 ? long : SHORT;
     const choice = {
       message: { role: "assistant", content: "lemon" },
       finish_reason: finish,

@@ -1,12 +1,6 @@
-import type { Deployment } from "../../../catalog/index.ts";
 import { outputTokensTotal } from "../../../kernel/index.ts";
-import {
-  boundFor,
-  chatProbes,
-  SHORT_ANSWER_TOKENS,
-  STOP_WORD,
-  wireOf,
-} from "../chat/chat-probes.ts";
+import { boundFor, chatProbes, stopWord, wireOf } from "../chat/chat-probes.ts";
+import { LARGE_BOUND } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
 import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -15,11 +9,10 @@ import { readChat } from "../chat/read-chat.ts";
 import type { ProviderQuestions } from "../../../formats/index.ts";
 
 const SMALL_BOUND = 5;
+/** Some engines end an answer a token before its bound. */
+const CUT_TOLERANCE = 1;
 
-interface Asked {
-  readonly lab: Lab;
-  readonly words: ProviderQuestions["finishes"];
-}
+type Words = ProviderQuestions["finishes"];
 
 /** C5: an answer says truly why it ended, and a stop sequence is not in it. */
 export const finishReasons: Check = {
@@ -28,54 +21,85 @@ export const finishReasons: Check = {
   inapplicable: ({ modality }) =>
     modality === "text" ? undefined : "only chat answers have a finish reason",
   run: async (lab) => {
-    const words = wireOf(lab.deployment).providerQuestions?.finishes;
+    const { deployment } = lab;
+    const words = wireOf(deployment).providerQuestions?.finishes;
     if (words === undefined) return skipped("there is no reader of this wire");
+    await lab.ask(chatProbes.short(deployment));
     const parts = [
-      await endedFinding({ lab, words }),
-      await cutFinding({ lab, words }),
-      await stopFinding(lab, false),
-      await stopFinding(lab, true),
+      cutFinding(lab, await lab.ask(chatProbes.long(lab, SMALL_BOUND)), words),
+      cutFinding(lab, await lab.ask(chatProbes.long(lab, SMALL_BOUND, true)), words),
     ];
+    for (const stream of [false, true]) {
+      await lab.ask(chatProbes.long(lab, boundFor(deployment, LARGE_BOUND), stream));
+    }
+    if (deployment.supportedParameters.has("stop")) {
+      for (const stream of [false, true]) {
+        parts.push(await stopFinding(lab, stream, false), await stopFinding(lab, stream, true));
+      }
+    }
+    parts.push(...lab.seen().map((seen) => endFinding(lab, seen, words)));
     return worstOf(parts, passed("short, cut and stopped answers say why they ended"));
   },
 };
 
-/** A model that speaks until it is cut is truly cut, even where a word was asked for. */
-async function endedFinding({ lab, words }: Asked): Promise<Finding | undefined> {
-  const { deployment } = lab;
-  const { stopped, cut } = words;
-  const seen = await lab.ask(chatProbes.short(deployment));
-  const finish = finishOf(deployment, seen);
-  if (!isServed(seen) || finish === undefined || stopped.includes(finish)) return undefined;
-  const tokens = seen.usage === undefined ? 0 : outputTokensTotal(seen.usage);
-  if (cut.includes(finish) && tokens >= boundFor(deployment, SHORT_ANSWER_TOKENS)) return undefined;
-  return failed(`a short answer ends with ${finish}`, { expected: stopped, finish });
-}
-
 /** Only of an answer that its bound did cut: a longer one is C9's, a shorter one ended by itself. */
-async function cutFinding({ lab, words }: Asked): Promise<Finding | undefined> {
-  const { cut } = words;
-  const seen = await lab.ask(chatProbes.long(lab.deployment, SMALL_BOUND));
-  const answer = readChat(lab.deployment, seen);
-  if (!isServed(seen) || answer?.finish === undefined || cut.includes(answer.finish))
+function cutFinding({ deployment }: Lab, seen: Observation, { cut }: Words): Finding | undefined {
+  const answer = readChat(deployment, seen);
+  if (!isServed(seen) || answer?.finish === undefined || cut.includes(answer.finish)) {
     return undefined;
+  }
   const tokens = seen.usage === undefined ? undefined : outputTokensTotal(seen.usage);
   if (tokens !== SMALL_BOUND) return undefined;
-  const evidence = { finish: answer.finish, expected: cut, output_tokens: tokens };
+  return failed(`an answer that was cut at ${SMALL_BOUND} tokens ends with ${answer.finish}`, {
+    probe: seen.probe,
+    finish: answer.finish,
+    expected: cut,
+    output_tokens: tokens,
+  });
+}
+
+/**
+ * Of every answer: what ended by itself says so, and one that was cut has as many tokens as its
+ * bound. A model that speaks until it is cut is truly cut, even where a word was asked for.
+ */
+function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
+  if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
+  const { probe, bound, usage } = seen;
+  const answer = readChat(deployment, seen);
+  if (seen.hasWrongFinish) {
+    return failed("the finish reason is missing, or is not one of its wire", {
+      probe,
+      finish: answer?.finish ?? null,
+    });
+  }
+  const finish = answer?.finish;
+  if (finish === undefined || words.stopped.includes(finish)) return undefined;
+  if ((answer?.calls.length ?? 0) > 0) return undefined;
+  // What it lacks is C3's.
+  if (usage === undefined) return undefined;
+  const tokens = outputTokensTotal(usage);
+  const isCut = words.cut.includes(finish) && tokens >= (bound ?? 0) - CUT_TOLERANCE;
+  if (isCut) return undefined;
   return failed(
-    `an answer that was cut at ${SMALL_BOUND} tokens ends with ${answer.finish}`,
-    evidence,
+    words.cut.includes(finish)
+      ? `an answer of ${tokens} tokens ends with ${finish}, below its bound of ${bound}`
+      : `a short answer ends with ${finish}`,
+    { probe, expected: words.stopped, finish },
   );
 }
 
-async function stopFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
-  const seen = await lab.ask(chatProbes.stopped(lab.deployment, stream));
-  const answer = readChat(lab.deployment, seen);
-  if (!isServed(seen) || answer === undefined || !answer.text.includes(STOP_WORD)) return undefined;
+async function stopFinding(
+  lab: Lab,
+  stream: boolean,
+  isSecond: boolean,
+): Promise<Finding | undefined> {
+  const seen = await lab.ask(chatProbes.stopped(lab, stream, isSecond));
   const where = stream ? "a streamed answer" : "an answer";
-  return failed(`${where} contains the stop sequence that should have ended it`);
-}
-
-function finishOf(deployment: Deployment, seen: Observation): string | undefined {
-  return readChat(deployment, seen)?.finish;
+  if (!isServed(seen))
+    return failed(`${where} with a stop sequence is answered with ${seen.status}`);
+  const answer = readChat(lab.deployment, seen);
+  if (answer === undefined || !answer.text.includes(stopWord(lab))) return undefined;
+  return failed(`${where} contains the stop sequence that should have ended it`, {
+    sequence: isSecond ? "the second of two" : "the only one",
+  });
 }

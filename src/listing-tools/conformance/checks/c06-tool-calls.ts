@@ -1,54 +1,70 @@
-import { chatProbes, otherWires, WEATHER_TOOL } from "../chat/chat-probes.ts";
+import type { Deployment } from "../../../catalog/index.ts";
+import {
+  askedCity,
+  chatProbes,
+  FORMAT_SCHEMA,
+  otherWires,
+  WEATHER_TOOL,
+} from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
 import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
 import { asObject, tryParse } from "../../../kernel/index.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, problemOf } from "../probing/observation.ts";
+import type { Probe } from "../probing/probe.ts";
 import type { ProviderCall } from "../../../formats/index.ts";
 import { readChat } from "../chat/read-chat.ts";
 
-/** C6: a forced tool call has arguments that fit the tool, and its result is answered. */
+/** C6: calls are made as they are asked for and fit their tool, and a format is kept. */
 export const toolCalls: Check = {
   id: "C6",
-  title: "tool calls",
-  inapplicable: ({ modality, supportedParameters }) =>
-    modality === "text" && supportedParameters.has("tools")
+  title: "tool calls and formats",
+  inapplicable: (deployment) =>
+    deployment.modality === "text" && FEATURES.some((name) => has(deployment, name))
       ? undefined
-      : "the listing does not declare tools",
-  isDeclared: ({ supportedParameters }) => supportedParameters.has("tools"),
+      : "the listing declares neither tools nor formats",
   run: async (lab) => {
     const { deployment } = lab;
     const whole = await lab.ask(chatProbes.short(deployment));
     const stream = await lab.ask(chatProbes.shortStream(deployment));
     if (!isServed(whole) || !isServed(stream))
       return skipped("usual answers are not usable (C2, C3)");
-    const parts = [
-      await callFinding(lab, false),
-      await callFinding(lab, true),
-      await translatedFinding(lab),
-      await resultFinding(lab),
-    ];
+    const parts: (Finding | undefined)[] = [];
+    if (has(deployment, "tools")) {
+      parts.push(await callFinding(lab, false), await callFinding(lab, true));
+      parts.push(await translatedFinding(lab), ...(await choiceFindings(lab)));
+    }
+    if (has(deployment, "response_format")) {
+      parts.push(await formatFinding(lab, false), await formatFinding(lab, true));
+    }
     return worstOf(
       parts,
-      passed("forced calls fit the tool, whole and streamed; a result is answered"),
+      passed("calls and formats are as they were asked for, whole and streamed"),
     );
   },
 };
 
+const FEATURES = ["tools", "response_format"];
+
+function has({ supportedParameters }: Deployment, name: string): boolean {
+  return supportedParameters.has(name);
+}
+
 async function callFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
-  const seen = await lab.ask(chatProbes.tool(lab.deployment, stream));
+  const seen = await lab.ask(chatProbes.tool(lab, stream));
   const how = stream ? "the streamed call" : "the call";
   if (!isServed(seen)) return failed(`${how} failed: ${problemOf(seen)}`);
   const [call, ...more] = readChat(lab.deployment, seen)?.calls ?? [];
   if (call === undefined)
     return failed(`the forced tool was not called${stream ? " in a stream" : ""}`);
   if (more.length > 0) return failed(`${how} came ${more.length + 1} times`);
-  const misfit = misfitOf(call);
+  const misfit = misfitOf(call) ?? (await otherCity(lab, stream, call));
   return misfit === undefined ? undefined : failed(`${how} ${misfit}`, { tool: WEATHER_TOOL.name });
 }
 
 /** What is wrong with a call of the weather tool; undefined: nothing. */
-function misfitOf({ name, argumentsText }: ProviderCall): string | undefined {
+function misfitOf({ id, name, argumentsText }: ProviderCall): string | undefined {
+  if (id === "") return "has no id, so that its result cannot be given";
   if (name !== WEATHER_TOOL.name) return "names another tool";
   const given = asObject(tryParse(argumentsText)?.value);
   if (given === undefined) return "has arguments that are not a JSON object";
@@ -58,10 +74,24 @@ function misfitOf({ name, argumentsText }: ProviderCall): string | undefined {
   return Object.keys(others).length > 0 ? "has arguments that the tool does not know" : undefined;
 }
 
+/** A model may mistake a city once; a call that was kept of another request does so always. */
+async function otherCity(
+  lab: Lab,
+  stream: boolean,
+  first: ProviderCall,
+): Promise<string | undefined> {
+  if (first.argumentsText.includes(askedCity(lab, stream, 1))) return undefined;
+  const again = await lab.ask(chatProbes.tool(lab, stream, { attempt: 2 }));
+  const [call] = readChat(lab.deployment, again)?.calls ?? [];
+  return call?.argumentsText.includes(askedCity(lab, stream, 2)) === true
+    ? undefined
+    : "is about another city than was asked for";
+}
+
 async function translatedFinding(lab: Lab): Promise<Finding | undefined> {
   for (const wire of otherWires(lab.deployment)) {
     for (const stream of [false, true]) {
-      const seen = await lab.ask(chatProbes.tool(lab.deployment, stream, wire));
+      const seen = await lab.ask(chatProbes.tool(lab, stream, { wire }));
       if (isServed(seen) && seen.output.includes(WEATHER_TOOL.name)) continue;
       return failed(`the call does not reach a client of ${wire.id}`, { stream });
     }
@@ -69,10 +99,74 @@ async function translatedFinding(lab: Lab): Promise<Finding | undefined> {
   return undefined;
 }
 
-async function resultFinding(lab: Lab): Promise<Finding | undefined> {
-  const seen = await lab.ask(chatProbes.toolAnswered(lab.deployment));
-  if (!isServed(seen)) return failed(`a tool result is refused: ${problemOf(seen)}`);
-  const answer = readChat(lab.deployment, seen);
-  if (answer === undefined || answer.text !== "" || answer.calls.length > 0) return undefined;
-  return failed("a tool result gets an empty answer");
+/** What the listing declares about who is called, whole and streamed. */
+async function choiceFindings(lab: Lab): Promise<readonly (Finding | undefined)[]> {
+  const { deployment } = lab;
+  const choices = deployment.supportedParameters.get("tool_choice");
+  const mayChoose = (choice: string): boolean =>
+    choices !== undefined && (choices.type !== "enum" || choices.values.includes(choice));
+  const parts: (Finding | undefined)[] = [];
+  for (const stream of [false, true]) {
+    if (mayChoose("none")) {
+      const none = chatProbes.toolChoice(lab, "none", stream);
+      parts.push(
+        await countFinding(lab, none, { most: 0, what: "a call is made that was forbidden" }),
+      );
+    }
+    if (mayChoose("required")) {
+      const required = chatProbes.toolChoice(lab, "required", stream);
+      parts.push(
+        await countFinding(lab, required, {
+          least: 1,
+          what: "no call is made where one is required",
+        }),
+      );
+    }
+    if (has(deployment, "parallel_tool_calls")) {
+      const single = chatProbes.singleCall(lab, stream);
+      parts.push(
+        await countFinding(lab, single, {
+          most: 1,
+          what: "two calls come where one at most was allowed",
+        }),
+      );
+    }
+  }
+  return parts;
+}
+
+async function countFinding(
+  lab: Lab,
+  probe: Probe,
+  {
+    least = 0,
+    most = Number.POSITIVE_INFINITY,
+    what,
+  }: {
+    readonly least?: number;
+    readonly most?: number;
+    readonly what: string;
+  },
+): Promise<Finding | undefined> {
+  const seen = await lab.ask(probe);
+  const evidence = { probe: probe.name, status: seen.status };
+  if (!isServed(seen)) return failed(`${probe.name}: refused: ${problemOf(seen)}`, evidence);
+  const { calls = [] } = readChat(lab.deployment, seen) ?? {};
+  if (calls.length < least || calls.length > most) return failed(what, evidence);
+  const ids = new Set(calls.map(({ id }) => id));
+  return ids.size < calls.length || ids.has("")
+    ? failed("two calls of an answer cannot be told apart by their ids", evidence)
+    : undefined;
+}
+
+async function formatFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
+  const probe = chatProbes.formatted(lab, stream);
+  const seen = await lab.ask(probe);
+  const how = stream ? "a streamed answer" : "an answer";
+  if (!isServed(seen)) return failed(`${how} in a format is refused: ${problemOf(seen)}`);
+  const answer = asObject(tryParse(readChat(lab.deployment, seen)?.text ?? "")?.value);
+  if (answer === undefined) return failed(`${how} is not the JSON that was asked for`);
+  const fits = Number.isInteger(answer["boats"]) && typeof answer["harbour"] === "string";
+  const isMore = Object.keys(answer).length > FORMAT_SCHEMA.required.length;
+  return fits && !isMore ? undefined : failed(`${how} does not fit the schema that was asked for`);
 }

@@ -15,7 +15,7 @@ export const noSubstitution: Check = {
   inapplicable: () => undefined,
   run: async (lab) => {
     const { deployment } = lab;
-    await lab.ask(plainProbe(deployment));
+    await lab.ask(plainProbe(lab));
     if (deployment.modality === "text") await lab.ask(chatProbes.shortStream(deployment));
     const answers = lab.seen().filter((seen) => seen.isPlain && isServed(seen));
     if (answers.length === 0) return skipped("there was no answer to judge");

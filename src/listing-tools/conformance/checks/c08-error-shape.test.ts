@@ -13,17 +13,22 @@ async function findingOf(statuses: readonly number[]) {
 }
 
 test("bad requests that are refused as JSON pass", async () => {
-  expect(await findingOf([400, 404, 422])).toMatchObject({ status: "pass" });
+  expect(await findingOf([400, 404, 404, 422])).toMatchObject({ status: "pass" });
 });
 
 test("a failure shows what every bad request got, so that all can be repaired at once", async () => {
-  expect(await findingOf([500, 200, 400])).toEqual({
+  expect(await findingOf([500, 200, 404, 400])).toEqual({
     status: "fail",
     message: "invalid JSON: answered with 500, as if the server broke",
     evidence: {
       probe: "invalid JSON",
       status: 500,
-      answers: ["invalid JSON: 500", "unknown model: 200", "temperature 99: 400"],
+      answers: [
+        "invalid JSON: 500",
+        "unknown model: 200",
+        "unknown model, stream: 404",
+        "temperature 99: 400",
+      ],
     },
   });
 });

@@ -13,7 +13,7 @@ export const errorShape: Check = {
   run: async (lab: Lab) => {
     const parts: Finding[] = [];
     const answers: string[] = [];
-    for (const probe of badProbes(lab.deployment)) {
+    for (const probe of badProbes(lab)) {
       const seen = await lab.ask(probe);
       parts.push(refusalFinding(seen));
       answers.push(`${seen.probe}: ${seen.status ?? "no answer"}`);

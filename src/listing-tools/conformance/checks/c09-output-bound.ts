@@ -1,12 +1,13 @@
 import { outputTokensTotal } from "../../../kernel/index.ts";
 import { boundFor, chatProbes } from "../chat/chat-probes.ts";
+import { LARGE_BOUND } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
 import { failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed } from "../probing/observation.ts";
+import { isServed, type Observation } from "../probing/observation.ts";
 
 /** The last one is the listing's own maximum where that is less. */
-const BOUNDS = [1, 5, 16, 4_096];
+const BOUNDS = [1, 5, 16, LARGE_BOUND];
 
 /** C9: no answer is longer than its bound: customers' holds and caps depend on it. */
 export const outputBound: Check = {
@@ -17,7 +18,10 @@ export const outputBound: Check = {
   run: async (lab) => {
     const bounds = [...new Set(BOUNDS.map((bound) => boundFor(lab.deployment, bound)))];
     const parts: (Finding | undefined)[] = [];
-    for (const bound of bounds) parts.push(await boundFinding(lab, bound));
+    for (const bound of bounds) {
+      parts.push(await boundFinding(lab, bound, false), await boundFinding(lab, bound, true));
+    }
+    parts.push(...lab.seen().map(excessFinding));
     return worstOf(
       parts,
       passed(`no answer is longer than its bound of ${bounds.join(", ")} tokens`),
@@ -25,21 +29,27 @@ export const outputBound: Check = {
   },
 };
 
-async function boundFinding(lab: Lab, bound: number): Promise<Finding | undefined> {
-  const seen = await lab.ask(chatProbes.long(lab.deployment, bound));
-  const { status, usage } = seen;
-  if (!isServed(seen)) {
-    if (status !== null && status >= 400 && status < 500) {
-      return warned(`a bound of ${bound} tokens is refused with ${status}`, { bound, status });
-    }
-    // An answer that cannot be read is C2's.
-    return undefined;
-  }
-  if (usage === undefined) return undefined;
+async function boundFinding(
+  lab: Lab,
+  bound: number,
+  stream: boolean,
+): Promise<Finding | undefined> {
+  const seen = await lab.ask(chatProbes.long(lab, bound, stream));
+  const { status } = seen;
+  // An answer that cannot be read is C2's.
+  if (isServed(seen) || status === null || status < 400 || status >= 500) return undefined;
+  return warned(`a bound of ${bound} tokens is refused with ${status}`, { bound, status });
+}
+
+/** Of every answer that was seen. */
+function excessFinding(seen: Observation): Finding | undefined {
+  const { bound, usage, probe } = seen;
+  if (!isServed(seen) || bound === undefined || usage === undefined) return undefined;
   const tokens = outputTokensTotal(usage);
   if (tokens <= bound) return undefined;
   return failed(`${tokens} output tokens are billed where ${bound} were allowed`, {
     bound,
     tokens,
+    probe,
   });
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { type Answer, chatListing, decisionListing, stubLab } from "../fixtures/stub-lab.ts";
 import type { Probe } from "../probing/probe.ts";
+import type { FactProbe } from "../chat/fact-probes.ts";
 import { declaredInputs } from "./c10-inputs.ts";
 
 const everything = chatListing(["text", "image", "file", "audio", "video"]);
@@ -14,9 +15,13 @@ type Say = (probe: Probe) => Said;
 const READ_WORD = /input: (\w+)/;
 
 /** What a model that reads everything says. */
-function honest({ name }: Probe): string {
-  if (name.startsWith("a fact before")) return "The code word is marigold.";
-  return READ_WORD.exec(name)?.[1] ?? "lemon";
+function honest(probe: Probe): string {
+  if (isFacts(probe)) return probe.facts.map(({ value }) => value).join(" ");
+  return READ_WORD.exec(probe.name)?.[1] ?? "lemon";
+}
+
+function isFacts(probe: Probe): probe is FactProbe {
+  return "facts" in probe;
 }
 
 async function findingOf(deployment: Deployment, say: Say = honest) {
@@ -41,8 +46,8 @@ describe("a listing that reads what it declares passes", () => {
   test("every kind of file, and a long text", async () => {
     const { status, message, asked } = await findingOf(everything);
     expect(status).toBe("pass");
-    expect(message).toContain("image: read; file: read; audio: read; video: read; a text of");
-    expect(asked.map(({ name }) => name)).toEqual([
+    expect(message).toContain("image: read; file: read; audio: read; video: read; ");
+    expect(asked.map(({ name }) => name).filter((name) => !name.includes("fact"))).toEqual([
       "short answer",
       "image input: red",
       "image input: blue",
@@ -52,7 +57,6 @@ describe("a listing that reads what it declares passes", () => {
       "audio input: silence",
       "video input: red",
       "video input: blue",
-      "a fact before 16000 tokens",
     ]);
   });
 
@@ -94,35 +98,47 @@ describe("what is declared and not read is noticed", () => {
   });
 });
 
-describe("the start of a long text", () => {
+describe("a fact of a prompt", () => {
   const text = chatListing(["text"]);
-  const long =
-    (answer: Said): Say =>
+  /** The answers to the probes whose name has this. */
+  const facts =
+    (part: string, answer: (probe: FactProbe) => Said): Say =>
     (probe) =>
-      probe.name.startsWith("a fact before") ? answer : honest(probe);
+      isFacts(probe) && probe.name.includes(part) ? answer(probe) : honest(probe);
+  const without =
+    (place: string) =>
+    ({ facts: all }: FactProbe): string =>
+      all.flatMap((fact) => (fact.place === place ? [] : [fact.value])).join(" ");
 
-  test.each<[string, Said, string]>([
-    ["is not known", "I was not given a code word.", "fail"],
-    ["is refused", { status: 400 }, "fail"],
-    ["gets no text", "", "warn"],
-    ["is over the budget", "unsent", "skip"],
-    ["is known", "MARIGOLD", "pass"],
-  ])("%s", async (_what, answer, status) => {
-    expect(await findingOf(text, long(answer))).toMatchObject({ status });
+  test.each<[string, string, (probe: FactProbe) => Said, string, string]>([
+    ["is not known", "16000", without("the middle of a long text"), "fail", "the middle of a long"],
+    ["of the system message is lost", "facts", without("the system message"), "fail", "the system"],
+    [
+      "of an earlier answer is lost",
+      ", stream",
+      without("an earlier answer"),
+      "fail",
+      "an earlier",
+    ],
+    ["is refused", "16000", () => ({ status: 400 }), "fail", "answered with 400"],
+    ["gets no text", "16000", () => "", "warn", "gets no text"],
+    ["is over the budget", "16000", () => "unsent", "skip", "over the budget"],
+  ])("%s", async (_what, part, answer, status, message) => {
+    const found = await findingOf(text, facts(part, answer));
+    expect(found.status).toBe(status);
+    expect(found.message).toContain(message);
   });
 
-  test.each([
-    [200_000, 64_000],
-    [8_000, 19_200],
-  ])("of a listing with a context of %i has %i characters", async (context, characters) => {
-    const { asked } = await findingOf(chatListing(["text"], { context }));
-    const messages = asked.at(-1)?.body["messages"] as { content: string }[] | undefined;
-    const [message] = messages ?? [];
-    const content = message?.content ?? "";
-    expect(content).toMatch(/^The code word is marigold\.\n/);
-    expect(content).toMatch(/What is the code word\? Answer with the code word alone\.$/);
-    expect(Math.abs(content.length - characters)).toBeLessThan(10);
-    expect(content.indexOf("marigold", 30)).toBe(-1);
+  test("that a model does not say at first is asked for once more", async () => {
+    const again: Say = (probe) =>
+      isFacts(probe) && /\.1,/.test(probe.name) ? "I do not know." : honest(probe);
+    expect(await findingOf(text, again)).toMatchObject({ status: "pass" });
+  });
+
+  test("of another request is named as such", async () => {
+    let first: string | undefined;
+    const kept = facts("facts", (probe) => (first ??= honest(probe)));
+    expect((await findingOf(text, kept)).message).toBe("an answer is one to another request");
   });
 });
 

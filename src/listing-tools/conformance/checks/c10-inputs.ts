@@ -3,20 +3,14 @@ import type { Check } from "./check.ts";
 import { answersOf, openedBody } from "../decisions/decision-flaws.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
-import {
-  CODE_WORD,
-  longContext,
-  longTokens,
-  MEDIA_KINDS,
-  type MediaKind,
-  mediaPair,
-} from "../chat/input-probes.ts";
+import { type FactProbe, factRows, longFacts, shortFact, unsaid } from "../chat/fact-probes.ts";
+import { MEDIA_KINDS, type MediaKind, mediaPair } from "../chat/input-probes.ts";
 import type { Lab } from "../probing/lab.ts";
 import { BLUE, pngOf, RED } from "../probing/media-files.ts";
 import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
 import { jsonOf, readChat } from "../chat/read-chat.ts";
 
-/** C10: what a listing says that it reads is read: each declared kind of file, and a long text. */
+/** C10: what a listing says that it reads is read: each declared kind of file, each part of a prompt. */
 export const declaredInputs: Check = {
   id: "C10",
   title: "declared inputs accepted",
@@ -39,7 +33,7 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   for (const kind of MEDIA_KINDS.filter((each) => inputModalities.has(each))) {
     parts.push(await findingOf(`${kind} input`, () => kindFinding(lab, kind)));
   }
-  parts.push(await findingOf("a long text", () => longFinding(lab)));
+  parts.push(...(await factFindings(lab)));
   const unasked = parts.find(({ status }) => status === "skip");
   return worstOf(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
 }
@@ -97,17 +91,62 @@ function answerText({ deployment }: Lab, seen: Observation): string {
     .trim();
 }
 
-/** A provider that cuts a prompt silently has lost the fact at its start. */
-async function longFinding(lab: Lab): Promise<Finding> {
-  const tokens = longTokens(lab.deployment);
-  const seen = await lab.ask(longContext(lab.deployment));
-  if (!isServed(seen)) return refusedFinding(`a text of about ${tokens} tokens`, seen);
-  const text = answerText(lab, seen);
-  const evidence = { tokens, answer: text.slice(0, SHOWN_CHARS) };
-  if (text === "") return warned("a question about a long text gets no text", evidence);
-  return text.includes(CODE_WORD)
-    ? passed(`a text of about ${tokens} tokens is read from its start`)
-    : failed(`what a text of about ${tokens} tokens says at its start is not known`, evidence);
+/** Every row of the table, and long texts: what was told is known, and no other request's answer. */
+async function factFindings(lab: Lab): Promise<readonly Finding[]> {
+  const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
+  const parts: Finding[] = [];
+  const told = new Map<string, string>();
+  const judge = async (probe: FactProbe): Promise<void> => {
+    for (const { value } of probe.facts) told.set(value, probe.about);
+    parts.push(await findingOf(probe.about, () => factFinding(lab, probe, told)));
+  };
+  for (const probe of rows) await judge(probe);
+  for (let number = 1; number <= AT_ONCE_REPEATS; number += 2) {
+    await Promise.all([judge(shortFact(lab, number)), judge(shortFact(lab, number + 1))]);
+  }
+  for (const stream of [false, true]) await judge(longFacts(lab, stream));
+  const good = parts.filter(({ status }) => status === "pass").length;
+  const bad = parts.filter(({ status }) => status !== "pass");
+  return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
+}
+
+/** C12 asks these and more. */
+const AT_ONCE_REPEATS = 4;
+
+/**
+ * A provider that cuts a prompt has lost what it said there; one that keeps answers gives one to
+ * another prompt. A model may not obey once: then it is asked for other facts of the same places.
+ */
+async function factFinding(
+  lab: Lab,
+  probe: FactProbe,
+  told: ReadonlyMap<string, string>,
+): Promise<Finding> {
+  const seen = await lab.ask(probe);
+  if (!isServed(seen)) return refusedFinding(`a request (${probe.about})`, seen);
+  const lost = unsaid(probe, textIn(lab, seen));
+  if (lost.length === 0) return passed(`${probe.about}: read`);
+  const second = probe.again();
+  const again = await lab.ask(second);
+  const text = textIn(lab, again);
+  const places = new Set(unsaid(second, text).map(({ place }) => place));
+  const fact = lost.find(({ place }) => places.has(place));
+  if (fact === undefined) return passed(`${probe.about}: read`);
+  const evidence = { about: probe.about, answer: text.slice(0, SHOWN_CHARS) };
+  if (text === "") return warned("a question about the prompt gets no text", evidence);
+  const first = textIn(lab, seen);
+  const own = new Set([...probe.facts, ...second.facts].map(({ value }) => value));
+  const isOthers = [...told.keys()].some(
+    (value) => !own.has(value) && (first.includes(value) || text.includes(value)),
+  );
+  return isOthers
+    ? failed("an answer is one to another request", evidence)
+    : failed(`what ${fact.place} says is not known`, evidence);
+}
+
+/** As it is, or the call that came in its place. */
+function textIn({ deployment }: Lab, seen: Observation): string {
+  return readChat(deployment, seen)?.text ?? seen.output;
 }
 
 async function decisionImages(lab: Lab): Promise<Finding> {

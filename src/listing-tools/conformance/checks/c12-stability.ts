@@ -1,4 +1,4 @@
-import { chatProbes } from "../chat/chat-probes.ts";
+import { shortFact } from "../chat/fact-probes.ts";
 import type { Check } from "./check.ts";
 import { failed, passed, warned } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -72,9 +72,10 @@ async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
   return answers;
 }
 
-function repeated({ deployment }: Lab, number: number): Probe {
-  const probe =
-    deployment.modality === "text" ? chatProbes.shortStream(deployment) : plainProbe(deployment);
+function repeated(lab: Lab, number: number): Probe {
+  const { deployment } = lab;
+  if (deployment.modality === "text") return shortFact(lab, number);
+  const probe = plainProbe(lab);
   return { ...probe, name: `${probe.name}, repeat ${number}` };
 }
 

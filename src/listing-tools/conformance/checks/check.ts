@@ -8,8 +8,6 @@ export interface Check {
   readonly title: string;
   /** Why it says nothing about this listing; undefined: it applies. */
   inapplicable(deployment: Deployment): string | undefined;
-  /** Does the listing itself promise this, so that a failure breaks it? */
-  isDeclared?(deployment: Deployment): boolean;
   /** May reject with `ProbeNotSent`; any other error is a bug of ours. */
   run(lab: Lab): Promise<Finding>;
 }

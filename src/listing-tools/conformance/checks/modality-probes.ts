@@ -2,23 +2,25 @@ import type { Deployment } from "../../../catalog/index.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { imageProbes } from "../images/image-probes.ts";
+import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import { videoProbes } from "../videos/video-probes.ts";
 
 /** What every modality has: a usual request, and some that are wrong. */
 interface CommonProbes {
   /** The cheapest usual request. */
-  readonly plain: (deployment: Deployment) => Probe;
+  readonly plain: (subject: Subject) => Probe;
   /** What is not JSON, an unknown model, a value out of range. */
-  readonly bad: (deployment: Deployment) => readonly Probe[];
+  readonly bad: (subject: Subject) => readonly Probe[];
 }
 
 const COMMON: Readonly<Record<Deployment["modality"], CommonProbes>> = {
   text: {
-    plain: chatProbes.short,
-    bad: (deployment) => [
+    plain: ({ deployment }) => chatProbes.short(deployment),
+    bad: ({ deployment }) => [
       chatProbes.notJson(deployment),
-      chatProbes.unknownModel(deployment),
+      chatProbes.unknownModel(deployment, false),
+      chatProbes.unknownModel(deployment, true),
       // Engines differ in what they take: only what the listing declares is a promise.
       ...(deployment.supportedParameters.get("temperature")?.type === "range"
         ? [chatProbes.tooHot(deployment)]
@@ -27,19 +29,23 @@ const COMMON: Readonly<Record<Deployment["modality"], CommonProbes>> = {
   },
   image: {
     plain: imageProbes.one,
-    bad: () => [imageProbes.notJson(), imageProbes.unknownModel(), imageProbes.negativeCount()],
+    bad: (subject) => [
+      imageProbes.notJson(subject),
+      imageProbes.unknownModel(subject),
+      imageProbes.negativeCount(subject),
+    ],
   },
   video: {
     plain: videoProbes.shortest,
-    bad: (deployment) => [
-      videoProbes.notJson(deployment),
-      videoProbes.unknownModel(deployment),
-      videoProbes.negativeSeconds(deployment),
+    bad: (subject) => [
+      videoProbes.notJson(subject),
+      videoProbes.unknownModel(subject),
+      videoProbes.negativeSeconds(subject),
     ],
   },
   decisions: {
-    plain: decisionProbes.one,
-    bad: (deployment) => [
+    plain: ({ deployment }) => decisionProbes.one(deployment),
+    bad: ({ deployment }) => [
       decisionProbes.notJson(deployment),
       decisionProbes.unknownModel(deployment),
       decisionProbes.noQuestion(deployment),
@@ -48,11 +54,11 @@ const COMMON: Readonly<Record<Deployment["modality"], CommonProbes>> = {
 };
 
 /** The cheapest usual request of this listing's modality. */
-export function plainProbe(deployment: Deployment): Probe {
-  return COMMON[deployment.modality].plain(deployment);
+export function plainProbe(subject: Subject): Probe {
+  return COMMON[subject.deployment.modality].plain(subject);
 }
 
 /** Requests that no provider can serve. */
-export function badProbes(deployment: Deployment): readonly Probe[] {
-  return COMMON[deployment.modality].bad(deployment);
+export function badProbes(subject: Subject): readonly Probe[] {
+  return COMMON[subject.deployment.modality].bad(subject);
 }

@@ -1,5 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { promptTokensTotal } from "../../../kernel/index.ts";
+import { outputTokensTotal, promptTokensTotal } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import {
   answersFlaw,
@@ -68,7 +68,9 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
     return worstOf(parts, failed("an answer reports no usage"));
   }
   const sure = passed("usage adds up, and agrees with itself and with the state", { input: a });
-  return worstOf([...parts, repeatFinding(b, c), await lengthFinding(deployment, a, b)], sure);
+  const length = await lengthFinding(deployment, a, b);
+  const more = [repeatFinding(b, c), length, besideFinding(a, b), ...lab.seen().map(outputFinding)];
+  return worstOf([...parts, ...more], sure);
 }
 
 function inputTokens({ usage }: Observation): number | undefined {
@@ -85,6 +87,28 @@ function repeatFinding(first: number, second: number): Finding | undefined {
     input_tokens: first,
     input_tokens_repeated: second,
   });
+}
+
+/** A question, with the template around it and the state. */
+const BESIDE_TOKENS_MAX = 250;
+
+function besideFinding(once: number, long: number): Finding | undefined {
+  const beside = once - (long - once) / (STATE_COPIES - 1);
+  if (beside <= BESIDE_TOKENS_MAX) return undefined;
+  return failed("a request is billed for tokens that it does not have", {
+    tokens_beside_the_state: Math.round(beside),
+    allowed: BESIDE_TOKENS_MAX,
+  });
+}
+
+/** No token of an answer is less than a byte of it. */
+function outputFinding(seen: Observation): Finding | undefined {
+  const { usage, body, probe } = seen;
+  if (!seen.isPlain || !isServed(seen) || usage === undefined) return undefined;
+  const tokens = outputTokensTotal(usage);
+  if (tokens <= body.length) return undefined;
+  const evidence = { probe, output_tokens: tokens, bytes: body.length };
+  return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
 /** What further copies of the state cost is free of the questions and of any frame. */

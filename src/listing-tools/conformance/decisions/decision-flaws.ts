@@ -69,10 +69,10 @@ export function answersFlaw(
 ): string | undefined {
   const left = new Map(answers);
   if (left.size !== answers.length) return "two answers have one name";
-  for (const [at, { id, kind }] of questions.entries()) {
+  for (const [at, { id, kind, body }] of questions.entries()) {
     const name = [id, NAME_OF_KIND[kind] ?? id, `q${at + 1}`].find((each) => left.has(each));
     if (name === undefined) return `question ${id} has no answer`;
-    const flaw = probabilityFlaw(left.get(name));
+    const flaw = probabilityFlaw(left.get(name)) ?? choiceFlaw(left.get(name), body);
     if (flaw !== undefined) return `question ${id}: ${flaw}`;
     left.delete(name);
   }
@@ -96,6 +96,29 @@ export function probabilityFlaw(answer: unknown): string | undefined {
     }
     return probabilityFlaw(value);
   });
+}
+
+/** A choice is one of the labels, and none is more probable. */
+function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | undefined {
+  const labels = asObject(question["schema"])?.["values"] ?? question["labels"];
+  const chosen = chosenIn(answer);
+  if (question["type"] === "entities" || question["type"] === "relations") return undefined;
+  if (!Array.isArray(labels) || chosen === undefined) return undefined;
+  if (!labels.includes(chosen)) return "the choice is not one of the labels";
+  const shares = asObject(asObject(answer)?.["probabilities"]) ?? {};
+  const own = Number(shares[chosen] ?? Number.POSITIVE_INFINITY);
+  return Object.values(shares).some((share) => Number(share) > own)
+    ? "another label is more probable than the choice"
+    : undefined;
+}
+
+/** The label that an answer chooses, in either grammar. */
+export function chosenIn(answer: unknown): string | undefined {
+  if (Array.isArray(answer)) return chosenIn(answer[0]);
+  if (typeof answer === "string") return answer;
+  const { choice, label } = asObject(answer) ?? {};
+  const chosen = choice ?? label;
+  return typeof chosen === "string" ? chosen : undefined;
 }
 
 function distributionFlaw(value: unknown): string | undefined {

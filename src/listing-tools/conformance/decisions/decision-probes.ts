@@ -3,11 +3,17 @@ import { assert, asObject, tryParse } from "../../../kernel/index.ts";
 import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import { pngOf, RED } from "../probing/media-files.ts";
+import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** A decisions probe that knows what it asks. */
 export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
+}
+
+/** What a state says that a question is about, and what a true answer is. */
+export interface ToldProbe extends DecisionProbe {
+  readonly truth: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface AskedQuestion {
@@ -41,6 +47,65 @@ export const decisionProbes = {
       copies: STATE_COPIES,
       questions: SEVERAL[grammarOf(deployment)],
     }),
+  /**
+   * Questions of which each has one true answer, on another state with each attempt. `isFirst`: the
+   * state begins with what it says.
+   */
+  told: (subject: Subject, attempt: number, isFirst: boolean): ToldProbe => {
+    const { deployment, chance } = subject;
+    // No two attempts have anything in common.
+    const seed = `told ${isFirst}`;
+    const pick = (name: keyof typeof TOLD): string =>
+      chance.shuffled(`${seed} ${name}`, TOLD[name])[attempt % 3] ?? "";
+    const [place, colour, animal] = [pick("place"), pick("colour"), pick("animal")];
+    const [, other = ""] = TOLD.animal.filter((each) => each !== animal);
+    const birds = attempt % 2 === 0 ? 5 : 1;
+    const fact = `In the ${place} a ${colour} ${animal} was seen beside ${birds} birds.`;
+    const isGliner = grammarOf(deployment) === "gliner";
+    const labelled = (name: keyof typeof TOLD): AskedQuestion =>
+      isGliner
+        ? { id: name, kind: "classification", body: { type: "classification", labels: TOLD[name] } }
+        : {
+            id: name,
+            kind: "choice",
+            body: {
+              instructions: `Which ${name} does the text name?`,
+              schema: { type: "choice", values: TOLD[name] },
+            },
+          };
+    const named = (id: string, what: string): AskedQuestion => {
+      const instructions = `Does the text name a ${what}?`;
+      return isGliner
+        ? { id, kind: "boolean", body: { type: "boolean", instructions } }
+        : { id, kind: "noul", body: { instructions, schema: { type: "boolean" } } };
+    };
+    const score: AskedQuestion = {
+      id: "birds",
+      kind: "score",
+      body: {
+        instructions: "How many birds does the text name?",
+        schema: { type: "integer", min: 1, max: 5 },
+      },
+    };
+    const found: AskedQuestion = {
+      id: "things",
+      kind: "entities",
+      body: { type: "entities", labels: ["animal", "colour"] },
+    };
+    const questions = [
+      labelled("place"),
+      labelled("colour"),
+      labelled("animal"),
+      named("true", animal),
+      named("false", other),
+      isGliner ? found : score,
+    ];
+    const name = `what a state says ${isFirst ? "first" : "last"}${attempt > 1 ? `, state ${attempt}` : ""}`;
+    const { body } = asking({ name, copies: 1, questions });
+    const state = isFirst ? `${fact} ${MEASURED_TEXT}` : `${MEASURED_TEXT} ${fact}`;
+    const truth = { place, colour, animal, true: true, false: false, birds };
+    return { name, questions, body: { ...body, state }, truth };
+  },
   /** A probe for each kind of question that the listing's grammar has. */
   kinds: (deployment: Deployment): readonly DecisionProbe[] => {
     const { readsImages } = listingOf(deployment);
@@ -115,6 +180,13 @@ function asking({
     },
   };
 }
+
+/** Of each three, one is in a state; none is in the text around it. */
+const TOLD = {
+  place: ["forest", "desert", "mountain"],
+  colour: ["red", "blue", "purple"],
+  animal: ["camel", "horse", "rabbit"],
+} as const;
 
 const PLACES = ["harbour", "forest", "desert"];
 const TIMES = ["morning", "evening", "a whole day"];

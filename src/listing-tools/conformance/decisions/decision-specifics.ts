@@ -5,6 +5,7 @@ import { decisionProbes } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
+import { toldFindings } from "./told-answers.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** C11 of decisions: each kind of question, names that differ, and how often the state counts. */
@@ -18,7 +19,12 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
     const kind = questions[0]?.kind ?? "";
     return kindFinding(kind, seen, isServed(plain) && !known.has(kind));
   });
-  const parts = [...kinds.parts, await sameNameFinding(lab), await countFinding(lab)];
+  const parts = [
+    ...kinds.parts,
+    await sameNameFinding(lab),
+    await countFinding(lab),
+    ...(await toldFindings(lab)),
+  ];
   const sure = passed(`${probes.length} kinds of question are answered`, {
     kinds: probes.map(({ questions }) => questions[0]?.kind ?? ""),
     is_state_per_question: isDeclaredPerQuestion(deployment),

@@ -5,17 +5,16 @@ import { type Answer, imageListing, stubLab } from "../fixtures/stub-lab.ts";
 import { imageShape, imageUsage } from "./image-answers.ts";
 import { imageCount } from "./image-probes.ts";
 import { imageSpecifics } from "./image-specifics.ts";
-import { pngOf, RED } from "../probing/media-files.ts";
+import { pngOf } from "../probing/media-files.ts";
 import type { Probe } from "../probing/probe.ts";
 
 const byToken = imageListing("token");
 const byCost = imageListing("reported_cost");
 
-function pngOfSize(width: number, height: number): string {
-  const file = Buffer.from(pngOf(RED));
-  file.writeUInt32BE(width, 16);
-  file.writeUInt32BE(height, 20);
-  return file.toString("base64");
+/** A picture that is another one for each text. */
+function pngOfSize(width: number, height: number, of = ""): string {
+  const colour = Buffer.from(of).reduce((sum, byte) => (31 * sum + byte) % 65_521, 7);
+  return pngOf([colour >> 8, colour & 255, 0], width, height).toString("base64");
 }
 
 interface Report {
@@ -26,12 +25,14 @@ interface Report {
 /** What an honest provider answers. */
 function honest(probe: Probe, { billing }: Deployment): Report {
   const count = imageCount(probe);
-  const { size = "1024x1024" } = probe.body;
+  const { size = "1024x1024", prompt } = probe.body;
   const [width = 0, height = 0] = (size === "auto" ? "1024x1024" : String(size))
     .split("x")
     .map(Number);
   return {
-    data: Array.from({ length: count }, () => ({ b64_json: pngOfSize(width, height) })),
+    data: Array.from({ length: count }, (_image, at) => ({
+      b64_json: pngOfSize(width, height, `${String(prompt)} ${at}`),
+    })),
     usage:
       billing === "token"
         ? { input_tokens: 12, output_tokens: 4_000 * count, total_tokens: 12 + 4_000 * count }
@@ -107,6 +108,15 @@ describe("only C4 is for the arithmetic of tokens", () => {
 });
 
 describe("only C11 is for shapes and costs", () => {
+  const stock: Cheat = (report, { body }) => {
+    const width = body["size"] === "1536x1024" ? 1536 : 1024;
+    const image = (at: number): object => ({ b64_json: pngOfSize(width, 1024, String(at)) });
+    return { ...report, data: report.data.map((_image, at) => image(at)) };
+  };
+  const twins: Cheat = (report) => ({
+    ...report,
+    data: report.data.map(() => report.data[0] ?? {}),
+  });
   const half: Cheat = (report) => ({
     ...report,
     data: report.data.map(() => ({ b64_json: pngOfSize(512, 1024) })),
@@ -120,6 +130,12 @@ describe("only C11 is for shapes and costs", () => {
     unusable: "a higher cost than this request can have",
   });
   test.each<[string, Deployment, Cheat]>([
+    [
+      "one picture for every prompt",
+      imageListing("token", { size: { type: "enum", values: ["1536x1024"] } }),
+      stock,
+    ],
+    ["two images that are the same", byToken, twins],
     ["half the width", byToken, half],
     ["more tokens than the ceiling", byToken, dearTokens],
     ["a cost above the ceiling", byCost, dearCost],
@@ -153,7 +169,8 @@ test("every value that is declared is asked for", async () => {
     asked.push(body["size"] ?? body["aspect_ratio"]);
     return report;
   });
-  expect(asked).toEqual([undefined, undefined, "1024x1024", "auto", "1:1", "16:9"]);
+  const shapes = ["1024x1024", "auto", "1:1", "16:9"];
+  expect(asked).toEqual([undefined, undefined, ...shapes, undefined]);
 });
 
 test("what was not asked for want of budget is said, and what was seen before still counts", async () => {

@@ -8,7 +8,8 @@ import {
 import { type ImageReport, readImageReport, type Fields } from "../../../formats/index.ts";
 import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
 import { imageCount, imageProbes } from "./image-probes.ts";
-import { type ImageSize, imageSizeOfBase64 } from "./image-size.ts";
+import { pictureOf } from "./image-picture.ts";
+import { fileOfBase64, type ImageSize, imageSizeOf } from "./image-size.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
@@ -17,8 +18,10 @@ import { contentTypeOf, jsonOf } from "../chat/read-chat.ts";
 /** A provider's images as it sent them. */
 export interface ImageAnswer {
   readonly json: Fields;
-  /** One for each item; undefined: no image that is known. */
+  /** One for each item; undefined: no image that is known and can be decoded. */
   readonly sizes: readonly (ImageSize | undefined)[];
+  /** A hash of what each of them shows. */
+  readonly pictures: readonly (string | undefined)[];
   readonly report: ImageReport;
 }
 
@@ -27,16 +30,21 @@ export function readImages({ body, status }: Observation): ImageAnswer | undefin
   const json = jsonOf(body);
   if (json === undefined || status !== 200) return undefined;
   const items: readonly unknown[] = Array.isArray(json["data"]) ? json["data"] : [];
-  const sizes = items.map((item) => {
+  const images = items.map((item) => {
     const text = asObject(item)?.["b64_json"];
-    return typeof text === "string" ? imageSizeOfBase64(text) : undefined;
+    const file = typeof text === "string" ? fileOfBase64(text) : undefined;
+    const size = file && imageSizeOf(file);
+    const picture = file && size && pictureOf(file, size);
+    return picture === undefined ? undefined : { size, picture };
   });
-  return { json, sizes, report: readImageReport(json, body.toString("utf8")) };
+  const sizes = images.map((image) => image?.size);
+  const pictures = images.map((image) => image?.picture);
+  return { json, sizes, pictures, report: readImageReport(json, body.toString("utf8")) };
 }
 
 /** C2 of images: as many images as were asked for, each of them one. */
 export async function imageShape(lab: Lab): Promise<Finding> {
-  const probes = [imageProbes.one(), imageProbes.two(lab.deployment)];
+  const probes = [imageProbes.one(lab), imageProbes.two(lab)];
   const parts: (Finding | undefined)[] = [];
   for (const probe of probes) {
     if (probe !== undefined) parts.push(shapeFinding(lab.deployment, probe, await lab.ask(probe)));
@@ -66,7 +74,7 @@ function shapeFinding(
   }
   const at = sizes.indexOf(undefined);
   if (at !== -1) {
-    return failed(`data[${at}].b64_json is not a PNG, JPEG or WebP in base64`, evidence);
+    return failed(`data[${at}].b64_json is not a PNG, JPEG or WebP that can be decoded`, evidence);
   }
   // What an image costs is another promise than its form.
   if (isServed(seen) || isAboveHold(deployment, probe, answer)) return undefined;
@@ -90,7 +98,7 @@ function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswe
 /** C4 of images: the tokens that are billed are counts, and add up. */
 export async function imageUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
-  const probes = [imageProbes.one(), imageProbes.two(deployment)];
+  const probes = [imageProbes.one(lab), imageProbes.two(lab)];
   const parts: (Finding | undefined)[] = [];
   for (const probe of probes) {
     if (probe === undefined) continue;

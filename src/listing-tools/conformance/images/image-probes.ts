@@ -1,8 +1,17 @@
-import type { CapabilityDescriptor, Deployment } from "../../../catalog/index.ts";
+import type { CapabilityDescriptor } from "../../../catalog/index.ts";
 import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
+import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 
-const PROMPT = "A red circle in the middle of a plain white background.";
+const COLOURS = ["white", "black", "green", "brown"];
+const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];
+
+/** Two prompts of one length; which ones is known in the run alone. */
+function promptOf({ chance }: Subject, which: 0 | 1): string {
+  const colour = chance.shuffled("colours", COLOURS)[which];
+  const thing = chance.shuffled("things", THINGS)[which];
+  return `A ${colour} ${thing} in the middle of a plain background.`;
+}
 
 /** The parameters that say which shape an image has. */
 export const SHAPE_PARAMETERS = ["size", "aspect_ratio"] as const;
@@ -12,35 +21,66 @@ export type ShapeParameter = (typeof SHAPE_PARAMETERS)[number];
 export interface ShapeProbe {
   readonly parameter: ShapeParameter;
   readonly value: string;
+  /** Of the file; undefined: none is asked for. */
+  readonly format: string | undefined;
+  readonly isUsual: boolean;
   readonly probe: Probe;
 }
 
 export const imageProbes = {
-  one: (): Probe => ({ name: "one image", body: { prompt: PROMPT } }),
+  one: (subject: Subject): Probe => ({ name: "one image", body: { prompt: promptOf(subject, 0) } }),
   /** Undefined: the listing makes one image for each request. */
-  two: ({ supportedParameters }: Deployment): Probe | undefined => {
-    const count = supportedParameters.get("n");
+  two: (subject: Subject): Probe | undefined => {
+    const count = subject.deployment.supportedParameters.get("n");
     const most = count?.type === "integer" ? (count.max ?? 2) : 1;
-    return most < 2 ? undefined : { name: "two images", body: { prompt: PROMPT, n: 2 } };
+    return most < 2
+      ? undefined
+      : { name: "two images", body: { prompt: promptOf(subject, 0), n: 2 } };
   },
-  /** Every value that the listing declares, with the defaults of everything else. */
-  shapes: ({ supportedParameters }: Deployment): readonly ShapeProbe[] =>
-    SHAPE_PARAMETERS.flatMap((parameter) =>
-      valuesOf(supportedParameters.get(parameter)).map((value) => ({
-        parameter,
-        value,
-        probe: { name: `${parameter} ${value}`, body: { prompt: PROMPT, [parameter]: value } },
-      })),
-    ),
-  notJson: (): Probe => ({
-    ...imageProbes.one(),
+  /**
+   * Every value that the listing declares, with the defaults of everything else but the format of
+   * the file, which is another one each time.
+   */
+  shapes: (subject: Subject): readonly ShapeProbe[] => {
+    const { supportedParameters } = subject.deployment;
+    const prompt = promptOf(subject, 1);
+    const formats = valuesOf(supportedParameters.get("output_format"));
+    return SHAPE_PARAMETERS.flatMap((parameter) => {
+      const descriptor = supportedParameters.get(parameter);
+      const usual = descriptor?.type === "enum" ? descriptor.default : undefined;
+      return valuesOf(descriptor).map((value, at) => {
+        const isUsual = value === usual;
+        const format = isUsual ? undefined : formats[at % formats.length];
+        const body = { prompt, [parameter]: value, ...(format && { output_format: format }) };
+        return {
+          parameter,
+          value,
+          format,
+          isUsual,
+          probe: { name: `${parameter} ${value}`, body },
+        };
+      });
+    });
+  },
+  /** The image of another prompt: one of the usual shape, where there is one. */
+  other: (subject: Subject): Probe =>
+    imageProbes.shapes(subject).find(({ isUsual }) => isUsual)?.probe ?? {
+      name: "another image",
+      body: { prompt: promptOf(subject, 1) },
+    },
+  notJson: (subject: Subject): Probe => ({
+    ...imageProbes.one(subject),
     name: "invalid JSON",
     changeBody: cutInHalf,
   }),
-  unknownModel: (): Probe => ({ ...imageProbes.one(), name: "unknown model", as: "unknown_model" }),
+  unknownModel: (subject: Subject): Probe => ({
+    ...imageProbes.one(subject),
+    name: "unknown model",
+    as: "unknown_model",
+  }),
   /** Not too many: a host that takes the number would make them all. */
-  negativeCount: (): Probe => ({
-    ...imageProbes.one(),
+  negativeCount: (subject: Subject): Probe => ({
+    ...imageProbes.one(subject),
     name: "n of -1",
     changeBody: (body) => withMembers(body, { n: -1 }),
   }),

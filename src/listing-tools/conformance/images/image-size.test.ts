@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { imageSizeOf, imageSizeOfBase64, SIZE_BYTES } from "./image-size.ts";
+import { pictureOf } from "./image-picture.ts";
+import { fileOfBase64, imageSizeOf, SIZE_BYTES } from "./image-size.ts";
 import { pngOf, RED } from "../probing/media-files.ts";
 
 /** 33 by 17 pixels, written by common encoders. */
@@ -36,7 +37,11 @@ function bytesOf(name: keyof typeof FILES): Buffer {
 
 describe("the size of an image is read from its file", () => {
   test.each(FORMATS)("%s", (name, format) => {
-    expect(imageSizeOfBase64(FILES[name])).toEqual({ format, width: 33, height: 17 });
+    const file = fileOfBase64(FILES[name]) ?? Buffer.alloc(0);
+    const size = { format, width: 33, height: 17 };
+    expect(imageSizeOf(file)).toEqual(size);
+    expect(pictureOf(file, size)).toMatch(/^[0-9a-f]{64}$/);
+    expect(pictureOf(file.subarray(0, file.length / 2), size)).toBeUndefined();
   });
 
   test("whose head alone is there", () => {
@@ -88,7 +93,8 @@ describe("what is no image has no size", () => {
     ["base64 that was cut", FILES.png.slice(0, -1)],
     ["base64 with a line break", `${FILES.png.slice(0, 75)}\n${FILES.png.slice(76)}`],
   ])("%s", (_what, text) => {
-    expect(imageSizeOfBase64(text)).toBeUndefined();
+    const file = fileOfBase64(text);
+    expect(file && imageSizeOf(file)).toBeUndefined();
   });
 });
 

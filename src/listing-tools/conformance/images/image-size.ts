@@ -9,19 +9,18 @@ export interface ImageSize {
 export const SIZE_BYTES = 262_144;
 
 /** Reads the size from the first bytes of a file; undefined: it is not a PNG, JPEG or WebP. */
-export function imageSizeOf(first: Buffer): ImageSize | undefined {
+export function imageSizeOf(file: Buffer): ImageSize | undefined {
+  const first = file.subarray(0, SIZE_BYTES);
   const size = pngSize(first) ?? jpegSize(first) ?? webpSize(first);
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** The same for a file in base64; undefined also where the text is not base64. */
-export function imageSizeOfBase64(text: string): ImageSize | undefined {
-  if (text.length % 4 !== 0 || !BASE64.test(text)) return undefined;
-  return imageSizeOf(Buffer.from(text.slice(0, BASE64_CHARS), "base64"));
+/** The file that a text is in base64; undefined: it is none. */
+export function fileOfBase64(text: string): Buffer | undefined {
+  return text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, "base64") : undefined;
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-const BASE64_CHARS = Math.ceil(SIZE_BYTES / 3) * 4;
 
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const PNG_SIZE_AT = 16;

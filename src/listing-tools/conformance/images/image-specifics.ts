@@ -13,20 +13,21 @@ import type { Probe } from "../probing/probe.ts";
 /** C11 of images: every declared shape is made, at a cost under the ceiling of an image. */
 export async function imageSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
-  const { status } = await lab.ask(imageProbes.one());
+  const { status } = await lab.ask(imageProbes.one(lab));
   if (status !== 200) return skipped(`a usual request is answered with ${status}`);
-  const shapes = imageProbes.shapes(deployment);
-  const two = imageProbes.two(deployment);
+  const shapes = imageProbes.shapes(lab);
+  const two = imageProbes.two(lab);
   const plain: readonly Probe[] =
-    two === undefined ? [imageProbes.one()] : [imageProbes.one(), two];
+    two === undefined ? [imageProbes.one(lab)] : [imageProbes.one(lab), two];
   const priced = await askEach(lab, plain, (seen, probe) => costFinding(deployment, probe, seen));
   const shaped = await askEach(
     lab,
     shapes.map((shape) => ({ ...shape.probe, shape })),
     (seen, { shape }) => shapeFinding(deployment, shape, seen),
   );
-  const parts = [...priced.parts, ...shaped.parts];
-  const unsent = priced.unsent ?? shaped.unsent;
+  const others = await askEach(lab, [imageProbes.other(lab)], (seen) => seen);
+  const parts = [...priced.parts, ...shaped.parts, await sameFinding(lab, others.parts[0])];
+  const unsent = priced.unsent ?? shaped.unsent ?? others.unsent;
   const otherwise =
     unsent === undefined
       ? passed(`${shapes.length} declared shapes are made, each under the ceiling`, {
@@ -49,7 +50,7 @@ function notAll(
 
 function shapeFinding(
   deployment: Deployment,
-  { parameter, value, probe }: ShapeProbe,
+  { parameter, value, format, probe }: ShapeProbe,
   seen: Observation,
 ): Finding | undefined {
   const { status } = seen;
@@ -61,7 +62,22 @@ function shapeFinding(
   const made = answer.sizes.slice(0, imageCount(probe));
   const other = asked && made.find((size) => size !== undefined && !hasShape(size, asked));
   if (asked !== undefined && other !== undefined) return misshapen(parameter, asked, other);
+  const otherFormat = made.find((size) => format !== undefined && size?.format !== format)?.format;
+  if (otherFormat !== undefined) {
+    return failed(`an image is a ${otherFormat} where output_format ${format} was asked for`);
+  }
   return costFinding(deployment, probe, seen);
+}
+
+/** The images of one answer differ, and so do those of two prompts. */
+async function sameFinding(lab: Lab, other: Observation | undefined): Promise<Finding | undefined> {
+  const one = readImages(await lab.ask(imageProbes.one(lab)))?.pictures[0];
+  if (one !== undefined && one === (other && readImages(other))?.pictures[0]) {
+    return failed("two prompts get the same picture");
+  }
+  const probe = imageProbes.two(lab);
+  const [a, b] = (probe && readImages(await lab.ask(probe)))?.pictures ?? [];
+  return a !== undefined && a === b ? failed("the images of one answer are the same") : undefined;
 }
 
 function misshapen(parameter: string, asked: AskedShape, { width, height }: ImageSize): Finding {

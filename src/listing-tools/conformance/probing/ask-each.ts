@@ -4,8 +4,8 @@ import { type Observation, ProbeNotSent } from "./observation.ts";
 import type { Probe } from "./probe.ts";
 
 /** What came of probes of which each is judged by itself. */
-export interface Judged {
-  readonly parts: readonly (Finding | undefined)[];
+export interface Judged<J> {
+  readonly parts: readonly J[];
   /** Why the others were not sent; undefined: all were. */
   readonly unsent: ProbeNotSent | undefined;
 }
@@ -14,12 +14,12 @@ export interface Judged {
  * Asks one probe after another until one cannot be sent, so that what the first ones have shown is
  * not lost with the budget.
  */
-export async function askEach<P extends Probe>(
+export async function askEach<P extends Probe, J = Finding | undefined>(
   lab: Lab,
   probes: readonly P[],
-  judge: (seen: Observation, probe: P) => Finding | undefined,
-): Promise<Judged> {
-  const parts: (Finding | undefined)[] = [];
+  judge: (seen: Observation, probe: P) => J,
+): Promise<Judged<J>> {
+  const parts: J[] = [];
   for (const probe of probes) {
     try {
       parts.push(judge(await lab.ask(probe), probe));

@@ -1,6 +1,7 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { assert } from "../../../kernel/index.ts";
 import type { ProviderJob } from "../../../formats/index.ts";
+import { Chance } from "./chance.ts";
 import type { JobQuestions } from "./job-questions.ts";
 import { type Observation, ProbeNotSent } from "./observation.ts";
 import type { Probe } from "./probe.ts";
@@ -11,11 +12,15 @@ export type Send = (probe: Probe) => Promise<Observation>;
 /** A model that let so many probes wait in vain is asked nothing more: a run has an end. */
 const TIMEOUTS_MAX = 3;
 
+/** A listing and what is random in its run. */
+export type Subject = Pick<Lab, "deployment" | "chance">;
+
 /** One model under test: what was asked of it, and what it answered. */
 export class Lab {
   readonly deployment: Deployment;
   /** Of a video listing; undefined: this run does not ask after jobs. */
   readonly jobs: JobQuestions | undefined;
+  readonly chance: Chance = new Chance();
   readonly #send: Send;
   readonly #asked = new Map<string, Promise<Observation>>();
   readonly #seen: Observation[] = [];

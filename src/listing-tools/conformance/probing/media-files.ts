@@ -9,19 +9,18 @@ export const BLUE: Colour = [20, 40, 220];
 const SIDE = 64;
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
-/** A PNG file of 64 by 64 pixels of one colour. */
-export function pngOf(colour: Colour): Buffer {
+/** A PNG file of one colour. */
+export function pngOf(colour: Colour, width = SIDE, height = SIDE): Buffer {
   const head = Buffer.alloc(13);
-  head.writeUInt32BE(SIDE, 0);
-  head.writeUInt32BE(SIDE, 4);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
   // Eight bits for each of three channels.
   head.set([8, 2], 8);
-  const pixels = Array.from({ length: SIDE }, () => [...colour]).flat();
-  const rows = Buffer.from(Array.from({ length: SIDE }, () => [0, ...pixels]).flat());
+  const row = Buffer.concat([Buffer.of(0), Buffer.alloc(3 * width, Buffer.from(colour))]);
   return Buffer.concat([
     PNG_SIGNATURE,
     pngChunk("IHDR", head),
-    pngChunk("IDAT", deflateSync(rows)),
+    pngChunk("IDAT", deflateSync(Buffer.alloc(height * row.length, row))),
     pngChunk("IEND", Buffer.alloc(0)),
   ]);
 }

@@ -10,6 +10,8 @@ export interface Observation {
   /** The client's wire; undefined for other modalities. */
   readonly wire: Wire | undefined;
   readonly stream: boolean;
+  /** Output tokens that a chat answer may have; undefined: nothing bounds them. */
+  readonly bound: number | undefined;
   readonly status: number | null;
   /** Lower-case name to value, as the provider sent them. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -26,6 +28,8 @@ export interface Observation {
   readonly usage: Usage | undefined;
   /** Why its counts cannot be right; undefined: they can. */
   readonly usageFlaw: string | undefined;
+  /** Its finish reason is missing, or names a call that is not there. */
+  readonly hasWrongFinish: boolean;
   readonly servedModel: ServedModel | undefined;
   /** What a client would have got: UTF-8 text, cut at the same bound. */
   readonly output: string;

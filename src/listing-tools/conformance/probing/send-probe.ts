@@ -208,6 +208,11 @@ function costOf({ deployment, worstMicroUsd }: Prepared, result: AttemptResult):
   return ceilToMicroUsd(exactCost(deployment.prices, usage));
 }
 
+function boundOf({ body }: Probe): number | undefined {
+  const { max_tokens: bound } = body;
+  return typeof bound === "number" ? bound : undefined;
+}
+
 function observationOf(
   { probe, deployment, stream }: Prepared,
   seen: {
@@ -224,6 +229,7 @@ function observationOf(
     isPlain: isPlain(probe),
     wire: deployment.modality === "text" ? (probe.wire ?? wires.get(deployment.wire)) : undefined,
     stream,
+    bound: boundOf(probe),
     status: result.upstreamStatus,
     headers: recorder.headers,
     body: recorder.body(),
@@ -233,6 +239,7 @@ function observationOf(
     wasReset: recorder.wasReset,
     usage: bridge?.usage,
     usageFlaw: bridge?.usageFlaw,
+    hasWrongFinish: bridge?.hasWrongFinish === true,
     servedModel: bridge?.servedModel,
     output: recorder.output(),
     firstByteMs: result.firstByteMs,

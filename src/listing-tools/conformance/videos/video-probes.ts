@@ -1,34 +1,41 @@
-import type { Deployment } from "../../../catalog/index.ts";
 import { assert } from "../../../kernel/index.ts";
 import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
+import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 
-const PROMPT = "Slow waves on a quiet beach in the morning light.";
+const PLACES = ["beach", "river", "field", "street"];
+const TIMES = ["morning", "evening", "midday"];
+
+/** Each job has a prompt of its own; which one is known in the run alone. */
+function promptOf({ chance }: Subject, which: 0 | 1): string {
+  const place = chance.shuffled("places", PLACES)[which];
+  return `Wind over a quiet ${place} in the light of the ${chance.shuffled("times", TIMES)[which]}.`;
+}
 
 export const videoProbes = {
-  shortest: (deployment: Deployment): Probe => ofSeconds(secondsOf(deployment).min),
-  /** As long as a request that names no length. */
-  usual: (deployment: Deployment): Probe => ofSeconds(secondsOf(deployment).usual),
+  shortest: (subject: Subject): Probe => ofSeconds(subject, secondsOf(subject).min, 0),
+  /** As long as a request that names no length; where that is the shortest, another one of it. */
+  usual: (subject: Subject): Probe => ofSeconds(subject, secondsOf(subject).usual, 1),
   /** One second more than the listing allows, which the gateway itself would refuse. */
-  tooLong: (deployment: Deployment): Probe => {
-    const seconds = secondsOf(deployment).max + 1;
+  tooLong: (subject: Subject): Probe => {
+    const seconds = secondsOf(subject).max + 1;
     return {
-      ...changed(deployment, { seconds }),
+      ...changed(subject, { seconds }),
       name: `${seconds} seconds, one above the maximum`,
     };
   },
-  notJson: (deployment: Deployment): Probe => ({
-    ...videoProbes.shortest(deployment),
+  notJson: (subject: Subject): Probe => ({
+    ...videoProbes.shortest(subject),
     name: "invalid JSON",
     changeBody: cutInHalf,
   }),
-  unknownModel: (deployment: Deployment): Probe => ({
-    ...videoProbes.shortest(deployment),
+  unknownModel: (subject: Subject): Probe => ({
+    ...videoProbes.shortest(subject),
     name: "unknown model",
     as: "unknown_model",
   }),
-  negativeSeconds: (deployment: Deployment): Probe => ({
-    ...changed(deployment, { seconds: -1 }),
+  negativeSeconds: (subject: Subject): Probe => ({
+    ...changed(subject, { seconds: -1 }),
     name: "seconds of -1",
   }),
 } as const;
@@ -40,16 +47,18 @@ export function videoSeconds({ body }: Probe): number {
   return seconds;
 }
 
-function ofSeconds(seconds: number): Probe {
-  return { name: `video of ${seconds} s`, body: { prompt: PROMPT, seconds } };
+function ofSeconds(subject: Subject, seconds: number, which: 0 | 1): Probe {
+  const isAnother = which === 1 && seconds === secondsOf(subject).min;
+  const name = `video of ${seconds} s${isAnother ? ", another" : ""}`;
+  return { name, body: { prompt: promptOf(subject, which), seconds } };
 }
 
 function changed(
-  deployment: Deployment,
+  subject: Subject,
   members: Readonly<Record<string, unknown>>,
 ): Omit<Probe, "name"> {
   return {
-    ...videoProbes.shortest(deployment),
+    ...videoProbes.shortest(subject),
     changeBody: (body) => withMembers(body, members),
   };
 }
@@ -60,7 +69,7 @@ interface Seconds {
   readonly usual: number;
 }
 
-function secondsOf({ supportedParameters }: Deployment): Seconds {
+function secondsOf({ deployment: { supportedParameters } }: Subject): Seconds {
   const descriptor = supportedParameters.get("seconds");
   assert(descriptor?.type === "integer", "a video listing has a descriptor of seconds");
   const { min = 1, max = min, default: usual = min } = descriptor;

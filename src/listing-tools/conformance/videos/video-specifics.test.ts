@@ -6,7 +6,25 @@ import type { ByteRange, FilePart, JobQuestions } from "../probing/job-questions
 import { videoSpecifics } from "./video-specifics.ts";
 import type { Probe } from "../probing/probe.ts";
 
-const FILE = Buffer.from(Array.from({ length: 200 }, (_, at) => at));
+/** A film of so many seconds, which shows something of its own. */
+function filmOf(seconds: number, shown: string): Buffer {
+  const box = (kind: string, data: Buffer): Buffer => {
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(8 + data.length, 0);
+    head.write(kind, 4, "latin1");
+    return Buffer.concat([head, data]);
+  };
+  const movie = Buffer.alloc(100);
+  movie.writeUInt32BE(1_000, 12);
+  movie.writeUInt32BE(1_000 * seconds, 16);
+  return Buffer.concat([
+    box("ftyp", Buffer.from("mp42")),
+    box("moov", box("mvhd", movie)),
+    box("mdat", Buffer.from(shown.padEnd(80))),
+  ]);
+}
+
+const FILE = filmOf(4, "one");
 
 /** A provider of videos that keeps its promises, but for what a test changes. */
 interface Provider {
@@ -15,11 +33,13 @@ interface Provider {
   readonly accept?: (probe: Probe) => Answer | "unsent" | undefined;
   /** Seconds of a request that names none. */
   readonly usual?: number;
+  readonly film?: (seconds: number, id: string) => Buffer;
 }
 
 const isTooLong = ({ changeBody }: Probe): boolean => changeBody !== undefined;
 
-async function seenOf({ record = {}, read, accept, usual = 8 }: Provider = {}) {
+async function seenOf(provider: Provider = {}) {
+  const { record = {}, read, accept, usual = 8, film = filmOf } = provider;
   const cancelled: string[] = [];
   const asked: string[] = [];
   const jobs: JobQuestions = {
@@ -29,7 +49,10 @@ async function seenOf({ record = {}, read, accept, usual = 8 }: Provider = {}) {
       const finished = { id, status: "completed", model: "m", usage: { cost: 0.4 }, ...record };
       return { status: 200, job: readJob(Buffer.from(JSON.stringify(finished))) };
     },
-    read: async (_id, range) => ({ ...partOf(range), ...read?.(range) }),
+    read: async (id, range) => {
+      const seconds = Number(/\d+/.exec(id)?.[0]);
+      return { ...partOf(film(seconds, id), range), ...read?.(range) };
+    },
     cancel: async (id) => {
       cancelled.push(id);
     },
@@ -59,12 +82,12 @@ function nowMs(): () => number {
   return () => (now += 1);
 }
 
-function partOf({ first, last }: ByteRange): FilePart {
+function partOf(file: Buffer, { first, last }: ByteRange): FilePart {
   return {
     end: { kind: "complete" },
     status: 206,
-    contentRange: `bytes ${first}-${last}/${FILE.length}`,
-    bytes: FILE.subarray(first, last + 1),
+    contentRange: `bytes ${first}-${last}/${file.length}`,
+    bytes: file.subarray(first, last + 1),
   };
 }
 
@@ -77,14 +100,28 @@ test("a provider that keeps what it lists passes", async () => {
   expect(ended.map(({ model }) => model)).toEqual(["m", "m"]);
 });
 
-test("one length is asked for once", async () => {
-  const { asked } = await seenOf({ usual: 4 });
-  expect(asked).toEqual(["13 seconds, one above the maximum", "video of 4 s"]);
+test("where both lengths are one, two jobs have prompts of their own", async () => {
+  const { status, asked } = await seenOf({ usual: 4 });
+  expect(status).toBe("pass");
+  expect(asked.slice(1)).toEqual(["video of 4 s", "video of 4 s, another"]);
 });
 
 test("a run that does not ask after jobs says so", async () => {
   const lab = stubLab(videoListing({ min: 4, max: 12, default: 4 }), () => ({ status: 400 }));
   expect(await videoSpecifics(lab)).toMatchObject({ status: "skip" });
+});
+
+describe("a film that", () => {
+  test.each<[string, NonNullable<Provider["film"]>, string]>([
+    ["is a page", () => Buffer.from("<html>".repeat(20)), "the file is no film"],
+    ["is too short", (_seconds, id) => filmOf(1, id), "not as long as was asked for"],
+    ["is another job's", (seconds) => filmOf(seconds, "one"), "have the same film"],
+    ["ends early", (seconds, id) => filmOf(seconds, id).subarray(0, 150), "ends in the middle"],
+  ])("%s", async (_what, film, message) => {
+    const { status, message: found } = await seenOf({ film });
+    expect(status).toBe("fail");
+    expect(found).toContain(message);
+  });
 });
 
 describe("a job that", () => {
@@ -127,7 +164,7 @@ describe("one second too many", () => {
   test("may be refused in any form: that is another promise", async () => {
     const { status } = await seenOf({
       accept: (probe) =>
-        isTooLong(probe) ? { status: 500 } : { body: { id: "j", status: "queued" } },
+        isTooLong(probe) ? { status: 500 } : { body: { id: idOf(probe), status: "queued" } },
     });
     expect(status).toBe("pass");
   });

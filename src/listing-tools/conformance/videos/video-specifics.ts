@@ -7,17 +7,17 @@ import type { FilePart, JobQuestions } from "../probing/job-questions.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, ProbeNotSent } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
+import { readFilm } from "./film.ts";
 import { videoProbes, videoSeconds } from "./video-probes.ts";
 
 /** C11 of videos: jobs end, their files are read in parts, and they cost what is listed. */
 export async function videoSpecifics(lab: Lab): Promise<Finding> {
-  const { deployment, jobs } = lab;
+  const { jobs } = lab;
   if (jobs === undefined) return skipped("this run does not ask after jobs");
-  const probes = [videoProbes.shortest(deployment), videoProbes.usual(deployment)];
-  const lengths = probes.filter(({ name }, at) => probes.findIndex((p) => p.name === name) === at);
-  const parts = [await findingOf(videoProbes.tooLong(deployment), () => tooLongFinding(lab, jobs))];
-  for (const probe of lengths) {
-    parts.push(await findingOf(probe, () => videoFinding(lab, jobs, probe)));
+  const parts = [await findingOf(videoProbes.tooLong(lab), () => tooLongFinding(lab, jobs))];
+  const films = new Set<string>();
+  for (const probe of [videoProbes.shortest(lab), videoProbes.usual(lab)]) {
+    parts.push(await findingOf(probe, () => videoFinding(lab, { jobs, films }, probe)));
   }
   const skip = parts.find(({ status }) => status === "skip");
   return worstOf(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
@@ -38,7 +38,7 @@ async function findingOf({ name }: Probe, find: () => Promise<Finding>): Promise
  * job that was accepted all the same is cancelled.
  */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
-  const probe = videoProbes.tooLong(lab.deployment);
+  const probe = videoProbes.tooLong(lab);
   const { status, body } = await lab.ask(probe);
   if (status === null || status >= 300) return passed(`${probe.name}: not accepted`);
   const id = readJob(body)?.id;
@@ -46,7 +46,14 @@ async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   return failed(`${probe.name}: accepted with ${status}`, { status });
 }
 
-async function videoFinding(lab: Lab, jobs: JobQuestions, probe: Probe): Promise<Finding> {
+interface Asking {
+  readonly jobs: JobQuestions;
+  /** What was shown until now: each job has a film of its own. */
+  readonly films: Set<string>;
+}
+
+async function videoFinding(lab: Lab, asking: Asking, probe: Probe): Promise<Finding> {
+  const { jobs } = asking;
   const { name } = probe;
   const seen = await lab.ask(probe);
   const id = readJob(seen.body)?.id;
@@ -61,7 +68,7 @@ async function videoFinding(lab: Lab, jobs: JobQuestions, probe: Probe): Promise
     return failed(`${name}: the job is ${end.state} after ${seconds} s`, { polls: end.polls });
   }
   lab.noteEnded(end.job);
-  return await endedFinding(lab, jobs, { probe, id, job: end.job });
+  return await endedFinding(lab, asking, { probe, id, job: end.job });
 }
 
 interface EndedVideo {
@@ -72,7 +79,7 @@ interface EndedVideo {
 
 async function endedFinding(
   { deployment }: Lab,
-  jobs: JobQuestions,
+  { jobs, films }: Asking,
   { probe, id, job }: EndedVideo,
 ): Promise<Finding> {
   const { name } = probe;
@@ -86,6 +93,8 @@ async function endedFinding(
   const cost = costFinding(deployment, videoSeconds(probe), costPicoUsd);
   if (cost !== undefined) return { ...cost, message: `${name}: ${cost.message}` };
   const file = await fileFinding(jobs, id);
+  const film = file.status === "fail" ? file : await filmFinding({ jobs, films }, probe, id);
+  if (film !== undefined) return { ...film, message: `${name}: ${film.message}` };
   return { ...file, message: `${name}: ${file.message}` };
 }
 
@@ -122,6 +131,37 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
     return failed("two ranges of the file differ in the bytes that they share");
   }
   return passed("completed, with a cost under the ceiling, and read by ranges");
+}
+
+/** Films are cut at a frame. */
+const SECONDS_TOLERANCE = 0.5;
+const SHARE_TOLERANCE = 0.1;
+const WINDOW_BYTES = 16_384;
+
+/** A film of its own, as long as was asked for. */
+async function filmFinding(
+  { jobs, films }: Asking,
+  probe: Probe,
+  id: string,
+): Promise<Finding | undefined> {
+  const { contentRange = "" } = await jobs.read(id, FIRST_PART);
+  const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
+  // Of a file that does not say its length, or is not read by ranges, no more is known.
+  if (lengthBytes === 0) return undefined;
+  const film = await readFilm(async (from) => {
+    const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;
+    return (await jobs.read(id, { first: from, last })).bytes;
+  }, lengthBytes);
+  if (!film.ok) return failed(film.flaw);
+  const asked = videoSeconds(probe);
+  const { seconds = asked } = film;
+  if (Math.abs(seconds - asked) > Math.max(SECONDS_TOLERANCE, SHARE_TOLERANCE * asked)) {
+    const evidence = { seconds: Number(seconds.toFixed(1)), asked };
+    return failed("the film is not as long as was asked for", evidence);
+  }
+  if (films.has(film.shown)) return failed("two jobs for two prompts have the same film");
+  films.add(film.shown);
+  return undefined;
 }
 
 function partFlaw(

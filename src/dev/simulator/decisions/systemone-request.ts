@@ -1,29 +1,20 @@
-import { unreachable } from "../../../kernel/index.ts";
-import type { SimError } from "../host-errors.ts";
-import { isAbsent, isObject, type JsonObject, stringsOf, textOf } from "../json.ts";
+import { isAbsent, isObject, stringsOf, textOf, type JsonObject } from "../json.ts";
 import {
   any,
   anything,
   be,
-  type Complaint,
   fields,
   listOf,
   mapOf,
   tagged,
   text,
+  type Complaint,
 } from "../shape.ts";
-import {
-  type Asked,
-  chance,
-  chances,
-  type DecisionOrder,
-  imagePartsOf,
-  orderOf,
-  rounded,
-} from "./decision-order.ts";
+import type { SimError } from "../sim-error.ts";
+import { imagePartsOf, orderOf, type DecisionOrder } from "./decision-order.ts";
 
 /** One typed question about a state. */
-interface SystemoneQuestion {
+export interface SystemoneQuestion {
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
   /** Of a choice. */
@@ -160,66 +151,5 @@ function sentQuestion(id: string, raw: JsonObject): SystemoneQuestion | undefine
     labels: [...named, ...stringsOf(schema["values"]), ...stringsOf(schema["enum"])],
     levels: Array.isArray(criteria) ? criteria : numbered,
     words: JSON.stringify(raw),
-  };
-}
-
-/** The answers to all questions: each depends on the state and on what it says itself. */
-export function systemoneAnswers(order: DecisionOrder<SystemoneQuestion>): JsonObject {
-  const { questions, stateText } = order;
-  return Object.fromEntries(
-    questions.map((question) => {
-      const asked = { stateText, words: question.words };
-      return [question.id, { type: question.kind, ...answerTo(question, asked) }];
-    }),
-  );
-}
-
-function answerTo(question: SystemoneQuestion, asked: Asked): JsonObject {
-  switch (question.kind) {
-    case "noul":
-      return { noul: chance(asked) };
-    case "choice":
-      return choiceOf(question.labels, asked);
-    case "score":
-      return scoreOf(question.levels, asked);
-    case "box":
-      return boxOf(asked);
-    default:
-      return unreachable(question.kind);
-  }
-}
-
-function choiceOf(labels: readonly string[], asked: Asked): JsonObject {
-  const likely = chances(asked, labels);
-  const highest = Math.max(...likely);
-  const others = likely.filter((_each, at) => at !== likely.indexOf(highest));
-  return {
-    choice: labels[likely.indexOf(highest)],
-    confidence: rounded(highest - Math.max(0, ...others)),
-    probabilities: Object.fromEntries(labels.map((label, at) => [label, likely[at]])),
-  };
-}
-
-function scoreOf(levels: readonly unknown[], asked: Asked): JsonObject {
-  const names = levels.map(String);
-  const likely = chances(asked, names);
-  const score = likely.reduce((sum, each, at) => sum + each * at, 0);
-  return {
-    score: Math.min(levels.length - 1, rounded(score)),
-    confidence: Math.max(...likely),
-    legend: Object.fromEntries(levels.map((level, at) => [String(at), level])),
-    probabilities: Object.fromEntries(likely.map((each, at) => [String(at), each])),
-  };
-}
-
-function boxOf(asked: Asked): JsonObject {
-  const top = rounded(chance(asked, "top") / 2);
-  const left = rounded(chance(asked, "left") / 2);
-  return {
-    top,
-    bottom: rounded(top + 0.25),
-    left,
-    right: rounded(left + 0.25),
-    confidence: chance(asked, "confidence"),
   };
 }

@@ -1,0 +1,73 @@
+import { unreachable } from "../../../kernel/index.ts";
+import type { JsonObject } from "../json.ts";
+import { chance, chances, type Asked, type DecisionOrder } from "./decision-order.ts";
+import type { GlinerTask } from "./gliner-request.ts";
+
+/** The flat results of all tasks: each depends on the text and on what it says itself. */
+export function glinerResults(order: DecisionOrder<GlinerTask>): JsonObject {
+  const { questions, stateText, options } = order;
+  const shape = {
+    confidence: options["include_confidence"] === true,
+    spans: options["include_spans"] === true,
+  };
+  return Object.fromEntries(
+    questions.map((task) => [task.name, resultOf(task, { stateText, words: task.words }, shape)]),
+  );
+}
+
+interface Shape {
+  readonly confidence: boolean;
+  readonly spans: boolean;
+}
+
+function resultOf(task: GlinerTask, asked: Asked, shape: Shape): unknown {
+  switch (task.kind) {
+    case "classification":
+      return classOf(task, asked, shape);
+    case "entities":
+      return byLabel(task, (label) => [spanOf(asked, label, shape)]);
+    case "relations":
+      return byLabel(task, (label) => [
+        [spanOf(asked, `${label} head`, shape), spanOf(asked, `${label} tail`, shape)],
+      ]);
+    case "structure":
+      return [
+        Object.fromEntries(
+          task.fields.map(({ name, isList }) => {
+            const span = spanOf(asked, name, shape);
+            return [name, isList ? [span] : span];
+          }),
+        ),
+      ];
+    default:
+      return unreachable(task.kind);
+  }
+}
+
+function classOf({ labels, isMulti }: GlinerTask, asked: Asked, shape: Shape): unknown {
+  const likely = chances(asked, labels);
+  const ranked = labels
+    .map((label, at) => ({ label, confidence: likely[at] ?? 0 }))
+    .sort((one, other) => other.confidence - one.confidence);
+  const shown = ranked.map((each) => (shape.confidence ? each : each.label));
+  return isMulti ? shown.slice(0, 2) : shown[0];
+}
+
+function byLabel({ labels }: GlinerTask, find: (label: string) => unknown): JsonObject {
+  return Object.fromEntries(labels.map((label) => [label, find(label)]));
+}
+
+/* A word of the text, chosen by what is searched for. */
+function spanOf(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
+  const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
+  const share = chance(asked, label);
+  const found = words[Math.floor(share * words.length)];
+  const text = found?.[0] ?? "";
+  if (!confidence && !spans) return text;
+  const start = found?.index ?? 0;
+  return {
+    text,
+    ...(confidence ? { confidence: share } : {}),
+    ...(spans ? { start, end: start + text.length } : {}),
+  };
+}

@@ -1,0 +1,16 @@
+/** What a wire says when a request or the provider is at fault. */
+export interface SimError {
+  readonly status: number;
+  readonly message: string;
+  readonly code?: string;
+}
+
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The same trouble in one host's own status, message and code. */
+export interface Troubles {
+  readonly overloaded?: SimError;
+  readonly context_overflow: SimError;
+  readonly content_filter: SimError;
+  readonly failed: SimError;
+}

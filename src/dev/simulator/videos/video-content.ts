@@ -1,0 +1,167 @@
+import { createHash } from "node:crypto";
+import { effectsOf } from "../cheats.ts";
+import { deliverJson, deliverPieces, type Delivery } from "../deliver.ts";
+import type { ReceivedCall } from "../received-call.ts";
+import { findJob, shownJob } from "./answer-videos.ts";
+import { VIDEO_CHEATS, type VideoEffect } from "./video-cheats.ts";
+import { hasFile, type VideoHost } from "./video-host.ts";
+import type { VideoJob } from "./video-jobs.ts";
+
+const FILE_BYTES = 64 * 1024;
+const PERIOD = 251;
+const STEP_BYTES = 64 * 1024;
+const PATTERN = Buffer.from(
+  Array.from({ length: STEP_BYTES + 2 * PERIOD }, (_byte, at) => at % PERIOD),
+);
+/* An MP4 file's type box, and the head of a data box. */
+const TYPE = Buffer.from("00000018667479706d703432000000006d70343269736f6d", "hex");
+const DATA = Buffer.from("000000006d646174", "hex");
+const MOVIE_BYTES = 116;
+const HEAD_BYTES = TYPE.length + MOVIE_BYTES + DATA.length;
+
+/** The boxes before the film: what it is, how long it lasts, how many bytes it has. */
+function headOf(seconds: number, lengthBytes: number): Buffer {
+  const movie = Buffer.alloc(MOVIE_BYTES);
+  movie.writeUInt32BE(MOVIE_BYTES, 0);
+  movie.write("moov", 4, "latin1");
+  movie.writeUInt32BE(MOVIE_BYTES - 8, 8);
+  movie.write("mvhd", 12, "latin1");
+  movie.writeUInt32BE(1_000, 28);
+  movie.writeUInt32BE(1_000 * seconds, 32);
+  const data = Buffer.from(DATA);
+  data.writeUInt32BE(lengthBytes - TYPE.length - MOVIE_BYTES, 0);
+  return Buffer.concat([TYPE, movie, data]);
+}
+
+/** The file of a finished job, or part of it. */
+export async function answerVideoContent(host: VideoHost, call: ReceivedCall): Promise<void> {
+  const job = await findJob(host, call, (found) => (found.counts.contents += 1));
+  if (job !== undefined) await deliverFile(host, call, job);
+}
+
+/** The same file at its own address, for a client that was redirected there. */
+export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Promise<void> {
+  const job = await findJob(host, call, (found) => (found.counts.files += 1));
+  if (job !== undefined) await deliverFile(host, call, job);
+}
+
+async function deliverFile(host: VideoHost, call: ReceivedCall, job: VideoJob): Promise<void> {
+  const { delivery, jobs } = call;
+  const { redirect, body } = delivery.faults;
+  const redirected = redirect === undefined ? undefined : locationOf(redirect, call, job);
+  if (redirected !== undefined) return await deliverRedirect(delivery, redirected);
+  if (!hasFile({ job, view: jobs.view(job) })) {
+    const error = { status: 404, code: "not_ready", message: "The video has no file (yet)." };
+    return await deliverJson(delivery, error.status, host.error(error));
+  }
+  if (body === "html") return await deliverJson(delivery, 200, {});
+  await deliverRange(call, job);
+}
+
+function locationOf(redirect: "self" | "other", call: ReceivedCall, job: VideoJob): string {
+  const { fileUrl } = shownJob(call, job);
+  if (redirect === "self") return call.path;
+  return fileUrl.includes("//localhost")
+    ? fileUrl.replace("//localhost", "//127.0.0.1")
+    : fileUrl.replace(/\/\/[^/:]+/, "//localhost");
+}
+
+async function deliverRedirect(delivery: Delivery, location: string): Promise<void> {
+  const moved = { ...delivery, headers: { ...delivery.headers, location } };
+  await deliverJson(moved, 302, {});
+}
+
+interface Range {
+  readonly from: number;
+  /** The byte behind the last one. */
+  readonly to: number;
+}
+
+async function deliverRange(call: ReceivedCall, job: VideoJob): Promise<void> {
+  const { delivery, headers } = call;
+  const { length, bytes } = filmOf(call, job);
+  const etag = `"${job.id}"`;
+  const ifRange = headers["if-range"];
+  const isSame = ifRange === undefined || ifRange === etag;
+  const range = isSame ? rangeOf(String(headers["range"] ?? ""), length) : undefined;
+  const about = {
+    "accept-ranges": "bytes",
+    etag,
+    "last-modified": new Date(job.createdS * 1000).toUTCString(),
+    "set-cookie": "session=secret-provider-cookie",
+  };
+  const part =
+    range === undefined
+      ? { status: 200, from: 0, to: length, more: {} }
+      : range === "beyond"
+        ? { status: 416, from: 0, to: 0, more: { "content-range": `bytes */${length}` } }
+        : { status: 206, ...range, more: { "content-range": contentRange(range, length) } };
+  const answer = {
+    ...delivery,
+    headers: { ...delivery.headers, ...about, ...part.more },
+  };
+  await deliverPieces(answer, {
+    status: part.status,
+    type: "video/mp4",
+    lengthBytes: part.to - part.from,
+    pieces: bytes(part.from, part.to),
+  });
+}
+
+interface Film {
+  readonly length: number;
+  readonly bytes: (from: number, to: number) => Iterable<Buffer>;
+}
+
+/** The job's file, or what is given for it. */
+function filmOf({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
+  const effects = effectsOf<VideoEffect>(delivery.faults, VIDEO_CHEATS);
+  if (!kept.has("film")) kept.set("film", own);
+  const job = effects.some(({ isFirst }) => isFirst) ? (kept.get("film") as VideoJob) : own;
+  const page = effects.find((effect) => effect.page)?.page;
+  if (page !== undefined) {
+    const file = Buffer.from(page);
+    return { length: file.length, bytes: (from, to) => [file.subarray(from, to)] };
+  }
+  const whole = job.plan.bytes ?? FILE_BYTES;
+  const seconds = effects.reduce(
+    (left, effect) => effect.seconds?.(left) ?? left,
+    job.order.seconds,
+  );
+  const share = effects.reduce((left, effect) => effect.share ?? left, 1);
+  const seed = effects.reduce((left, effect) => effect.seed ?? left, job.order.prompt);
+  const head = headOf(seconds, share === 0 ? HEAD_BYTES : whole);
+  const shift = createHash("sha256").update(seed).digest().readUInt32BE(0) % PERIOD;
+  return {
+    length: Math.min(whole, HEAD_BYTES + Math.floor((whole - HEAD_BYTES) * share)),
+    bytes: (from, to) => fileBytes(head, { from, to }, shift),
+  };
+}
+
+/* Several ranges, and anything that is none, are answered with the whole file. */
+function rangeOf(header: string, length: number): Range | "beyond" | undefined {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header);
+  const [, first = "", last = ""] = match ?? [];
+  if (first === "" && last === "") return undefined;
+  if (first === "") {
+    const from = Math.max(0, length - Number(last));
+    return from < length ? { from, to: length } : "beyond";
+  }
+  const from = Number(first);
+  if (from >= length) return "beyond";
+  if (last !== "" && Number(last) < from) return undefined;
+  return { from, to: last === "" ? length : Math.min(length, Number(last) + 1) };
+}
+
+function contentRange({ from, to }: Range, length: number): string {
+  return `bytes ${from}-${to - 1}/${length}`;
+}
+
+function* fileBytes(head: Buffer, { from, to }: Range, shift: number): Generator<Buffer> {
+  for (let at = from; at < to;) {
+    const end = at < head.length ? Math.min(to, head.length) : Math.min(to, at + STEP_BYTES);
+    const start = (at + shift) % PERIOD;
+    yield at < head.length ? head.subarray(at, end) : PATTERN.subarray(start, start + end - at);
+    at = end;
+  }
+}

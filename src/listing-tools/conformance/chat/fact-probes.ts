@@ -1,0 +1,323 @@
+import type { CapabilityDescriptor, Deployment } from "../../../catalog/index.ts";
+import type { ChatQuestion, QuestionTool } from "../../../formats/index.ts";
+import type { Chance } from "../probing/chance.ts";
+import type { Subject } from "../probing/lab.ts";
+import type { Probe } from "../probing/probe.ts";
+import { chatProbe, proseOf, WEATHER_TOOL } from "./chat-probes.ts";
+import { coveringRows, type RowOf } from "./covering-rows.ts";
+
+/** Something that a prompt says in one place, and that the answer has to say again. */
+export interface Fact {
+  /** Where the prompt says it. */
+  readonly place: string;
+  readonly of: string;
+  readonly value: string;
+}
+
+/** A question for facts, with the size of what surrounds them. */
+export interface FactProbe extends Probe {
+  readonly facts: readonly Fact[];
+  /** How many of them are not in Latin letters. */
+  readonly otherFacts: number;
+  readonly hasTools: boolean;
+  /** Copies of the measured text in all of the prompt. */
+  readonly copies: number;
+  /** What of the table it is, for findings. */
+  readonly about: string;
+  /** The same question with other facts, for a model that did not obey. */
+  readonly again: () => FactProbe;
+}
+
+/** What a customer's request may have besides a text. */
+const DIMENSIONS = {
+  system: ["without", "with"],
+  history: ["without", "with"],
+  tools: ["without", "offered", "answered"],
+  alphabet: ["latin", "others"],
+} as const;
+
+type Row = RowOf<typeof DIMENSIONS>;
+
+/** One row of the table, asked whole, streamed, and longer. */
+export interface FactRow {
+  readonly whole: FactProbe;
+  /** The same prompt to the letter. */
+  readonly stream: FactProbe;
+  /** The same with more copies of the measured text, and other facts. */
+  readonly longer: FactProbe;
+}
+
+const MORE_COPIES = 4;
+
+/**
+ * A row for every two things that a request may have together, and for every declared parameter one
+ * that sends it.
+ */
+export function factRows(subject: Subject): readonly FactRow[] {
+  const { deployment } = subject;
+  const { supportedParameters } = deployment;
+  const tools = supportedParameters.has("tools") ? DIMENSIONS.tools : (["without"] as const);
+  const covering: readonly Row[] = coveringRows({ ...DIMENSIONS, tools });
+  const parameters = parametersOf(deployment);
+  const count = Math.max(covering.length, parameters.length);
+  return Array.from({ length: count }, (_each, at) => {
+    const row = covering[at % covering.length] as Row;
+    const asking = { row, at, parameter: parameters[at % Math.max(1, parameters.length)] };
+    const ofSize = (copies: number, stream: boolean): FactProbe =>
+      rowProbe(subject, { ...asking, copies, stream });
+    return {
+      whole: ofSize(1, false),
+      stream: ofSize(1, true),
+      longer: ofSize(MORE_COPIES, at % 2 === 0),
+    };
+  });
+}
+
+interface Asking {
+  readonly row: Row;
+  readonly at: number;
+  readonly parameter: Parameter | undefined;
+  readonly copies: number;
+  readonly stream: boolean;
+  readonly attempt?: number;
+}
+
+function rowProbe(subject: Subject, asking: Asking): FactProbe {
+  const { deployment, chance } = subject;
+  const { row, at, parameter, copies, stream, attempt = 1 } = asking;
+  const prose = proseOf(chance, copies);
+  // A whole answer and a stream are of one prompt.
+  const said = new Facts(chance, `${at} ${copies} ${attempt}`, row.alphabet);
+  const hasHistory = row.history === "with";
+  const isAnswered = row.tools === "answered";
+  const question: Omit<ChatQuestion, "text"> = {
+    maxTokens: parameter?.tokens ?? ANSWER_TOKENS,
+    stream,
+    ...(row.system === "with" && { system: `${prose} ${said.in("the system message")}` }),
+    ...(hasHistory && {
+      history: [
+        {
+          asked: `${prose} ${said.in("an earlier message of the user")}`,
+          answered: `I see. ${said.in("an earlier answer")}`,
+        },
+      ],
+    }),
+    ...(row.tools !== "without" && {
+      tools: {
+        of: [isAnswered ? LOOK_UP_TOOL : WEATHER_TOOL],
+        ...(isAnswered
+          ? { result: `${prose} ${said.in("the result of a tool")}` }
+          : deployment.supportedParameters.has("tool_choice") && { choice: "none" as const }),
+      },
+    }),
+  };
+  const parts = [prose, said.in("the last message"), said.in("the end of the last message")];
+  const text = [...parts, said.question()].join(" ");
+  const about = [
+    stream ? "a stream" : "a whole answer",
+    ...(row.system === "with" ? ["a system message"] : []),
+    ...(hasHistory ? ["earlier turns"] : []),
+    ...(row.tools === "without" ? [] : [isAnswered ? "a tool's result" : "tools"]),
+    ...(row.alphabet === "latin" ? [] : ["other alphabets"]),
+    ...(parameter === undefined ? [] : [parameter.name]),
+  ].join(", ");
+  const slots = 1 + [row.system === "with", hasHistory, isAnswered].filter(Boolean).length;
+  const name = `facts ${at + 1}.${attempt}, ${copies} copies${stream ? ", stream" : ""}`;
+  return {
+    ...chatProbe(subject, name, { ...question, text }, parameter?.body),
+    facts: said.all,
+    otherFacts: row.alphabet === "latin" ? 0 : said.all.length,
+    hasTools: row.tools !== "without",
+    copies: slots * copies,
+    about,
+    again: () => rowProbe(subject, { ...asking, attempt: attempt + 1 }),
+  };
+}
+
+/** Enough for some words, and for a model that thinks before it speaks. */
+const ANSWER_TOKENS = 1_024;
+
+const LOOK_UP_TOOL: QuestionTool = {
+  name: "look_up",
+  description: "Returns what is known about a person.",
+  schema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+  given: { name: "everyone" },
+};
+
+/** People whose facts are told, in the order of the places. */
+const PEOPLE = ["Anna", "Boris", "Clara", "David", "Emma", "Felix"];
+
+const WORDS: readonly (readonly [string, ...string[]])[] = [
+  ["κήπος", "θάλασσα", "δρόμος", "γέφυρα", "σύννεφο", "λεμόνι", "καράβι", "φεγγάρι"],
+  ["берёза", "облако", "корабль", "молоко", "зеркало", "дорога", "яблоко", "окно"],
+  ["山谷", "月亮", "苹果", "河流", "雪花", "窗户", "花园", "灯塔"],
+  ["قمر", "بحر", "حديقة", "نافذة", "جسر", "تفاحة", "سحابة", "مرآة"],
+];
+
+/** Facts of one prompt, told in the order in which they are taken. */
+class Facts {
+  readonly all: Fact[] = [];
+  readonly #chance: Chance;
+  readonly #seed: string;
+  readonly #alphabet: Row["alphabet"];
+
+  constructor(chance: Chance, seed: string, alphabet: Row["alphabet"]) {
+    this.#chance = chance;
+    this.#seed = seed;
+    this.#alphabet = alphabet;
+  }
+
+  /** One more, as a sentence. `seed`: of another prompt that has the same. */
+  in(place: string, seed = this.#seed): string {
+    const at = this.all.length;
+    const of = `${this.#kind} of ${PEOPLE[at]}`;
+    const value = this.#value(`fact ${seed} ${at}`, at);
+    this.all.push({ place, of, value });
+    return `The ${of} is ${value}.`;
+  }
+
+  question(): string {
+    const asked = this.all.map(({ of }) => `What is the ${of}?`).join(" ");
+    return `${asked} Answer with the ${this.#kind}s alone, in this order, exactly as they are written.`;
+  }
+
+  get #kind(): "number" | "word" {
+    return this.#alphabet === "latin" ? "number" : "word";
+  }
+
+  #value(name: string, at: number): string {
+    const words = this.#alphabet === "latin" ? undefined : WORDS[at % WORDS.length];
+    // Four digits have as many tokens as any other four.
+    if (words === undefined) return String(this.#chance.whole(name, 1_000, 10_000));
+    return `${this.#chance.pick(name, words)}-${this.#chance.pick(`${name} too`, words)}`;
+  }
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly tokens?: number;
+}
+
+/** A value of every declared parameter that has no probe of its own. */
+function parametersOf({ supportedParameters }: Deployment): readonly Parameter[] {
+  const own = supportedParameters.has("thinking")
+    ? [{ name: "thinking", tokens: 2_048, body: { thinking: THINKING } }]
+    : [];
+  const plain = PLAIN_PARAMETERS.flatMap((name) => {
+    const value = usualValue(name, supportedParameters.get(name));
+    return value === undefined ? [] : [{ name, body: { [name]: value } }];
+  });
+  // First: a request without tools, because a call in its history would need a thought of its own.
+  return [...own, ...plain];
+}
+
+const THINKING = { type: "enabled", budget_tokens: 1_024 };
+
+const PLAIN_PARAMETERS = [
+  "temperature",
+  "top_p",
+  "top_k",
+  "min_p",
+  "seed",
+  "frequency_penalty",
+  "presence_penalty",
+  "repetition_penalty",
+  "reasoning_effort",
+];
+
+function usualValue(name: string, descriptor: CapabilityDescriptor | undefined): unknown {
+  if (descriptor?.type === "enum") return descriptor.values[0];
+  if (descriptor?.type === "integer") {
+    return descriptor.default ?? Math.max(1, descriptor.min ?? 1);
+  }
+  if (descriptor?.type !== "range") return undefined;
+  const { min, max, default: usual } = descriptor;
+  const plain = name === "top_p" || name === "repetition_penalty" ? 1 : 0;
+  return name === "temperature" || usual === undefined
+    ? Math.min(max, Math.max(min, plain))
+    : usual;
+}
+
+const CONTEXT_SHARE = 0.6;
+const LONG_TOKENS_MAX = 16_000;
+const STREAMED_LONG_TOKENS_MAX = 4_000;
+/** Of the measured text with every tokenizer in use, so that a text is not too long for one. */
+const COPY_TOKENS = 85;
+
+/** Tokens of the long text that this listing is asked to read. */
+export function longTokens(
+  { contextLength = LONG_TOKENS_MAX }: Deployment,
+  stream: boolean,
+): number {
+  const most = stream ? STREAMED_LONG_TOKENS_MAX : LONG_TOKENS_MAX;
+  return Math.min(most, Math.floor(CONTEXT_SHARE * contextLength));
+}
+
+const MIDDLES = [
+  [0.1, 0.35],
+  [0.4, 0.6],
+  [0.65, 0.9],
+] as const;
+
+/** Facts at the start, at three places in the middle and at the end of a long text. */
+export function longFacts(subject: Subject, stream: boolean, attempt = 1): FactProbe {
+  const { deployment, chance } = subject;
+  const tokens = longTokens(deployment, stream);
+  const copies = Math.max(10, Math.floor(tokens / COPY_TOKENS));
+  const name = `facts in about ${tokens} tokens${stream ? ", stream" : ""}`;
+  const said = new Facts(chance, `${name} ${attempt}`, "latin");
+  // Copies before each of the facts in the middle: anywhere in these parts of the text.
+  const before = MIDDLES.map(([from, end]) =>
+    chance.whole(`${name} ${attempt} ${from}`, Math.floor(from * copies), Math.floor(end * copies)),
+  );
+  // The first is the same in both sizes: an answer kept by the start of a prompt is another one's.
+  const parts = [said.in("the start of a long text", `long ${attempt}`)];
+  for (const [at, count] of before.entries()) {
+    parts.push(
+      proseOf(chance, count - (before[at - 1] ?? 0)),
+      said.in("the middle of a long text"),
+    );
+  }
+  parts.push(proseOf(chance, copies - (before.at(-1) ?? 0)));
+  parts.push(said.in("the end of a long text"), said.question());
+  return {
+    ...chatProbe(subject, attempt === 1 ? name : `${name}, again`, {
+      text: parts.join(" "),
+      maxTokens: ANSWER_TOKENS,
+      stream,
+    }),
+    facts: said.all,
+    otherFacts: 0,
+    hasTools: false,
+    copies,
+    about: `a text of about ${tokens} tokens${stream ? ", streamed" : ""}`,
+    again: () => longFacts(subject, stream, attempt + 1),
+  };
+}
+
+/** A short streamed question, another one with each number: also for two at a time. */
+export function shortFact(subject: Subject, number: number): FactProbe {
+  const said = new Facts(subject.chance, `short ${number}`, "latin");
+  const text = `${said.in("a short message")} ${said.question()}`;
+  return {
+    ...chatProbe(subject, `one fact, stream, repeat ${number}`, {
+      text,
+      maxTokens: ANSWER_TOKENS,
+      stream: true,
+    }),
+    facts: said.all,
+    otherFacts: 0,
+    hasTools: false,
+    copies: 0,
+    about: "two requests at a time",
+    again: () => shortFact(subject, number + 100),
+  };
+}
+
+/** Of `facts`, those that an answer does not say. */
+export function unsaid({ facts }: FactProbe, answer: string): readonly Fact[] {
+  // Hosts of some models write thousands with a comma.
+  const text = answer.replaceAll(/(\d)[,.\u202f ](?=\d{3}\b)/g, "$1").normalize("NFC");
+  return facts.filter(({ value }) => !text.includes(value));
+}

@@ -1,0 +1,77 @@
+import { asObject } from "../../../kernel/index.ts";
+import { jsonOf } from "../chat/read-chat.ts";
+import type { Lab } from "../probing/lab.ts";
+import { isServed, type Observation } from "../probing/observation.ts";
+import { failed, type Finding } from "../report/finding.ts";
+import { answersOf, chosenIn, openedBody } from "./decision-flaws.ts";
+import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
+
+/**
+ * The state is read, at its start and at its end, and every question of it: what two states in turn
+ * get a wrong answer to is not.
+ */
+export async function toldFindings(lab: Lab): Promise<readonly (Finding | undefined)[]> {
+  const parts: (Finding | undefined)[] = [];
+  // Two states that begin alike: an answer that is kept by a beginning is another one's.
+  for (const [isFirst, attempt] of [
+    [true, 1],
+    [false, 1],
+    [false, 2],
+  ] as const) {
+    const first = decisionProbes.told(lab, attempt, isFirst);
+    const wrong = wrongOf(lab, first, await lab.ask(first));
+    if (wrong.size === 0) continue;
+    const second = decisionProbes.told(lab, attempt + 1, isFirst);
+    const again = wrongOf(lab, second, await lab.ask(second));
+    const name = [...wrong].find((each) => again.has(each));
+    if (name === undefined) continue;
+    parts.push(
+      failed(
+        `question ${name} is answered against what the state says at its ${isFirst ? "start" : "end"}`,
+        {
+          probe: second.name,
+        },
+      ),
+    );
+  }
+  return parts;
+}
+
+function wrongOf(
+  { deployment: { decisions } }: Lab,
+  { questions, truth, body }: ToldProbe,
+  seen: Observation,
+): ReadonlySet<string> {
+  if (!isServed(seen)) return new Set();
+  const opened = openedBody(jsonOf(seen.body) ?? {}, decisions);
+  const answers = new Map(answersOf(opened, decisions?.wire ?? "systemone"));
+  const wrong = questions.filter(({ id, kind }, at) => {
+    const answer = answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`);
+    return answer !== undefined && !isTrue(answer, truth[id], String(body["state"]));
+  });
+  return new Set(wrong.map(({ id }) => id));
+}
+
+function isTrue(
+  answer: unknown,
+  truth: string | number | boolean | undefined,
+  state: string,
+): boolean {
+  const fields = asObject(answer) ?? {};
+  if (typeof truth === "string") return chosenIn(answer) === truth;
+  // From the lowest level on: one beside the true one may be a matter of opinion.
+  if (typeof truth === "number") return Math.abs(Number(fields["score"]) + 1 - truth) <= 1.5;
+  if (truth === undefined) return textsIn(answer).every((text) => state.includes(text));
+  const { noul, probability = noul } = fields;
+  if (typeof probability === "number") return probability > 0.5 === truth;
+  return /^(yes|true)$/i.test(chosenIn(answer) ?? String(answer)) === truth;
+}
+
+/** The spans of entities. */
+function textsIn(answer: unknown): readonly string[] {
+  if (typeof answer === "string") return [answer];
+  if (Array.isArray(answer)) return answer.flatMap(textsIn);
+  const { text, ...others } = asObject(answer) ?? {};
+  if (typeof text === "string") return [text];
+  return Object.values(others).flatMap((each) => (typeof each === "object" ? textsIn(each) : []));
+}
