@@ -19,10 +19,12 @@ export function guideSnippets(): readonly GuideSnippet[] {
   return [...guides.flat(), ...firstScreen()];
 }
 
-/** Of the README's first screen, without what installs and starts the program. */
+/** The code of the README's first screen, without its drawing and the commands that install and start the program. */
 export function firstScreen(): readonly GuideSnippet[] {
   const [first = ""] = readFileSync(join(ROOT, "README.md"), "utf8").split("\n## ", 1);
-  return fences("README.md", first).filter(({ code }) => !code.startsWith("npm "));
+  return fences("README.md", first).filter(
+    ({ language, code }) => language !== "" && !code.startsWith("npm "),
+  );
 }
 
 function snippetsOf(name: string, file: string): readonly GuideSnippet[] {
