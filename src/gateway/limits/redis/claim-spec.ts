@@ -10,7 +10,7 @@ import {
   type ScopeUsage,
 } from "../limit-store.ts";
 import { pacingIntervalUs, pacingWaitUsMax } from "../pace.ts";
-import { MARK_SECONDS, USAGE_SECONDS } from "./limit-scripts.ts";
+import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 
 /** What stays the same for every claim of the same scopes: made once, sent every time. */
 export interface ClaimSpec {

@@ -23,7 +23,6 @@ import { Asked } from "./asked.ts";
 import {
   ClaimSpecs,
   heldKey,
-  markKey,
   refusedBy,
   usageKey,
   usagesOf,
@@ -75,8 +74,9 @@ export interface RedisLimitStoreOptions {
 
 /**
  * Limits shared by any number of processes: one script call for each slot and turn of the event
- * loop, on a Redis (or Valkey) and by that server's clock. Holds no money, and nothing that the journal cannot refill: a slot that was lost
- * is refilled before its next claim, a server that does not answer in time refuses as `unavailable`.
+ * loop, on a Redis (or Valkey) and by that server's clock. Holds no money, and nothing that the
+ * journal cannot refill: a slot that was lost is refilled before its next claim, a server that does
+ * not answer in time refuses as `unavailable`.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #clock: Clock;
