@@ -1,9 +1,10 @@
 import { answerTo, type SimAnswer } from "./answer.ts";
-import { effectsOf, isCheating, type Cheating } from "./cheats.ts";
+import { effectsOf, isCheating, type Cheating } from "./cheating.ts";
 import type { Dialect, Frame } from "./dialect.ts";
 import type { JsonObject } from "./json.ts";
 import type { SimRequest } from "./sim-request.ts";
-import { type Asked, hasTraits, TEXT_CHEATS, type TextEffect } from "./text-cheats.ts";
+import { TEXT_CHEATS } from "./text-cheats.ts";
+import { type Asked, hasTraits, type TextEffect } from "./text-effects.ts";
 
 /** The body as it is checked: a provider that clamps accepts what is out of range. */
 export function cheatedBody(body: JsonObject, cheating: Cheating): JsonObject {

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
-import { isCheating } from "./cheats.ts";
+import { isCheating } from "./cheating.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
 import type { HeldAnswers } from "./held-answers.ts";
 import { jsonText, type JsonObject } from "./json.ts";

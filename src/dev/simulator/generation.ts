@@ -1,5 +1,5 @@
 import { cheatedBody, cheatedCall, type CheatedCall } from "./chat-cheats.ts";
-import { isCheating } from "./cheats.ts";
+import { isCheating } from "./cheating.ts";
 import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
 import { isObject } from "./json.ts";

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "../../kernel/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
-import { isCheating } from "./cheats.ts";
+import { isCheating } from "./cheating.ts";
 import { BrokenOff, deliverJson, type Delivery } from "./deliver.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";

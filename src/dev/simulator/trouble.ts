@@ -1,4 +1,4 @@
-import { isCheating } from "./cheats.ts";
+import { isCheating } from "./cheating.ts";
 import { deliverJson, type Delivery } from "./deliver.ts";
 import type { Faults } from "./faults.ts";
 import { isObject, type JsonObject } from "./json.ts";

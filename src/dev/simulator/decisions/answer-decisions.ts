@@ -5,7 +5,8 @@ import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
 import { isRefused, orderedTrouble, requestProblemOf } from "../trouble.ts";
 import { cheatedDecision, cheatedDecisionBody } from "./decision-cheats.ts";
-import type { Decided, DecisionHost } from "./decision-host.ts";
+import type { DecisionHost } from "./decision-host.ts";
+import type { Decided } from "./decision-order.ts";
 import { unprocessable } from "./systemone-request.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 

@@ -1,6 +1,6 @@
-import { effectsOf, isCheating, type Cheating } from "../cheats.ts";
+import { effectsOf, isCheating, type Cheating } from "../cheating.ts";
 import { isObject, textOf, type JsonObject } from "../json.ts";
-import type { Decided } from "./decision-host.ts";
+import type { Decided } from "./decision-order.ts";
 import { rounded } from "./decision-order.ts";
 
 /** What a cheat changes of decisions. */

@@ -1,22 +1,12 @@
 import type { ErrorWriter } from "../host-errors.ts";
 import { isObject, textOf, type JsonObject } from "../json.ts";
 import type { SimError, Troubles } from "../sim-error.ts";
-import { imagePartsOf } from "./decision-order.ts";
+import { type Decided, imagePartsOf } from "./decision-order.ts";
 import { envelopeCode, envelopeError } from "./envelope.ts";
 import { glinerResults } from "./gliner-answers.ts";
 import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
 import { systemoneAnswers } from "./systemone-answers.ts";
 import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
-
-/** What a host has decided, and what it read for it. */
-export interface Decided {
-  readonly answers: JsonObject;
-  readonly inputTokens: number;
-  /** What counting the state for each question would add to them: 0 of a host that does. */
-  readonly stateTokensSaved: number;
-  readonly outputTokens: number;
-  readonly model: string;
-}
 
 /** A kind of decisions host: what it refuses, how it decides, and how it says so. */
 export interface DecisionHost {

@@ -2,6 +2,16 @@ import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../json.ts";
 import { promptTokensOf } from "../sim-request.ts";
 
+/** What a host has decided, and what it read for it. */
+export interface Decided {
+  readonly answers: JsonObject;
+  readonly inputTokens: number;
+  /** What counting the state for each question would add to them: 0 of a host that does. */
+  readonly stateTokensSaved: number;
+  readonly outputTokens: number;
+  readonly model: string;
+}
+
 /** What a decisions request asks for, in one form for all hosts. */
 export interface DecisionOrder<Q> {
   readonly model: string;

@@ -1,4 +1,4 @@
-import { effectsOf } from "../cheats.ts";
+import { effectsOf } from "../cheating.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
 import { invalidValue } from "../media-requests.ts";

@@ -1,4 +1,4 @@
-import { effectsOf, isCheating } from "../cheats.ts";
+import { effectsOf, isCheating } from "../cheating.ts";
 import { deliverJson, failEarly } from "../deliver.ts";
 import type { Faults, JobFault } from "../faults.ts";
 import { isObject } from "../json.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { effectsOf } from "../cheats.ts";
+import { effectsOf } from "../cheating.ts";
 import { deliverJson, deliverPieces, type Delivery } from "../deliver.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import { findJob, shownJob } from "./answer-videos.ts";

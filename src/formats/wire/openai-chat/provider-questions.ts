@@ -104,7 +104,11 @@ function thinkingIn(message: Fields | undefined): string {
 
 function callOf(call: Fields): ProviderCall {
   const fn = asObject(call["function"]);
-  return { id: textOf(call["id"]), name: textOf(fn?.["name"]), argumentsText: textOf(fn?.["arguments"]) };
+  return {
+    id: textOf(call["id"]),
+    name: textOf(fn?.["name"]),
+    argumentsText: textOf(fn?.["arguments"]),
+  };
 }
 
 const DONE = "[DONE]";

@@ -1,0 +1,16 @@
+/** What cheats an answer has, in the order in which they were named. */
+export interface Cheating {
+  readonly cheat?: readonly string[];
+}
+
+export function isCheating({ cheat }: Cheating, name: string): boolean {
+  return cheat !== undefined && cheat.includes(name);
+}
+
+/** What the cheats of an answer change, of one kind of host. */
+export function effectsOf<E>(
+  { cheat = [] }: Cheating,
+  table: Readonly<Record<string, readonly [string, string, E, string?]>>,
+): readonly E[] {
+  return cheat.flatMap((name) => table[name]?.[2] ?? []);
+}
