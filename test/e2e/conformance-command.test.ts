@@ -197,10 +197,15 @@ class Bill {
           body: Buffer.concat(pieces),
           redirect: "manual",
         }).then(async (answer) => {
-          const text = await answer.text();
-          this.microUsd += costOf(text);
           const type = answer.headers.get("content-type") ?? "";
-          response.writeHead(answer.status, { "content-type": type }).end(text);
+          response.writeHead(answer.status, { "content-type": type });
+          const sent: Uint8Array[] = [];
+          for await (const piece of answer.body ?? []) {
+            sent.push(piece);
+            response.write(piece);
+          }
+          this.microUsd += costOf(Buffer.concat(sent).toString());
+          response.end();
         });
       });
     });
