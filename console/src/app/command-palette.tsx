@@ -120,7 +120,10 @@ function Found(props: {
             aria-selected={index === chosen}
             className={shell.foundRow}
             onClick={() => props.onRun(command)}
-            onMouseMove={() => props.onChoose(index)}
+            onMouseMove={({ movementX, movementY }) => {
+              // A list that changes under a still pointer makes such an event too.
+              if (movementX !== 0 || movementY !== 0) props.onChoose(index);
+            }}
           >
             <span>{command.label}</span>
             <span className={shell.foundHint}>{command.hint}</span>
