@@ -29,7 +29,10 @@ export interface Filled {
   readonly seconds: number;
 }
 
-/** What the books of a folder were filled with; undefined: they are not filled, or not whole. */
+/**
+ * The contents that the books of a folder were filled with; undefined while they are empty or half
+ * filled.
+ */
 export function readFilled(folder: string): Filled | undefined {
   const file = join(folder, "filled.json");
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Filled) : undefined;

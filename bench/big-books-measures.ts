@@ -69,7 +69,7 @@ export async function measureLoad(of: Measuring, ledger: Ledger): Promise<readon
   return figures;
 }
 
-/** What the console's pages and files ask, for the organization with the longest history. */
+/** Measures each query of the console's pages and files, for the organization with the longest history. */
 export async function measureReports(
   of: Measuring,
   { usageReports, recordStore }: PostgresBackend,

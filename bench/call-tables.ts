@@ -18,7 +18,7 @@ export interface Figure {
   readonly perSecondMedian: number;
   /** Processor time over the window, median: 1 is a core. */
   readonly loadMedian: number;
-  /** What went wrong, when something did: such a figure is not to be trusted. */
+  /** Something went wrong: such a figure is not to be trusted. */
   readonly problem?: string;
 }
 
@@ -45,7 +45,7 @@ interface Row {
   readonly figures: ReadonlyMap<TargetId, Figure>;
 }
 
-/** What is deployed, then the gateway beside nginx and the Node floor, and beside every peer. */
+/** The tables: the deployments, then the gateway beside nginx and the Node floor, and beside every peer. */
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
   const own = rows.filter(({ work, figures }) => {

@@ -95,7 +95,7 @@ function compiled(input: CatalogInput): Catalog {
   return outcome.catalog;
 }
 
-/** Of this process, its helpers for garbage included: other work on the machine is not in it. */
+/** Processor time of this process and its garbage collector; other work on the machine is not in it. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

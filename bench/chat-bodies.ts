@@ -3,7 +3,7 @@ import { unreachable } from "../src/kernel/core/assert.ts";
 /** The chat wire a client or a provider speaks in a measurement. */
 export type Wire = "wire_a" | "wire_b";
 
-/** What fills a body: text; tool schemas; one picture in base64; text that is not JSON. */
+/** The content of a body: text, tool schemas, one picture in base64, or text that is not JSON. */
 export type BodyKind = "text" | "tools" | "image" | "broken";
 
 export interface BodyRequest {

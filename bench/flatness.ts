@@ -4,9 +4,9 @@ export interface Point {
   readonly value: number;
 }
 
-/** What a series did over the second half of a run. */
+/** How steadily a series ran over the second half of a run. */
 export interface Flatness {
-  /** Of the regression line, in the value's unit per hour. */
+  /** The slope of the regression line, in the value's unit per hour. */
   readonly slopePerHour: number;
   /** Standard error of the slope, per hour: what noise alone gives two times out of three. */
   readonly noisePerHour: number;

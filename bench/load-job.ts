@@ -1,6 +1,6 @@
 import type { Endpoint } from "./endpoint.ts";
 
-/** What the main process asks of the load process. */
+/** The jobs that the main process gives to the load process. */
 export type LoadJob =
   | ({ readonly kind: "closed_loop" } & RequestLoad & Watched)
   | ({ readonly kind: "paced"; readonly requestsPerSecond: number } & RequestLoad & Watched)
@@ -35,7 +35,7 @@ export interface Watched {
   readonly redisProcessIds: readonly number[];
 }
 
-/** What one job saw. `count` is requests answered, events received or streams, by kind of job. */
+/** The result of one job. `count` is requests answered, events received or streams, by kind of job. */
 export interface LoadReport {
   readonly count: number;
   readonly windowMs: number;

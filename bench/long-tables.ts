@@ -112,7 +112,7 @@ async function noted(page: Page, what: string, act: Act[1]): Promise<Interaction
   await page.waitForTimeout(300);
   const all = await page.evaluate<number[]>("globalThis.noted.map(({ duration }) => duration)");
   const sorted = all.toSorted((a, b) => a - b);
-  // What took less than a frame is not reported at all.
+  // The browser does not report a task that took less than a frame.
   const medianMs = sorted[sorted.length >> 1] ?? 16;
   return { what, medianMs, longestMs: sorted.at(-1) ?? 16 };
 }

@@ -48,7 +48,7 @@ const STREAM_INTERVAL_MS = 100;
 const MEMORY_INTERVAL_MS = 1_000;
 const LATENCY_CONNECTIONS = 32;
 const JOB_TIMEOUT_MS = 60_000;
-// Below this share of what the provider sent, the target was not keeping up.
+// A target that answered less than this share of what the provider sent was not keeping up.
 const KEPT_UP_SHARE = 0.9;
 
 /** Measures one row on one target, or undefined when it does not serve the route. */

@@ -9,7 +9,7 @@ export interface MixedRequest {
   readonly isTranslated: boolean;
 }
 
-/** What the main process asks of the mixed load's process. */
+/** The job that the main process gives to the process with the mixed load. */
 export interface MixedJob {
   readonly requests: readonly MixedRequest[];
   /** The most that are open at once, with one request at a time on each. */
@@ -21,7 +21,7 @@ export interface MixedJob {
   readonly windows: number;
 }
 
-/** What one window saw. */
+/** The result of one window of time. */
 export interface MixedReport {
   readonly windowMs: number;
   readonly answered: number;

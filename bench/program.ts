@@ -11,12 +11,12 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** What a program of the bench measured. */
+/** The result of one program of the bench. */
 export interface Report {
   readonly tables: readonly Table[];
   /** Why the figures cannot be trusted, or what broke: the run fails when there is one. */
   readonly problems: readonly string[];
-  /** What the tables were made from, for `--save`. */
+  /** The data behind the tables, for `--save`. */
   readonly data?: unknown;
 }
 

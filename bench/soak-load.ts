@@ -52,7 +52,7 @@ export interface SoakSample extends Omit<MixedReport, "firstAnnounced" | "firstE
   readonly seconds: number;
   /** Undefined: it is being restarted. */
   readonly instances: readonly (InstanceFigures | undefined)[];
-  /** Of one core, both instances together. */
+  /** In percent of one core, both instances together. */
   readonly gatewayCpuPercent: number;
   /** Undefined: the primary is away. */
   readonly databaseConnections: number | undefined;

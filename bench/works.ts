@@ -2,7 +2,7 @@ import type { BodyKind } from "./chat-bodies.ts";
 import { DEPLOYMENTS } from "./targets/deployments.ts";
 import type { Callers, Route, TargetId } from "./targets/target.ts";
 
-/** What one row of the table measures. */
+/** The subject of one row of the table. */
 export interface Work {
   readonly id: string;
   readonly title: string;

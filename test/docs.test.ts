@@ -16,7 +16,7 @@ interface Page {
   readonly text: string;
 }
 
-/** What people read; `docs/decisions` is about the past. */
+/** The pages for readers; `docs/decisions` is about the past. */
 const pages: readonly Page[] = ["README.md", ...pagesIn("docs"), ...pagesIn("examples")]
   .filter((file) => !file.startsWith("docs/decisions/"))
   .map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));
@@ -48,7 +48,7 @@ test("every variable that begins with TM_ is that of a setting, or of a client",
   expect(unknownVariables({ file: "x", text: "`TM_PORTS`" })).toEqual(["x: TM_PORTS"]);
 });
 
-/** What the pages call the address, the key and the model of a client; and a switch of the tests. */
+/** The variables of a client's address, key and model on the pages; and a switch of the tests. */
 const OTHERS = ["TM_URL", "TOKEN_MARKET_KEY", "TM_MODEL", "TM_TEST_DEPTH"];
 
 function unknownVariables({ file, text }: Page): string[] {

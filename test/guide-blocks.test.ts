@@ -23,7 +23,7 @@ test("a pasted key is written into shell code, and into no program or text", () 
     expect(shell).toContain(RAW_KEY);
     const texts = chosen.filter(({ block }) => block.kind !== "code");
     const others = [tabs.filter((tab) => !isShell(tab)), texts, chosen.map(({ call }) => call)];
-    // What is run carries the session, never a key.
+    // A run call carries the session, never a key.
     expect(JSON.stringify(others)).not.toContain(RAW_KEY);
   }
 });

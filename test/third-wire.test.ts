@@ -29,7 +29,7 @@ import { TRUSTED_LISTINGS } from "./support/trusted-listings.ts";
  */
 const table = new WireTable(openaiChat, anthropicMessages, plainWire);
 
-/** What a provider of each wire is asked, and what it answers: "hi", for 3 and 2 tokens. */
+/** The question to a provider of each wire, and its answer: "hi", for 3 and 2 tokens. */
 const PROVIDERS: Readonly<Record<string, { readonly json: string; readonly stream: string }>> = {
   "/v1/chat/completions": {
     json:

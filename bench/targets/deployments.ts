@@ -1,6 +1,6 @@
 import type { TargetId } from "./target.ts";
 
-/** What an operator runs this gateway with; its limits are in Redis. */
+/** The parts with which an operator runs this gateway; its limits are in Redis. */
 export interface Deployment {
   readonly id: TargetId;
   /** The row of the table. */

@@ -8,7 +8,7 @@ import { testOperator } from "../../test/support/test-operator.ts";
 export interface GatewayKeys {
   readonly funded: string;
   readonly unfunded: string;
-  /** Of the right form, and stored nowhere. */
+  /** A key that has the right form and is stored nowhere. */
   readonly unknown: string;
   /** Each of a funded organization of its own. */
   readonly many: readonly string[];

@@ -49,7 +49,7 @@ export interface Target {
   modelId(route: Route): string;
   /** The keys of such callers, where it has any. */
   readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
-  /** What is asked of a candidate that answers a hundred times more slowly than the others. */
+  /** The load for a candidate that answers a hundred times more slowly than the others. */
   readonly pace?: Pace;
   /** The processes whose cost is the candidate's figure. */
   processIds(): readonly number[];
@@ -57,12 +57,12 @@ export interface Target {
   helperProcessIds(): readonly number[];
   /** Its Redis, reported separately too. */
   redisProcessIds?(): readonly number[];
-  /** Of each instance, where there are several: each gets as many connections as a single one. */
+  /** The port of each instance, where there are several: each gets as many connections as a single one. */
   readonly ports?: readonly number[];
   stop(): Promise<void>;
 }
 
-/** What every candidate is started with. */
+/** The input with which every candidate is started. */
 export interface TargetStart {
   readonly mockPort: number;
   /** An empty folder of its own. */

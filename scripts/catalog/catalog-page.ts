@@ -1,7 +1,7 @@
 import type { Manifest } from "../../src/catalog/index.ts";
 import type { Drafted, Review } from "./draft.ts";
 
-/** What each code of `staged_because` means, and what makes such a listing ready. */
+/** The meaning of each code of `staged_because`, and the step that makes such a listing ready. */
 const REASONS: Readonly<Record<string, readonly [meaning: string, cure: string]>> = {
   "one-source": ["only one recent price list knows it", "a second list that agrees, or a person"],
   "sources-differ": [

@@ -32,7 +32,7 @@ export interface ProviderReview {
   readonly edits?: readonly HandEdit[];
 }
 
-/** What people decided, over what the sources say (`test/listing-sources/reviewed.json`). */
+/** Decisions of people, which win over the sources (`test/listing-sources/reviewed.json`). */
 export interface Review {
   /** The day of the review: what ended before it is not shipped. */
   readonly as_of: string;

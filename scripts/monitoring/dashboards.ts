@@ -157,7 +157,7 @@ function perHour(title: string, name: Counter): Panel {
   return { title, as: "each hour", queries };
 }
 
-/** What happens seldom: how often in the last hour. */
+/** A panel for rare events: how often they happened in the last hour. */
 function events(title: string, name: Counter, labels = ""): Panel {
   const grouped = labels === "" ? "sum" : `sum by (${labels})`;
   const queries = {

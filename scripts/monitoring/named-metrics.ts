@@ -10,7 +10,7 @@ interface NamedMetric {
   readonly mayBeEmpty: boolean;
 }
 
-/** Of the client library, for the process. Everything else of a query is in the one table. */
+/** Metrics of the client library, for the process. Everything else of a query is in the one table. */
 const OF_THE_PROCESS: Readonly<Record<string, Unit>> = {
   process_resident_memory_bytes: "bytes",
   process_cpu_seconds_total: "seconds",
@@ -20,7 +20,7 @@ const OF_THE_PROCESS: Readonly<Record<string, Unit>> = {
   nodejs_eventloop_lag_p99_seconds: "seconds",
 };
 
-/** What the recorded expressions show. */
+/** The metrics that the recorded expressions show. */
 const OF_RULES: Readonly<Record<string, Unit>> = Object.fromEntries(
   [...RECORDING_RULES, ...GENAI_RULES].map(({ record }) => [
     record,

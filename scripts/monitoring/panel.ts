@@ -35,7 +35,7 @@ const SECOND_UNITS: Readonly<Record<string, string>> = { count: "cps", rows: "cp
 /** As Grafana names it. A chart of metrics with different units is an error, unless it shows shares. */
 export function unitOf({ title, as, queries }: Panel): string {
   if (as === "share") return "percentunit";
-  // What follows `and` chooses series and is not shown.
+  // The part after `and` chooses series and is not shown.
   const shown = Object.values(queries).map((expr) => expr.replace(/ and on\(.*$/, ""));
   const named = shown.flatMap((expr) => [...namedMetrics(expr).values()]);
   const units = new Set(named.map(({ unit }) => unit));
@@ -45,7 +45,7 @@ export function unitOf({ title, as, queries }: Panel): string {
   return VALUE_UNITS[unit] ?? "short";
 }
 
-/** What Grafana's data source for Prometheus reads of a query; its own types do not say it. */
+/** The fields of a query that Grafana's data source for Prometheus reads; its own types do not say them. */
 type PrometheusQuery = DataQuery & { readonly expr: string; readonly legendFormat: string };
 
 const OPTIONS = {

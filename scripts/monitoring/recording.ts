@@ -7,7 +7,7 @@ export interface RecordingRule {
 const WINDOWS = ["5m", "30m", "1h", "6h"] as const;
 const DAY_P95 = ["10m", "1d"] as const;
 
-/** What alerts and dashboards ask often, or over a long time. */
+/** Expressions that alerts and dashboards evaluate often, or over a long time. */
 export const RECORDING_RULES: readonly RecordingRule[] = [
   ...WINDOWS.map((window) => ({
     record: `tm:gateway_faults:ratio_${window}`,

@@ -28,7 +28,7 @@ const SCHEDULE = { type: "string", pattern: "^[^ ]+( [^ ]+){4}$" };
 const QUANTITY = { type: "string", pattern: "^([0-9]+m?)?$" };
 const SECRET_KEY = object({ secret: NAMED, key: NAMED }, ["secret", "key"]);
 
-/** What `helm` checks the values against: a typing error ends an installation before it begins. */
+/** The schema by which `helm` checks the values: a typing error ends an installation before it begins. */
 export function chartSchema(): Json {
   return { $schema: "http://json-schema.org/draft-07/schema#", ...object(values()) };
 }

@@ -39,7 +39,7 @@ function objectsOf(node: Node): Node[] {
   return [...new Map(found.map((object) => [object.title, object])).values()];
 }
 
-/** What a list or a map is made of. */
+/** The element type of a list or a map. */
 function innermost(node: Node): Node {
   const member = node.items ?? node.additionalProperties;
   return typeof member === "object" ? innermost(member) : node;

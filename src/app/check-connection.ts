@@ -47,7 +47,7 @@ export async function checkConnection(
   }
 }
 
-/** What the status of the answer says about the key. */
+/** The meaning of the answer's status for the key. */
 export function keyVerdict(status: number): KeyVerdict {
   if (status >= 200 && status < 300) return "accepted";
   return status === 401 || status === 402 || status === 403 ? "refused" : "unclear";

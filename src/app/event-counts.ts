@@ -1,6 +1,6 @@
 import { type Family, mapped } from "../kernel/index.ts";
 
-/** What happens seldom, beside requests: counted by its result. */
+/** Counts rare events, beside requests, by their result. */
 export class EventCounts {
   readonly #purchases: Map<string, number> = new Map();
   readonly #webhooks: Map<string, number> = new Map();

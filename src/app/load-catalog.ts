@@ -34,7 +34,7 @@ export interface CatalogSources {
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, with commas: where the key of a variable may be sent. */
   readonly providerKeyOrigins?: string;
-  /** Those of the catalog that is replaced, which keep their variables. */
+  /** The owners in the catalog that is replaced; they keep their variables. */
   readonly keyOwners?: KeyOwners;
   /** Provider ids, with commas, to which decisions go in the public form of their wire. */
   readonly decisionsPublicForm?: string;

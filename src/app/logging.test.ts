@@ -18,7 +18,7 @@ beforeEach(() => {
   });
 });
 
-/** What a reader gets that takes every line break of Unicode for one, as some do. */
+/** The lines for a reader that takes every line break of Unicode for one, as some do. */
 function writtenLines(): unknown[] {
   logging.flush();
   const text = written.join("");

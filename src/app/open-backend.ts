@@ -55,7 +55,7 @@ export interface BackendOptions {
    * `any`: neither; for who asks about the schema.
    */
   readonly schema?: "migrate" | "check" | "any";
-  /** Who migrates, for the change log; default: this program. */
+  /** The author of the migration, for the change log; default: this program. */
   readonly by?: ChangedBy;
 }
 

@@ -112,7 +112,7 @@ function warnOfNoManifests({ log, config: { manifestsDir } }: CatalogOptions): v
   );
 }
 
-/** What a catalog leaves out, and why. */
+/** Logs the listings that a catalog leaves out, with the reason. */
 export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,

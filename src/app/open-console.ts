@@ -48,7 +48,7 @@ import type { Backend } from "./open-backend.ts";
 import { CONSOLE_PAGES, GATEWAY_OPENAPI } from "./shipped-files.ts";
 
 export interface ConsoleOptions {
-  /** Of the start: what is read of it does not follow a change. */
+  /** The configuration at the start: a value that is read from it does not follow a change. */
   readonly config: Config;
   readonly inForce: SettingsInForce;
   readonly env: Environment;
@@ -68,7 +68,7 @@ export interface Addresses {
   readonly gatewayUrl: () => string;
 }
 
-/** Who signs in and who pays: what a wrong setting can spoil. */
+/** Sign-in and payments: the parts that a wrong setting can spoil. */
 export interface PreparedConsole {
   readonly identity: Identity;
   readonly billing: Billing;
@@ -120,7 +120,7 @@ export interface RunningConsole {
   close(): Promise<void>;
 }
 
-/** What the console shows and calls of the gateway in the same process. */
+/** The parts of the gateway in the same process that the console shows and calls. */
 interface GatewayParts {
   readonly catalog: CatalogHolder;
   readonly serve: CallPorts;
@@ -128,7 +128,7 @@ interface GatewayParts {
   readonly verification: Verification;
   /** Makes a chat call of wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
-  /** What such a call could be held for at most. */
+  /** The highest reserve of such a call. */
   readonly quote: Parameters<typeof openOptimize>[0]["quote"];
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];

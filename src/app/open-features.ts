@@ -51,9 +51,9 @@ import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
-  /** What clients and providers may speak. Default: the wires of the program. */
+  /** The wires of clients and providers. Default: the wires of the program. */
   readonly wires?: WireTable;
-  /** What large request bodies are in. Default: one of the bound of the program. */
+  /** The memory of large request bodies. Default: one of the bound of the program. */
   readonly bodyPool?: BufferPool;
 }
 
@@ -210,7 +210,7 @@ async function stopServing(
   await Promise.all([pollerClosed, searchesEnded]);
 }
 
-/** What the gateway's requests need: keys, routes, log. */
+/** The parts that the gateway's requests need: keys, routes, log. */
 function gatewayServerOptions(
   { config, clock, log, backend, wires }: FeatureOptions,
   parts: {
@@ -269,7 +269,7 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
   };
 }
 
-/** What is known of listings, and how calls ask for it. */
+/** The standing of listings, and the function by which calls ask for it. */
 export interface Standing {
   readonly verification: Verification;
   readonly standing: CallPorts["standing"];

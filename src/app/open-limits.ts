@@ -62,7 +62,7 @@ export async function openLimits(options: {
   return { store, sharedHealth, counts, close: () => store.close() };
 }
 
-/** What every key of a shared limit store begins with. */
+/** The prefix of every key in a shared limit store. */
 const LIMIT_KEYS = "tm:";
 
 /**

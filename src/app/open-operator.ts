@@ -14,7 +14,7 @@ import { readSettlementTerms } from "./load-catalog.ts";
 import { readRefreshState } from "./refresh-state.ts";
 import { programVersion } from "./shipped-files.ts";
 
-/** What the operator pages of the console work with. */
+/** The parts that the operator pages of the console work with. */
 export function openOperator(
   options: {
     readonly config: Config;

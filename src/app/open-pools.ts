@@ -24,12 +24,12 @@ export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
   readonly connectionString: string;
   /**
-   * Of the same database, where a session belongs to this program: for the ledger's lanes,
-   * migrations, locks, notifications and snapshots. The other one may then be a pooler in
+   * The address of the same database at which a session belongs to this program: for the ledger's
+   * lanes, migrations, locks, notifications and snapshots. The other one may then be a pooler in
    * transaction mode. Default: the same address.
    */
   readonly directConnectionString?: string;
-  /** Of a streaming replica, for reports. Default: they are read from the primary. */
+  /** The address of a streaming replica, for reports. Default: they are read from the primary. */
   readonly reportsConnectionString?: string;
   /** Asked for each new connection to an address that has none. */
   readonly password?: () => Promise<string>;
@@ -49,7 +49,7 @@ export interface Pools {
   /** A session belongs to the one who has it: the same as `main` unless that leads through a pooler. */
   readonly sessions: Pool;
   readonly reports: ReportSources;
-  /** Of the primary, on connections of their own. */
+  /** The primary, on connections of its own. */
   readonly primaryReports: Pool;
   /** Address for sessions that are opened elsewhere. */
   readonly direct: DatabaseAddress;
@@ -106,7 +106,7 @@ function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   }
   const replica = databaseAddress(url, password);
   const pool = openReportPool(replica, log, statementTimeoutMs);
-  // Of its own: a report that holds every connection does not make the replica appear away.
+  // A pool of its own: a report that holds every connection does not make the replica appear away.
   const asked = openPool(replica, log, 1);
   const watch = new ReplicaWatch({
     primary: sessions,

@@ -148,7 +148,7 @@ export interface PostgresBackend {
   readonly accountNotices: Pick<AccountNotices, "start">;
   /** Brings the schema up to date; returns the names of the steps it ran. */
   migrate(by?: ChangedBy): Promise<readonly string[]>;
-  /** What `migrate` would do; changes nothing. */
+  /** The steps that `migrate` would take; changes nothing. */
   readSchema(): Promise<SchemaState>;
   /** Throws unless the schema has what this program needs, and names the next step. */
   checkSchema(): Promise<void>;
@@ -177,12 +177,12 @@ export interface PostgresBackend {
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   /** Listings that were sold for less than is owed for them, in the last `days`. */
   listingLosses(days: number): Promise<readonly ListingLoss[]>;
-  /** What every organization used of a provider from this UTC day on: a long report. */
+  /** The use of a provider by every organization from this UTC day on: a long report. */
   listingTraffic(asked: {
     readonly providerId: string;
     readonly fromDay: string;
   }): Promise<readonly ListingTraffic[]>;
-  /** What the books say of themselves, by one statement of a second at most. */
+  /** The books' figures about themselves, by one statement of a second at most. */
   readBooksFigures(): Promise<BooksFigures>;
   readInstances(): Promise<readonly KnownInstance[]>;
   /** How old reports of the replica are, in milliseconds; undefined: it serves none now. */
@@ -273,7 +273,7 @@ function accountingOf(
   };
 }
 
-/** Who belongs to an organization, and what is reported to them. */
+/** The members of an organization, and the alerts that are sent to them. */
 function peopleOf(
   { main }: Pools,
   changes: ChangeLog,
@@ -335,7 +335,7 @@ function migrated(steps: readonly string[]): Change {
   };
 }
 
-/** What is read of the whole books. How an audit ended is remembered, for those who watch it. */
+/** The audits, which read the whole books. How an audit ended is remembered, for those who watch it. */
 function auditsOf(
   books: { readonly pool: Pool; readonly changes: ChangeLog },
   log: Logger,

@@ -52,23 +52,26 @@ export interface ServingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** What clients and providers may speak. Default: the wires of the program. */
+  /** The wires of clients and providers. Default: the wires of the program. */
   readonly wires?: WireTable;
   /** Default: one of the bound of the program. */
   readonly bodyPool?: BufferPool;
 }
 
-/** What the recipes work with, and how it ends. */
+/** The parts that the recipes work with, and the way they end. */
 export interface Serving {
   /** Its connections to providers are closed after the last call. */
   readonly serve: CallPorts;
-  /** What large request bodies are in, while they are read and while they are sent. */
+  /** The memory of large request bodies, while they are read and while they are sent. */
   readonly bodyPool: BufferPool;
   /** Stops hearing of other instances. */
   close(): void;
 }
 
-/** What a wrong setting can spoil: made before anything is opened that would have to be closed. */
+/**
+ * The parts that a wrong setting can spoil: made before anything is opened that would have to be
+ * closed.
+ */
 export interface PreparedServing {
   readonly outbound: Outbound;
   readonly usage: AbuseMonitor;

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the last scheduled refresh of the catalog did, for whoever asks later. */
+/** The result of the last scheduled refresh of the catalog, for readers that ask later. */
 export interface RefreshState {
   readonly atMs: number;
   /** Sentences about what an operator has to decide, or should know. */

@@ -54,7 +54,7 @@ interface ReloadParts {
 export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
-  /** What was read last is what stays. */
+  /** The newest reading wins. */
   #last: Promise<void> = Promise.resolve();
   /** A store or a file system broke the last reload off: no file will change for the next one. */
   #isBroken = false;
@@ -243,14 +243,14 @@ export function watchState(
       if (now !== seen && !isStopping()) changed();
       seen = now;
     },
-    // Who reloads what is there finds the fault too, and says it.
+    // The reload of these files finds the fault too, and reports it.
     changed,
   );
   job.startNow();
   return () => void job.close();
 }
 
-/** What is there once two looks in a row are the same: who writes files may do it in steps. */
+/** The state of the files once two looks in a row are the same: an editor may write them in steps. */
 async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 
 import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/index.ts";
 
-/** What the files of secrets said at one moment. */
+/** The contents of the files of secrets at one moment. */
 export interface SecretReading {
   /** The environment, with the value of `X` where `X_FILE` names its file. */
   readonly env: Environment;
@@ -70,7 +70,7 @@ function pairOf(name: string, value: string | undefined): readonly [string, stri
 }
 
 const SUFFIX = "_FILE";
-/** What a manifest can name. */
+/** A name that a manifest can use. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9_]*$/;
 
 function filesOf(given: Environment): ReadonlyMap<string, string> {

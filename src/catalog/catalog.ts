@@ -16,9 +16,9 @@ export interface PriceSheet extends BySku<bigint> {
    * admission.
    */
   readonly pinId: string;
-  /** What the provider is owed; it has no purchase prices itself. Absent: these prices. */
+  /** The prices that the provider is owed; it has no purchase prices itself. Absent: these prices. */
   readonly purchase?: PriceSheet;
-  /** What long prompts cost, in ascending order; absent: the same. A tier has no tiers. */
+  /** The prices of long prompts, in ascending order; absent: the same. A tier has no tiers. */
   readonly tiers?: readonly PriceTier[];
 }
 
@@ -77,7 +77,7 @@ export interface CapacityDeclaration {
 export interface DecisionsListing {
   /** The grammar of the questions that buyers send. */
   readonly wire: "systemone" | "gliner";
-  /** Below the base address. */
+  /** The path below the base address. */
   readonly path: string;
   /** The provider runs one prompt per question, each with the whole state. */
   readonly isStatePerQuestion: boolean;
@@ -109,8 +109,8 @@ export interface PriceCardLine {
 }
 
 /**
- * What a provider's capacity is shared in: claimed before each dispatch, cooling down after a 429.
- * The deployments of one provider that draw on the same capacity have the same pool.
+ * A provider's shared capacity: claimed before each dispatch, cooling down after a 429. The
+ * deployments of one provider that draw on the same capacity have the same pool.
  */
 export interface PoolDeclaration {
   /** The deployment's own id, or the one that the operator's pool file gives. */
@@ -142,7 +142,7 @@ export interface Deployment {
   readonly providerId: ProviderId;
   readonly providerName: string;
   readonly modelId: ModelId;
-  /** Of the manifest that lists it, hexadecimal. */
+  /** The hash of the manifest that lists it, hexadecimal. */
   readonly manifestSha256: string;
   /** The id the endpoint expects and echoes. */
   readonly upstreamModelId: string;
@@ -174,7 +174,7 @@ export interface Deployment {
   readonly contextLength?: number;
   /** Text: most output tokens. Image: ceiling per image. Video: ceiling per second. */
   readonly maxOutputTokens?: number;
-  /** What an image counts as whose answer reports no usage; the first that fits. Absent: nothing. */
+  /** The tokens of an image whose answer reports no usage; the first entry that fits. Absent: nothing. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** Paths below the base address. */
@@ -188,7 +188,7 @@ export interface Deployment {
   readonly pool: PoolDeclaration;
   /** Absent: the endpoint is as its wire says. */
   readonly wireProfile?: WireProfile;
-  /** What every chat request to it has, whatever the client sent; absent: nothing. */
+  /** The members of every chat request to it, whatever the client sent; absent: none. */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
   /** Fields that raise the provider's price go to it as they were sent: it bills its own customer. */
@@ -201,7 +201,7 @@ export interface Deployment {
   readonly notReady?: NotReadyReason;
 }
 
-/** What buyers see of one model id: every provider's listing merged, in routing order. */
+/** One model id as buyers see it: every provider's listing merged, in routing order. */
 export interface ListedModel {
   readonly id: ModelId;
   readonly displayName: string;
@@ -210,7 +210,7 @@ export interface ListedModel {
   readonly contextLength?: number;
   readonly maxOutputTokens?: number;
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
-  /** Of the deployment that is tried first. */
+  /** The price card of the deployment that is tried first. */
   readonly priceCard: readonly PriceCardLine[];
   readonly quantization?: string;
   /** Set exactly on decisions models: the grammar of the deployment that is tried first. */
@@ -223,7 +223,7 @@ export interface ListedModel {
   readonly deployments: readonly Deployment[];
 }
 
-/** What buyers see of a provider: one that serves at least one public model. */
+/** A provider as buyers see it: one that serves at least one public model. */
 export interface ListedProvider {
   readonly id: ProviderId;
   readonly name: string;
@@ -241,7 +241,7 @@ export interface Catalog {
   readonly buildId: string;
   /** Public, routed models: newest `released` first, missing last, then display name. */
   readonly models: readonly ListedModel[];
-  /** Those that serve `models`, by name. */
+  /** The providers that serve `models`, by name. */
   readonly providers: readonly ListedProvider[];
   /** Every compiled deployment, staged, private and keyless ones included. */
   readonly deployments: readonly Deployment[];

@@ -28,7 +28,7 @@ export interface CatalogInput {
   readonly today: string;
   /** The instant of the build, which decides between dated prices. Default: the start of the day. */
   readonly nowMs?: number;
-  /** What an operator says of capacity that listings share; a listing in none has its own pool. */
+  /** The operator's pools of capacity that listings share; a listing in none has its own pool. */
   readonly pools?: StatedPools;
   /** A listing whose prices were checked longer ago is not routed. Default: it is. */
   readonly staleAfterDays?: number;
@@ -175,7 +175,7 @@ function isRouted(deployment: Deployment): boolean {
   return deployment.notReady === undefined;
 }
 
-/** What private manifests list, by deployment id; only their own endpoint finds them. */
+/** The models of private manifests, by deployment id; only their own endpoint finds them. */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
   const byId = hidden.flatMap((listing) =>

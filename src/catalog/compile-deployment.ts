@@ -23,7 +23,7 @@ import { ageOfCheck, isOlderThan } from "./price-notes.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
-/** What the operator, and not the manifest, says of deployments. */
+/** The settings of deployments that come from the operator and not from the manifest. */
 export interface DeploymentSettings {
   /** Whether the environment variable of this name holds a key. */
   readonly hasKey: (envName: string) => boolean;
@@ -107,7 +107,7 @@ function imageTokensOf(
     : declared.map((each) => ({ ...each }));
 }
 
-/** What the manifest says of a listing beside its model. */
+/** The terms of a listing that its manifest states beside the model. */
 export function listingTerms(
   { listing_terms: terms = {} }: Manifest,
   { id }: ManifestModel,

@@ -237,7 +237,7 @@ describe("pools file", () => {
     return read.ok ? [] : read.issues;
   }
 
-  /** What is wrong with a pool that is right but for these fields; undefined takes one away. */
+  /** The problems of a pool that is right but for these fields; undefined takes one away. */
   function wrongWith(change: Readonly<Record<string, unknown>>): readonly string[] {
     const pool = Object.entries({ id: "p", listings: ["acme/m"], concurrent: 1, ...change });
     const present = Object.fromEntries(pool.filter(([, value]) => value !== undefined));

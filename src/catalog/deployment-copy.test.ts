@@ -130,7 +130,7 @@ test("connections without end are not all remembered, and old catalogs take thei
 });
 
 async function collectGarbage(): Promise<void> {
-  // What was read in this iteration of the event loop stays until its end.
+  // A value that was read in this iteration of the event loop stays until its end.
   await new Promise((resolve) => setImmediate(resolve));
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

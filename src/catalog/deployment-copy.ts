@@ -103,7 +103,7 @@ export function pricesAt(
   return datedPrices.findLast(({ fromMs }) => fromMs <= atMs);
 }
 
-/** What is announced: the prices after those in force, oldest first. */
+/** The announced prices: those after the ones in force, oldest first. */
 export function comingPrices({ datedPrices = [], prices }: Deployment): readonly DatedPrices[] {
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }

@@ -1,6 +1,6 @@
 import type { InputModality, ListedModel } from "./catalog.ts";
 
-/** Who made the models of an id's first part; a host's own ids have none. */
+/** The makers of models by an id's first part; a host's own ids have none. */
 const LABS: Readonly<Record<string, string>> = {
   amazon: "Amazon",
   anthropic: "Anthropic",

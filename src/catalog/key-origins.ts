@@ -5,7 +5,7 @@ type NamedManifest = Pick<ManifestFile, "file" | "manifest">;
 /** Which origins (scheme, host, port) the key in a variable may be sent to, by its name. */
 export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What the operator, and not the manifest, says of provider keys. */
+/** The operator's rules about provider keys; a manifest has none. */
 export interface KeyRules {
   /** Whether the program reads a setting or a secret of its own from this variable. */
   readonly isOwnVariable: (name: string) => boolean;

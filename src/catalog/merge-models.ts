@@ -43,7 +43,7 @@ function byPrice(a: Deployment, b: Deployment): number {
   return ofA < ofB ? -1 : 1;
 }
 
-/** Of three prompt tokens and one completion token, which is about what chats have. */
+/** The price of three prompt tokens and one completion token, which is about what chats have. */
 function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
   if (prices === null || billing === "reported_cost") return undefined;
   return 3n * prices.prompt + prices.completion;

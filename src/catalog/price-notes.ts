@@ -3,7 +3,10 @@ import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
 import { costsMore, ratesOf } from "./pricing/quote.ts";
 
-/** Of text, USD per million tokens: sixty times the dearest price of any list that is known. */
+/**
+ * The highest plausible price of text, USD per million tokens: sixty times the dearest price of any
+ * list that is known.
+ */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
 /** Prices of a listing change by less: a factor like that is a wrong unit or a lost point. */
@@ -69,7 +72,7 @@ function isFarFrom(a: bigint, b: bigint): boolean {
   return a >= b * JUMP_FACTOR || b >= a * JUMP_FACTOR;
 }
 
-/** Those in force and all others in time. */
+/** The prices in force and all others in time. */
 function sheetsOf({ prices, datedPrices }: Deployment): readonly PriceSheet[] {
   return datedPrices?.map((dated) => dated.prices) ?? (prices === null ? [] : [prices]);
 }
@@ -132,7 +135,10 @@ export interface StaleListing {
   readonly on: string;
 }
 
-/** Of what is routed, oldest check first. A listing that says nothing of a check is not among them. */
+/**
+ * The routed listings by the age of their check, oldest first. A listing that says nothing of a
+ * check is not among them.
+ */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   const found = models
     .flatMap(({ deployments }) => deployments)

@@ -107,9 +107,9 @@ function picoUsdPerToken(costUsdPerMillion: string): bigint {
 }
 
 /**
- * What each SKU of a valid listing costs, in USD per million tokens as written. One without a price
- * costs its base rate, never 0: cache reads and writes what the prompt costs, reasoning what the
- * completion costs. A write for an hour has a rate only where it has a price.
+ * The price of each SKU of a valid listing, in USD per million tokens as written. One without a
+ * price costs its base rate, never 0: cache reads and writes what the prompt costs, reasoning what
+ * the completion costs. A write for an hour has a rate only where it has a price.
  */
 export function statedRates(
   pricing: readonly ManifestPrice[],

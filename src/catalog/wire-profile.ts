@@ -1,6 +1,6 @@
 import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/index.ts";
 
-/** What an endpoint does differently from its wire; one object for all listings of a manifest. */
+/** The differences of an endpoint from its wire; one object for all listings of a manifest. */
 export interface WireProfile {
   /** The header that takes the key; absent: the one of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";

@@ -3,11 +3,11 @@ import { createInterface, type Interface } from "node:readline";
 import { UsageFault } from "./command-context.ts";
 import type { CommandIo } from "./command-io.ts";
 
-/** What is needed of the caller: a flag has it, or a person at a terminal is asked. */
+/** A value that the caller has to give: by a flag, or a person at a terminal is asked. */
 export interface Needed<T> {
-  /** What names the answer on the command line, such as `--price-prompt 0.25`. */
+  /** The flag that names the answer, such as `--price-prompt 0.25`. */
   readonly flag: string;
-  /** What a person is asked, without a question mark. */
+  /** The question to a person, without a question mark. */
   readonly question: string;
   /** Taken when a person just presses return, and without a person. */
   readonly fallback?: string;

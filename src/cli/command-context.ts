@@ -29,7 +29,7 @@ export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** What a command found out: one JSON document, and the same as a text. */
+/** The result of a command: one JSON document, and the same as a text. */
 export interface CommandAnswer {
   readonly json: unknown;
   /** Default: the document as aligned lines. */
@@ -115,7 +115,7 @@ export async function withBackend(
   }
 }
 
-/** Who runs the command, for what it changes. */
+/** The person who runs the command, as the author of its changes. */
 export function changedByOf(flags: Flags): ChangedBy {
   const read = readChangedBy(textsOf(flags)["by"]);
   if (read.kind === "wrong") throw new UsageFault(read.problem);
@@ -187,8 +187,8 @@ type ReadChangedBy =
   | { readonly kind: "wrong"; readonly problem: string };
 
 /**
- * Who runs a command, for the change log: the user of the machine, with the name that `--by` gives
- * where several people share that user.
+ * The person who runs a command, for the change log: the user of the machine, with the name that
+ * `--by` gives where several people share that user.
  */
 function readChangedBy(named: string | undefined): ReadChangedBy {
   const user = userOfMachine();

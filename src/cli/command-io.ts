@@ -9,8 +9,9 @@ export type ExitCode = 0 | 1 | 2 | 3;
 export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean };
 
 /**
- * What the command line gets from the process around it. Commands read no environment and write to
- * no stream but these, so that a caller in the same process can run them like a function.
+ * The streams and values that the command line gets from the process around it. Commands read no
+ * environment and write to no stream but these, so that a caller in the same process can run them
+ * like a function.
  */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;

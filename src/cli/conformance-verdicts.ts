@@ -2,8 +2,8 @@ import { CHECK_IDS, type ConformanceReport } from "../listing-tools/index.ts";
 import type { ListingVerdict } from "../gateway/index.ts";
 
 /**
- * What of a report is stored: a verdict for each model that all checks were run on. A run that was
- * ended early has none, and one of some checks says nothing about the listing as a whole.
+ * The part of a report that is stored: a verdict for each model that all checks were run on. A run
+ * that was ended early has none, and one of some checks says nothing about the listing as a whole.
  */
 export function verdictsOf(
   report: ConformanceReport,

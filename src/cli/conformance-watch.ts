@@ -89,7 +89,7 @@ interface LoggedWatch extends Watch {
   readonly log: WatchLog;
 }
 
-/** What one step did, or why it did nothing. */
+/** The result of one step, or the reason why it did nothing. */
 type Step =
   | { readonly kind: "ran"; readonly exitCode: ExitCode }
   /** `isShort`: something is due, and the budget of the interval does not allow it. */
@@ -150,7 +150,7 @@ async function takeStep(parts: LoggedWatch): Promise<Step> {
   }
 }
 
-/** Behind the lock: what is due is read where no other process can begin it. */
+/** Takes a step behind the lock: due work is read where no other process can begin it. */
 async function takeLockedStep(
   parts: LoggedWatch,
   session: WatchSession,

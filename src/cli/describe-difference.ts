@@ -5,7 +5,7 @@ import type {
   PriceDifference,
 } from "../listing-tools/index.ts";
 
-/** What is not the same, for a person. */
+/** The differences, for a person. */
 export function describeDifference(
   { provider, counts, facts, models, ok }: ManifestDifference,
   files: { readonly old: string; readonly new: string },

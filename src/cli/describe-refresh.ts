@@ -5,7 +5,7 @@ import type {
 } from "../listing-tools/index.ts";
 import { describeListing, factLine, priceLine } from "./describe-difference.ts";
 
-/** What a refresh did, or would do, for a person. */
+/** The effect of a refresh, or of one that would be made, for a person. */
 export function describeRefresh(
   results: readonly RefreshedFile[],
   isWritten: boolean,
@@ -51,7 +51,7 @@ function describeFinding({ model, kind, prices, facts }: RefreshFinding): readon
   ];
 }
 
-/** What became of one manifest. */
+/** The result for one manifest. */
 export interface RefreshedFile {
   readonly file: string;
   readonly provider: string;
@@ -69,7 +69,7 @@ export interface RefreshedFile {
     /** It would not be valid any more. */
     | "invalid";
   readonly detail?: string;
-  /** What customers are offered before and after. */
+  /** The offer to customers before and after. */
   readonly difference?: ManifestDifference;
   readonly findings: readonly RefreshFinding[];
 }

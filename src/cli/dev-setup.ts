@@ -26,7 +26,7 @@ const SIMULATOR_PORT = 9100;
 const SIMULATOR_ADDRESS = `http://127.0.0.1:${SIMULATOR_PORT}/`;
 const TEST_CREDIT = microUsd(25_000_000n);
 const TEST_CREDIT_REF = "dev-test-credit";
-/** Who opens the link owns the organization that the key belongs to. */
+/** The person who opens the link owns the organization that the key belongs to. */
 const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");

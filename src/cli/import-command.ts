@@ -107,7 +107,7 @@ async function importLitellm(
   };
 }
 
-/** Of variables that are read: an address, never a key. */
+/** The names of variables that are read: an address, never a key. */
 const ADDRESS_NAME = /(BASE|URL|URI|ENDPOINT|HOST|ADDRESS|REGION|REGION_NAME)$/;
 
 function readTree(file: string, bounds: YamlBounds): YamlReading {

@@ -107,7 +107,7 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     );
 }
 
-/** What does not make a manifest invalid. */
+/** A remark that does not make a manifest invalid. */
 interface FileNote {
   readonly file: string;
   readonly pointer: string;

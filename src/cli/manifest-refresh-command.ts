@@ -139,7 +139,7 @@ function isSettled({ state, findings }: RefreshedFile): boolean {
 
 export function needsDecision({ kind, prices }: RefreshFinding): boolean {
   if (kind.endsWith("_waits")) return true;
-  // Who edited the price pays the provider more than is earned.
+  // A price that was edited this way pays the provider more than is earned.
   return kind === "edited" && prices.some(({ percent }) => percent?.startsWith("+") ?? true);
 }
 

@@ -98,7 +98,7 @@ function addFlags(command: Command, operation: Operation, fields: readonly Field
   }
 }
 
-/** What was given for the fields, by their names. */
+/** The values of the fields, by their names. */
 async function readValues(
   context: CommandContext,
   of: {

@@ -15,7 +15,10 @@ import { clock, readConfig, UsageFault, type Flags } from "./command-context.ts"
 import type { CommandContext } from "./command-io.ts";
 import type { Config } from "../kernel/index.ts";
 
-/** What an operation works with when a command runs it. The manifests are read where they are asked. */
+/**
+ * The parts that an operation works with when a command runs it. The manifests are read where they
+ * are asked.
+ */
 export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
@@ -36,7 +39,7 @@ export function openOperationDeps(
     rules: backend.rulesStore,
     records: backend.recordStore,
     reports: backend.usageReports,
-    // What counts now is known to the servers alone.
+    // Only the servers know the limits' present use.
     limitUse: {
       catalog,
       limitDefaults: config,
@@ -108,8 +111,8 @@ function readManifests(folder: string): readonly ManifestFile[] {
 }
 
 /**
- * What the manifests of this place list, for commands that check a provider's or a model's id.
- * Private addresses included: whether one may be asked is decided where it is asked. Throws a
+ * The listings in the manifests of this place, for commands that check a provider's or a model's
+ * id. Private addresses included: whether one may be asked is decided where it is asked. Throws a
  * `UsageFault` that names each file that cannot be compiled, and why.
  */
 function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {

@@ -17,7 +17,7 @@ export function readWhole(flags: Flags, name: string, range: WholeRange): number
   );
 }
 
-/** What was written for `--<name>`; undefined when the flag is not there. */
+/** The text of `--<name>`; undefined when the flag is absent. */
 export function readText(flags: Flags, name: string): string | undefined {
   const value = flags[name.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase())];
   return value === undefined ? undefined : String(value);

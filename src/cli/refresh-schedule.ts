@@ -160,7 +160,7 @@ async function readKept(
   }
 }
 
-/** What customers notice of a refresh. */
+/** The news of a refresh for customers. */
 function newsOf({ result: { provider, difference, findings } }: RefreshOutcome): readonly string[] {
   const { cheaper = 0, dearer = 0, added = 0 } = difference?.counts ?? {};
   const ending = findings.filter(({ kind }) => kind === "gone").length;

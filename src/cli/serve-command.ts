@@ -59,7 +59,7 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     );
 }
 
-/** Of the latest start. */
+/** The log of the latest start. */
 const LOG_FILE = "dev.log";
 
 /**

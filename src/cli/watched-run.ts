@@ -14,7 +14,7 @@ import type { CommandContext } from "./command-io.ts";
 import { verdictsOf } from "./conformance-verdicts.ts";
 import type { WatchedListing } from "./watched-listings.ts";
 
-/** What a watch works with. */
+/** The parts that a watch works with. */
 export interface Watch {
   readonly context: CommandContext;
   readonly config: Config;
@@ -27,7 +27,7 @@ export interface Watch {
   readonly signal: AbortSignal;
 }
 
-/** What a watched run of one listing found. */
+/** The result of a watched run of one listing. */
 export interface WatchedRun {
   readonly outcome: WatchedRunOutcome;
   readonly spentMicroUsd: MicroUsd;
@@ -94,13 +94,13 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   };
 }
 
-/** What the runs of the last interval have cost, of how much. */
+/** The cost of the runs of the last interval, and the bound of it. */
 interface IntervalSpending {
   readonly intervalMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;
 }
 
-/** What a watch does, one line each: for people, or one JSON document each. */
+/** The log of a watch, a line for each step: for people, or one JSON document each. */
 export class WatchLog {
   readonly #output: NodeJS.WritableStream;
   readonly #isJson: boolean;

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { ExitCode } from "./command-io.ts";
 
-/** What a worker reports when it takes traffic, and what the operator's ready line is made of. */
+/** The report of a worker that takes traffic, from which the operator's ready line is made. */
 export interface ReadyLine {
   readonly gateway_url: string;
   readonly console_url: string;

@@ -32,7 +32,7 @@ import type { AnsweredHeaders, CloseRow, ReserveRow } from "./ledger-store.ts";
 
 /* The columns of `attempt`, each declared once. What writes or reads attempts takes them from here. */
 
-/** What a hold writes, in the order of the parameters of `ledger_batch` and `annul_attempt`. */
+/** The columns that a hold writes, in the order of the parameters of `ledger_batch` and `annul_attempt`. */
 export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),
@@ -79,7 +79,7 @@ export const servedColumns: Columns<ServedModel> = columns({
   isSubstituted: bool("substituted"),
 });
 
-/** What the headers of an answer said and nothing else in the row says. */
+/** The headers of an answer that no other column of the row has. */
 const answeredColumns: ColumnsOf<AnsweredHeaders> = {
   remainingRequests: orAbsent(count("remaining_rpm")),
   remainingTokens: orAbsent(count("remaining_tpm")),
@@ -88,7 +88,7 @@ const answeredColumns: ColumnsOf<AnsweredHeaders> = {
   droppedParams: orAbsent(text("dropped_params")),
 };
 
-/** What a closing of `finish_job` writes, in the order of its parameters. */
+/** The columns that a closing by `finish_job` writes, in the order of its parameters. */
 const jobClosedColumns: ColumnsOf<Omit<CloseRow, "lane" | keyof AnsweredHeaders>> = {
   attemptId: heldColumns.attemptId,
   outcome: word("outcome"),
@@ -105,13 +105,16 @@ const jobClosedColumns: ColumnsOf<Omit<CloseRow, "lane" | keyof AnsweredHeaders>
   served: orAbsent(servedColumns),
 };
 
-/** What a closing writes, in the order of the parameters of `ledger_batch` and `close_batch`. */
+/**
+ * The columns that a closing writes, in the order of the parameters of `ledger_batch` and
+ * `close_batch`.
+ */
 export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
   ...jobClosedColumns,
   ...answeredColumns,
 };
 
-/** What only the functions of the database write. */
+/** The columns that only the functions of the database write. */
 export const journalColumns: ColumnsOf<{
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;

@@ -9,7 +9,7 @@ import {
   queryInTime,
 } from "../kernel/index.ts";
 
-/** What the books say of themselves, for who watches them. */
+/** The books' figures about themselves, for monitoring. */
 export interface BooksFigures {
   readonly openAttempts: number;
   readonly oldestOpenSeconds: number;
@@ -27,7 +27,7 @@ export interface BooksFigures {
 }
 
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** Of a server that is silent: a stop waits for a reading that is in progress. */
+/** The time limit for a server that is silent: a stop waits for a reading that is in progress. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
 interface FiguresRow {
@@ -169,7 +169,10 @@ export interface KnownInstance {
 
 const LISTED_MAX = 200;
 
-/** Those with a lease first, at most 200; one that has been gone for a day may have left the list. */
+/**
+ * Reads the known instances, those with a lease first, at most 200; one that has been gone for a
+ * day may have left the list.
+ */
 export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
   const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };
   const { rows } = await queryInTime<InstanceRow>(pool, query);

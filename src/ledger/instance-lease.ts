@@ -28,7 +28,7 @@ const READING_MS = 1;
  */
 export class StoreClock {
   readonly #clock: Clock;
-  /** What the store's clock is ahead of the monotonic one: at least, at most, known then. */
+  /** The distance of the store's clock from the monotonic one: at least, at most, known then. */
   #ahead: { readonly leastMs: number; readonly mostMs: number; readonly atMs: number };
 
   constructor(clock: Clock, first: StoreReading) {
@@ -62,7 +62,7 @@ export class StoreClock {
   }
 }
 
-/** What the store's clock said, and when it was asked by the monotonic one. */
+/** A reading of the store's clock, and the time on the monotonic one when it was read. */
 export interface StoreReading {
   readonly askedAtMs: number;
   readonly storeNowMs: number;
@@ -85,7 +85,7 @@ export interface InstanceLeaseOptions {
   readonly instanceName: string;
   /** Attempts that were recovered are added here. */
   readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
-  /** What is done when committed work is gone from the books. Default `stop`. */
+  /** The reaction when committed work is gone from the books. Default `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
 }
 
@@ -204,7 +204,10 @@ export class InstanceLease {
     this.#renewal = setTimeout(() => void this.#renewLoop(), LEASE_RENEW_MS).unref();
   }
 
-  /** Behind a new connection may be another state of the books: nothing is held in it unasked. */
+  /**
+   * A new connection may lead to another state of the books: nothing is held in it before it is
+   * checked.
+   */
   async #prove(): Promise<void> {
     if (this.#isEnded) return;
     try {

@@ -197,7 +197,7 @@ export async function renewMembership(
   }
 }
 
-/** What an instance noticed, while the books have not been reopened since. */
+/** The reason for which an instance stopped, while the books have not been reopened since. */
 export async function stopReason(pool: Pool): Promise<string | undefined> {
   const { rows } = await queryInTime<{ finding: string }>(pool, { text: STOP_REASON_SQL });
   return rows[0]?.finding;
@@ -294,7 +294,7 @@ const foundColumns = columns<{ readonly attemptId: AttemptId }>({
   attemptId: heldColumns.attemptId,
 });
 
-/** What `recover_attempts` finds, from one attempt on. */
+/** The attempts that `recover_attempts` finds, from one attempt on. */
 const FIND_HELD_SQL = `
   select h.attempt_id from hold h join instance i on i.instance_id = h.instance_id
   where h.epoch < i.epoch and not h.resumable and not h.annulled and h.attempt_id > $1

@@ -194,7 +194,7 @@ export function answerVerdict(closing: Closing, verdict: CloseVerdict): void {
   answerOnce(closing, outcomeOf(verdict));
 }
 
-/** Those that wait for longer than `SETTLE_WAIT_MS` get `pending`. */
+/** Answers those that wait for longer than `SETTLE_WAIT_MS` with `pending`. */
 export function answerOverdue(closings: readonly Closing[], nowMs: number): void {
   for (const closing of closings) {
     if (closing.queuedAtMs <= nowMs - SETTLE_WAIT_MS) answerOnce(closing, { kind: "pending" });

@@ -17,7 +17,7 @@ import type {
 } from "./ledger-store.ts";
 import type { StuckAttempts } from "./books-figures.ts";
 
-/** What an instance proves itself with when it reserves. */
+/** The proof by which an instance reserves. */
 export interface Membership {
   readonly instanceId: string;
   /** 0 to 1023: its part of every attempt id. */
@@ -28,13 +28,13 @@ export interface Membership {
   readonly attemptIdFloor: bigint;
   /** The store's clock when it answered, milliseconds since 1970. */
   readonly storeNowMs: number;
-  /** Of this membership alone: another one of the same epoch has another. */
+  /** The token of this membership alone: another one of the same epoch has another. */
   readonly token: string;
-  /** Of the books: grows each time they are reopened after a restore. */
+  /** The life of the books: grows each time they are reopened after a restore. */
   readonly life: number;
 }
 
-/** What an instance knows to be committed, which a renewal asks for again. */
+/** The commits that an instance knows of; a renewal looks for them again. */
 export interface Witness {
   /** The last one that was acknowledged; 0: it has only joined. */
   readonly beat: bigint;

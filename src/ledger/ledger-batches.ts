@@ -99,7 +99,7 @@ function outcomesOf(answer: readonly (string | null)[], rows: number): ReserveOu
 
 const RESERVED: ReserveOutcome = { kind: "reserved" };
 
-/** What `ledger_batch` answers for a hold that it does not take. */
+/** The answers of `ledger_batch` for a hold that it does not take. */
 const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
 function refusalOf(
@@ -134,9 +134,9 @@ function refusalOf(
   }
 }
 
-/** What `ledger_batch` answers for a closing that it leaves to `close_batch`. */
+/** The answer of `ledger_batch` for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-/** What `close_batch` answers for a row, and `ledger_batch` for those that it closes. */
+/** The answers of `close_batch` for a row, and of `ledger_batch` for those that it closes. */
 const CLOSE_CODES = ["1", "2", "3", "4"] as const;
 
 const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {

@@ -16,7 +16,7 @@ export type LedgerRowKind = "hold" | "closing" | "late_closing";
 /** Holds with the closings beside them; late closings; refused requests. */
 export type LedgerLaneName = "reserve" | "close" | "refused";
 
-/** What waits in the ledger of this process now. */
+/** The work that waits in the ledger of this process now. */
 export interface LedgerState {
   readonly queueRows: Readonly<Record<LedgerLaneName, number>>;
   readonly closingsPending: number;
@@ -26,7 +26,10 @@ export interface LedgerState {
   readonly leaseMs: number;
 }
 
-/** What the ledger has sent since the start, how that ended, and what waits. */
+/**
+ * The counts of batches that the ledger has sent since the start, of their ends, and of the work
+ * that waits.
+ */
 export class LedgerCounts {
   readonly batches: Map<LedgerBatchKind, number> = new Map();
   readonly rows: Map<LedgerRowKind, number> = new Map();

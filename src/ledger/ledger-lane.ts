@@ -11,7 +11,7 @@ import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
 interface Waiting {
   readonly row: ReserveRow;
-  /** Of the attempt that ends where this one begins: in the same transaction. */
+  /** The attempt that ends where this one begins: in the same transaction. */
   readonly rolled: Closing | null;
   readonly answer: (outcome: ReserveOutcome) => void;
   readonly queuedAtMs: number;
@@ -78,7 +78,7 @@ export class LedgerLane {
     return this.#holds.length + this.#closings.length;
   }
 
-  /** Those that are queued and those under way. */
+  /** The closings that are queued and those under way. */
   get closings(): number {
     const rolled = this.#holds.reduce((sum, { rolled: row }) => (row === null ? sum : sum + 1), 0);
     return this.#closings.length + this.#sentClosings.length + rolled;

@@ -71,9 +71,9 @@ export class LedgerModel {
   /** `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
   readonly accounts: Map<string, ModelAccount> = new Map();
   readonly orgs: Map<string, ModelOrg> = new Map();
-  /** What is open. */
+  /** The open holds. */
   readonly holds: Map<bigint, ModelHold> = new Map();
-  /** What has ended. */
+  /** The attempts that have ended. */
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
   readonly grants: Map<string, { readonly org: string; readonly amount: bigint }> = new Map();
   /** The present life of every instance. */
@@ -111,7 +111,7 @@ export class LedgerModel {
     return outcome;
   }
 
-  /** What a reserve would be answered; changes nothing. */
+  /** The answer that a reserve would get; changes nothing. */
   admit(row: ModelReserve): ModelReserveOutcome {
     const org = this.orgs.get(row.org);
     const key = org?.keys.get(row.key);
@@ -144,7 +144,7 @@ export class LedgerModel {
     this.attempts.set(row.attempt, ended(newHold(row, this), "unknown_after_crash", charge));
   }
 
-  /** Of two closings the first counts; what was closed at its reserve is corrected once. */
+  /** Of two closings the first counts; an attempt that was closed at its reserve is corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
     if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };
@@ -263,7 +263,7 @@ export class LedgerModel {
     return { settled: credits - debits - this.owed(org), held: reserved };
   }
 
-  /** What was taken back and not yet paid. */
+  /** The money that was taken back and not yet paid. */
   owed(org: string): bigint {
     const receivable = this.accounts.get(`receivable:${org}`);
     return receivable === undefined ? 0n : receivable.debits - receivable.credits;
@@ -364,7 +364,7 @@ const PICO_PER_MICRO = 1_000_000n;
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
-/** What is answered of an end: the debit, and the excess that the platform bears. */
+/** The answer to an end: the debit, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
 function newHold(

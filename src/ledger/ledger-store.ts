@@ -56,7 +56,10 @@ export type ReserveOutcome =
   | {
       readonly kind: "cap";
       readonly scope: "org" | "key";
-      /** Of several that refuse, the one that resets last. Organizations have monthly caps only. */
+      /**
+       * The period of the refusing cap; of several, the one that resets last. Organizations have
+       * monthly caps only.
+       */
       readonly period: CapPeriod;
       readonly capMicroUsd: MicroUsd;
       readonly settledMicroUsd: MicroUsd;
@@ -78,7 +81,7 @@ export type AttemptOutcome =
   /** It was open at the point to which the books were restored: debit 0. */
   | "lost_in_restore";
 
-/** What a debit was computed from. */
+/** The basis from which a debit was computed. */
 export type SettlementBasis =
   | "reported"
   | "partial"
@@ -91,7 +94,7 @@ export type SettlementBasis =
 export type ReportFlag = "usage_impossible";
 
 /** The one closing of an attempt: settled at an observed cost, or void at 0. */
-/** What the headers of an answer said and nothing else in its row says; absent: it was not sent. */
+/** The headers of an answer that nothing else in its row has; an absent one was not sent. */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
   readonly remainingTokens?: number;
@@ -110,16 +113,16 @@ export interface CloseRow extends AnsweredHeaders {
   readonly basis: SettlementBasis;
   /** Exact cost of the observed usage; the debit is its floor, never above the reserve. */
   readonly costPicoUsd: PicoUsd;
-  /** What the provider is owed for it, where it has prices of its own; absent: the cost. */
+  /** The debt to the provider, where it has prices of its own; absent: the cost. */
   readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
-  /** What the attempt failed with, or what is wrong with the usage that its provider reported. */
+  /** The class of the attempt's failure, or the flaw of the usage that its provider reported. */
   readonly errorClass: RefusalClass | ReportFlag | null;
   readonly startedAtMs: number;
   /** Null: no byte of an answer arrived. */
   readonly firstByteMs: number | null;
   readonly durationMs: number;
-  /** What the provider said it answered with; absent: it said nothing. */
+  /** The model that the provider named; absent: none. */
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
@@ -164,7 +167,7 @@ export interface PricePin {
   readonly modelId: ModelId;
   /** In pico-dollars a token. */
   readonly prices: BySku<bigint>;
-  /** Of the prices at which the provider is owed; absent: these. */
+  /** The pin of the prices at which the provider is owed; absent: these. */
   readonly purchasePinId?: string;
   /**
    * The prices that it means by the size of the prompt, from 0 on. Absent: it is such a sheet of
@@ -180,7 +183,7 @@ export interface PinnedSheet {
 }
 
 /**
- * What the folders above call: single rows in, batched durably underneath.
+ * The ledger as other folders call it: single rows in, batched durably underneath.
  *
  * Promise: when `reserve` answers `reserved`, the hold and its journal row are durable; an attempt
  * is closed at most once, ever; nothing else changes a balance.

@@ -1,13 +1,13 @@
 import { type CapPeriod, mondayOf } from "../kernel/index.ts";
 
-/** What is posted to one account, and what is held of it, in micro-dollars. */
+/** The posted sum of one account, and the sum that is held of it, in micro-dollars. */
 export interface ModelAccount {
   debits: bigint;
   credits: bigint;
   reserved: bigint;
 }
 
-/** What an organization or a key may spend and did. */
+/** The bounds of an organization or a key, and its spend. */
 export interface ModelSpender {
   /** Per month; null: no cap. */
   cap: bigint | null;

@@ -2,18 +2,18 @@
 export interface ModelClose {
   readonly attempt: bigint;
   readonly costPico: bigint;
-  /** What the provider is owed; absent: the cost. */
+  /** The debt to the provider; absent: the cost. */
   readonly owedPico?: bigint;
   /** `crash`: the end was not observed. */
   readonly kind: "usage" | "void" | "crash";
 }
 
-/** What an end costs. */
+/** The cost of an end. */
 export interface ModelCharge {
   readonly costPico: bigint;
   readonly debit: bigint;
   readonly overrun: bigint;
-  /** What of both is not owed to the provider; below 0 where it costs more. */
+  /** The part of both that is not owed to the provider; below 0 where it costs more. */
   readonly margin: bigint;
 }
 

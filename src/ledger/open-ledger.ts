@@ -26,9 +26,9 @@ export interface OpenLedgerOptions {
   readonly log: Logger;
   /** Stable over restarts of one instance, different between instances. */
   readonly instanceName: string;
-  /** What is done when committed work is gone from the books. Default `stop`. */
+  /** The reaction when committed work is gone from the books. Default `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
-  /** What its lanes send is added here, for who shows it. */
+  /** The counts of what its lanes send, for whoever shows them. */
   readonly counts?: LedgerCounts;
 }
 
@@ -214,7 +214,7 @@ class BatchedLedger implements OpenedLedger {
     };
   }
 
-  /** What a failed batch leaves behind: holds that may have committed. */
+  /** Takes care of the holds of a failed batch, which may have committed. */
   #careFor(rows: readonly ReserveRow[], fault: BatchFault): void {
     const detail = { err: fault, rows: rows.length };
     this.#counts.fault("reserve", fault);

@@ -68,7 +68,7 @@ export class PostgresCreditStore {
 
 export type CreditStore = Public<PostgresCreditStore>;
 
-// What is taken back is a line in full when it is taken; that the wallet pays it is not another
+// A debt is a line in full when the money is taken back; the wallet's payment of it is not another
 // line. A debit is read from its attempt: the transfer of the same amount is what the audit
 // compares.
 const ENTRIES_SQL = `
@@ -168,10 +168,13 @@ export interface PeriodSpend extends MonthSpend {
   readonly capMicroUsd: MicroUsd;
 }
 
-/** What is known of an organization's money without holding any. */
+/** Reads about an organization's money that hold none. */
 export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
-  /** Of the caps by the week and by the day that a key has, in this order; absent: of all keys. */
+  /**
+   * The spend of the caps by the week and by the day that a key has, in this order; absent: of all
+   * keys.
+   */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

@@ -9,7 +9,7 @@ const MILLION = 1_000_000n;
 const LINES_MAX = 60;
 
 /**
- * What a catalog that is taken into use changes of the prices: one change for each provider whose
+ * The changes of prices when a catalog is taken into use: one change for each provider whose
  * prices, all together, are others than those of the last change. Every instance takes the same
  * catalog, and the first of them says so; so it is too when prices go back to what they were.
  */

@@ -25,7 +25,7 @@ export const RefusalReason = Type.Object({
   spent_usd: Type.Optional(Usd),
   in_flight_usd: Type.Optional(Usd),
   available_usd: Type.Optional(Usd),
-  /** What the request could have cost at most. */
+  /** The highest cost of the request. */
   needed_usd: Type.Optional(Usd),
   dropped_params: Type.Optional(List(Type.String())),
 });

@@ -9,7 +9,7 @@ import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
 
-/** What is kept of a refusal: at most about 3 KB, however long the names are that a client chose. */
+/** The kept part of a refusal: at most about 3 KB, however long the names are that a client chose. */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keptNames(dropped);
@@ -39,7 +39,7 @@ export function droppedText(dropped: readonly string[]): string | undefined {
   return keptNames(dropped).join(",");
 }
 
-/** What `droppedText` joined. */
+/** The names that `droppedText` joined. */
 export function droppedNames(text: string | undefined): readonly string[] {
   return text === undefined ? [] : text.split(",");
 }
@@ -58,7 +58,7 @@ function plain(text: string, charsMax: number): string {
 }
 
 const NAMES_MAX = 32;
-/** What is kept for a name that is not known: it is the client's own text. */
+/** The name that is kept for an unknown one, which is the client's own text. */
 const UNKNOWN = "unrecognized";
 
 /**

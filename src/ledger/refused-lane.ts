@@ -20,7 +20,7 @@ export interface RefusedLaneOptions {
   ) => Promise<void>;
 }
 
-/** Those of a key in one minute, which are still being counted. */
+/** The refusals of a key in one minute, which are still being counted. */
 interface Counting extends RefusedCount {
   requests: number;
 }
@@ -233,7 +233,7 @@ const RECORD_REFUSED_SQL = `
   where m.recorded - a.recorded + g.n <= $13::bigint
   on conflict do nothing`;
 
-/** What was refused before this instant is deleted in pieces; answers how many requests it was. */
+/** Deletes in pieces the refusals before this instant; answers the number of requests. */
 export async function deleteRefusedBefore(
   run: (text: string, values: unknown[]) => Promise<readonly { readonly requests: bigint }[]>,
   atMs: number,

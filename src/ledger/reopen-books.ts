@@ -16,18 +16,18 @@ import {
   textOf,
 } from "../kernel/index.ts";
 
-/** What an operator decides when the books are reopened. */
+/** An operator's decisions when the books are reopened. */
 export interface ReopenRequest {
   readonly reason: string;
   /**
-   * What becomes of attempts that were open at the point of the restore: `void` them, at our cost,
-   * or `charge` their reserves. `kept`: nothing was lost, so they end or are recovered as usual.
+   * The fate of attempts that were open at the point of the restore: `void` them, at our cost, or
+   * `charge` their reserves. `kept`: nothing was lost, so they end or are recovered as usual.
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
   /** When the lost time began; absent: as the books show it. */
   readonly restoredToMs?: number;
-  /** What was closed in the lost time, and is closed again. */
+  /** The accesses that were closed in the lost time, and are closed again. */
   readonly closings: readonly AccessClosing[];
 }
 
@@ -181,9 +181,9 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * What an exported change log says was closed, each by its last change: a cap that was lowered
- * and raised again counts as it was in the end. A file that was edited, cut off or signed by
- * another key is unreadable, and so is one that leaves changes out.
+ * The closings in an exported change log, each by its last change: a cap that was lowered and
+ * raised again counts as it was in the end. A file that was edited, cut off or signed by another
+ * key is unreadable, and so is one that leaves changes out.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");
@@ -209,7 +209,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
 interface LostChange {
   readonly action: string;
   readonly target: string;
-  /** What it was afterwards, or, of what is gone, before. */
+  /** The state afterwards, or, of a thing that is gone, before. */
   readonly facts: Facts;
 }
 
@@ -217,7 +217,7 @@ function lostChange({ action, target, before, after }: ExportedChange): LostChan
   return { action, target, facts: after ?? before ?? {} };
 }
 
-/** What a change is about: of several changes of it the last one counts. */
+/** The subject of a change: of several changes of it the last one counts. */
 function subjectOf({ action, target, facts }: LostChange): string | undefined {
   switch (action) {
     case "key.disable":

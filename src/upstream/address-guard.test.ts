@@ -114,7 +114,7 @@ test("a name of the operator is asked for once, however many connections begin",
   await find("localhost");
   expect(new Set(all).size).toBe(1);
   expect(systemLookups()).toBe(1);
-  // What was not found is asked for again.
+  // A name that was not found is looked up again.
   await expect(find("not-there.invalid")).rejects.toThrow();
   await expect(find("not-there.invalid")).rejects.toThrow();
   expect(systemLookups()).toBe(3);

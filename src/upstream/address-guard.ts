@@ -117,7 +117,7 @@ const LOOKUP_MS_MAX = 3_000;
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
-  /** What each owner has under way, and who waits for a place, in their order. */
+  /** The look-ups of each owner under way, and those that wait for a place, in their order. */
   readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
   /** `servers`: addresses of name servers; none: those of the system. */

@@ -29,7 +29,7 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
-    // Of what a client may ask, some needs more bytes for each token than others.
+    // Some requests that a client may send need more bytes for each token than others.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
     // Our own decision: it says nothing about the provider's health, and no other provider is
     // tried.

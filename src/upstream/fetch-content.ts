@@ -19,7 +19,7 @@ export interface ContentInput {
   readonly deadlines: Deadlines;
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere">;
   readonly deployment: Deployment;
-  /** Below the deployment's base address. */
+  /** The path below the deployment's base address. */
   readonly path: string;
   /** One range of bytes, and for which version of the file; absent: all of it. */
   readonly range?: string;
@@ -177,7 +177,7 @@ class ContentRun implements RunningContent, Deadline {
     }
     const { head } = read;
     sink.begin(head);
-    // What a provider says beside an impossible range is not the file.
+    // A body beside an impossible range is not the file.
     if (headOnly || head.status === 416) this.#end({ kind: "complete" });
   }
 
@@ -234,7 +234,7 @@ export interface ContentHead {
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** What a provider says of a file; `unusableReason`: its answer is none, and not by its status. */
+/** A provider's description of a file; `unusableReason`: its answer is none, and not by its status. */
 export type ReadHead =
   | { readonly ok: true; readonly head: ContentHead }
   | { readonly ok: false; readonly unusableReason?: string };

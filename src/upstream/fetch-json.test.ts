@@ -17,7 +17,7 @@ interface Limits {
   readonly act?: (running: RunningJsonFetch, deadlines: Deadlines) => void;
 }
 
-/** What a question to a provider that behaves like this ends with. */
+/** The end of a question to a provider that behaves like this. */
 async function ask(provider: RequestListener, limits: Limits = {}): Promise<unknown> {
   const server = createServer(provider);
   server.listen(0, "127.0.0.1");

@@ -172,7 +172,7 @@ export interface Post {
   readonly find: FindAddresses;
 }
 
-/** Of the answer: more is not read. */
+/** The most bytes of the answer: more is not read. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**

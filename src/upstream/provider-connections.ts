@@ -13,7 +13,7 @@ export interface Outbound {
   /** Hosts, with commas, that are reached without a proxy. */
   readonly noProxy: string;
   readonly all: OutboundRoute;
-  /** Those of some providers, by id. */
+  /** The routes of some providers, by id. */
   readonly byProvider: ReadonlyMap<string, OutboundRoute>;
 }
 
@@ -147,7 +147,7 @@ function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): v
 /** How a connection ends that the other side has closed, politely or not. */
 const ENDED_CODES: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
-/** Who is told what happens to a request. */
+/** The handler that is told about the events of a request. */
 export type KeptHandler = Dispatcher.DispatchHandler & {
   /** Nobody waits for the answer any more; absent: somebody does. */
   readonly isUnwanted?: boolean;

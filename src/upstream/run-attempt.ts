@@ -154,7 +154,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #hasWaited = false;
   #responseEnded = false;
   #totalDueMs: number;
-  /** Of the headers, then of a stream's silence. */
+  /** The time limit of the headers, then of a stream's silence. */
   #idleDueMs: number;
   readonly #contentDueMs: number;
 

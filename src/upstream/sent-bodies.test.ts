@@ -19,7 +19,7 @@ let sockets: Socket[];
 /** The gateway's ends of connections. While they are held, nothing of a body leaves this process. */
 let held: Socket[];
 let areHeld: boolean;
-/** What a provider does with a new connection. */
+/** The provider's behaviour on a new connection. */
 let onSocket: (socket: Socket) => void;
 
 beforeEach(async () => {

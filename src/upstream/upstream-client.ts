@@ -20,9 +20,9 @@ export interface UpstreamClientOptions {
   readonly providerKey: (envName: string) => string | undefined;
   /** A customer's own provider key; throws when it does not open. Absent: none opens. */
   readonly openKey?: (ownKey: OwnKey) => string;
-  /** Those that providers may speak. Default: those of the program. */
+  /** The wires that providers may speak. Default: those of the program. */
   readonly wires?: WireTable;
-  /** What request bodies are written in. Default: one of its own. */
+  /** The memory in which request bodies are written. Default: one of its own. */
   readonly bodyPool?: BufferPool;
   /** Default: straight to the provider, trusting the usual authorities. */
   readonly outbound?: Outbound;
@@ -33,7 +33,7 @@ export interface UpstreamClientOptions {
 /** Notified of everything that happens to a request; `onRefused`: it was not sent. */
 export type UpstreamHandler = KeptHandler & { onRefused(error: Error): void };
 
-/** What a provider gets to know of the attempt that it serves. */
+/** The facts about the attempt that its provider gets. */
 export interface SentAttempt {
   readonly attemptId?: AttemptId;
   readonly traceparent?: string | undefined;

@@ -108,7 +108,7 @@ function worker(password = PASSWORD): AlertWorker {
   return new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log: silentLog });
 }
 
-/** What was stored; its facts are those that the guide has an example of. */
+/** The stored events; their facts are those that the guide has an example of. */
 async function told(): Promise<readonly Record<string, unknown>[]> {
   const read = "select kind, facts from alert_event where org_id = $1 order by at";
   const events = await backend.query(read, [orgId]);
@@ -190,7 +190,7 @@ describe("a crossing is one event", () => {
         cap_micro_usd = 1000 where key_id = $1`,
       [keyId],
     );
-    // Of another week, whatever the day: it counts in no cap.
+    // A spend of another week, whatever the day: it counts in no cap.
     await settleOn(keyId, -8, 1_000n);
     for (const settled of [7n, 8n, 9n]) {
       await settleOn(keyId, 0, settled);

@@ -37,7 +37,7 @@ beforeAll(async () => {
   ids["lost"] = await hold(SECOND, 900n);
   await end(SECOND, unknownRow(ids["lost"]));
   await traffic(SECOND, "second");
-  // What was in flight over midnight, and what was observed after all.
+  // Attempts in flight over midnight, and one that was observed after all.
   await traffic(THIRD, "third");
   await end(THIRD, closeRow(ids["late"], 400n));
   await close(SECOND);
@@ -174,7 +174,7 @@ describe("an error after the last closed day is found from there, and by the who
   });
 });
 
-/** What the closed days have proven once is proven again by the whole audit alone. */
+/** Promises that the closed days have proven once are proven again by the whole audit alone. */
 const earlier: Readonly<Record<string, () => string>> = {
   "a changed transfer": () =>
     `update transfer set amount = amount + 1 where attempt_id = ${ids["first"]}`,

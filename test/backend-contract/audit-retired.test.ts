@@ -30,7 +30,7 @@ beforeAll(async () => {
   await backend.accountStore.setOrgCap(org.orgId, microUsd(3_720n), testOperator);
   await books.hold(KEPT);
   damaged = new DamagedBooks(backend);
-  // What was corrected a moment ago was corrected then: only old ends can be settled and retired.
+  // Recent corrections are recent: only old ends can be settled and retired.
   await damaged.damage(
     "update attempt set corrected_at = closed_at + interval '1 s' where corrected_at is not null",
   );

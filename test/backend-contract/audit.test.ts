@@ -124,7 +124,7 @@ const REPLAYED_DEARER = /^account accrual:acme-ai: .*credits 202, .* \/ .*credit
 const MONTH = "spend of (org|key) \\w+ in \\d{4}-\\d\\d: settled";
 const TWICE = /^request [0-9a-f-]+: key_\w+ of org_\w+, attempts 1 1 \/ one key of/;
 
-/** What finds that holds are not what is counted of them. */
+/** The check that finds a count of holds that differs from the holds. */
 function heldOf(counted: string, held: string): Damage["found"] {
   const wallet = new RegExp(`^account wallet:.*${counted} / .*${held}$`);
   const month = new RegExp(`${MONTH} \\d+, ${counted} / settled \\d+, ${held}$`);

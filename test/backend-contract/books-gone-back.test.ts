@@ -14,7 +14,7 @@ const PATIENCE = { timeout: 15_000, interval: 50 };
 const backend = withPricedBackend();
 
 const opened: OpenedLedger[] = [];
-/** Of 2 January 2025, which has no table. */
+/** An id of 2 January 2025, which has no table. */
 const A_DAY_LATER = (86_400_000n << 22n) as AttemptId;
 
 beforeAll(() => backend.ledgerBatchStore.maintain());

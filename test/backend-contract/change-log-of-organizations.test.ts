@@ -94,7 +94,7 @@ async function joinable(subject: string): Promise<void> {
   people.set(subject, accountId);
 }
 
-/** Who changes the team: only a member may, whose role allows it. */
+/** The author of a change to the team: only a member may, whose role allows it. */
 const owner = () => byAccount(people.get("first") ?? "");
 
 const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>, Write>> = {

@@ -137,7 +137,7 @@ describe("the change log", () => {
         note(noted({ action: "key.rename", target: `key_${at}` })),
       ),
     );
-    // Who reads on from the last position it has seen misses none.
+    // A reader that goes on from the last position it has seen misses none.
     await Promise.all([reading(), ...writing]);
     expect(new Set(seen).size).toBe(40);
     await pool.end();

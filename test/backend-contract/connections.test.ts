@@ -235,7 +235,7 @@ describe("the encryption keys", () => {
       await store.create(sealConnection(before, { ...wanted, providerId }), testOperator);
     }
     const ids = (await store.list(orgId)).map(({ connectionId }) => connectionId);
-    // Those of other tests are sealed with a key that is not in this ring.
+    // Connections of other tests are sealed with a key that is not in this ring.
     const isOurs = (id: string): boolean => ids.includes(id);
     const reseal = { isDone: false };
     const opened = (async () => {

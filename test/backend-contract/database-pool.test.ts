@@ -30,7 +30,7 @@ test("a process has as many database connections as its setting says", async () 
       backend.ledgerBatchStore.runBatch({ member, closings: [], holds: [] }),
       backend.ledgerBatchStore.closeBatch([]),
     ]);
-    // Those of the start, which checked the server, end a moment later.
+    // The connections of the start, which checked the server, end a moment later.
     await until("the connections are those that stay", async () => {
       const [row] = await readSql({ config }, CONNECTIONS_SQL, []);
       return Number(row?.["connections"]) <= POOL_MAX + besides();
@@ -43,7 +43,7 @@ test("a process has as many database connections as its setting says", async () 
   }
 });
 
-/** What the setting's documentation promises besides the pool. */
+/** The connections that the setting's documentation promises besides the pool. */
 function besides(): number {
   const { doc } = SETTINGS.databasePoolMax;
   const numbers = doc.match(/\b\d+ (?=for|that)/g) ?? [];

@@ -60,7 +60,7 @@ let backend: FreshBackend;
 
 beforeAll(async () => {
   const fresh = await freshBackend();
-  // What is compared is what the functions decide; that they are durable is another test's matter.
+  // The decisions of the functions are compared; their durability is another test's matter.
   const [{ name } = {}] = await fresh.query("select current_database() as name");
   await fresh.query(`alter database ${String(name)} set synchronous_commit = off`);
   // Purchases as small as everything else here meet its edges more often.

@@ -20,7 +20,7 @@ import { withResource } from "../support/with-resource.ts";
  * batches, take-overs and settlement from waiting in a circle, and from slipping past each other.
  */
 const LEASE_MS = 3_600_000;
-/** Of caps that are set and removed amid closings. */
+/** The rounds in which caps are set and removed amid closings. */
 const ROUNDS = quickOrDeep(12, 200);
 
 const backend = withPricedBackend();

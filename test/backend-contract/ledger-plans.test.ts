@@ -14,7 +14,10 @@ import { withResource } from "../support/with-resource.ts";
  */
 const ROLLS = 1_000;
 const BATCH = 100;
-/** Of one table, for one roll: its closing, its hold, and what both are checked against. */
+/**
+ * The reads of one table for one roll: its closing, its hold, and the rows that both are checked
+ * against.
+ */
 const READS_PER_ROLL = 8;
 const HOLDS = 3_000;
 const JOURNAL_ROWS = 20_000n;

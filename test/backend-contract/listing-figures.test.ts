@@ -167,7 +167,7 @@ test("a day is shown across organizations only when it says nothing of one of th
     );
   const first = { "p/shown": [200, 200, 2], "p/streams-of-one": [300, 0, 0] };
   expect(await shown()).toEqual(first);
-  // What ends later is in the sums of its organization, and not in what was published.
+  // A later end is in the sums of its organization, and not in the published ones.
   await seed({ org: "org-0", day, model: "p/shown", count: 7 });
   await rollAll(backend);
   const own = { orgId: "org-0" as OrgId, modelId: "p/shown" };

@@ -69,9 +69,9 @@ test("the tokens of a provider are each request's once, whether days are summed 
     request({ day, org: 1, model: 1 }),
     request({ day, model: 1 }, { provider: 1 }),
     request({ day, key: 2 }, { late: true }),
-    // Of two days: of the later one.
+    // A request of two days counts in the later one.
     request({ day, attempts: [settled, { ...settled, nextDay: true }] as never }),
-    // Of two providers: of the later one.
+    // A request of two providers counts at the later one.
     request({ day, attempts: [{ ...settled, provider: 1 }, settled] as never }),
     request({ day }, { end: "void" }),
   ]).flat();
@@ -93,7 +93,7 @@ test("the tokens of a provider are each request's once, whether days are summed 
   expect(Number(sums[0]?.["n"])).toBeGreaterThan(0);
   await expectSame(journal.dayOf(0));
   await expectSame(journal.dayOf(2));
-  // What ends now makes sums stale until they are made again.
+  // An end now makes sums stale until they are made again.
   await journal.endLate();
   await expectSame(journal.dayOf(0));
   await rollAll(backend);

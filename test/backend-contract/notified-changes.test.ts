@@ -23,7 +23,7 @@ const backend = withResource<PostgresBackend>(
   (opened) => opened.close(),
 );
 
-/** Of another process: nothing here waits for what it changes. */
+/** The backend of another process: nothing here waits for what it changes. */
 const elsewhere = withResource<PostgresBackend>(
   () => {
     const { connectionString } = database;
@@ -32,7 +32,7 @@ const elsewhere = withResource<PostgresBackend>(
   (opened) => opened.close(),
 );
 
-/** Of which organizations this process was notified; undefined: any. */
+/** The organizations of which this process was notified; undefined: any. */
 let notified: (OrgId | undefined)[] = [];
 
 beforeAll(async () => {

@@ -213,7 +213,7 @@ test("the model whose answers the judge names wins, wherever they stand in its q
     ["test/a", 0, 2],
     ["test/b", 1, 1],
   ]);
-  // What was answered and which of it won can be checked by who started the search.
+  // The person who started the search can check the answers and the winner.
   const fed = other.answers(orgId, search.searchId, { after: 0, by: testOperator });
   const won = fed?.events.filter(({ kind }) => kind === "verdict");
   expect(won?.map(({ promptAt }) => promptAt).toSorted()).toEqual([0, 1, 2]);

@@ -92,7 +92,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
       });
       expect(ages.length).toBeGreaterThan(2);
       expect(Math.max(...ages)).toBeGreaterThan(LAG_MS / 2);
-      // What is money is always of the primary.
+      // Money is always read from the primary.
       const lines = await backend.usageReports.walletLines(orgId, { limit: 10 });
       expect(lines.lines.map(({ ref }) => ref)).toEqual(["paused"]);
 

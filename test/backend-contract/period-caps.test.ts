@@ -63,12 +63,12 @@ interface Request {
   debit: bigint | undefined;
 }
 
-/** What is known without any table: the requests that were admitted, and when. */
+/** The requests that were admitted and their times, known without any table. */
 class Requests {
   readonly caps: Record<Period, bigint | null> = { day: null, week: null, month: null };
   readonly admitted: Request[] = [];
 
-  /** Of several caps that refuse the one that resets last; undefined: it fits. */
+  /** The refusing cap; of several, the one that resets last; undefined: it fits. */
   refusedBy(amount: bigint, nowMs: number): { period: Period; resetAtMs: number } | undefined {
     const held = this.admitted.reduce(
       (sum, r) => sum + (r.debit === undefined ? r.reserve : 0n),

@@ -19,7 +19,7 @@ const SUITE = [
   "test/e2e/money/",
 ];
 
-/** Those that say what every store promises. */
+/** The stores whose tests state what every store promises. */
 const STORES = ["test/backend-contract/", "src/kernel/storage/migrat"];
 
 test("the stores keep their promises on a server whose defaults are slow, not durable and odd", async () => {

@@ -37,7 +37,7 @@ async function close(...rows: CloseRow[]): Promise<void> {
   await backend.ledgerBatchStore.closeBatch(rows);
 }
 
-/** What an attempt says of its prices. */
+/** The prices of an attempt. */
 const pinned = {
   sheet: { pinId: "pin-1", abovePromptTokens: 0 },
   prices: {

@@ -60,7 +60,7 @@ async function statementOf(orgId: OrgId, month: string): Promise<Statement> {
   return statement;
 }
 
-/** What attempts of an organization that ended in January cost at its end, by plain addition. */
+/** The cost of an organization's attempts that ended in January, at its end, by plain addition. */
 async function chargedIn(orgId: OrgId): Promise<bigint> {
   const [row] = await books.backend.query(
     `select sum(case when corrected_at >= '2026-02-01Z' then reserve else debit end)::text as cost

@@ -58,7 +58,7 @@ const randomAttempt = fc.record({
   model: fc.constantFrom("a/one", "a/two"),
   correctedAfter: fc.nat(60 * HALF_DAY_MS),
   correctedCost: fc.option(seenCost),
-  /** What its provider is owed, where it has prices of its own. */
+  /** The debt to its provider, where it has prices of its own. */
   owed: fc.option(someCost),
 });
 type RandomAttempt = typeof randomAttempt extends fc.Arbitrary<infer T> ? T : never;
@@ -182,7 +182,7 @@ function correctionSums({ correctedCost, reserve, owed }: RandomAttempt): Settle
   return { ...one, ...observed(correctedCost, reserve, owed), correctedPicoUsd };
 }
 
-/** What `closeRow` reports as used, at this cost. */
+/** The usage that `closeRow` reports at this cost. */
 function observed(
   cost: bigint,
   reserve: bigint,

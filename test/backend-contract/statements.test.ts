@@ -99,7 +99,7 @@ const spec: fc.Arbitrary<Spec> = fc.oneof(
   }),
 );
 
-/** What the statement of a month has to say, by plain addition. */
+/** The figures that the statement of a month must have, by plain addition. */
 interface Expected {
   credits: bigint;
   readonly models: Map<string, bigint>;

@@ -368,7 +368,7 @@ test("more groups than a report lists end in one that is called other", async ()
     route: "/v1/chat/completions",
     stream: false,
     errorClass: "model_not_found" as never,
-    // Of a minute only so many are kept one by one.
+    // Only so many of a minute are kept one by one.
     createdAtMs: nowMs - (at % 4) * 60_000,
   }));
   await backend.ledgerBatchStore.recordRefusedBatch(refused, []);
@@ -390,7 +390,7 @@ describe("a provider's day, over all customers", () => {
       readonly done: number;
       readonly failed?: number;
       readonly blamed?: number;
-      /** Of those done: answered by another model. */
+      /** The number of finished requests that another model answered. */
       readonly other?: number;
     }[],
   ) {

@@ -198,7 +198,7 @@ const SORTS = {
   attempts: ({ attempts }) => attempts,
 } satisfies Record<RequestSortBy, (request: ReportedRequest) => number | null>;
 
-/** What has no value comes last, either way; of equal values the ids decide. */
+/** A row without the value comes last, either way; of equal values the ids decide. */
 function sorted(
   requests: readonly ReportedRequest[],
   { by, direction }: RequestSort,
@@ -233,7 +233,7 @@ async function expectSorted(
   }
 }
 
-/** Of the attempts themselves, by none of the sums. */
+/** Reads the attempts themselves, and none of the sums. */
 async function readGroups(query: UsageQuery, by: string) {
   const column = {
     day: "to_char(request_day(request_id), 'YYYY-MM-DD')",

@@ -388,7 +388,7 @@ interface Pod {
   };
 }
 
-/** What runs pods: the gateway, the migration, the commands at fixed times. */
+/** A workload that runs pods: the gateway, the migration, the commands at fixed times. */
 interface Workload {
   readonly object: KubernetesObject;
   readonly pod: Pod;

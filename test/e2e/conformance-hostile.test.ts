@@ -14,7 +14,7 @@ import { runListing } from "../support/conformance-run.ts";
 const KEY = "9f3a77c1d2e84b60aa51c3";
 const KEY_PART_CHARS = 10;
 const CHARS_MAX = 300;
-/** Of each text that is sent, any part of this length would be a part of a prompt. */
+/** The shortest part of a sent text that would be a part of a prompt. */
 const PROMPT_PART_CHARS = 40;
 
 interface Call {

@@ -129,7 +129,7 @@ describe("what breaks one promise is noticed by one check", () => {
   });
 });
 
-/** What is asked for; faults of a job's life go with its creation. */
+/** The paths of requests; faults of a job's life go with its creation. */
 const PATHS: Readonly<Record<string, string>> = {
   "/img/v1": "/img/v1/images/generations",
   "/imgor/v1": "/imgor/v1/images/generations",

@@ -367,7 +367,7 @@ test("after all of it the books are right, and no key has reached a log or a cli
   }
 });
 
-/** What is the same in two answers to two requests of one shape. */
+/** The part that is the same in two answers to two requests of one shape. */
 function anonymous({ status, headers, text, requestId }: HttpAnswer): object {
   const { date: _date, ...rest } = headers;
   const name = (value: string): string =>

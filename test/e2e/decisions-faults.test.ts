@@ -148,7 +148,7 @@ async function expectServedBySecond(answer: HttpAnswer): Promise<void> {
   expect(debitOf(record)).toBeGreaterThan(0n);
 }
 
-/** What the next request to the model meets. */
+/** The answer to the next request to the model. */
 async function next(model: string): Promise<HttpAnswer> {
   return await decide(gateway, account, decisionBody(model));
 }

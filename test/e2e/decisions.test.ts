@@ -293,7 +293,7 @@ describe("money", () => {
     const held = Number(record.attempts[0]?.reserveMicroUsd);
     expect(held).toBeGreaterThan(30_000);
     expect(held).toBeLessThan(31_500);
-    // What is billed is what the provider counted, and that fits.
+    // The bill is the provider's count, and that fits.
     expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
   });
 

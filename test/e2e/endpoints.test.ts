@@ -212,7 +212,7 @@ describe("an endpoint with a rate", () => {
     expect(
       await gateway.backend.rulesStore.setPolicy(owner.orgId, { timeoutMs: 2_000 }, testOperator),
     ).toBe(true);
-    // Of two requests within twenty seconds one is first, and the other waits too long.
+    // One of two requests within twenty seconds is first, and the other waits too long.
     const answers = await Promise.all([1, 2].map(() => chat(owner, "house/nine")));
     const refused = answers.find(({ status }) => status !== 200);
     if (refused === undefined) throw new Error("both were served");

@@ -16,7 +16,7 @@ import type { RunningProgram } from "../support/program.ts";
 const MiB = 1024 * 1024;
 const FILE_BYTES = 30 * MiB;
 
-/** What carrying one answer through a fresh process takes. */
+/** The cost of carrying one answer through a fresh process. */
 async function carry(order: ImageAnswerOrder): Promise<ImageAnswerCost> {
   const file = join(import.meta.dirname, "../support/image-answer-child.ts");
   const child = fork(file, [], { execArgv: ["--expose-gc", "--import", "tsx"] });

@@ -45,7 +45,7 @@ const route = (): { gateway: TestGateway; account: TestAccount; path: string } =
 
 const LISTED = "prompt, n, size, quality, output_format, output_compression";
 
-/** What a body has beside a model and a prompt, and what its refusal says. */
+/** The members of a body beside a model and a prompt, and the text of its refusal. */
 const REFUSED: readonly (readonly [object, string])[] = [
   [{ prompt: undefined }, "prompt is missing; add it"],
   [{ prompt: "" }, "prompt must be a non-empty string"],

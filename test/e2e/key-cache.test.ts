@@ -43,7 +43,7 @@ const elsewhere = withGateway(options);
 
 const OWN = { provider: { connections: "only" } };
 
-/** What becomes of a request with the key here and elsewhere. */
+/** The answers to requests with the key here and elsewhere. */
 async function outcomes(account: TestAccount, more: object = {}): Promise<readonly Outcome[]> {
   return [await outcomeOf(here, account, more), await outcomeOf(elsewhere, account, more)];
 }
@@ -219,7 +219,7 @@ async function inSession(run: (client: Client) => Promise<void>): Promise<void> 
   }
 }
 
-/** What a dry run says: two instances of one process name cannot both write the journal. */
+/** The answer of a dry run: two instances of one process name cannot both write the journal. */
 async function outcomeOf(
   { url }: TestGateway,
   { key }: TestAccount,

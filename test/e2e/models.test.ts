@@ -40,7 +40,7 @@ const RICH_MODEL = {
   upstream_id: "rich-1-20260301",
 };
 
-/** What a list of buyers has no place for, at prices that stand out. */
+/** Terms that a list of buyers has no place for, at prices that stand out. */
 const RICH_TERMS = {
   price_tiers: [{ above_prompt_tokens: 64_000, pricing: pricing("5", "30", "0.000002") }],
   price_changes: [

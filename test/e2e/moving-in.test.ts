@@ -20,7 +20,7 @@ const written = join(folder, "moved");
 
 const simulator = withSimulator();
 
-/** What an operator has at LiteLLM: servers of both wires, prices in the file, an alias, a team. */
+/** An operator's configuration of LiteLLM: servers of both wires, prices in the file, an alias, a team. */
 function configText(): string {
   const price = "input_cost_per_token: 1e-06, output_cost_per_token: 0.00001";
   const limit = "model_info: {max_input_tokens: 200000}";
@@ -69,7 +69,7 @@ const gateway = withGateway(() => {
   };
 });
 
-/** What a command printed that did what it was asked. */
+/** The output of a command that succeeded. */
 async function answerOf(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -13,7 +13,7 @@ const SCHEMA = join(import.meta.dirname, "../../schema/openapi-v1.json");
 
 const LIMITS = "/api/admission-limits";
 
-/** What every answer has to keep, whatever is sent. */
+/** The rules that every answer has to keep, whatever is sent. */
 const CHECKS = [
   "not_a_server_error",
   "status_code_conformance",

@@ -79,7 +79,7 @@ describe("a provider's declared capacity", () => {
       "x-tm-limit-scope": "pool",
       "x-tm-limit-id": "pool:small/pool/alone",
     });
-    // What the pool refused has used up none of the caller's own limits.
+    // A refusal by the pool has used up none of the caller's own limits.
     expect((await chat(third, "pool/plain")).headers["x-tm-remaining-rpm"]).toBe("299");
   });
 
@@ -131,7 +131,7 @@ describe("a provider's declared capacity", () => {
     );
     await chat(account, "pool/daily", "status:429;retry_after:1");
     expect(await ask("pool/daily", 201)).toMatchObject(never);
-    // What only a throttled pool is too small for may come again.
+    // A request that only a throttled pool is too small for may come again.
     expect(await ask("pool/daily", 190)).toMatchObject({
       error: { metadata: { retryable: true } },
     });

@@ -84,7 +84,7 @@ const MESSAGES = "/v1/messages";
 const marked = { type: "ephemeral" };
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 
-/** What clients send that one provider or another refuses. */
+/** The fields of clients that one provider or another refuses. */
 const rich = {
   temperature: 0.5,
   top_p: 0.9,
@@ -244,7 +244,7 @@ describe.concurrent.each(providerHeads().map((head) => head.provider.id))("%s", 
   if (strict === undefined) throw new Error(`the simulator does not play ${id}`);
 
   test.each(CASES)("takes $what, or the client is told why not", async (each) => {
-    // What a model that reasons takes differs at the top level alone.
+    // The parameters of a model that reasons differ at the top level alone.
     const models = each.body === rich ? ["plain", "thinks"] : ["plain"];
     for (const model of models.map((name) => `${id}/${name}`)) {
       const { status, text } = await ask(each.path, { ...each.body, model });

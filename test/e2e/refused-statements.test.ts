@@ -12,7 +12,7 @@ import { SentStatements } from "../support/sent-statements.ts";
 import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** Of each kind, after what is remembered of it. */
+/** The requests of each kind, after the remembered ones. */
 const REQUESTS = 20;
 /** A refusal that the ledger answered is remembered when it was the second in a row. */
 const FIRST_REQUESTS = 3;
@@ -20,7 +20,7 @@ const FIRST_REQUESTS = 3;
 const statements = new SentStatements();
 const database = withDatabase();
 const proxy = withProxyTo(database, () => statements.reader());
-// What is remembered for a time does not age out while a slow machine is at work.
+// A remembered refusal does not age out while a slow machine is at work.
 const gateway = withGateway(() => ({
   clock: new StoppedClock(),
   settings: {
@@ -37,7 +37,7 @@ async function send(key: string | undefined, body: unknown): Promise<HttpAnswer>
   return await httpCall(`${gateway.url}/v1/chat/completions`, { headers, body });
 }
 
-/** What requests cause; leases, probes and the like are the process's own. */
+/** The statements that requests cause; leases, probes and the like are the process's own. */
 const OF_REQUESTS = /api_key|ledger_batch|refused|pg_notify|attempt/;
 /** Days and hours are summed up, dead instances' attempts ended and alerts noticed by themselves. */
 const OF_THE_PROCESS =

@@ -82,7 +82,7 @@ test("every byte that a provider gets is of the one request that it is part of",
     for (const call of queue) statuses.push(await makeCall(call));
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
-  // What was lent has come back or was left, however its request ended.
+  // Lent memory has come back or was left, however its request ended.
   while (pool.lentBytes > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 
   const foreign = providers.flatMap(({ arrived }, at) => {
@@ -148,7 +148,7 @@ async function makeCall({ body, chunked, leavesAfter }: Call): Promise<number> {
   });
 }
 
-/** What is wrong with what arrived: it is not the beginning of any request of its length. */
+/** The problem of the bytes that arrived: they are not the beginning of any request of its length. */
 function problemOf(
   { declaredBytes, chunks, manner }: ArrivedRequest,
   expected: readonly Buffer[],

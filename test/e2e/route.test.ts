@@ -22,7 +22,7 @@ async function realRun(asked: Asked, body: unknown, who = account): Promise<Http
   return await httpCall(gateway.url + REAL[asked], { body, headers: bearer(who.key) });
 }
 
-/** What the dry run reports of a refusal is what the real route then answers. */
+/** The dry run reports the refusal that the real route then answers. */
 async function expectSameRefusal(asked: Asked, body: unknown, who = account): Promise<HttpAnswer> {
   const reported = await dryRun(asked, body, who);
   const answer = await realRun(asked, body, who);

@@ -35,7 +35,7 @@ async function asked(
   const text = `which model is this ${fault}`;
   const answer = await ask(gateway.url, { key: account.key, wire, model, stream, text });
   expect(answer.status).toBe(200);
-  // What the client reads is the id that it asked for, whatever the provider reported.
+  // The client reads the id that it sent, whatever the provider reported.
   expect(answer.text).not.toContain("elsewhere");
   await ended(gateway, account, answer.requestId);
   const path = `/v1/generation?id=${answer.requestId}`;

@@ -184,7 +184,7 @@ async function expectPassed(manifest: string): Promise<void> {
   expect({ code, text: stdout + (code === 0 ? "" : stderr) }).toMatchObject({ code: 0 });
 }
 
-/** What a provider does, and the count that shows it. */
+/** The cheat of a provider, and the count that shows it. */
 const CHEATS: readonly (readonly [string, string, boolean])[] = [
   ["cheat:model-whole", "substituted", false],
   ["cheat:model-in-stream", "substituted", true],

@@ -224,7 +224,7 @@ describe.skipIf(process.platform !== "linux")("behind a proxy", () => {
     const account = await trialAccount();
     const statuses = [];
     for (const client of ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.1"]) {
-      // What the client itself has sent comes first.
+      // The client's own header comes first.
       statuses.push(await askFrom(TRUSTED_PROXY, account, `${statuses.length}.1.1.1, ${client}`));
     }
     expect(statuses).toEqual([200, 200, 200, 429]);

@@ -60,7 +60,7 @@ async function openContent(id = video.id): Promise<IncomingMessage> {
   return response;
 }
 
-/** What came of the body, and whether it came whole. */
+/** The body, and whether it came whole. */
 async function readAll(response: IncomingMessage): Promise<{ bytes: number; isWhole: boolean }> {
   let bytes = 0;
   response.on("data", (chunk: Buffer) => (bytes += chunk.length));
@@ -350,7 +350,7 @@ describe("a file that is large or slow", () => {
     const provider = pouring();
     const response = await openContent();
     response.pause();
-    // What the sockets between them take is taken; then everything stops.
+    // The sockets between them fill up; then everything stops.
     let before = -1;
     await until("the provider waits", async () => {
       if (provider.sent === before) return true;

@@ -184,7 +184,7 @@ describe("a finished video", () => {
       cost_micro_usd: 654_321,
       settlement: "reported",
     });
-    // What has ended is not asked after any more, and does not change.
+    // A job that has ended is not polled any more, and does not change.
     fixture.host.last.record = { id: "x", status: "failed" };
     expect((await poll(video)).json).toEqual(answer.json);
     expect(fixture.host.last.polls).toHaveLength(1);

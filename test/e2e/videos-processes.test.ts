@@ -33,7 +33,7 @@ function start(): Promise<RunningProgram> {
     DATABASE_URL: backend.connectionString,
     TM_VIDEOS_SWEEP_MS: "50",
     TM_VIDEOS_POLL_MIN_MS: "1",
-    // What ends earlier than that did not wait for the provider.
+    // A job that ends earlier than that did not wait for the provider.
     TM_VIDEOS_ANSWER_TIMEOUT_MS: "3600000",
     TM_VIDEOS_CLIENT_WAIT_MS: "3600000",
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { TargetAbsent } from "../../bench/targets/target.ts";
 
-/** What `install.ts` can install; `litellm-database` is LiteLLM's access to one. */
+/** The parts that `install.ts` can install; `litellm-database` is LiteLLM's access to one. */
 export type PeerPart = "portkey" | "bifrost-core" | "bifrost" | "litellm" | "litellm-database";
 
 /** Everything that is installed for the bench, and why something is not; ignored by git. */

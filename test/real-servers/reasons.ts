@@ -3,7 +3,7 @@ import type { ModelReport } from "../../src/listing-tools/conformance/library.ts
 /** One check in a report. */
 export type CheckLine = ModelReport["checks"][number];
 
-/** What a finding on a real server is, written after it was seen beside the server's raw answer. */
+/** The reason for a finding on a real server, written after it was seen beside the server's raw answer. */
 export interface Reason {
   readonly fault: "the server" | "its setting" | "the model";
   readonly sentence: string;

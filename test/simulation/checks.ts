@@ -34,7 +34,7 @@ export interface RequestRecord {
 const SHUT_DOWN_WAIT_MS = 22_000;
 
 interface CheckedSimulation {
-  /** Of the database's clock. */
+  /** The start by the database's clock. */
   readonly startMs: number;
   readonly time: { readonly nowMs: number; readonly steps: number };
   readonly database: SimulatedDatabase;
@@ -44,7 +44,7 @@ interface CheckedSimulation {
 /** Checks the scenario from outside and says which promise is broken. */
 export class Checks implements LedgerWatcher<SimulatedInstance> {
   readonly requests: Map<RequestId, RequestRecord> = new Map();
-  /** What providers did for each attempt. */
+  /** The providers' work for each attempt. */
   readonly served: Map<AttemptId, Served> = new Map();
   /** Sent after a peer had declared the sleeping instance dead and closed the attempt. */
   lateDispatches = 0;
@@ -79,7 +79,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     return record;
   }
 
-  /** What a shutdown cuts is ended, not tried with another provider. */
+  /** A request that a shutdown cuts is ended, not tried with another provider. */
   reserving(row: ReserveRow, instance: SimulatedInstance): void {
     if (row.ordinal === 1 || instance.cutAtStep !== this.#simulation.time.steps) return;
     this.#fail(`${instance.name} is shutting down and fails over: attempt ${row.attemptId}`);
@@ -136,7 +136,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     } else if (line.book.state !== "open") this.#fail(`${what} is sent`);
   }
 
-  /** What an answer reports must be what the books say, or will say once the closing commits. */
+  /** The report of an answer must be equal to the books, or will be once the closing commits. */
   clientEnded(client: SimulatedClient): void {
     const record = this.requests.get(client.requestId);
     if (record === undefined || client.ending !== "answered") return;
@@ -157,7 +157,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     else this.#checkReported(record);
   }
 
-  /** What an earlier life of this instance left open is closed before it takes traffic. */
+  /** The attempts that an earlier life of this instance left open are closed before it takes traffic. */
   started(instance: SimulatedInstance): void {
     const { instances, journal, books } = this.#simulation.database;
     for (const line of journal.values()) {

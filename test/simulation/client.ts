@@ -160,7 +160,7 @@ export class SimulatedClient implements ClientExchange {
     if (this.ending === undefined) this.#end("lost with its instance");
   }
 
-  /** What is written for the dead and to the gone is lost. */
+  /** A write for the dead and to the gone is lost. */
   get #ignoresAnswer(): boolean {
     if (this.ending === "answered" || this.ending === "refused") {
       this.#simulation.fail(`request ${this.request.number}: something follows the last bytes`);

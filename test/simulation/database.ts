@@ -53,7 +53,7 @@ export class SimulatedDatabase {
   readonly instances: Map<string, InstanceRow> = new Map();
   /** Refused requests that were recorded. */
   readonly refused: Set<RequestId> = new Set();
-  /** Those that were only counted. */
+  /** The refusals that were only counted. */
   refusedCounted = 0;
   /** Grows with every change of an amount. */
   version = 0;

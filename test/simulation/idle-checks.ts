@@ -93,7 +93,7 @@ function wronglyReported(simulation: Simulation, record: RequestRecord): readonl
   return [];
 }
 
-/** What a provider reported in a whole answer is what is debited, within the reserve. */
+/** The debit is the provider's report in a whole answer, within the reserve. */
 function wronglyDebited(simulation: Simulation, line: JournalRow): readonly string[] {
   const { attemptId, reserveMicroUsd } = line.row;
   const { debit } = line.book;

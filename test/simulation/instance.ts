@@ -144,7 +144,7 @@ export class SimulatedInstance implements StoreUser {
     this.#options.onDeath();
   }
 
-  /** What happens after SIGTERM; called on the instance's own time. */
+  /** Shuts down after SIGTERM; called on the instance's own time. */
   async shutDown(): Promise<void> {
     const { deps } = this;
     if (deps === undefined || this.state !== "running") return;
@@ -153,7 +153,7 @@ export class SimulatedInstance implements StoreUser {
     this.cutAtStep = this.#simulation.time.steps;
     deps.deadlines.cutAll();
     await this.#emptied(deps, LAST_ANSWERS_MS);
-    // What is left is cut with its connection.
+    // The rest is cut with its connection.
     for (const client of this.clients) client.leave();
     await deps.upstream.close();
     await deps.ledger.shutDown();

@@ -5,11 +5,11 @@ import type { SimUsage } from "../../src/dev/simulator/answer.ts";
 const SKUS = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
 
 interface Sheet {
-  /** Of every SKU. */
+  /** The rates of every SKU. */
   readonly rates: readonly [bigint, bigint, bigint, bigint, bigint];
   /** The manifest leaves all SKUs but prompt and completion to these. */
   readonly isBare?: true;
-  /** Of a cache write for an hour. */
+  /** The rate of a cache write for an hour. */
   readonly hour?: bigint;
 }
 
@@ -19,7 +19,7 @@ interface Tiered extends Sheet {
 }
 
 interface Prices extends Tiered {
-  /** What the provider is owed; absent: the same. */
+  /** The debt to the provider; absent: the same. */
   readonly owed?: Tiered;
 }
 
@@ -142,9 +142,9 @@ function decimal(microUsd: bigint): string {
   return `${microUsd / 1_000_000n}.${`${microUsd % 1_000_000n}`.padStart(6, "0")}`;
 }
 
-/** What the listing states of an attempt, by when it was admitted and what was reported of it. */
+/** The cost of an attempt as the listing states it, by the time of admission and the provider's report. */
 export interface StatedCost {
-  /** What the customer pays, and what the provider is owed, in pico-dollars. */
+  /** The customer's price and the debt to the provider, in pico-dollars. */
   readonly cost: bigint;
   readonly owed: bigint;
   /** A run must meet every kind. */
@@ -167,7 +167,7 @@ export function statedCost(deploymentId: string, admittedMs: number, usage: SimU
 }
 
 function costAt({ tier, ...base }: Tiered, usage: SimUsage): bigint {
-  // What the simulator calls the prompt has the cached and the written tokens in it.
+  // The simulator's prompt includes the cached and the written tokens.
   const { prompt, cached, cacheWrite, hourWrite, output, reasoning } = usage;
   const { rates, hour = rates[2] } = tier !== undefined && prompt > tier.above ? tier : base;
   const counts = [

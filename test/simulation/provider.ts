@@ -22,11 +22,11 @@ interface ProviderFixture {
   fail(violation: string): void;
 }
 
-/** What a provider did for one dispatch; compared with the books. */
+/** The provider's work for one dispatch; compared with the books. */
 export interface Served {
   readonly deployment: Deployment;
   readonly requestId: RequestId;
-  /** What it reported in an answer that it sent whole; undefined = it reported nothing. */
+  /** The usage in an answer that it sent whole; undefined = none. */
   usage: SimUsage | undefined;
   /** Its answer left to the last byte. */
   isWhole: boolean;
@@ -322,7 +322,7 @@ class ProviderCall {
     try {
       move.run(this);
     } catch (fault) {
-      // What a handler throws ends its request and nothing else.
+      // An exception of a handler ends its request and nothing else.
       this.break(fault instanceof Error ? fault : new Error(String(fault)));
     }
     if (!this.#isOver) this.start();

@@ -45,7 +45,7 @@ const PRINCIPAL: Principal = {
   rules: PLAIN_RULES,
 };
 
-/** What a provider does with one dispatch. */
+/** The provider's way with one dispatch. */
 type Answer = (handler: AttemptHandler) => void;
 
 class ScriptedProviders extends UpstreamClient {

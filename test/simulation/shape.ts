@@ -5,7 +5,7 @@ import type { CallTimeouts } from "../../src/gateway/call/ports.ts";
 import type { LedgerModel } from "../../src/ledger/ledger-model.ts";
 import type { Random } from "./random.ts";
 
-/** What a seed decides about its scenario before anything happens. */
+/** The decisions of a seed about its scenario before anything happens. */
 export interface SimulationShape {
   readonly startMs: number;
   readonly instances: number;

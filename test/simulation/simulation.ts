@@ -28,7 +28,7 @@ export interface SimulationOutcome {
   readonly seed: number;
   readonly steps: number;
   readonly simulatedMs: number;
-  /** Of these with faults. */
+  /** The part of these with faults. */
   readonly faultyMs: number;
   readonly requests: number;
   readonly dispatches: number;
@@ -201,7 +201,7 @@ export class Simulation {
     this.time.schedule(instance, 0, "request", () => instance.serve(request));
   }
 
-  /** What goes wrong at a time rather than at an await. */
+  /** Plans faults that come at a time rather than at an await. */
   #planAccidents(): void {
     const { faultsEndMs } = this.shape;
     for (let atMs = 0; ;) {

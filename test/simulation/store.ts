@@ -20,7 +20,7 @@ import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";
 
-/** What the way to the database needs to know of the scenario. */
+/** The facts of the scenario that the way to the database needs. */
 interface StoreEnvironment {
   readonly time: VirtualTime;
   readonly random: Random;
@@ -44,7 +44,7 @@ interface Call<T> {
   readonly verb: string;
   /** The transaction; it throws what the database refuses. */
   readonly transaction: () => T;
-  /** What a cut transaction of several may leave behind. */
+  /** The part that a cut transaction of several may leave behind. */
   readonly partly?: () => void;
   /** The caller gives up after this time. */
   readonly timeoutMs: number;

@@ -38,7 +38,7 @@ export class Totals {
   }
 }
 
-/** What to report of a scenario in which a promise was broken: enough to run it again. */
+/** The report of a scenario in which a promise was broken: enough to run it again. */
 export function failureText({ seed, violation, trace }: SimulationOutcome): string {
   return [
     `seed ${seed}, step ${violation?.step}: ${violation?.message}`,

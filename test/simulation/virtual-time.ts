@@ -10,7 +10,7 @@ export interface Actor {
   pausedUntilMs: number;
 }
 
-/** What will happen, unless it is cancelled or its actor is dead by then. */
+/** A future event, unless it is cancelled or its actor is dead by then. */
 export interface Happening {
   readonly actor: Actor;
   readonly label: string;

@@ -34,14 +34,14 @@ export interface BillingFixture {
   /** Two, as in two processes. */
   readonly billings: readonly [OpenBilling, OpenBilling];
   readonly log: readonly LogLine[];
-  /** What was answered to events, oldest first. */
+  /** The answers to events, oldest first. */
   readonly statuses: readonly number[];
   /** The next so many events get no answer. */
   refuseEvents(count: number): void;
   newOrg(): Promise<OrgId>;
   /** Begins a purchase of whole dollars. */
   buy(orgId: OrgId, dollars: number): Promise<Bought>;
-  /** What the console shows: below zero when something is owed. */
+  /** The balance in the console: below zero when something is owed. */
   balance(orgId: OrgId): Promise<bigint>;
   purchase(bought: Bought): Promise<PurchaseRecord>;
   /** Ids of audit checks that fail. */
@@ -190,7 +190,7 @@ interface EventDoor {
   refusals: number;
 }
 
-/** What the console's route does; the processes take turns. */
+/** Takes an event as the console's route does; the processes take turns. */
 async function takeEvent(
   events: EventDoor,
   request: IncomingMessage,

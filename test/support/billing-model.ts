@@ -12,7 +12,7 @@ import { MICRO_PER_USD, type BillingFixture, type Bought } from "./billing-fixtu
 const CENT = MICRO_PER_USD / 100n;
 const MINUTE_MS = 60_000;
 
-/** What may happen; `pick` chooses among what is there, `by` one of two processes. */
+/** A command of the model; `pick` chooses among the existing things, `by` one of two processes. */
 export type BillingCommand =
   | { readonly do: "buy"; readonly dollars: number }
   | { readonly do: "pay"; readonly pick: number; readonly isSlow: boolean }
@@ -26,7 +26,7 @@ export type BillingCommand =
   | Update
   | { readonly do: "at once"; readonly update: readonly Update[] };
 
-/** What may happen twice and at the same time. */
+/** An update that may come twice and at the same time. */
 export type Update =
   | { readonly do: "deliver"; readonly pick: number }
   | { readonly do: "look"; readonly pick: number; readonly by: 0 | 1 }

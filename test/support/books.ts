@@ -15,7 +15,7 @@ const CALL_EVERY_MS = 100;
  */
 const UNTIL_MS = 50_000;
 
-/** What is held. The id of an annulled attempt has a row, too, for an hour; it holds nothing. */
+/** The open holds. The id of an annulled attempt has a row, too, for an hour; it holds nothing. */
 export const OPEN_HOLDS_SQL = `
   select row_to_json(h)::text as hold, now()::text as at from hold h where not annulled`;
 

@@ -95,7 +95,7 @@ export type Theme = "light" | "dark";
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the page complained of: script errors, refused content. */
+  /** The complaints of the page: script errors, refused content. */
   readonly complaints: readonly string[];
 }
 
@@ -140,9 +140,9 @@ export function withBrowser(): TestBrowser {
 
 interface Opened {
   readonly context: BrowserContext;
-  /** What it was opened with: only for the same it is taken again. */
+  /** The kind with which it was opened: it is taken again only for the same. */
   readonly kind: string;
-  /** Those that may have stored something in it. */
+  /** The origins that may have stored something in it. */
   readonly origins: Set<string>;
 }
 
@@ -222,7 +222,7 @@ export const COLOUR_RULES: AxeRules = {
   values: ["color-contrast", "link-in-text-block"],
 };
 
-/** What the page violates now, by rule. */
+/** The rules that the page violates now. */
 export async function violationsOf(page: Page, runOnly: AxeRules): Promise<string[]> {
   // Evaluated by the debugger, which the page's content security policy does not bind.
   const hasAxe = await page.evaluate<boolean>("globalThis.axe !== undefined");

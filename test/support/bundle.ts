@@ -28,7 +28,7 @@ export async function bundle(
       rollupOptions: {
         input: { ...entries },
         external: SEPARATE,
-        // What is wrong in a package is not ours to repair.
+        // A problem in a package is not ours to repair.
         onLog: () => undefined,
         output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
       },

@@ -1,7 +1,7 @@
 import { type CapPeriod, periodEndMs } from "../../src/kernel/core/cap-period.ts";
 import { at, type HttpAnswer } from "./ask.ts";
 
-/** What a refusal by a cap says. */
+/** The facts of a refusal by a cap. */
 export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object {
   const reset = new Date(periodEndMs(period, Date.now())).toISOString();
   return {
@@ -24,7 +24,7 @@ export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object
   };
 }
 
-/** What these refusals by caps say, each answer once. */
+/** The facts of these refusals by caps, each answer once. */
 export function capsOf(answers: readonly HttpAnswer[]): unknown[] {
   const said = answers.map(({ status, headers, json }) => {
     const message = String(at(json, "error", "message"));

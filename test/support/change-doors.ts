@@ -87,7 +87,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/organizations/own": ["key.create", "credit.grant"],
   "POST /api/console/sessions/:session_id/end": ["session.end"],
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
-  // Who returns from the checkout has the payment provider asked what became of it.
+  // A return from the checkout makes the program ask the payment provider for the result.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
   "PATCH /api/console/top-up": ["topup.rule"],
   "POST /api/console/top-up/card/remove": ["card.remove", "topup.rule"],
@@ -140,7 +140,10 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   ],
 };
 
-/** Of the gateway: every other POST is a call, which the ledger has and the change log has not. */
+/**
+ * The writing routes of the gateway: every other POST is a call, which the ledger has and the
+ * change log has not.
+ */
 export const WRITING_GATEWAY_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "POST /api/admission-limits": ["limit.change"],
 };

@@ -78,7 +78,7 @@ export function changeReader(
   };
 }
 
-/** What was recorded of one action so far, oldest first. */
+/** The recorded changes of one action so far, oldest first. */
 export async function changesOf(
   { changeStore }: Pick<FreshBackend, "changeStore">,
   actionPrefix: ActionName,

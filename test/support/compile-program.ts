@@ -4,12 +4,12 @@ import { join, resolve } from "node:path";
 import { bundle } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Below node_modules, so that what is not bundled is found. */
+/** A folder below node_modules, so that modules outside the bundle are found. */
 const CACHE = join(ROOT, "node_modules", ".cache");
 
 /** The program bundled from the sources of this moment: it starts in a third of the time. */
 export interface CompiledProgram {
-  /** What `node` runs: `tokenmarket` as an operator has it. */
+  /** The file that `node` runs: `tokenmarket` as an operator has it. */
   readonly mainFile: string;
   /** The same program with fail points, at which the crash tests end it. */
   readonly crashingFile: string;

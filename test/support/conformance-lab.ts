@@ -101,7 +101,7 @@ export interface ManifestAt {
   readonly file: string;
   /** Path of the simulated host: `/img/v1`. */
   readonly root: string;
-  /** What the test lists otherwise. */
+  /** The test's changes to the listing. */
   readonly change?: (manifest: Manifest) => void;
 }
 

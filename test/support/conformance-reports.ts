@@ -15,7 +15,7 @@ import {
   providerVerdict,
 } from "../../src/listing-tools/conformance/report/verdict.ts";
 
-/** What a run found of one model; the checks that are not named passed. */
+/** The findings of a run about one model; the checks that are not named passed. */
 export interface FoundModel {
   readonly id: string;
   readonly found?: Partial<Record<CheckId, Finding>>;
@@ -53,7 +53,7 @@ function modelReport({ id, found = {} }: FoundModel): ModelReport {
   return { id, upstream_id: id, ready: true, verdict, checks };
 }
 
-/** Of a manifest as the tests' gateways read it from their folder. */
+/** The hash of a manifest as the tests' gateways read it from their folder. */
 export function sha256OfManifest(manifest: object, simulatorUrl: string): string {
   const text = JSON.stringify(manifest).replaceAll("{simulator}", simulatorUrl);
   return createHash("sha256").update(text).digest("hex");

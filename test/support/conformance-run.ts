@@ -24,7 +24,7 @@ export interface Host {
   readonly path: string;
   /** Members of the listing that the file does not have. */
   readonly listing?: Readonly<Record<string, unknown>>;
-  /** Of what some checks ask about, what it does not declare. */
+  /** The features that some checks ask about and that it does not declare. */
   readonly lacks?: readonly string[];
 }
 
@@ -32,7 +32,10 @@ const EVERY_INPUT = { input_modalities: ["text", "image", "file", "audio", "vide
 const IMAGES_READ = "images in the prompt";
 const STATE_ONCE = "a state that is counted once";
 
-/** Of each wire and of each other modality one, and of decisions one for each grammar and for images. */
+/**
+ * The hosts: one of each wire and of each other modality, and of decisions one for each grammar and
+ * for images.
+ */
 export const HOSTS: readonly Host[] = [
   {
     name: "chat, wire_a",

@@ -73,7 +73,7 @@ export async function pageShown(page: Page): Promise<void> {
 /** Far above what a busy machine needs. */
 const LOADED_MS = 60_000;
 
-/** What an answer changes is drawn in the next frame, so the page has to be loaded there too. */
+/** The change by an answer is drawn in the next frame, so the page has to be loaded there too. */
 const IS_LOADED = `(async () => {
   const isLoading = () => document.querySelector(".mantine-Skeleton-root") !== null;
   const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));

@@ -34,7 +34,7 @@ export class DamagedBooks {
     this.#backend = backend;
   }
 
-  /** What the books are now is what `repair` brings back. */
+  /** The present state of the books is the one that `repair` brings back. */
   async remember(): Promise<void> {
     await this.#backend.query("create schema remembered");
     for (const table of TABLES) {

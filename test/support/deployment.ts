@@ -27,7 +27,7 @@ const ENDED_MS_MAX = DELAY_MS + GRACE_MS + 10_000;
 const REOPEN_MS_MAX = 120_000;
 const REOPEN_EVERY_MS = 500;
 const SETTLED_MS_MAX = 120_000;
-/** Of the holds that are left. */
+/** The most holds that a message shows. */
 const SHOWN_MAX = 5;
 const INSTANCES = ["a", "b"];
 
@@ -86,7 +86,7 @@ export async function startDeployment(
   return new SoakDeployment({ ...parts, instances, env });
 }
 
-/** What a soak loads and disturbs. */
+/** The deployment that a soak loads and disturbs. */
 export class SoakDeployment {
   readonly #parts: Parts;
   #database: OwnPostgres;
@@ -101,7 +101,7 @@ export class SoakDeployment {
     return Number(new URL(this.#parts.balancer.url).port);
   }
 
-  /** Those that run now; one that is being restarted is the old one until the new one is ready. */
+  /** The running instances; one that is being restarted is the old one until the new one is ready. */
   get instances(): readonly RunningServe[] {
     return this.#parts.instances;
   }

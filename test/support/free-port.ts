@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ports that the kernel gives to outgoing connections: none of those can take it. */
+/** The first port, below those that the kernel gives to outgoing connections: none of those can take it. */
 const FIRST = 20_000;
 const LAST = 32_000;
 

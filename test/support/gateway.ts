@@ -178,7 +178,7 @@ export function withSimulator(): Simulator {
 /** The provider key of the standard manifests: it must never reach a client or a log. */
 export const PROVIDER_KEY = "sk-test-provider-key-0123456789";
 
-/** What a manifest of one provider of the simulator looks like. */
+/** The manifest of one provider of the simulator. */
 export function simulatorManifest(input: {
   readonly provider: string;
   readonly dialect: "wire_a" | "wire_b";

@@ -30,7 +30,10 @@ declare global {
   var runOfAllProjects: Run | undefined;
 }
 
-/** What all workers of a run share: one PostgreSQL and one compiled program, each made on demand. */
+/**
+ * The parts that all workers of a run share: one PostgreSQL and one compiled program, each made on
+ * demand.
+ */
 export default function setUp(project: TestProject): () => Promise<void> {
   globalThis.runOfAllProjects ??= beginRun();
   const run = globalThis.runOfAllProjects;

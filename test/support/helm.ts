@@ -45,7 +45,7 @@ export function renderChart(values: Values, release = "prod"): HelmRun {
   return runHelm(args, values);
 }
 
-/** What Helm would install; a test that has an installation refused reads the run itself. */
+/** The objects that Helm would install; a test that has an installation refused reads the run itself. */
 export function objectsOf(values: Values, release?: string): readonly KubernetesObject[] {
   const { status, stdout, stderr } = renderChart(values, release);
   if (status !== 0) throw new Error(`helm template: ${stderr}`);

@@ -6,7 +6,7 @@ import { setImmediate as breathe } from "node:timers/promises";
 
 import { imageFile, openBridge } from "../../src/formats/modality/images/fixtures/image-kit.ts";
 
-/** What the parent orders: the size of the file, and of the pieces that it comes in. */
+/** The parent's order: the size of the file, and of the pieces that it comes in. */
 export interface ImageAnswerOrder {
   readonly fileBytes: number;
   readonly pieceBytes: number;

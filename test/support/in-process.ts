@@ -21,7 +21,7 @@ import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
 import { TRUSTED_LISTINGS } from "./trusted-listings.ts";
 
-/** What a search asks. */
+/** The chat modality by which a search asks. */
 export const chat = chatOn(openaiChat, wires);
 
 /** Calls without a socket, by an instance of its own over the gateway's database and providers. */

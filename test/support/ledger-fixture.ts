@@ -62,7 +62,7 @@ export interface CloseSpec {
   /** How many attempts ago; beyond them: an attempt that never was. */
   readonly pick: number;
   readonly costPico: bigint;
-  /** What the provider is owed, if the attempt has prices with a margin. */
+  /** The debt to the provider, if the attempt has prices with a margin. */
   readonly owedPico: bigint;
   readonly kind: "usage" | "void";
 }
@@ -515,7 +515,7 @@ export class LedgerFixture {
     return new Set(lines);
   }
 
-  /** Of each day that is stored; and every day of this week is, of a key that has such a cap. */
+  /** Compares each day that is stored; and every day of this week is, of a key that has such a cap. */
   async #compareDays(): Promise<void> {
     const rows = await this.#backend.query(
       `select key_id, day - date '1970-01-01' as day, settled from spend_day

@@ -99,7 +99,7 @@ export function marginPinOf(providerId: ProviderId): string {
   return `${providerId} with margin`;
 }
 
-/** What was used when so much is owed at the prices of `pinMargin`. */
+/** The usage when so much is owed at the prices of `pinMargin`. */
 export function usageOwing(owedPico: bigint): Usage {
   const rest = Number(owedPico % OWED_FOR_OUTPUT);
   const completion = Number(owedPico / OWED_FOR_OUTPUT);

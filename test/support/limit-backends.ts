@@ -155,7 +155,7 @@ export class LimitCaller {
     this.#world.store.undo(lease, this.#world.nowMs);
   }
 
-  /** What counts in each scope now. */
+  /** The use of each scope now. */
   async peek(scopes: readonly ScopeClaim[]): Promise<readonly ScopeUsage[] | undefined> {
     return await this.#world.store.peek({ slot: this.slot, scopes, nowMs: this.#world.nowMs });
   }

@@ -13,7 +13,7 @@ import {
 import { RedisLimitStore } from "../../src/gateway/limits/redis/redis-limit-store.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** What the parent orders. */
+/** The parent's order. */
 export interface LimitOrder {
   /** `churn`: each claim is released at once, again and again. */
   readonly act: "take" | "churn" | "give back";

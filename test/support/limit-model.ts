@@ -7,7 +7,7 @@ import {
   type TokenCount,
 } from "../../src/gateway/limits/limit-store.ts";
 
-/** What one claim charged one scope with. */
+/** The charge of one claim to one scope. */
 interface Charge {
   readonly id: string;
   readonly second: number;
@@ -29,7 +29,7 @@ export interface ModelLease {
   readonly departed: Charge[];
 }
 
-/** What a claim came to, in a form that compares. */
+/** The outcome of a claim, in a form that compares. */
 export interface Verdict {
   readonly refused?: string;
   readonly remaining?: readonly [requests: number, tokens: number, queueMs: number];

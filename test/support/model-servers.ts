@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 
-/** What a played server answers on a path: its status and JSON, or bytes as they are. */
+/** The answer of a played server on a path: its status and JSON, or bytes as they are. */
 export type PlayedAnswer = (request: PlayedRequest) => Played | undefined;
 
 export interface Played {

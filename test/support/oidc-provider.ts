@@ -115,7 +115,7 @@ const NOW = (): { readonly iat: number; readonly exp: number } => {
   return { iat, exp: iat + 120 };
 };
 
-/** Who is signed in next, and everything that the provider keeps. */
+/** The person who is signed in next, and everything that the provider keeps. */
 class Script {
   readonly counts = new Map<string, number>();
   readonly records = new Map<string, AdapterPayload>();

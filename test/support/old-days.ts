@@ -24,7 +24,7 @@ import { withResource } from "./with-resource.ts";
 
 const PROVIDER = "acme-ai" as ProviderId;
 
-/** What is owed for the attempt of each filled day that costs 1,700 micro-dollars. */
+/** The debt for the attempt of each filled day that costs 1,700 micro-dollars. */
 export const OLD_OWED_PICO = picoUsd(1_200_000_001n);
 
 export function dayOf(text: string): Day {
@@ -162,8 +162,8 @@ export async function brokenChecks(books: OldBooks): Promise<readonly unknown[]>
 }
 
 /**
- * What ended a moment ago ended on the day of its admission, or as soon afterwards as the
- * settlement with the providers allows.
+ * An attempt that ended a moment ago ended on the day of its admission, or as soon afterwards as
+ * the settlement with the providers allows.
  */
 async function pretendThen(backend: FreshBackend): Promise<void> {
   const admitted = "to_timestamp(1735689600 + ((attempt_id >> 22) / 1000))";

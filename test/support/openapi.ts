@@ -26,7 +26,7 @@ export class PublishedApi {
     this.#ajv.addSchema(this.document, "openapi");
   }
 
-  /** What of an answer the document does not allow; an empty list: it conforms. */
+  /** The parts of an answer that the document does not allow; an empty list: it conforms. */
   problemsOf(name: string, answer: HttpAnswer): readonly string[] {
     const [method = "", path = ""] = name.split(" ");
     const responses = this.document.paths[path]?.[method.toLowerCase()]?.responses ?? {};

@@ -6,7 +6,7 @@ import { PROVIDER_KEY, simulatorManifest, TEST_KEY_CACHE_MS, textModel } from ".
 import { runCommand, startProgram, type RunningProgram } from "./program.ts";
 import { withResource } from "./with-resource.ts";
 
-/** What an operator has on disk: a data folder and a folder of manifests. */
+/** An operator's files: a data folder and a folder of manifests. */
 export interface OperatorFolder {
   readonly root: string;
   readonly dataDir: string;
@@ -89,7 +89,10 @@ export interface JsonAnswer {
 
 let commandLogs: string[] = [];
 
-/** What commands with `--json` write to standard error from now on, to search it for secrets. */
+/**
+ * The lines that commands with `--json` write to standard error from now on, to search them for
+ * secrets.
+ */
 export function collectCommandLogs(): readonly string[] {
   commandLogs = [];
   return commandLogs;
@@ -128,7 +131,7 @@ export async function openAccountByCommands(
   return { orgId, ...createdKey(key) };
 }
 
-/** What `key create --json` has answered. */
+/** The answer of `key create --json`. */
 export function createdKey({ json }: Pick<JsonAnswer, "json">): {
   readonly key: string;
   readonly keyId: string;

@@ -16,7 +16,7 @@ import { promisify } from "node:util";
 import { quickOrDeep } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** What a fresh clone of the repository does not have. */
+/** The entries that a fresh clone of the repository does not have. */
 const NOT_CLONED = new Set(["node_modules", ".git", "dist", "artefacts", "data", "coverage"]);
 
 const run = promisify(execFile);
@@ -81,7 +81,10 @@ async function packProgram(repository: string, target: string): Promise<Packed> 
   return { tarball: join(target, packed.filename), files };
 }
 
-/** What `npm run build` makes, its types checked elsewhere; the pages are those that the run has built for all its tests. */
+/**
+ * Makes the output of `npm run build`, its types checked elsewhere; the pages are those that the
+ * run has built for all its tests.
+ */
 async function buildQuickly(repository: string): Promise<void> {
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
   await run(process.execPath, [compiler, "-p", "tsconfig.build.json", "--noCheck"], {

@@ -95,8 +95,8 @@ async function makeTemplate(): Promise<string> {
 }
 
 /**
- * What an operator may have set for everybody, in front of the settings that the program makes: slow,
- * not durable, and with values that are written in another way. Each is SQL.
+ * The settings that an operator may have made for everybody, in front of those that the program
+ * makes: slow, not durable, and with values that are written in another way. Each is SQL.
  */
 export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   jit: "on",

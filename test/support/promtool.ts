@@ -13,7 +13,7 @@ if (!hasPromtool) {
   );
 }
 
-/** What `promtool check metrics` says about this text; empty: nothing to complain about. */
+/** The complaints of `promtool check metrics` about this text; empty: none. */
 export function promtoolComplaints(text: string): string {
   const { status, stdout, stderr } = spawnSync(PROGRAM, ["check", "metrics"], {
     input: text,
@@ -23,7 +23,7 @@ export function promtoolComplaints(text: string): string {
   return status === 0 ? said : `exit ${status}\n${said}`;
 }
 
-/** What `promtool check rules` or `test rules` finds wrong in these files; empty: nothing. */
+/** The problems that `promtool check rules` or `test rules` finds in these files; empty: none. */
 export function promtoolRules(what: "check" | "test", files: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(PROGRAM, [what, "rules", ...files], {
     encoding: "utf8",

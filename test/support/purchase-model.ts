@@ -5,7 +5,7 @@ interface ModelPurchase {
   readonly amount: bigint;
   readonly claims: Map<string, { readonly amount: bigint; isReversed: boolean }>;
   isPaid: boolean;
-  /** What its claims took so far, and did not return. */
+  /** The money that its claims took so far, and did not return. */
   taken: bigint;
 }
 
@@ -56,7 +56,7 @@ export class PurchaseModel {
     return known === undefined;
   }
 
-  /** What all its claims may take together: at most what it gave, and before that nothing. */
+  /** The most that all its claims may take together: the money that it gave, and before that none. */
   #settle(purchase: ModelPurchase): void {
     if (!purchase.isPaid) return;
     const claims = [...purchase.claims.values()].filter(({ isReversed }) => !isReversed);

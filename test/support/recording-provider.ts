@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 
 import type { Random } from "../simulation/random.ts";
 
-/** What arrived of one request, whether or not all of it did. */
+/** The part of one request that arrived, whether or not all of it did. */
 export interface ArrivedRequest {
   /** Bytes that its head declares. */
   readonly declaredBytes: number;
@@ -79,7 +79,7 @@ export class RecordingProvider {
     this.arrived.push(request);
     if (manner === "answers early" || manner === "fails early") {
       socket.write(answer(manner === "answers early" ? 200 : 500));
-      // What is not read by now stays where it is: in the memory of the sender, if it is much.
+      // Unread bytes stay where they are: in the memory of the sender, if they are many.
       socket.pause();
       setTimeout(() => socket.resume(), READS_ON_AFTER_MS);
     }

@@ -61,7 +61,7 @@ export class Side {
   }
 }
 
-/** What the journal returns: so many tokens, all of them prompt. */
+/** The journal's return: so many tokens, all of them prompt. */
 export function charged(
   charge: Omit<RecentCharge, "promptTokens" | "completionTokens">,
 ): RecentCharge {

@@ -10,7 +10,7 @@ export const REQUEST_ID: RegExp =
 export interface ExpectedRefusal {
   readonly status: number;
   readonly code: string;
-  /** What the message has to say; a text is searched for as it is. */
+  /** The text that the message must have; a string is searched for as it is. */
   readonly message?: string | RegExp;
 }
 
@@ -34,7 +34,7 @@ export function expectRefusal(answer: HttpAnswer, expected: ExpectedRefusal): vo
   }
 }
 
-/** What a refused request may not touch: provider calls, settled balance, held balance. */
+/** The state that a refused request may not touch: provider calls, settled balance, held balance. */
 export interface AccountState {
   readonly calls: number;
   readonly balance: unknown;

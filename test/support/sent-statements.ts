@@ -27,7 +27,7 @@ export class SentStatements {
     };
   }
 
-  /** What was executed since the last call. */
+  /** The statements executed since the last call. */
   take(): readonly string[] {
     const taken = this.#texts;
     this.#texts = [];

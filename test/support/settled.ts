@@ -46,7 +46,7 @@ export async function expectSettledOnce(
   return record;
 }
 
-/** What the standard listings charge for these tokens, in dollars. */
+/** The price of these tokens by the standard listings, in dollars. */
 export function listedCost(promptTokens: number, outputTokens: number): number {
   return (promptTokens + 10 * outputTokens) / 1_000_000;
 }

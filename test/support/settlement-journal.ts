@@ -24,7 +24,7 @@ export interface JournaledAttempt {
   readonly closed?: string;
   /** `void`: nothing was observed. `unknown`: the instance died. */
   readonly cost: bigint | "void" | "unknown";
-  /** What the provider is owed for what was observed, at prices of its own; absent: the cost. */
+  /** The debt to the provider for the observed usage, at prices of its own; absent: the cost. */
   readonly owed?: bigint;
   readonly reserveMicroUsd?: bigint;
   /** When and with which cost its true end was observed after all. */
@@ -201,7 +201,7 @@ function closing(
   return voidRow(attemptId, { basis: "unknown_after_crash" });
 }
 
-/** What the audit finds wrong with the periods. */
+/** The audit's problems with the periods. */
 export async function brokenSettlement(
   backend: FreshBackend,
 ): Promise<readonly Record<string, unknown>[]> {

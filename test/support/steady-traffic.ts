@@ -30,7 +30,7 @@ export class SteadyTraffic {
   }
 }
 
-/** What was not served, each problem once. */
+/** The requests that were not served, each problem once. */
 export function problemsOf(sent: readonly Sent[]): readonly string[] {
   return [...new Set(sent.map(({ problem }) => problem))].filter((problem) => problem !== "");
 }

@@ -137,7 +137,7 @@ class Link {
   }
 
   #join(from: Socket, to: Socket): void {
-    // What was sent arrives in its order, and before the event that its sender has left.
+    // Sent bytes arrive in their order, and before the event that their sender has left.
     let last = Promise.resolve();
     from.on("data", (piece: Buffer) => {
       const passing = this.#rules.pass(piece, to);

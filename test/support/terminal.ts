@@ -3,7 +3,7 @@ import { Readable, Writable } from "node:stream";
 import type { CommandIo } from "../../src/cli/command-io.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 
-/** What a person at a terminal saw, and how the command ended. */
+/** The screen of a person at a terminal, and the end of the command. */
 export interface TerminalRun {
   readonly code: number;
   readonly stdout: string;

@@ -1,4 +1,4 @@
 import { byOperator } from "../../src/kernel/index.ts";
 
-/** Who makes what a test prepares. */
+/** The author of everything that a test prepares. */
 export const testOperator = byOperator("test");

@@ -17,7 +17,7 @@ const TETHER =
 /** An external program that ends with this process. */
 export interface TetheredProgram {
   readonly processId: number;
-  /** What the program has printed so far. */
+  /** The program's output so far. */
   log(): string;
   stop(): Promise<void>;
 }

@@ -27,7 +27,7 @@ const LATER_STEPS: Readonly<Record<string, string>> = {
     create table upgrade_table (org_id text primary key references org);
     create function upgrade_function(amount bigint) returns bigint language sql immutable as
       'select amount + 1';`,
-  // What an open report on the transfers is in the way of.
+  // The change that an open report on the transfers holds up.
   transfers: "alter table transfer add column upgrade_note text;",
 };
 

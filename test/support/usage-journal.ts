@@ -162,7 +162,7 @@ export class UsageJournal {
     for (const refusal of this.#refusals.splice(0)) await this.#refuse(...refusal);
   }
 
-  /** What was left open ends now; what was charged after a crash is corrected. */
+  /** Ends the attempts that were left open, and corrects those that were charged after a crash. */
   async endLate(): Promise<void> {
     await this.#close(this.#late.splice(0));
     await this.#close(this.#crashed.splice(0));

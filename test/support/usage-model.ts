@@ -146,6 +146,6 @@ export function offBy(
   const values = requests.flatMap(({ firstByteMs }) => firstByteMs ?? []).toSorted((a, b) => a - b);
   const exact = values[Math.ceil(share * values.length) - 1];
   if (exact === undefined || reported === null) return (reported ?? undefined) === exact ? 0 : 1;
-  // Below 32 ms every number is its own span.
+  // A number below 32 ms is its own span.
   return exact < 32 ? Math.abs(reported - exact) : Math.abs(reported - exact) / exact;
 }

@@ -25,11 +25,11 @@ export interface Traffic {
   readonly keys: Readonly<
     Record<"alpha" | "beta" | "capped", { readonly keyId: string; readonly secret: string }>
   >;
-  /** Of the request that was served by its third provider. */
+  /** The id of the request that was served by its third provider. */
   readonly threeAttemptsId: string;
-  /** Of the request that every provider failed. */
+  /** The id of the request that every provider failed. */
   readonly failedId: string;
-  /** Of the request that the key's cap did not cover. */
+  /** The id of the request that the key's cap did not cover. */
   readonly refusedId: string;
   /** All of them, refused and failed ones too. */
   readonly requests: number;
@@ -61,7 +61,7 @@ export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<
   const refusedId = await call(capped.secret, chatBody("test/a"));
   await ask(fixture, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
   const requests = ids.length + 1;
-  // What was refused is written down a moment after it was answered, and what is held is let go.
+  // A refusal is written down a moment after it was answered, and a hold is released then.
   await until("every request is written down and settled", async () => {
     const { json } = await ask(fixture, page, "GET /api/console/requests?limit=200");
     const session = await ask(fixture, page, "GET /api/console/session");

@@ -89,7 +89,7 @@ export function freshPrompt(): string {
   return `waves at dawn, take ${prompts}`;
 }
 
-/** What a request of these tests holds: four seconds where it says nothing. */
+/** The reserve of a request of these tests: four seconds where it says nothing. */
 export function reserveOf(seconds: number): bigint {
   return BigInt(seconds * VIDEO_CEILING);
 }
@@ -138,7 +138,7 @@ export async function makeDue(gateway: TestGateway, ...ids: readonly string[]): 
   await runSql(gateway, sql, [ids]);
 }
 
-/** What the journal says of the job's request, once it has ended. */
+/** The journal's record of the job's request, once it has ended. */
 export async function endOf(
   gateway: TestGateway,
   account: TestAccount,

@@ -12,10 +12,10 @@ import { simulatorManifest } from "./gateway.ts";
 /** One job at the provider, as the test wants it to be. */
 export interface HostedJob {
   readonly id: string;
-  /** What the gateway asked for. */
+  /** The body of the gateway's request. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** What a poll of it is answered with; a change counts from the next poll. */
+  /** The answer to a poll of it; a change counts from the next poll. */
   record: object;
   /** Instead of the record. */
   answer: Handler | undefined;
@@ -37,7 +37,7 @@ export class VideoHost {
   /** Instead of accepting a job. */
   onAccept:
     ((request: IncomingMessage, response: ServerResponse, body: string) => void) | undefined;
-  /** What is not about a job: where redirects lead. */
+  /** The handler of paths that are not about a job: where redirects lead. */
   elsewhere: Handler = (_request, response) => void response.writeHead(404).end("{}");
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 

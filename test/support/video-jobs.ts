@@ -79,7 +79,7 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   };
 }
 
-/** What a store makes of a job that continues, in plain code: what `keep` must agree with. */
+/** The result of a job that continues, in plain code: `keep` must agree with it. */
 export function keptJob(job: TakenJob, update: JobUpdate): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
   const counts =
@@ -114,7 +114,7 @@ export function ended(change: Partial<EndedJob> = {}): EndedJob {
   };
 }
 
-/** What the store is given of a job that continues. */
+/** The update that the store gets of a job that continues. */
 export function jobUpdate(change: Partial<JobUpdate> = {}): JobUpdate {
   return {
     state: "in_progress",

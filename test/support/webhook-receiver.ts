@@ -12,7 +12,7 @@ export interface ReceivedWebhook {
 export interface WebhookReceiver {
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
-  /** Of one path, oldest first. */
+  /** The webhooks of one path, oldest first. */
   at(path: string): readonly ReceivedWebhook[];
   /** How requests of a path are answered; default: 204. */
   answer(path: string, how: (response: ServerResponse) => void): void;

@@ -4,10 +4,11 @@ import { afterAll, beforeAll } from "vitest";
 const HOOK_LIMIT_MS = 120_000;
 
 /**
- * What `open` returns, for all tests of the calling file or `describe`: opened before the first
- * test, closed after the last one, whether they pass or fail. By default its own `close` is called. Several resources of one scope open
- * in the order of their declarations and close in the reverse order. The returned handle has the
- * members of what was opened, and throws when a member is used outside of that time.
+ * The result of `open`, for all tests of the calling file or `describe`: opened before the first
+ * test, closed after the last one, whether they pass or fail. By default its own `close` is called.
+ * Several resources of one scope open in the order of their declarations and close in the reverse
+ * order. The returned handle has the members of what was opened, and throws when a member is used
+ * outside of that time.
  */
 export function withResource<T extends object>(
   open: () => T | Promise<T>,

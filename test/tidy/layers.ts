@@ -28,7 +28,7 @@ export interface LayerRow {
 const OWN_FILES = "its own files";
 /** The file by which other folders import one. */
 export const DOOR = "index.ts";
-/** What a row that puts everything together may import. */
+/** The imports of a row that puts everything together. */
 const EVERYTHING = "everything lower";
 
 /**
@@ -222,7 +222,7 @@ function specifiersOf(source: SourceFile): string[] {
   return [...valueImportsOf(source, true), ...typeImportsOf(source)];
 }
 
-/** What is imported when the program runs; with types, also what is only read by the compiler. */
+/** The imports when the program runs; with types, also those that only the compiler reads. */
 function valueImportsOf(source: SourceFile, withTypes = false): string[] {
   const { module } = parse(source);
   return [

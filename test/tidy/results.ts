@@ -29,7 +29,7 @@ export const BRANDING_FILES: Readonly<Record<string, string>> = {
 };
 
 const BRANDED = "(Org|Key|Model|Provider|Job|Request|Attempt)Id|(Micro|Pico)Usd";
-/** What a query has read carries the brand of its column. */
+/** A value that a query has read carries the brand of its column. */
 const BRANDING = new RegExp(`(?<!\\brow\\.\\w+ |\\brows\\[0\\]\\?\\.\\w+ )\\bas (${BRANDED})\\b`);
 
 export const idsAreParsedAtTheDoor: Rule = (files) =>

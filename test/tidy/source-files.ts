@@ -10,7 +10,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** What is wrong in a list of files, one line each: `src/kernel/core/money.ts:12`. */
+/** The breaches in a list of files, one line each: `src/kernel/core/money.ts:12`. */
 export type Rule = (files: readonly SourceFile[]) => string[];
 
 const ROOT = resolve(import.meta.dirname, "../..");

@@ -104,7 +104,7 @@ export const theCommitPointIsOneFlag: Rule = (files) =>
     })
     .flatMap((source) => codeLinesWith(source, COMMIT_FLAG));
 
-/** What a process starts with, and the workers that are processes of their own. */
+/** The files that a process starts with, and the workers that are processes of their own. */
 const PROCESS_FILES = new Set(["src/cli/main.ts", "src/cli/workers.ts"]);
 
 export const commandsUseTheirCallersProcess: Rule = (files) =>

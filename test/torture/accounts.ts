@@ -7,7 +7,7 @@ import { addKey } from "../support/add-key.ts";
 import { testOperator } from "../support/test-operator.ts";
 import type { Dice } from "./seeded.ts";
 
-/** What runs short at an organization: nothing, its balance, its own cap, or its keys' caps. */
+/** The thing that runs short at an organization: nothing, its balance, its own cap, or its keys' caps. */
 export type Shortage = "nothing" | "balance" | "org_cap" | "key_cap";
 
 export interface TortureAccount {
@@ -26,11 +26,11 @@ const KINDS: Readonly<Record<Shortage, number>> = {
 };
 const KEYS_EACH = 3;
 const MANY_MICRO_USD = 1_000_000_000_000n;
-/** What a short organization gets in one helping, for each client: less than they all would use. */
+/** The helping of a short organization, for each client: less than they all would use. */
 const HELPING_MICRO_USD_PER_CLIENT = 6n;
 const HELPING_EVERY_MS = 1_000;
 
-/** What a short organization may use up in the time between two helpings. */
+/** The amount that a short organization may use up in the time between two helpings. */
 export function helpingOf(clients: number): bigint {
   return HELPING_MICRO_USD_PER_CLIENT * BigInt(clients);
 }

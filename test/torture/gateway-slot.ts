@@ -10,7 +10,7 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import { identityOf } from "../../src/kernel/storage/process-identity.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 
-/** What every gateway of a run is started with. */
+/** The settings with which every gateway of a run is started. */
 export interface SlotSettings {
   readonly mainFile: string;
   readonly folder: string;

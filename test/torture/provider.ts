@@ -16,7 +16,7 @@ export interface ReceivedAttempt {
   /** How often its connection was ended before a byte of an answer: it may be sent once more then. */
   unanswered: number;
   wire: Wire | undefined;
-  /** What the last byte of its answer reported; undefined when that byte never left. */
+  /** The report in the last byte of its answer; undefined when that byte never left. */
   reported: AnswerTokens | undefined;
   /** When the last byte of its answer left; monotonic clock. */
   endedMs: number | undefined;

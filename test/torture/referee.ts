@@ -16,7 +16,7 @@ export interface Witnesses {
   readonly troubles: readonly Trouble[];
 }
 
-/** What the referee saw and does not blame. */
+/** The referee's findings that it does not blame. */
 export interface Verdict {
   /** Answers whose settlement waited in vain and was lost with its gateway: two faults at once. */
   readonly lostSettlements: number;
@@ -76,7 +76,7 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
       row.completion === BigInt(completion) &&
       row.hour === (isForHour === true ? BigInt(prompt) : null);
     if (!isSame || row.debit + row.overrun !== cost) findings.add(OTHER_USAGE, shown(row));
-    // What providers are owed: three quarters of each price, whatever the customer could hold.
+    // The debt to providers: three quarters of each price, whatever the customer could hold.
     if (row.owedPico !== (cost * 3_000_000n) / 4n) findings.add(OTHER_OWED, shown(row));
   }
 }
@@ -172,7 +172,7 @@ function shown(row: JournalAttempt): string {
   return `attempt ${row.attemptId} ${state}, reserve ${row.reserve}, debit ${row.debit}`;
 }
 
-/** What SQL alone can find: one line for each violation. */
+/** The violations that SQL alone can find: one line for each. */
 const CHECKS: Readonly<Record<string, string>> = {
   "no attempt is open and nothing is held": `
     select 'attempt ' || attempt_id || ' of ' || instance_id as what from hold

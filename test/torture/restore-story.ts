@@ -234,7 +234,7 @@ export function daysAgo(days: number, time: string): string {
   return `${new Date(systemClock.nowMs() - days * DAY_MS).toISOString().slice(0, 10)}T${time}Z`;
 }
 
-/** What the books have when they are copied. */
+/** The contents of the books when they are copied. */
 export async function beforeTheCopy(story: Story): Promise<void> {
   const journal = await history(story);
   await journal.write([
@@ -248,7 +248,7 @@ export async function beforeTheCopy(story: Story): Promise<void> {
   await buy(story, 30);
 }
 
-/** What is done in the time that will be lost, and what is left of it outside of the database. */
+/** The work in the time that will be lost, and the part of it that stays outside of the database. */
 export interface LostTime {
   readonly changesFile: string;
   readonly disabledKey: string;
@@ -356,7 +356,7 @@ async function keyIdOf(story: Story, raw: string): Promise<string> {
   return rows[0]?.key_id ?? "";
 }
 
-/** What a provider is owed for an attempt by its own record: three quarters of the listing's price. */
+/** The debt to a provider for an attempt by its own record: three quarters of the listing's price. */
 export function owedPico({ reported }: ReceivedAttempt): bigint {
   if (reported === undefined) return 0n;
   const { prompt, completion, isForHour } = reported;

@@ -176,7 +176,7 @@ async function judge(
   );
   expect(keys).toEqual([{ is_open: false }]);
 
-  // What was paid to a provider in the lost time is what its period owes, and was paid once.
+  // A payment to a provider in the lost time is owed by its period, and was made once.
   const [paidOff] = await database.backend.settlementStore.balances("settled-ai");
   expect(paidOff).toMatchObject({ payableMicroUsd: 0n, accruedMicroUsd: 0n });
   const paid = await database.query<{ amount: bigint }>(
@@ -194,8 +194,8 @@ async function judge(
     const [balance] = await database.backend.settlementStore.balances(id);
     const isLost = (attemptId: string): boolean =>
       !after.attempts.has(attemptId) || voidedIds.has(attemptId);
-    // Of an answer whose end the gateway did not see, the provider reports more than it was owed for
-    // what was delivered: the journal says on which basis, and how much.
+    // For an answer whose end the gateway did not see, the provider reports more than it was owed
+    // for the delivered part: the journal says on which basis, and how much.
     const isHeard = (attemptId: string): boolean =>
       isLost(attemptId) || after.attempts.get(attemptId)?.basis === "reported";
     const heard = lines.filter((line) => isHeard(line.id));
@@ -226,7 +226,7 @@ async function judge(
   expect(voided).toMatchObject([{ debit: 0n }]);
 }
 
-/** What the journal owes for each attempt, rounded down. */
+/** The journal's debt for each attempt, rounded down. */
 const SETTLED_SQL = `
   select attempt_id::text as id, div(coalesce(owed_pico, cost_pico), 1000000)::bigint as owed
   from attempt where provider_id = $1 and state = 'settled'`;

@@ -18,7 +18,7 @@ export interface Departed {
   readonly leaseEndsMs: number;
 }
 
-/** What the others did about a departed gateway. */
+/** The work of the others for a departed gateway. */
 export interface TakeOver {
   readonly how: "killed" | "frozen";
   readonly open: number;

@@ -2,7 +2,7 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import { at, costOf, type HttpAnswer } from "../support/ask.ts";
 import type { GatewayLife } from "./gateway-slot.ts";
 
-/** What a whole answer said of its cost. */
+/** The cost that a whole answer reported. */
 export interface Reported {
   /** Undefined when it said nothing. */
   readonly costMicroUsd: bigint | undefined;
@@ -11,7 +11,7 @@ export interface Reported {
   readonly life: GatewayLife;
 }
 
-/** What the clients of a run saw, all together. */
+/** The observations of all clients of a run together. */
 export class Tally {
   asked = 0;
   /** Connections that ended with their gateway. */

@@ -38,7 +38,7 @@ export interface TortureOptions extends PlanOptions {
   readonly say: (line: string) => void;
 }
 
-/** What a run did and found. */
+/** The work and the findings of a run. */
 export interface TortureOutcome {
   readonly havoc: Havoc;
   readonly tally: Tally;

@@ -8,7 +8,7 @@ import type {
 } from "../../../src/account/console-api/contract.ts";
 import { shownMessage } from "../ui/sentence.ts";
 
-/** What a route is called with; parts that it does not take are left out. */
+/** The input of a route; a part that the route does not take is left out. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
   OptionalPart<"query", QueryOf<N>> &
   Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };

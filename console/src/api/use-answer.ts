@@ -22,7 +22,7 @@ export interface AnswerOptions {
   readonly staysDespite?: string;
 }
 
-/** What a route answered, kept under `[name, asked]`, so that two pages ask once. */
+/** The answer of a route, cached under `[name, asked]`, so that two pages ask once. */
 export function useAnswer<N extends RouteName>(
   name: N,
   asked?: Omit<Asked<N>, "signal">,

@@ -6,7 +6,7 @@ import { showCents, showUsd } from "../ui/money-math.ts";
 import shell from "./shell.module.css";
 import { Tip } from "../ui/tip.tsx";
 
-/** What new requests may use, always in sight; it leads to where more is bought. */
+/** The balance that new requests may use, always in sight; it leads to the page on which more is bought. */
 export function BalanceLink(props: {
   readonly balance: NonNullable<Session["balance"]>;
   /** Credit that is bought here is not real money. */

@@ -10,7 +10,7 @@ export interface Command {
 
 /** At most this many of one group, so that a long list of models does not hide the others. */
 const GROUP_MAX = 7;
-/** Of groups whose whole list is short. */
+/** Groups whose whole list is short. */
 const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);
 
 /**
@@ -56,7 +56,10 @@ function rankOf(command: Command, words: readonly string[]): number {
   return label.includes(first) ? 1 : 2;
 }
 
-/** What was chosen last comes first, as long as nothing is typed; what is gone since is left out. */
+/**
+ * The entries that were chosen last come first as long as nothing is typed; an entry that no longer
+ * exists is left out.
+ */
 export function withRecent<C extends Command>(
   commands: readonly C[],
   recent: readonly string[],

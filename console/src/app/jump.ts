@@ -1,4 +1,4 @@
-/** What a key press means, in a page outside of text fields. */
+/** The meaning of a key press in a page, outside of text fields. */
 export type Jump =
   | { readonly kind: "palette" | "help" | "search" | "prefix" | "nothing" }
   | { readonly kind: "go"; readonly to: string };

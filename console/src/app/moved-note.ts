@@ -17,8 +17,8 @@ let isExpected = false;
  */
 export const MovedNote = {
   /**
-   * What leads this page itself to another organization, and then loads it anew: of that nothing
-   * has to be said. Where it fails, the page stays as it was.
+   * This page itself moves to another organization here and then loads anew, so no note is needed.
+   * Where it fails, the page stays as it was.
    */
   async during<T>(change: () => Promise<T>): Promise<T> {
     isExpected = true;

@@ -1,12 +1,12 @@
 import type { Notice, PriceNotice } from "../../../src/account/console-api/contract.ts";
 
-/** What may be said above every page; `development` is what is not as in production. */
+/** A line that may stand above every page; `development` marks a difference from production. */
 export type Line =
   | { readonly kind: "notice"; readonly notice: Notice }
   | { readonly kind: "price"; readonly notice: PriceNotice }
   | { readonly kind: "development" };
 
-/** What refuses requests comes first, then what will, then what is only good to know. */
+/** Orders lines by weight: requests are refused now, requests will be refused, good to know. */
 export function inOrder(lines: readonly Line[]): readonly Line[] {
   return lines.toSorted((a, b) => rankOf(a) - rankOf(b));
 }

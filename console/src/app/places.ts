@@ -9,7 +9,7 @@ export interface Place {
   readonly isPublic?: boolean;
   /** For operators of the installation only. */
   readonly isForOperators?: boolean;
-  /** What people may call it, for the palette. */
+  /** Other names that people use for the place, for the palette. */
   readonly keywords?: readonly string[];
 }
 

@@ -37,7 +37,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** What the last 30 days cost at each: `"$1.000000, and $1.200000 then"`. */
+/** The cost of the last 30 days at each price: `"$1.000000, and $1.200000 then"`. */
 export function costLine({
   cost_old_usd: old,
   cost_new_usd: next,

@@ -1,4 +1,4 @@
-/** What follows the `?` of an address: only texts, never numbers or objects. */
+/** The part of an address after `?`: only texts, never numbers or objects. */
 export type Search = Readonly<Record<string, string>>;
 
 /** Reads it; the first of two values with one name counts. */

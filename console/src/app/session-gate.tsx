@@ -44,9 +44,9 @@ export function SessionGate(): ReactElement {
 }
 
 /**
- * What one account was shown is not kept for the next: signing out, here or in another tab, forgets
- * every answer, and another account begins with a page of its own. So does another organization, and
- * the page then says why it shows it.
+ * Nothing that one account was shown is kept for the next: signing out, here or in another tab,
+ * forgets every answer, and another account begins with a page of its own. So does another
+ * organization, and the page then says why it shows it.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
@@ -75,7 +75,10 @@ function isSame(before: Session, now: Session): boolean {
   return before.user?.email === now.user?.email && before.org?.org_id === now.org?.org_id;
 }
 
-/** Of the same person: removed from the organization, or moved by another tab. */
+/**
+ * Notes that the same person is in another organization now: removed from this one, or moved by
+ * another tab.
+ */
 function noteMove(before: Session, { user, others }: Session): void {
   const { org, is_undecided: isUndecided } = before;
   if (org === null || isUndecided || before.user?.email !== user?.email) return;

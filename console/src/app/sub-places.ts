@@ -9,7 +9,7 @@ export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "k
   readonly search?: Readonly<Record<string, string>>;
 }
 
-/** What the navigation does not show. A test compares it with the routes. */
+/** Places that the navigation does not show. A test compares it with the routes. */
 export const SUB_PLACES: readonly SubPlace[] = [
   {
     to: "/keys",
@@ -75,7 +75,7 @@ function operatorPages(labels: Readonly<Record<string, string>>): readonly SubPl
   });
 }
 
-/** Those that are open in this state of the session. */
+/** The places that are open in this state of the session. */
 export function subPlacesFor(isSignedIn: boolean, isOperator: boolean): readonly SubPlace[] {
   return SUB_PLACES.filter(({ isPublic = false, isForOperators = false }) =>
     isSignedIn ? isOperator || !isForOperators : isPublic,

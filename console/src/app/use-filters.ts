@@ -13,9 +13,9 @@ export interface ChangeHow {
 }
 
 /**
- * What a list is filtered by, kept in the address, so that a view can be shared. A change replaces
- * the address unless it asks for a step, and undefined or an empty text takes a filter out. Unless
- * it names one, the `page` of a list goes too.
+ * The filters of a list, kept in the address, so that a view can be shared. A change replaces the
+ * address unless it asks for a step, and undefined or an empty text takes a filter out. Unless it
+ * names one, the `page` of a list goes too.
  */
 export function useFilters<T extends Record<string, string | undefined>>(): [
   T,

@@ -4,7 +4,10 @@ import { lazy, Suspense, useState, type ReactElement } from "react";
 
 const UserMenuOpened = lazy(() => import("./user-menu-opened.tsx"));
 
-/** Who is signed in, the way to the settings, and out. The menu is loaded when it is opened. */
+/**
+ * The menu of the person who is signed in: settings, help, and signing out. The menu is loaded when
+ * it is opened.
+ */
 export function UserMenu({ onHelp }: { readonly onHelp: () => void }): ReactElement {
   const [isWanted, setWanted] = useState(false);
   const button = (

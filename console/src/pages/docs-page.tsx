@@ -13,7 +13,7 @@ import { GUIDES } from "./docs/guide-list.ts";
 import { ROUTE_ROWS } from "./docs/route-rows.ts";
 import { Facts } from "../ui/facts.tsx";
 
-/** What a programmer needs to begin: addresses, routes, errors, limits. It needs no internet. */
+/** The page with which a programmer begins: addresses, routes, errors, limits. It needs no internet. */
 export function DocsPage(): ReactElement {
   const { installation, unfunded_rpm } = useSession();
   const root = installation.gateway_url.replace(/\/+$/, "");

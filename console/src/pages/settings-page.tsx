@@ -11,7 +11,7 @@ import { ProfilePanel } from "./settings/profile-panel.tsx";
 import { SessionListPanel } from "./settings/session-list-panel.tsx";
 import { SessionPanel } from "./settings/session-panel.tsx";
 
-/** Who you are here, your organization, this browser, and your data. */
+/** The person's account, the organization, this browser, and the stored data. */
 export function SettingsPage(): ReactElement {
   const settings = useAnswer("GET /api/console/settings");
   return (

@@ -24,7 +24,7 @@ export interface Snippet {
 /** The variable of the shell that holds the key, in every snippet. */
 export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
 
-/** What every page says beside its snippets. */
+/** The hint that every page shows beside its snippets. */
 export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
 
 /** The same call in three languages, always in this order; files are named, not pasted. */

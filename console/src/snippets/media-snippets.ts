@@ -202,7 +202,7 @@ console.log(await answer.json());`,
   ];
 }
 
-/** Of the first of two ways to name a size only: no listing takes both. */
+/** Takes the first of two ways to name a size: no listing takes both. */
 function firstValues(model: Model, names: readonly string[]): Readonly<Record<string, unknown>> {
   const values = names.flatMap((name) => {
     const descriptor = model.parameters[name];

@@ -27,7 +27,7 @@ export function pickSampleModel(
   return first?.model.id;
 }
 
-/** What the provider that is tried first takes for a million tokens in and out together. */
+/** The price of a million tokens in and out together at the provider that is tried first. */
 function priceOf({ providers }: Model): bigint | undefined {
   const prices = providers[0]?.prices ?? undefined;
   return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);

@@ -11,7 +11,7 @@ export interface Change {
 /** From this many times as much on, a percentage says less than a factor. */
 const TIMES_MIN = 10n;
 
-/** What changed since an earlier amount; undefined: one of them is missing, or the earlier is 0. */
+/** The change since an earlier amount; undefined when one of them is missing or the earlier is 0. */
 export function changeOf(unit: Unit, now: Amount, before: Amount | undefined): Change | undefined {
   if (now === null || before === undefined || before === null) return undefined;
   const [nowWhole, beforeWhole] = [toWhole(unit, now), toWhole(unit, before)];

@@ -7,13 +7,13 @@ import { Fault } from "./fault.tsx";
 export interface ConfirmNameProps {
   readonly opened: boolean;
   readonly title: string;
-  /** What has to be typed. */
+  /** The text that has to be typed. */
   readonly name: string;
   readonly confirmLabel: string;
   /** The dialog stays, with the message of the fault, while this rejects. */
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
-  /** What happens, and when. */
+  /** The effect of the action, and when it takes place. */
   readonly children: ReactNode;
 }
 

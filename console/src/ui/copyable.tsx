@@ -7,7 +7,7 @@ import { Tip } from "./tip.tsx";
 
 export interface CopyableProps {
   readonly value: string;
-  /** What is copied, for people who do not see it: "request ID". */
+  /** The name of the copied text, for people who do not see it: "request ID". */
   readonly label?: string;
   /** Shows the first 12 characters; the whole value is copied. */
   readonly short?: boolean;

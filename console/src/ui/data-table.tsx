@@ -13,12 +13,12 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** Of a page with more rows only those in sight are drawn. */
+/** Of a page with more rows than this, only those in sight are drawn. */
 const ROWS_WHOLE_MAX = 200;
 /** The same of a table without pages: a search makes it long and short with every letter. */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/** What changes a table is fetched after the first page that a visitor opens. */
+/** The tools that change a table are fetched after the first page that a visitor opens. */
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 

@@ -13,7 +13,7 @@ export interface EmptyProps {
   readonly code?: string | undefined;
 }
 
-/** What is shown where there is nothing yet. */
+/** The content of a place where there is nothing yet. */
 export function Empty({ title, action, code }: EmptyProps): ReactElement {
   return (
     <Stack gap="md" align="center" className={kit.empty}>

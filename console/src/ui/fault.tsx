@@ -13,7 +13,7 @@ export interface FaultProps {
   readonly retry?: () => void;
 }
 
-/** What went wrong, with the id that support asks for and the next step. */
+/** The error, with the id that support asks for and the next step. */
 export function Fault({ error, retry }: FaultProps): ReactElement {
   const fault = error instanceof ApiFault ? error : undefined;
   return (

@@ -15,7 +15,7 @@ export function parseUsd(usd: string): bigint {
   return sign === "-" ? -micro : micro;
 }
 
-/** What a person typed as dollars, never negative; undefined when it is not an amount. */
+/** The dollars that a person typed, never negative; undefined when the text is not an amount. */
 export function readUsdInput(text: string): bigint | undefined {
   const trimmed = text.trim().replace(/^\$/, "");
   return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
@@ -32,7 +32,7 @@ export function addUsd(...amounts: readonly string[]): string {
   return writeUsd(amounts.reduce((sum, usd) => sum + parseUsd(usd), 0n));
 }
 
-/** Below zero, zero or above it, as a sort wants it. */
+/** A number below zero, zero or above it, as a sort wants it. */
 export function compareUsd(a: string, b: string): number {
   const difference = parseUsd(a) - parseUsd(b);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;

@@ -10,7 +10,7 @@ import {
 } from "react";
 
 export interface MenuButtonProps {
-  /** What the window is called. */
+  /** The name of the window. */
   readonly label: string;
   readonly position: NonNullable<PopoverProps["position"]>;
   readonly button: ReactElement<{

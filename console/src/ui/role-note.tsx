@@ -8,7 +8,7 @@ import { roleNote } from "./role-words.ts";
 /** Why what is disabled on this page is: nothing where the role may do it. */
 export function RoleNote(props: {
   readonly need: Need;
-  /** What only some roles can do: "create and change keys". */
+  /** The action that only some roles may take: "create and change keys". */
   readonly what: string;
 }): ReactElement | null {
   const isAllowed = useMay(props.need);

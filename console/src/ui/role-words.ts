@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<Role, { readonly one: string; readonly plural: stri
   viewer: { one: "a viewer", plural: "viewers" },
 };
 
-/** What each role is for, where one is chosen. */
+/** The purpose of each role, where one is chosen. */
 export const ROLE_MEANINGS: Readonly<Record<RoleName, string>> = {
   owner: "Everything, with members and the organization's name",
   developer: "Keys, limits, provider keys, playground and Optimize",

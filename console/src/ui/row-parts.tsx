@@ -7,7 +7,7 @@ import styles from "./table.module.css";
  * time that the library's take.
  */
 
-/** What is beside each other in a cell. */
+/** Parts beside each other in a cell. */
 export function RowLine(props: {
   readonly isEnd?: boolean;
   readonly className?: string | undefined;

@@ -9,7 +9,7 @@ export interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
   readonly note?: ReactNode;
-  /** What can be done with the secret while it is here. */
+  /** The actions on the secret while it is here. */
   readonly children?: ReactNode;
   /** The reader has it: the caller forgets the secret, and says where the focus goes. */
   readonly onSaved: () => void;
@@ -31,7 +31,7 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
       withCloseButton={false}
       closeOnEscape={isCopied}
       closeOnClickOutside={isCopied}
-      // What had the focus before was the form that made the secret, and it is on its way out.
+      // The former focus was on the form that made the secret, and that form is closing.
       returnFocus={false}
     >
       <Stack gap="md">

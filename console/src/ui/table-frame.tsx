@@ -22,7 +22,10 @@ export interface TableFrameProps {
   readonly children: ReactNode;
 }
 
-/** What a table scrolls in, where it is wider than its place: a shadow says at which side it continues. */
+/**
+ * The frame in which a table scrolls where it is wider than its place: a shadow says at which side
+ * it continues.
+ */
 export function TableFrame(props: TableFrameProps): ReactElement {
   const own = useRef<HTMLDivElement>(null);
   const frame = props.frame ?? own;

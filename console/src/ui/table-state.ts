@@ -1,6 +1,9 @@
 import type { Sort } from "./sort-rows.ts";
 
-/** What a table keeps in the address of its page; a second table of a page has names of its own. */
+/**
+ * The state that a table keeps in the address of its page; a second table of a page has names of
+ * its own.
+ */
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
 /** How many rows a page of a table may have; 0: all of them. */
@@ -52,7 +55,7 @@ export function pageOf(count: number, size: number, wanted: string | undefined):
 /** When a column is shown: always, in wide windows, or when the reader asks for it. */
 export type ShownFrom = "always" | "wide" | "asked";
 
-/** What the reader chose for columns, by id. */
+/** The reader's choice of columns, by id. */
 export type ColumnChoice = Readonly<Record<string, boolean>>;
 
 export function isShown(

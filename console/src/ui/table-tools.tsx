@@ -81,7 +81,7 @@ function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): Reac
   );
 }
 
-/** What the headers are for, where rows are cards and there are no headers. */
+/** The sort menu where rows are cards and there are no headers. */
 function PhoneSort({ columns, sort, onSort }: TableToolsProps): ReactElement | null {
   const sortable = columns.filter(({ sortValue }) => sortValue !== undefined);
   if (sortable.length === 0) return null;

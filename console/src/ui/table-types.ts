@@ -20,7 +20,7 @@ export interface Column<T> {
 }
 
 export interface DataTableProps<T> {
-  /** What the table is, for people who do not see the heading above it. */
+  /** The table's subject, for people who do not see the heading above it. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
@@ -37,7 +37,7 @@ export interface DataTableProps<T> {
   readonly kept?: Kept;
 }
 
-/** What draws the rows themselves. */
+/** The props of the component that draws the rows. */
 export interface BodyProps<T> extends Pick<
   DataTableProps<T>,
   "caption" | "columns" | "rows" | "rowKey" | "isCards"

@@ -13,13 +13,13 @@ import {
   type TableSearch,
 } from "./table-state.ts";
 
-/** What a table remembers: its columns in this browser, its order and its page in the address. */
+/** The state that a table remembers: its columns in this browser, its order and its page in the address. */
 export interface Kept {
   /** Its name, for the columns that were chosen: `"keys"`. */
   readonly id: string;
-  /** What its rows are, one and many: `["key", "keys"]`. */
+  /** The names of one row and of many: `["key", "keys"]`. */
   readonly rows: readonly [one: string, many: string];
-  /** Of a page's second table, so that the two do not share the names in the address. */
+  /** The prefix of a page's second table, so that the two do not share names in the address. */
   readonly prefix?: string;
   /** `server`: the rows are one page of many already, with controls of their own. */
   readonly pages?: "server";

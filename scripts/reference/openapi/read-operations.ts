@@ -86,7 +86,7 @@ function isOfCheck(key: string, value: string): boolean {
   return key === "says" || (key === "format" && value !== "date-time");
 }
 
-/** What may be null has two types, so that its fields are where readers look for them. */
+/** A nullable value gets two types, so that its fields are where readers look for them. */
 function withoutChoice(value: unknown): unknown {
   const { anyOf, ...more } = Object(value) as { readonly anyOf?: readonly Schema[] };
   const [one, other] = anyOf ?? [];

@@ -8,15 +8,15 @@ type AlertFact = string | number | null;
 interface KindInfo {
   /** As people read it in lists. */
   readonly label: string;
-  /** What happened, in a sentence of the guide. */
+  /** The event, in a sentence of the guide. */
   readonly when: string;
   /** Facts as a real event has them. Dollars are decimal strings; no secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
 }
 
 /**
- * What can be reported: a new kind is one row here and one text in `alert-text.ts`. The guide and
- * the console make their lists of it.
+ * The events that can be reported: a new kind is one row here and one text in `alert-text.ts`. The
+ * guide and the console make their lists of it.
  */
 export const ALERT_KINDS = {
   "balance.low": {
@@ -131,12 +131,15 @@ export interface AlertEvent {
   readonly atMs: number;
 }
 
-/** What is to be stored of something that was noticed. */
+/** An event that was noticed and is to be stored. */
 export interface NewEvent {
   readonly orgId: string;
   readonly kind: AlertKind;
   readonly facts: AlertFacts;
-  /** What happens once and is reported once, in all organizations: begin it with its kind. */
+  /**
+   * The name of an event that happens once and is reported once, in all organizations: it begins
+   * with its kind.
+   */
   readonly once?: string;
 }
 

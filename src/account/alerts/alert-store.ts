@@ -38,7 +38,7 @@ export interface NewDestination extends Pick<
   AlertDestination,
   "destinationId" | "channel" | "address" | "kinds"
 > {
-  /** Of a webhook alone. */
+  /** Set for a webhook alone. */
   readonly sealedSecret?: Buffer;
 }
 
@@ -73,7 +73,7 @@ export interface DueDelivery {
   readonly destinationId: string;
   readonly channel: AlertChannel;
   readonly address: string;
-  /** Of a webhook: the one in force, and the former one as long as it is valid. */
+  /** The secrets of a webhook: the one in force, and the former one as long as it is valid. */
   readonly sealedSecrets: readonly Buffer[];
 }
 

@@ -46,7 +46,7 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
-  /** Of a cap of a key. */
+  /** Set where the cap is one of a key. */
   readonly key_id: string | null;
   readonly cap_period: CapPeriod | null;
 }
@@ -103,7 +103,7 @@ function purchaseEvent({
   return { orgId, kind: "purchase.granted", facts, once: `purchase ${id}` };
 }
 
-/** What was unusual stays with the operator. */
+/** The reason of a restriction stays with the operator. */
 function restrictionEvent(row: RestrictionRow): NewEvent {
   const facts = { calls: row.family, until: row.until_at?.toISOString() ?? null };
   const once = `restriction ${row.hold_id}`;

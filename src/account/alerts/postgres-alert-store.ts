@@ -33,7 +33,7 @@ const { destinationColumns } = sql;
 
 const DESTINATIONS_MAX = 10;
 const LOG_LINES_MAX = 100;
-/** Who presses the button again and again gets no more. */
+/** A person who presses the button again and again gets no more tests than this. */
 const WAITING_FOR_TESTS_MAX = 20;
 const NO_RULES: AlertRules = {
   balanceBelowMicroUsd: null,
@@ -43,7 +43,7 @@ const NO_RULES: AlertRules = {
   hasKeyExpiry: false,
 };
 
-/** What customers set and see of alerts; every verb is of one organization. */
+/** The settings and the state of alerts; every verb is limited to one organization. */
 export class PostgresAlertStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

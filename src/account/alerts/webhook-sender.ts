@@ -78,9 +78,9 @@ function answerOf(end: PostEnd): TryAnswer {
 
 /** One try of a delivery, as it is signed. */
 export interface SignedContent {
-  /** Of the event: the same for every try. */
+  /** The id of the event: the same for every try. */
   readonly id: string;
-  /** Of this try. */
+  /** The time of this try. */
   readonly timestampS: number;
   readonly body: string;
 }
@@ -88,7 +88,7 @@ export interface SignedContent {
 /** Recommended by the specification; facts are far below. */
 const BODY_BYTES_MAX = 20_000;
 
-/** What is posted of an event: the same bytes for every try. */
+/** The body that is posted for an event: the same bytes for every try. */
 export function webhookBody({
   kind,
   atMs,
@@ -127,12 +127,12 @@ function signature({ id, timestampS, body }: SignedContent, secret: string): str
 }
 
 const URL_CHARS_MAX = 2_000;
-/** Below it are ports of services that a request in HTTP could confuse. */
+/** Ports below this one belong to services that a request in HTTP could confuse. */
 const UNPRIVILEGED_PORT_MIN = 1_024;
 
 /**
- * What is wrong with the address of a webhook, in a sentence; undefined: nothing. `allowPrivate`:
- * development, where receivers run on the same machine.
+ * The problem with the address of a webhook, in a sentence; undefined where there is none.
+ * `allowPrivate`: development, where receivers run on the same machine.
  */
 export function webhookAddressProblem(text: string, allowPrivate: boolean): string | undefined {
   if (text.length > URL_CHARS_MAX) return `it is longer than ${URL_CHARS_MAX} characters`;

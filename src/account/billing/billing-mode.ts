@@ -14,7 +14,7 @@ export interface BillingOptions {
     | "purchaseMaxUsd"
     | "autoTopUp"
   >;
-  /** Those in force, asked for at each use. Default: those of `config`. */
+  /** The secrets in force, read at each use. Default: those of `config`. */
   readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
   /** A checkout with test money, instead of the account that the settings name. */
   readonly testCheckout?: {

@@ -72,7 +72,7 @@ export interface Billing {
    * Undefined: the organization has no such purchase.
    */
   checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
-  /** What refunds and disputes took beyond the balance. */
+  /** The money that refunds and disputes took beyond the balance. */
   owed(orgId: OrgId): Promise<MicroUsd>;
   /** Undefined: the operator has turned it off, or there is no payment provider. */
   readonly topUps: TopUps | undefined;

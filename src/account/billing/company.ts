@@ -17,7 +17,10 @@ import {
   text,
 } from "../../kernel/index.ts";
 
-/** Who an organization is on its statements, receipts and invoices. Plain text, one line each. */
+/**
+ * The legal identity of an organization on its statements, receipts and invoices. Plain text, one
+ * line each.
+ */
 export interface Company {
   readonly legalName: string;
   /** Street and the like, three lines at most. */
@@ -64,7 +67,7 @@ type InvoiceData = NonNullable<
   NonNullable<Stripe.Checkout.SessionCreateParams["invoice_creation"]>["invoice_data"]
 >;
 
-/** What Stripe prints on the invoice of a purchase, of the company data: four fields at most. */
+/** The company data that Stripe prints on the invoice of a purchase: four fields at most. */
 export function invoiceDataOf(company: Company): InvoiceData {
   const { legalName, addressLines, postalCode, city, country, taxId, purchaseOrder } = company;
   const place = [...addressLines, [postalCode, city].filter(Boolean).join(" "), country];

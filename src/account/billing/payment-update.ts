@@ -1,7 +1,7 @@
 import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
 
 /**
- * What the payment provider says of a checkout session, whichever process asked and however it
+ * The payment provider's report about a checkout session, whichever process asked and however it
  * arrived.
  */
 export interface SessionUpdate {
@@ -28,11 +28,11 @@ export interface CardUpdate {
   readonly isLive: boolean;
   /** When the checkout was opened. */
   readonly openedAtMs: number;
-  /** What the card can be read from. */
+  /** The object from which the card can be read. */
   readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
 }
 
-/** What it says of an automatic purchase; its session is the payment itself. */
+/** The payment provider's report about an automatic purchase; its session is the payment itself. */
 export interface ChargeUpdate {
   readonly session: SessionUpdate;
   /** Why it failed; null: it did not. */
@@ -42,7 +42,7 @@ export interface ChargeUpdate {
   readonly createdAtMs: number;
 }
 
-/** What it says of a refund or a dispute. */
+/** The payment provider's report about a refund or a dispute. */
 export interface ClaimUpdate {
   readonly claimId: string;
   readonly kind: "refund" | "dispute";
@@ -61,7 +61,7 @@ export type PaymentUpdate =
   | { readonly kind: "card"; readonly card: CardUpdate }
   | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "claim"; readonly claim: ClaimUpdate }
-  /** Of no purchase, or of nothing that changes one. */
+  /** An event of no purchase, or one that changes none. */
   | { readonly kind: "other" };
 
 /** An event whose signature was proven. */

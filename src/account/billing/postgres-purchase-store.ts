@@ -110,7 +110,10 @@ export class PostgresPurchaseStore {
     );
   }
 
-  /** Of all organizations, for operators: parked ones without a grant first, then the newest. */
+  /**
+   * Reads the waiting purchases of all organizations, for operators: parked ones without a grant
+   * first, then the newest.
+   */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -199,7 +202,7 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /** What the organization owes: above zero only while its wallet has nothing free. */
+  /** The debt of the organization: above zero only while its wallet has nothing free. */
   async owed(orgId: OrgId): Promise<MicroUsd> {
     const result = await this.#pool.query<{ owed: bigint }>(
       "select owed from account where account_id = $1",

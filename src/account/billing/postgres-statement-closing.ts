@@ -167,7 +167,7 @@ const END_SQL = `
     until_at = case when $4 then clock_timestamp() + interval '1 hour' else '-infinity' end
   where month = $1 and until_at = $2::timestamptz and ended_at is null`;
 
-/** What a piece of the work did. */
+/** The result of a piece of the work. */
 interface ClosedPiece {
   /** Organizations whose month was checked. */
   readonly examined: number;

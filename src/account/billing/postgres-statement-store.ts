@@ -56,9 +56,9 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Of one month. A month that is over is closed first, with those before it, in their order.
-   * `unknown`: no month of the organization; `later`: more earlier months are to be closed than one
-   * call does, ask again.
+   * Reads the statement of one month. A month that is over is closed first, with those before it,
+   * in their order. `unknown`: no month of the organization; `later`: more earlier months are to be
+   * closed than one call does, ask again.
    */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
     const months = await this.#keeping.months(orgId);

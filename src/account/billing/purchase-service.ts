@@ -13,9 +13,9 @@ import type { StripePayments } from "./stripe-payments.ts";
 export interface PurchaseServiceDeps {
   readonly store: PurchaseStore;
   readonly payments: StripePayments;
-  /** What is done with a card that was saved with a purchase. */
+  /** Takes a card that was saved with a purchase. */
   readonly takeCard: (card: CardUpdate) => Promise<void>;
-  /** What is done with an automatic purchase. */
+  /** Takes an automatic purchase. */
   readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
   readonly log: Logger;
 }
@@ -130,7 +130,7 @@ export type SessionVerdict =
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };
 
-/** What a session means for the purchase that it names. Money counts only as it was asked for. */
+/** The meaning of a session for the purchase that it names. Money counts only as it was asked for. */
 export function judgeSession(purchase: KnownPurchase, session: SessionUpdate): SessionVerdict {
   switch (session.payment) {
     case "open":

@@ -51,12 +51,12 @@ export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
   readonly isGrantedByHand: boolean;
 }
 
-/** What became of a purchase without money. */
+/** The state of a purchase without money. */
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
 /** Money that a payer or a bank took back, or wants to. */
 export interface PurchaseClaim {
-  /** Of the refund or the dispute at the payment provider. */
+  /** The id of the refund or the dispute at the payment provider. */
   readonly claimId: string;
   readonly purchaseId: string;
   readonly kind: "refund" | "dispute";

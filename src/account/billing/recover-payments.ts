@@ -11,7 +11,7 @@ const CHECKOUT_AGE_MAX_MS = DAY_MS;
 const MICRO_PER_CENT = 10_000n;
 const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 
-/** What the payment provider knew and the books did not. */
+/** Payments that the payment provider knew and the books did not. */
 export interface RecoveredPayments {
   readonly sessions: number;
   /** Purchases that the books had lost and have again. */
@@ -21,7 +21,7 @@ export interface RecoveredPayments {
   readonly claims: number;
   /** Paid by organizations that the books do not know: to be made again, and granted by hand. */
   readonly unknownOrgs: readonly UnknownPayer[];
-  /** What could not be done; run it again. */
+  /** The organizations for which it failed; run it again. */
   readonly failed: readonly string[];
 }
 

@@ -98,8 +98,8 @@ export class StatementKeeping {
   }
 
   /**
-   * Of two processes that close one month, the first one's statement stays. It is reported in the
-   * same statement of SQL: no process can end between the two.
+   * When two processes close one month, the first one's statement stays. It is reported in the same
+   * statement of SQL: no process can end between the two.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
@@ -203,7 +203,7 @@ export function hashOfDocument(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** What the books say by now that a kept statement does not, a sentence each. */
+/** The differences between the books of now and a kept statement, a sentence each. */
 export function differencesOf(
   kept: StatementDocument,
   now: StatementDocument,

@@ -39,8 +39,9 @@ export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): Re
 }
 
 /**
- * What all requests had cost at an instant, a midnight. Attempts of the days before are summed up
- * as they are now; of those that ended or were corrected later, what they are now is taken back.
+ * The cost of all requests as it stood at an instant, a midnight. Attempts of the days before are
+ * summed up as they are now; of those that ended or were corrected later, what they are now is
+ * taken back.
  */
 export function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
@@ -107,8 +108,8 @@ const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
 const HOUR_MS = 3_600_000;
 
 /**
- * What requests whose last attempt is behind a midnight used before it, with a sign. Their ids say
- * that they came before; the hour is for clocks that disagree.
+ * The cost before a midnight of requests whose last attempt is behind it, with a sign. Their ids
+ * say that they came before; the hour is for clocks that disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
   const midnight = firstIdOf(atMs);
@@ -129,7 +130,10 @@ function carriedSql(atMs: number, sign: 1 | -1): string {
 const ATTEMPT_COLUMNS = `attempt_id, request_id, state, model_id, key_id, prompt, cached_prompt, cache_write,
       completion, internal_reasoning, debit`;
 
-/** What an attempt had cost at an instant: nothing before its end, its reserve before a correction. */
+/**
+ * The cost of an attempt as it stood at an instant: nothing before its end, its reserve before a
+ * correction.
+ */
 function debitAtSql(at: string): string {
   return `case when closed_at >= ${at} then 0 when corrected_at >= ${at} then reserve else debit end`;
 }

@@ -37,11 +37,11 @@ export interface CreditLine {
   readonly amountMicroUsd: MicroUsd;
 }
 
-/** What went into the wallet and out of it without a request, of one kind. */
+/** The movements of one kind into the wallet and out of it that belong to no request. */
 export interface CreditSum {
   readonly kind: CreditKind;
   readonly count: number;
-  /** Below zero: out of the wallet. */
+  /** Negative: out of the wallet. */
   readonly amountMicroUsd: MicroUsd;
 }
 
@@ -52,7 +52,7 @@ export interface UsageFigures {
   readonly costMicroUsd: MicroUsd;
 }
 
-/** What an organization's books say of one month. Every sum of it is exact. */
+/** The figures of an organization's books for one month. Every sum of it is exact. */
 export interface StatementFigures {
   readonly orgId: OrgId;
   readonly month: Month;
@@ -62,7 +62,7 @@ export interface StatementFigures {
   /** Oldest first, 500 at most; `linesLeftOut` of the month are only in the sums. */
   readonly lines: readonly CreditLine[];
   readonly linesLeftOut: number;
-  /** What requests cost: opening + credits − usage = closing. */
+  /** The cost of requests: opening + credits − usage = closing. */
   readonly usageMicroUsd: MicroUsd;
   /** The part of it that no line below has, because its days have left the journal. */
   readonly unlistedMicroUsd: MicroUsd;
@@ -75,7 +75,7 @@ export interface StatementFigures {
   })[];
 }
 
-/** What a statement says, as it is kept and as a file has it. Amounts are dollars. */
+/** The content of a statement, as it is kept and as a file has it. Amounts are dollars. */
 export interface StatementDocument {
   readonly version: 1;
   readonly org_id: string;
@@ -120,9 +120,9 @@ export interface Statement {
   /** `2026-10-000123`; null: it is not closed. */
   readonly number: string | null;
   readonly closedAtMs: number | null;
-  /** Of the document as it is kept, in hexadecimal. */
+  /** The SHA-256 of the document as it is kept, in hexadecimal. */
   readonly sha256: string | null;
-  /** What the books say by now that the statement does not; empty: they agree. */
+  /** The differences between the books of now and the statement; empty when they agree. */
   readonly differences: readonly string[];
   /**
    * Days have left the journal since it was closed: its usage cannot be compared with the requests

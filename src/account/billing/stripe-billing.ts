@@ -186,7 +186,7 @@ export class StripeBilling implements OpenBilling {
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {
-      // What is known is shown; an event, the next poll or a round will report the end.
+      // The known state is shown; an event, the next poll or a round will report the end.
       log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);

@@ -11,7 +11,7 @@ const PAGE_ITEMS = 100;
 const LISTED_MAX = 1_000;
 const WITH_CHARGE: string[] = ["latest_charge"];
 
-/** What came of a charge. Rejects where the same may be sent again. */
+/** The outcome of a charge. Rejects where the same may be sent again. */
 export type ChargeAnswer =
   | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "refused"; readonly reason: PauseReason };
@@ -53,7 +53,7 @@ export class StripeCards {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** What became of such a checkout; null: it came to nothing. */
+  /** The outcome of such a checkout; null when no card was saved. */
   async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
     try {
       const session = await this.#stripe.checkout.sessions.retrieve(sessionId);

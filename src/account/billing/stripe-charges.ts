@@ -49,7 +49,7 @@ function failureOf(intent: Stripe.PaymentIntent): PauseReason {
   return declineReason(code, decline);
 }
 
-/** What the payment provider calls it, as what the customer can do about it. */
+/** The reason for a decline, by what the customer can do about it. */
 export function declineReason(code: string | undefined, decline: string | undefined): PauseReason {
   const said = new Set([code, decline]);
   if (said.has("authentication_required")) return "authentication_required";

@@ -27,7 +27,7 @@ export interface StripeTopUpsDeps {
   readonly log: Logger;
 }
 
-/** What owners do with their card and their rule. */
+/** The actions of owners on their card and their rule. */
 export class StripeTopUps implements TopUps {
   readonly #deps: StripeTopUpsDeps;
   /** By checkout: when it was last asked about, by the monotonic clock. */
@@ -46,7 +46,7 @@ export class StripeTopUps implements TopUps {
       try {
         await keeper.checkSetup(orgId, setupSessionId);
       } catch (fault) {
-        // What is known is shown; an event or the next read will report the card.
+        // The known state is shown; an event or the next read will report the card.
         log.warn({ orgId, err: fault }, "the payment provider did not answer");
       }
       state = await topUps.read(orgId, isTestMoney, monthMs);

@@ -22,7 +22,7 @@ const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 /** Between two questions about one purchase. */
 const ASK_PAUSE_MS = 20_000;
-/** What is older is not sent any more: the process that decided it was suspended meanwhile. */
+/** An older charge is not sent any more: the process that decided it was suspended meanwhile. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 /** Within the day for which the payment provider remembers that it was sent. */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
@@ -160,7 +160,7 @@ export class TopUpCharges {
     else await this.#failed(charge.purchaseId, "failed", answer.reason);
   }
 
-  /** What the payment provider says of a charge, by an event or asked, once or often. */
+  /** Takes the payment provider's report about a charge, by an event or on request, once or often. */
   async takeCharge({ session, failure }: ChargeUpdate): Promise<void> {
     const { purchaseId } = session;
     if (purchaseId === null) return;

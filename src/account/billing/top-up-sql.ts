@@ -3,7 +3,10 @@ import { takeRowsSql } from "../../kernel/index.ts";
 /** The least time between two automatic purchases of an organization. */
 const GAP = "interval '5 minutes'";
 
-/** What the ceiling counts: what was made and what may still be made. Refunded ones were made. */
+/**
+ * The amount that counts towards the ceiling: purchases made, and those that may still be made.
+ * Refunded ones were made.
+ */
 function monthSum(org: string, month: string): string {
   return `coalesce((
     select sum(t.micro_usd) from top_up t join purchase p using (purchase_id)

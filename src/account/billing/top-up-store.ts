@@ -29,7 +29,7 @@ export interface TopUpPause {
   readonly sinceMs: number;
 }
 
-/** What is shown of a card. */
+/** The details of a card that may be shown. */
 export interface ShownCard {
   readonly brand: string;
   readonly last4: string;
@@ -67,7 +67,7 @@ export interface TopUpCharge {
   readonly isWanted: boolean;
 }
 
-/** What operators see of rules. */
+/** A rule as operators see it. */
 export interface ListedTopUp extends TopUpRule {
   readonly orgId: OrgId;
   readonly orgName: string;

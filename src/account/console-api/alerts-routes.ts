@@ -168,7 +168,7 @@ async function addWebhook(
   const kinds = readKinds(asked.kinds);
   if (kinds instanceof ConsoleRefusal) return kinds;
   const { url = "" } = asked;
-  // What costs nothing comes before the look-up of a name.
+  // Checks that cost nothing come before the look-up of a name.
   if (await alerts.store.isFull(orgId)) return FULL;
   const refused = await alerts.checkAddress(url, orgId);
   if (refused === "busy") return BUSY;
@@ -222,7 +222,7 @@ const UNKNOWN_KIND = invalidField(
   `kinds has an unknown entry; choose from ${CHOSEN_KINDS.join(", ")}`,
 );
 
-/** What an organization has chosen, and what there is to choose, as a member may see it. */
+/** The choices of an organization, and the kinds to choose from, as a member may see them. */
 export async function readAlerts(
   { alerts, vault }: ConsoleDeps,
   { orgId, role }: { readonly orgId: OrgId; readonly role: Role },

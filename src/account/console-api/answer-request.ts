@@ -111,8 +111,8 @@ function knownFault(fault: unknown): ConsoleRefusal | undefined {
 }
 
 /**
- * What the framework or the reader of files says about the request, below 500. Others have a status
- * too, of what they asked: this request is not to blame for a payment provider's 401.
+ * The status below 500 that the framework or the reader of files gives to the request. Others have
+ * a status too, of what they asked: this request is not to blame for a payment provider's 401.
  */
 function statusOf(fault: unknown): number | undefined {
   const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@ import type { UsageReports } from "../../gateway/index.ts";
 /** Reports of one answer, and how old the oldest part of it is. */
 export interface DatedReports {
   readonly reports: UsageReports;
-  /** What an answer says of it: nothing while all of it is of the primary. */
+  /** The field of an answer for it: absent while all of the answer comes from the primary. */
   readonly asOf: () => { readonly as_of?: string };
 }
 

@@ -82,7 +82,7 @@ async function stopOf(
   const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
   if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
   const today = utcDay(deps.clock.nowMs());
-  // Of a key without such a cap the days of the reports are near enough for a question.
+  // For a key without such a cap the days of the reports are exact enough for a question.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
   const spentSince = (first: number): bigint =>
     days.reduce((sum, { day: at, debitMicroUsd }) => {

@@ -178,8 +178,8 @@ const HAS_ANOTHER = conflict(
 );
 
 /**
- * What an organization paid for one purchase. Only the purchases that the billing page lists have
- * one: nothing is asked of the payment provider, and nothing changes.
+ * Reads the payment of an organization for one purchase. Only the purchases that the billing page
+ * lists have one: nothing is asked of the payment provider, and nothing changes.
  */
 async function readReceipt(
   deps: ConsoleDeps,

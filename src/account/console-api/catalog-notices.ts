@@ -15,7 +15,7 @@ const NAMES_MAX = 20;
 
 type Notice = OperatorHealth["notices"][number];
 
-/** What an operator should know of the prices in force: sold at a loss, or not confirmed for long. */
+/** The notices to an operator about the prices in force: sold at a loss, or not confirmed for long. */
 export function catalogNotices(
   catalog: Pick<Catalog, "models">,
   losses: readonly ListingLoss[],

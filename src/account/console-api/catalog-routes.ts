@@ -8,7 +8,7 @@ import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
 import { shownModel, shownProvider } from "./show-model.ts";
 
-/** What is for sale, for anybody: public and ready listings only. */
+/** The models for sale, for anybody: public and ready listings only. */
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const facts = new ProviderFacts(deps);
@@ -66,7 +66,7 @@ async function documentOf(
 /** Seldom, so that the difference of two answers is not a call, and its time not a call's. */
 const FACTS_KEPT_MS = 3_600_000;
 
-/** What all customers together saw of providers; without it the page shows the rest. */
+/** The figures of providers over all customers; without them the page shows the rest. */
 class ProviderFacts {
   readonly #deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">;
   readonly #activity: KeptRead<ReadonlyMap<string, ProviderActivity>>;
@@ -81,13 +81,19 @@ class ProviderFacts {
     this.#substitutions = new KeptRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
   }
 
-  /** Of providers that many use, where the operator shows how they served all accounts. */
+  /**
+   * The activity of providers that many customers use, where the operator shows figures over all
+   * accounts.
+   */
   async activity(): Promise<ReadonlyMap<string, ProviderActivity>> {
     if (!this.#deps.config.listingsPublicFigures) return new Map();
     return await this.#orNothing(this.#activity.get(), new Map());
   }
 
-  /** Of all providers; how many answers they are only where the operator shows such figures. */
+  /**
+   * The substitutions of all providers; the number of answers only where the operator shows such
+   * figures.
+   */
   async substitutions(): Promise<readonly Substitution[]> {
     const found = await this.#orNothing(this.#substitutions.get(), []);
     if (this.#deps.config.listingsPublicFigures) return found;

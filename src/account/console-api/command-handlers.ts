@@ -33,7 +33,7 @@ import { knownOrg } from "./known-org.ts";
 import { readTeam } from "./members-routes.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
 
-/** What operators do by commands alone. */
+/** The handlers of operations that only commands have. */
 export function commandHandlers(deps: CommandDeps): Handlers<CommandName> {
   return {
     ...organizationCommands(deps),

@@ -47,7 +47,7 @@ import type { Invitations } from "../team/invitations.ts";
 import type { TeamStore } from "../team/postgres-team-store.ts";
 import type { PurchaseStore } from "../billing/postgres-purchase-store.ts";
 
-/** What a provider made of a customer's own key. */
+/** The provider's answer to a test of a customer's own key. */
 export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
   /** `reason` is a code such as ECONNREFUSED, or a text. */
@@ -61,7 +61,7 @@ export interface ConsoleLog {
   error(detail: object, message: string): void;
 }
 
-/** What an operation works with, in the console and in a command. */
+/** The parts that an operation works with, in the console and in a command. */
 export interface OperationDeps extends Pick<
   ConsoleDeps,
   | "accounts"
@@ -89,7 +89,7 @@ export interface OperationDeps extends Pick<
   readonly operator: Pick<OperatorDeps, "orgs" | "credit" | "settlement" | "readSettlementTerms">;
 }
 
-/** What commands work with that have no page. */
+/** The parts for commands that have no page. */
 export interface CommandDeps extends OperationDeps {
   readonly config: Config;
   readonly operator: Omit<OperationDeps["operator"], "credit" | "settlement"> & {
@@ -148,7 +148,7 @@ export interface ConsoleDeps {
     response: ServerResponse,
     call: { readonly principal: Principal; readonly url: string },
   ) => void;
-  /** What answers are written with: connections end with them while the instance drains. */
+  /** The class of answers: connections end with them while the instance drains. */
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
   readonly operator: OperatorDeps;
@@ -167,7 +167,7 @@ export interface ConsoleDeps {
   readonly gatewayUrl: () => string;
 }
 
-/** What operators may read and do; every change is the function that the command calls. */
+/** The reads and actions of operators; every change is the function that the command calls. */
 export interface OperatorDeps {
   /** Their verified e-mails, normalised, as the settings of the moment have them. */
   readonly emails: ReadonlySet<string>;
@@ -199,9 +199,9 @@ export interface Installation {
   readonly hasGoneBack: () => boolean;
   readonly readInstances: () => Promise<readonly KnownInstance[]>;
   readonly readBooks: () => Promise<BooksFigures>;
-  /** What was sold for less than is owed in the last days. */
+  /** The listings that were sold for less than is owed in the last days. */
   readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
-  /** What the last scheduled refresh of the catalog left to an operator. */
+  /** The matters that the last scheduled refresh of the catalog left to an operator. */
   readonly readRefreshWaits: () => readonly string[];
   /** How old reports are; undefined: the replica does not serve them now. */
   readonly readReplicaLagMs: () => Promise<number | undefined>;

@@ -14,9 +14,7 @@ type ConsoleCode =
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
-  /**
-   * What was wrong, where, and the next step; never a secret, never an id of another organization.
-   */
+  /** The problem, its place, and the next step; never a secret, never an id of another organization. */
   readonly message: string;
   readonly field: string | undefined;
   /** Always there with 429 and 503: a minute where nothing better is known. */

@@ -1,7 +1,7 @@
 /**
- * What the console's pages and its API agree on: the only file of the program that `console/` may
- * import, and it imports types alone. Requests are checked against these schemas, answers are typed
- * by them, and the OpenAPI document at `/api/openapi.json` is made from them.
+ * The agreement between the console's pages and its API: the only file of the program that
+ * `console/` may import, and it imports types alone. Requests are checked against these schemas,
+ * answers are typed by them, and the OpenAPI document at `/api/openapi.json` is made from them.
  *
  * The name of a route is its method and path. Every `session` route refuses with 401 `signed_out`
  * and 403 `email_not_verified`; the body of every refusal is `ConsoleError`.

@@ -11,7 +11,7 @@ const KEPT_SECONDS = 60;
 /** The gateway of `npm start`, for which the guides are written. */
 const WRITTEN_FOR = "http://127.0.0.1:8080";
 
-/** What is written for programmers and their tools: the guides as text, and the OpenAPI document. */
+/** The documents for programmers and their tools: the guides as text, and the OpenAPI document. */
 export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   // Made on first use: the address is known once the listener is open.
   let document: Promise<PublicDocument> | undefined;

@@ -1,6 +1,6 @@
 import type { RefusalClass } from "../../kernel/index.ts";
 
-/** What a class of refusal or failure means to the person who meets it, and what to do about it. */
+/** The meaning of a class of refusal or failure for the person who meets it, and the next step. */
 export function explainRefusal(errorClass: string): string {
   return Object.hasOwn(WORDS, errorClass)
     ? WORDS[errorClass as RefusalClass]

@@ -32,7 +32,7 @@ export function staleSignInProblem(
   return nowMs - startedAtMs <= FRESH_MS ? undefined : STALE;
 }
 
-/** Of every path that no route has: also of those that are not for the one who asks. */
+/** The answer for every path that no route has, and for a path that the caller may not see. */
 export const NO_SUCH_PATH: ConsoleRefusal = new ConsoleRefusal({
   status: 404,
   code: "not_found",

@@ -30,7 +30,10 @@ export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string):
     : site === "same-origin";
 }
 
-/** Of a request that may change something: it comes from our own page, and no form can send JSON. */
+/**
+ * The problem with the origin of a request that may change something: it comes from our own page,
+ * and no form can send JSON.
+ */
 export function foreignOriginProblem(
   { method, headers }: GuardedRequest,
   consoleUrl: string,
@@ -55,7 +58,7 @@ const NOT_JSON = new ConsoleRefusal({
   message: "content-type must be application/json",
 });
 
-/** What a request has to be allowed to do: `unverified` takes any session. */
+/** The access that a request needs: `unverified` takes any session. */
 export type WantedAccess =
   { readonly access: "unverified" } | { readonly access: "session"; readonly needs: Need };
 
@@ -118,7 +121,7 @@ export function clientAddressOf(
   return addresses.of(ip, typeof forwarded === "string" ? forwarded : undefined);
 }
 
-/** Of a request that begins or ends a session: who it is, is not known before. */
+/** The origin of a request that begins or ends a session: its account is not known before. */
 export function askedFrom(
   { clientAddresses }: { readonly clientAddresses: ClientAddresses },
   request: Pick<FastifyRequest, "id" | "ip" | "headers">,

@@ -6,7 +6,7 @@ import type { CommandName, Commands } from "./contract/commands.ts";
 import type { FileAnswer } from "./file-answer.ts";
 import type { PublicDocument } from "./public-document.ts";
 
-/** Who acts and for which organization: a person in the console, or an operator by a command. */
+/** The person who acts and the organization: somebody in the console, or an operator by a command. */
 export interface Acting {
   readonly orgId: OrgId;
   /** Undefined: not a person of the console. */
@@ -18,7 +18,7 @@ export interface Acting {
 /** Everything that somebody can do, by its name: a method and a path, or a command. */
 type Operations = Routes & Commands;
 export type OperationName = RouteName | CommandName;
-/** Those that a command does. */
+/** The names of operations that a command does. */
 export type CommandedName =
   | CommandName
   | { [N in RouteName]: Routes[N] extends { readonly command: object } ? N : never }[RouteName];
@@ -37,13 +37,13 @@ export interface Call<N extends OperationName> {
     : N extends CommandedName
       ? Acting
       : SignedIn;
-  /** Who asks, for what it changes: the person of the session. */
+  /** The author of a change: the person of the session. */
   readonly by: Operations[N]["access"] extends "public" ? undefined : ChangedBy;
 }
 
 type AnswerOf<N extends OperationName> = PartOf<Operations[N], "answer">;
 
-/** What a route may answer: as its contract says, or a refusal. */
+/** The answer of a route: as its contract says, or a refusal. */
 export type Answered<N extends OperationName> =
   ConsoleRefusal | ([AnswerOf<N>] extends [undefined] ? FileAnswer : AnswerOf<N> | PublicDocument);
 

@@ -157,7 +157,7 @@ async function createKey(
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
   const { isOperator = false } = session;
-  // What an operator asks for is the ceiling itself.
+  // The operator's own value is the ceiling.
   const own = requestsPerMinuteCeilingOf(origin);
   const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await readGround(deps, session));
@@ -341,7 +341,7 @@ async function show(deps: OperationDeps, session: Acting, key: KeySummary): Prom
   return shownKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
 }
 
-/** What was changed is changed: a journal that is slow to answer leaves the instant out. */
+/** The change has been made: a journal that is slow to answer only leaves the instant out. */
 async function readLastUse(
   { reports }: OperationDeps,
   { orgId, keyId }: KeySummary,

@@ -1,7 +1,7 @@
 import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 import { PRINT_LINK } from "./link-pages.ts";
 
-/** What the landing page says of this installation and of the visitor. */
+/** The facts that the landing page shows of this installation and of the visitor. */
 export interface Landing {
   /** Null: no identity provider is configured. */
   readonly signInName: string | null;
@@ -17,7 +17,10 @@ export interface Landing {
   readonly termsUrl: string;
 }
 
-/** What a visitor without a session sees first: what this is, and the way in. It needs no script. */
+/**
+ * The page that a visitor without a session sees first: the product, and the way in. It needs no
+ * script.
+ */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({
     title: "Sign in",

@@ -26,7 +26,7 @@ import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
-/** What the commands `limits show` and `org cap` do too. */
+/** The commands `limits show` and `org cap` call the same functions. */
 export function capHandlers(
   deps: OperationDeps,
   gates: ReportGates,
@@ -66,7 +66,7 @@ export function limitHandlers(
       if (found instanceof ConsoleRefusal) return found;
       if (found === undefined) return notFound("request");
       const { createdAtMs, errorClass, status } = found.request;
-      // What was served may still have a class: of usage that cannot be.
+      // A request that was served may still have a class: the one of usage that cannot be.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
@@ -124,7 +124,7 @@ async function namedKey(
   return found ?? NO_SUCH_KEY;
 }
 
-/** What holds by the change: for the key that was meant, or for all keys of the organization. */
+/** The scopes that the change applies to: one key, or all keys of the organization. */
 async function changedScopes(
   deps: ConsoleDeps,
   session: SignedIn,

@@ -11,7 +11,7 @@ export function linkPage(link: {
   readonly token: string;
   /** Null: who opens the link says it. */
   readonly email: string | null;
-  /** What was typed before and is not an address. */
+  /** The text that was typed before and is not an address. */
   readonly refused?: string;
 }): PlainPage {
   const { token, email, refused } = link;

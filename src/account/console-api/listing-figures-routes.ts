@@ -123,7 +123,7 @@ function shownListings(
   of: {
     readonly hours: readonly ListingSums[];
     readonly hasHistory: boolean;
-    /** Of many organizations: no counts, and only so exact that one call does not show. */
+    /** Figures of many organizations have no counts, and are so coarse that one call does not show. */
     readonly isRounded: boolean;
   },
 ): ListingFigures[] {

@@ -22,7 +22,7 @@ export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberR
 
 type MemberRoute = keyof typeof memberRoutes;
 
-/** What the command `member` does too. */
+/** The command `member` calls the same functions. */
 export function teamHandlers(deps: OperationDeps): Handlers<TeamRoute> {
   const { team } = deps;
   return {

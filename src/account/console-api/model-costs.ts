@@ -29,16 +29,16 @@ import type { ReportGates } from "./report-gates.ts";
 /** Listings of one model that are priced; the others would be tried after all of these. */
 const LISTINGS_MAX = 20;
 
-/** What is compared. */
+/** The models and the traffic to compare. */
 export interface Comparison {
   readonly catalog: Catalog;
   /** As they were asked for. */
   readonly ids: readonly string[];
-  /** Those of them that are listed, at the prices that count. */
+  /** The listed ones of these models, at the prices that count. */
   readonly models: readonly ListedModel[];
 }
 
-/** What was used, by model, and what is known of the sizes of its prompts. */
+/** The usage by model, with the known sizes of prompts. */
 export interface KnownUse {
   readonly groups: UsageReport["groups"];
   /** Undefined: there are too many attempts to know. */
@@ -264,7 +264,7 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MODELS_MAX = 4;
 
-/** What the organization's own last days would have cost with other models. */
+/** The cost of the organization's own last days with other models. */
 export function modelCostHandlers(
   { catalog, reports, clock }: ConsoleDeps,
   gates: ReportGates,

@@ -28,7 +28,10 @@ export interface NoticeGround {
   readonly isFunded: boolean;
   readonly unfundedRequestsPerMinute: number;
   readonly balance: Balance;
-  /** Below it the customer wants to know, as the alert rules have it; null: no threshold is set. */
+  /**
+   * The balance below which the customer wants to know, as the alert rules have it; null: no
+   * threshold is set.
+   */
   readonly lowBelowMicroUsd: MicroUsd | null;
   readonly month: MonthSpend;
   readonly holds: readonly Pick<
@@ -38,11 +41,11 @@ export interface NoticeGround {
   readonly facts: NoticeFacts;
   /** Automatic top-up is off until a person turns it on. */
   readonly topUpPause: TopUpPause | undefined;
-  /** Of models that were asked for lately: those that no provider serves at the moment. */
+  /** The models that were requested lately and that no provider serves at the moment. */
   readonly unservedModels: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** What an organization has to know now, most severe first: what happens, since when, what to do. */
+/** The notices of an organization, most severe first: what happens, since when, what to do. */
 export function noticesOf(ground: NoticeGround): readonly Notice[] {
   const notices = [
     ...creditNotices(ground),
@@ -133,7 +136,8 @@ function capNotices({ month, facts }: NoticeGround): Notice[] {
 function keyCapNotices({ facts, nowMs }: NoticeGround): Notice[] {
   const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
   const fullCaps = facts.cappedKeys.filter(isFull);
-  // Of several full caps of a key, the one that resets last: to wait for another would be in vain.
+  // Several caps of a key may be full: the one that resets last is shown, because to wait for
+  // another would be in vain.
   const full = onePerKey(
     fullCaps.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)),
   );
@@ -162,7 +166,7 @@ function keyCapNotices({ facts, nowMs }: NoticeGround): Notice[] {
   return notices;
 }
 
-/** What resets last comes first. */
+/** The period that resets last comes first. */
 const PERIODS: readonly CapPeriod[] = ["month", "week", "day"];
 const ADJECTIVES = { month: "monthly", week: "weekly", day: "daily" } as const;
 
@@ -292,7 +296,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
   return { org, balance, holds, notices };
 }
 
-/** Those whose deployments all have an open circuit: a request would be refused at once. */
+/** The models whose deployments all have an open circuit: a request would be refused at once. */
 function unservedModels(
   { catalog, health, clock }: ConsoleDeps,
   ids: readonly string[],

@@ -3,7 +3,7 @@ import { COMMANDS } from "./contract/commands.ts";
 import type { CommandContract } from "./contract/shared.ts";
 import type { CommandedName } from "./handler.ts";
 
-/** What an operator can do by a command: a route of the console, or what has no page. */
+/** An operation that an operator has by a command: a route of the console, or one without a page. */
 export interface Operation {
   readonly name: CommandedName;
   readonly contract: RouteContract | CommandContract;

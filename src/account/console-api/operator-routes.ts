@@ -39,7 +39,7 @@ const PAGE_ORGS = 50;
 const PAGE_LINES = 20;
 const WAITING_MAX = 200;
 
-/** What operators see of all organizations, and what they may do: what commands do. */
+/** The operator's views of all organizations, and the actions: the same as by commands. */
 export function operatorHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -58,7 +58,7 @@ export function operatorHandlers(
   };
 }
 
-/** What operators do by commands too. */
+/** The actions of operators that commands offer too. */
 export function organizationHandlers(
   deps: OperationDeps,
   gates: ReportGates,

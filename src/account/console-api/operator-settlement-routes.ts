@@ -44,7 +44,7 @@ type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 
 const PERIODS_SHOWN = 200;
 
-/** What is owed to providers: read, closed, paid, paid in advance and compared. */
+/** The money that is owed to providers: read, closed, paid, paid in advance and compared. */
 export function settlementHandlers(deps: OperationDeps, gates: ReportGates): Handlers<Names> {
   return {
     ...settlementReads(deps, gates),
@@ -178,7 +178,7 @@ function reconcileHandlers({ operator }: OperationDeps, gates: ReportGates): Par
   };
 }
 
-/** What a provider states. */
+/** Reads a provider's statement. */
 export function readClaim(statement: string): ProviderClaim | ConsoleRefusal {
   const read = readProviderClaim(statement);
   return read.kind === "unreadable" ? invalidField("statement", read.problem) : read.claim;

@@ -114,7 +114,7 @@ function modelsOf(
     .map(({ group }) => ({ model: group, name: current.find(group)?.displayName ?? group }));
 }
 
-/** What was rejected says nothing of a model: the same request may be rejected a thousand times. */
+/** A rejected request says nothing of a model: the same request may be rejected a thousand times. */
 function topModels(
   { groups }: UsageReport,
   { catalog: { current } }: ConsoleDeps,

@@ -50,8 +50,9 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
 }
 
 /**
- * What no route took: a page for a browser that asks for one, else a refusal. Paths of the API and
- * of the gateway are never pages, so that an installation with one address for both keeps its 404s.
+ * Answers a path that no route took: with a page for a browser that wants one, else with a refusal.
+ * Paths of the API and of the gateway are never pages, so that an installation with one address for
+ * both keeps its 404s.
  */
 export async function refuseUnknownPath(
   deps: ConsoleDeps,

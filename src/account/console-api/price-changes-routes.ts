@@ -12,11 +12,11 @@ const DAYS = 30;
 const NOTICES_MAX = 20;
 /** Every page asks; an announcement is days ahead. */
 const KEPT_MS = 60_000;
-/** Who has used none of the models may be calling one for the first time. */
+/** An organization that has used none of the models may be calling one for the first time. */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;
 
-/** What the organization will pay otherwise: only for listings that it uses. */
+/** The changes of prices that the organization will notice: only for listings that it uses. */
 export function priceChangeHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,

@@ -19,14 +19,14 @@ import { shownPrices } from "./show-request.ts";
 /** The next change of what a listing costs. */
 export interface ComingChange {
   readonly listing: Deployment;
-  /** Of the model. */
+  /** The name of the model. */
   readonly name: string;
   readonly fromMs: number;
   readonly before: PriceSheet;
   readonly after: PriceSheet;
 }
 
-/** What an organization used of a listing. */
+/** The usage of a listing by an organization. */
 export interface ListingUse {
   readonly requests: number;
   readonly usage: Usage;
@@ -34,7 +34,7 @@ export interface ListingUse {
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
-/** Of every routed listing that bills by the token, the next change that a customer notices. */
+/** The next change that a customer notices, of every routed listing that bills by the token. */
 export function comingChanges({ models }: Catalog, nowMs: number): readonly ComingChange[] {
   return models.flatMap(({ displayName, deployments }) =>
     deployments.flatMap((each): ComingChange[] => {
@@ -69,7 +69,7 @@ export function priceNotice(
   const hasTiers = changeBounds([change]).length > 0;
   const costOf = (prices: PriceSheet): string => {
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
-    // What the customer's own provider key paid for costs the same after the change.
+    // Requests that the customer's own provider key paid for cost the same after the change.
     const billed = use.sized.filter(({ isOwnKey }) => !isOwnKey);
     const tokens = billed.map(({ promptAbove, usage }) => ({
       abovePromptTokens: bounds[promptAbove - 1] ?? 0,

@@ -8,14 +8,14 @@ export class PublicDocument {
   readonly etag: string;
   readonly maxAgeSeconds: number;
 
-  /** Of a small document. */
+  /** Makes a small document. */
   static of(content: object, maxAgeSeconds: number): PublicDocument {
     const body = Buffer.from(JSON.stringify(content));
     const digest = createHash("sha256").update(body).digest("hex");
     return new PublicDocument({ body, digest, maxAgeSeconds });
   }
 
-  /** Of one that may be so long that other requests are served meanwhile. */
+  /** Makes a document so long that other requests are served meanwhile. */
   static async inTurns(pieces: readonly Buffer[], maxAgeSeconds: number): Promise<PublicDocument> {
     const hash = createHash("sha256");
     await mapInTurns(pieces, (piece) => hash.update(piece));

@@ -30,7 +30,7 @@ const PATTERNS: readonly RegExp[] = [
   /\bbearer\s+\S+/gi,
 ];
 
-/** What names the endpoint, longest first. */
+/** The texts that name the endpoint, longest first. */
 export function hostTexts(baseUrl: string): readonly string[] {
   if (!URL.canParse(baseUrl)) return [baseUrl];
   const { host, hostname } = new URL(baseUrl);

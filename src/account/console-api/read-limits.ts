@@ -68,7 +68,7 @@ export async function readLimits(deps: OperationDeps, session: Acting): Promise<
   };
 }
 
-/** What counts in each scope, by its id; a scope that the limit store did not report is missing. */
+/** The counts of each scope, by its id; a scope that the limit store did not report is missing. */
 async function peekRows(
   { limitUse: { limits, clock } }: OperationDeps,
   orgId: OrgId,

@@ -9,7 +9,7 @@ import {
 } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 
-/** What a cap field says: undefined changes nothing, null removes the cap. */
+/** The meaning of a cap field: undefined changes nothing, null removes the cap. */
 export function readCap(text: string | null | undefined): MicroUsd | null | undefined {
   if (text === undefined || text === null || text === "") return undefined;
   const amount = readAmount(text);

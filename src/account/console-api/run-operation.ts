@@ -16,10 +16,10 @@ import { settlementHandlers } from "./operator-settlement-routes.ts";
 import { openReportGates } from "./report-gates.ts";
 import { statementHandlers } from "./statement-routes.ts";
 
-/** What a command may be told instead of an answer. */
+/** A refusal that a command may get instead of an answer. */
 export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message">;
 
-/** Of what is a route too: the route's own handler. */
+/** Takes the route's own handler for an operation that is a route too. */
 function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
   const gates = openReportGates();
   return {
@@ -44,7 +44,7 @@ export async function runOperation(
   asked: {
     /** Undefined: of the whole installation, whose reads wait for those of no organization. */
     readonly orgId: OrgId | undefined;
-    /** Of all parts of the request, by their fields. */
+    /** The values of all parts of the request, by their fields. */
     readonly values: Readonly<Record<string, unknown>>;
     readonly by: ChangedBy;
   },
@@ -108,7 +108,7 @@ function withoutTyped(
   };
 }
 
-/** Those that are there. */
+/** Takes the named values that are present. */
 function pick<T>(values: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
   const found = names.flatMap((name) => {
     const value = values[name];

@@ -1,4 +1,4 @@
-/** Of every answer that is not a page: nothing in it may run, load or be framed. */
+/** The policy of every answer that is not a page: nothing in it may run, load or be framed. */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -18,7 +18,7 @@ export function securityHeaders(consoleUrl: string): Readonly<Record<string, str
 const HSTS = "max-age=31536000";
 
 /**
- * What a page may do: scripts of ours alone, no inline ones; styles of ours and those that carry
+ * The policy of a page: scripts of ours alone, no inline ones; styles of ours and those that carry
  * this answer's nonce; talk to this origin only.
  */
 export function pagePolicy(nonce: string): string {

@@ -16,7 +16,7 @@ import { readNotices } from "./notices.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./billing-routes.ts";
 
-/** Who is at the browser, and what of the organization belongs to no other file. */
+/** The person at the browser, and the facts of the organization that belong to no other file. */
 export function sessionHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -93,7 +93,7 @@ async function readSessions(
 
 /** A request that did not succeed is shown for so long to a user who tries the first one. */
 const TRYING_MS = 3_600_000;
-/** What arrives while this is read counts too. */
+/** Credit that arrives while this is read counts too. */
 const SOON_MS = 60_000;
 
 async function readFirstRequest(

@@ -16,7 +16,7 @@ export function shownCompany(company: Company): CompanyData {
   };
 }
 
-/** Who issues statements and receipts: what the settings say, or the address of the console. */
+/** The issuer of statements and receipts: from the settings, or the address of the console. */
 export function shownIssuer({
   config,
   consoleUrl,

@@ -16,7 +16,7 @@ import {
 import type { PeriodSpend } from "../../ledger/index.ts";
 import type { Key } from "./contract.ts";
 
-/** What a key's limits depend on besides the key. */
+/** The facts besides the key on which its limits depend. */
 export interface LimitGround {
   readonly limits: readonly StoredLimit[];
   readonly isFunded: boolean;
@@ -26,7 +26,7 @@ export interface LimitGround {
 export interface ShownActivity {
   readonly lastUsedAtMs: number | null;
   readonly spentMonthMicroUsd: MicroUsd;
-  /** Of its caps by the week and the day. */
+  /** The spend of its caps by the week and the day. */
   readonly periods: readonly PeriodSpend[];
 }
 

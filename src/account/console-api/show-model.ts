@@ -105,7 +105,7 @@ export function shownProvider(
   seen: {
     /** Undefined: not shown, or of too few organizations. */
     readonly activity: ProviderActivity | undefined;
-    /** Of this provider. */
+    /** The substitutions of this provider. */
     readonly substitutions: readonly Substitution[];
     readonly mayTry: (deploymentId: string) => ReturnType<DeploymentHealth["mayTry"]>;
   },

@@ -93,7 +93,7 @@ function tellBalance(reason: Reason, { route }: Asked): Told {
   };
 }
 
-/** What makes a request of such a route cost less. */
+/** The way in which a request of such a route costs less. */
 const LESS: Readonly<Record<string, string>> = {
   "/v1/images/generations": "fewer or smaller images",
   "/v1/videos": "a shorter or smaller video",

@@ -140,7 +140,7 @@ async function* onePiece(text: string): AsyncIterable<string> {
   yield text;
 }
 
-/** What the schema has let pass, as it is kept: trimmed, in plain lines. */
+/** The company data as they are kept: checked by the schema, trimmed, in plain lines. */
 function readCompany(body: CompanyData): Company | ConsoleRefusal {
   const company: Company = {
     legalName: body.legal_name.trim(),

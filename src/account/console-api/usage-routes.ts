@@ -21,7 +21,7 @@ import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show
 import { shownRefusal } from "./show-refusal.ts";
 import { shownUsage } from "./show-usage.ts";
 
-/** What the journal knows of the organization's requests. */
+/** The organization's requests in the journal. */
 export function usageHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,

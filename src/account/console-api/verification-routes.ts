@@ -15,7 +15,7 @@ import {
 import type { CheckFinding, CheckFlaw, ConformanceRun, ListingTrust } from "./contract.ts";
 import { hostTexts, publicText } from "./public-text.ts";
 
-/** What conformance runs and live answers say about what is for sale; of nothing else. */
+/** The results of conformance runs and live answers about listings that are for sale, and no others. */
 export function verificationHandlers(
   { catalog, verification, verdicts }: ConsoleDeps,
   gates: ReportGates,

@@ -10,13 +10,13 @@ export class IdentitySettingFault extends Error {
   override readonly name = "IdentitySettingFault";
 }
 
-/** What is known of the console's address before it listens. */
+/** The facts about the console's address before it listens. */
 export type AddressConfig = Pick<
   Config,
   "consoleUrl" | "host" | "oidcIssuer" | "localSignIn" | "allowInsecureConsole"
 >;
 
-/** Who signs people in: a configured issuer, links of this machine, or none. */
+/** The way in which people sign in: a configured issuer, links of this machine, or none. */
 export type SignInKind = "oidc" | "local" | "none";
 
 export function signInKindOf(config: AddressConfig): SignInKind {

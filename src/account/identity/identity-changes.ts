@@ -18,7 +18,7 @@ export interface OwnerRow {
   readonly org_id: OrgId;
 }
 
-/** What ends a session without its person: the identity provider's word, or its silence. */
+/** The author of a session's end without its person: the identity provider's word, or its silence. */
 export const SIGN_IN_CHECKS: ChangedBy = byGateway("sign-in");
 
 /** The person, at the browser that asks. */
@@ -27,7 +27,7 @@ export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefi
   return { kind: "account", id, requestId, clientNetwork };
 }
 
-/** Of a row that has both. */
+/** The owner in a row that has both. */
 export function ownerOf(row: Row): OwnerRow {
   return ownerColumns.read(row);
 }

@@ -23,7 +23,7 @@ export interface NewSession {
   readonly userAgent: string | null;
 }
 
-/** Of the request that asked, for the change log; absent: there was none. */
+/** The origin of the request, for the change log; absent when there was none. */
 export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
 
 /** A key to be shown once, sealed under a key that only the browser can make. */
@@ -34,7 +34,7 @@ export interface SealedReveal {
   readonly expiresAtMs: number;
 }
 
-/** Who is at the browser, as the identity provider said or the link that was opened. */
+/** The identity of the person at the browser, from the identity provider or the link that was opened. */
 export interface SignInClaim {
   readonly issuer: string;
   readonly subject: string;
@@ -134,7 +134,7 @@ export interface LogoutOrder {
   readonly rememberUntilMs: number;
 }
 
-/** Of a session `s`, its account `a`, and the membership `m` that it works with. */
+/** The columns of a session `s`, its account `a`, and the membership `m` that it works with. */
 export const sessionColumns: Columns<StoredSession> = columns({
   accountId: text("account_id"),
   orgId: computed("m.org_id", text("org_id")),
@@ -179,7 +179,7 @@ export const liveSessionColumns: Columns<LiveSession> = columns({
   userAgent: orNull(text("user_agent")),
 });
 
-/** Of a membership `m`, its organization `o` and the account `a`. */
+/** The columns of a membership `m`, its organization `o` and the account `a`. */
 export const joinedOrgColumns: Columns<JoinedOrg> = columns({
   orgId: computed("m.org_id", text("org_id")),
   name: computed("o.name", text("name")),

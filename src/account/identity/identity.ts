@@ -64,7 +64,7 @@ export interface AccountProfile {
  * cookie takes the whole `cookie` header; nothing here knows the HTTP framework.
  */
 export interface Identity {
-  /** What the sign-in button says; null: no identity provider is configured. */
+  /** The text of the sign-in button; null: no identity provider is configured. */
   readonly signInName: string | null;
   /** Links of this machine sign in; without them and without a provider, sign-in is off. */
   readonly isLocal: boolean;

@@ -250,7 +250,10 @@ class OpenedIdentity implements Identity {
   }
 }
 
-/** Of a session, for its owner: a hash of the stored one, which opens and finds nothing. */
+/**
+ * The id under which a session is listed for its owner: a hash of the stored one, which opens and
+ * finds nothing.
+ */
 function listedId(sessionHash: Buffer): string {
   const digest = createHash("sha256").update("listed session").update(sessionHash).digest("hex");
   return `session_${digest.slice(0, LISTED_ID_CHARS)}`;
@@ -262,7 +265,7 @@ const SWEEP_EVERY_MS = 60_000;
 /** Longer than a token is taken: within that time it works once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
-/** Of people whom a link signed in: no identity provider can have it, for it is no address. */
+/** The issuer of people whom a link signed in: no identity provider can have it, for it is no address. */
 const LINK_ISSUER = "console-link";
 
 const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };

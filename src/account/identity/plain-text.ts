@@ -11,7 +11,7 @@ export function plainText(text: string | undefined, charsMax: number): string | 
   return cut === "" ? null : cut;
 }
 
-/** What an organization is called before its people say otherwise. */
+/** The name of an organization until its people choose another. */
 export function orgNameOf(name: string | null, email: string): string {
   const local = email.slice(0, email.lastIndexOf("@"));
   const named = plainText(name ?? undefined, ORG_NAME_CHARS_MAX);
@@ -21,8 +21,8 @@ export function orgNameOf(name: string | null, email: string): string {
 const ORG_NAME_CHARS_MAX = 64;
 
 /**
- * What a log may say of a fault on the way to the identity provider: names, codes, our own texts.
- * Its causes hold answers with codes and tokens: of them it says the name.
+ * The part of a fault on the way to the identity provider that a log may show: names, codes, our
+ * own texts. Its causes hold answers with codes and tokens: of them it says the name.
  */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };

@@ -33,7 +33,7 @@ import { isClaimTaken } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;
-/** Of one statement, the wait for other sign-ins with the address too. */
+/** The longest time of one statement, the wait for other sign-ins with the same address included. */
 const STEP_TIMEOUT_MS = 5_000;
 /** Another transaction was first: serialization failure, deadlock, unique violation. */
 const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
@@ -197,7 +197,7 @@ async function followEmail(
 ): Promise<Pick<FoundAccount, "isEmailTaken" | "changes">> {
   const isKept = { isEmailTaken: false, changes: [] };
   if (account.email_norm === claim.emailNorm) return isKept;
-  // What is verified is never replaced by what is not.
+  // A verified address is never replaced by one that is not.
   if (account.is_verified && !claim.isVerified) return isKept;
   const isTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
   if (isTaken) return { isEmailTaken: true, changes: [] };

@@ -44,7 +44,7 @@ const SWEPT_ROWS_MAX = 5_000;
 /** An ended session is kept so long: a browser that returns is shown why it is signed out. */
 const ENDED_DAYS_KEPT = 30;
 const SESSIONS_LISTED_MAX = 100;
-/** Of one account: it is in each by an invitation. */
+/** The most organizations of one account: it is in each by an invitation. */
 const ORGS_LISTED_MAX = 200;
 
 /** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */

@@ -6,7 +6,7 @@ import { Type } from "typebox";
 import { type Clock, conforms } from "../../kernel/index.ts";
 
 const REQUEST_SECONDS_MAX = 10;
-/** What a provider says about itself is read again after that long. */
+/** The provider's metadata is read again after this time. */
 const DISCOVERY_MS = 3_600_000;
 /** A provider that could not be reached is not asked again before. */
 const DISCOVERY_PAUSE_MS = 2_000;
@@ -27,7 +27,7 @@ export class ProviderAwayFault extends Error {
   override readonly name = "ProviderAwayFault";
 }
 
-/** What a provider said when it sent a browser back. */
+/** The provider's answer when it sent a browser back. */
 export interface ProviderAnswer {
   readonly issuer: string;
   readonly subject: string;
@@ -147,7 +147,7 @@ export class RelyingParty {
     const known = this.#discovered;
     if (known?.issuer === issuer && nowMs < known.untilMs) return known;
     if (this.#failed !== undefined && nowMs < this.#failed.untilMs) {
-      // What was found before is still good while the provider is away.
+      // The metadata found before stays good while the provider is away.
       if (known?.issuer === issuer) return known;
       throw this.#failed.fault;
     }
@@ -272,7 +272,8 @@ class LogoutTokenVerifier {
 }
 
 /**
- * What a token with a good signature says; undefined: it is not a logout token, or too old a one.
+ * The contents of a logout token with a good signature; undefined when it is no logout token, or
+ * too old a one.
  */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,

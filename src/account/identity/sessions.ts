@@ -23,7 +23,7 @@ export interface SessionsOptions {
   readonly log: Logger;
   readonly relyingParty: RelyingParty | undefined;
   readonly refreshTokens: RefreshTokens | undefined;
-  /** Behind a session that a link opened there is no other that could end before it. */
+  /** For a session that a link opened there is no session at a provider that could end before it. */
   readonly kind: SignInKind;
   /** Starting credit of a new account; zero: none. */
   readonly welcomeMicroUsd: MicroUsd;
@@ -38,7 +38,7 @@ export interface ProvedSignIn {
   readonly claim: SignInClaim;
   /** SHA-256 of the link that proved it; absent: an identity provider did. */
   readonly linkHash?: Buffer;
-  /** Of the session at the identity provider. */
+  /** The id of the session at the identity provider. */
   readonly sid?: string | undefined;
   readonly refreshToken?: string | undefined;
   readonly returnPath: string | null;

@@ -5,7 +5,7 @@ export const FEED_CHARS_MAX = 1_000_000;
 /** Characters of one handing over. */
 const PAGE_CHARS_MAX = 300_000;
 
-/** What one model answered to one prompt. */
+/** The answer of one model to one prompt. */
 export interface FedAnswer {
   readonly kind: "answer";
   /** 0 is the first prompt. */
@@ -18,7 +18,7 @@ export interface FedAnswer {
   readonly totalMs: number | null;
 }
 
-/** What the judge said about the answers to one prompt. */
+/** The judge's verdict on the answers to one prompt. */
 export interface FedVerdict {
   readonly kind: "verdict";
   readonly promptAt: number;
@@ -32,7 +32,7 @@ export type FedEvent = FedAnswer | FedVerdict;
 /** Some of the events of a search, in their order. */
 export interface FedEvents {
   readonly events: readonly FedEvent[];
-  /** What the next handing over begins after. */
+  /** The position after which the next read begins. */
   readonly next: number;
   /** How many of those that were asked for are no longer held. */
   readonly lost: number;
@@ -65,7 +65,7 @@ export class AnswerFeed {
     }
   }
 
-  /** What follows the first `after` events. */
+  /** The events after the first `after`. */
   since(after: number): FedEvents {
     const from = Math.max(after, this.#forgotten);
     const events: FedEvent[] = [];

@@ -50,7 +50,7 @@ export async function estimateSearch(
 }
 
 interface Most {
-  /** What could be quoted: none of a model that would be refused. */
+  /** The highest cost of the calls that could be quoted: none of a model that would be refused. */
   readonly mostMicroUsd: MicroUsd;
   /** Why its calls would be refused; null: they would not. */
   readonly message: string | null;

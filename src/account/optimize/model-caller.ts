@@ -31,7 +31,7 @@ export type CallOutcome =
     }
   /** A limit, or everything is cooling down: nothing was sent, ask again after the wait. */
   | { readonly kind: "wait"; readonly waitMs: number }
-  /** What is left of a cap or of the balance does not cover the most that this call could cost. */
+  /** The rest of a cap or of the balance does not cover the most that this call could cost. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
   /** No later call can do better: `message` is for people. */
   | { readonly kind: "unusable"; readonly message: string }
@@ -81,7 +81,7 @@ export function openModelCaller(
 const ROUTE = "/v1/chat/completions";
 const UNREACHABLE: CallOutcome = { kind: "unreachable" };
 
-/** What a model is sent. */
+/** The request body for a model. */
 export function bodyOf({ modelId, prompt, maxTokens }: Omit<CallWanted, "key">): Buffer {
   const messages = [{ role: "user", content: prompt }];
   const body = { model: modelId, max_tokens: maxTokens, stream: true, messages };
@@ -137,10 +137,10 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   }
 }
 
-/** What is kept of an answer: a judge reads no more. */
+/** The kept length of an answer: a judge reads no more. */
 const ANSWER_CHARS_MAX = 16_000;
 
-/** What a streamed chat answer came to. */
+/** The result of a streamed chat answer. */
 export interface ReadAnswer {
   /** At most 16,000 characters of it. */
   readonly text: string;

@@ -7,13 +7,13 @@ export type OptimizeObjective = "lowest_cost" | "fastest" | "best_judged";
 export type OptimizeState =
   "running" | "finished" | "stopped" | "over_budget" | "interrupted" | "failed";
 
-/** What one candidate did. */
+/** The result of one candidate. */
 export interface OptimizeResult {
   readonly modelId: string;
   /** Calls that have ended, failed ones too. */
   readonly calls: number;
   readonly failed: number;
-  /** What these calls were debited; the judge's calls belong to no model. */
+  /** The debits of these calls; the judge's calls belong to no model. */
   readonly costMicroUsd: MicroUsd;
   /** Cost by answered call, cut to the micro-dollar; null without an answer. */
   readonly costPerCallMicroUsd: MicroUsd | null;
@@ -49,7 +49,7 @@ export interface OptimizeSearch {
   readonly results: readonly OptimizeResult[];
 }
 
-/** What decides how many calls there are and what each can cost. */
+/** The fields that decide how many calls there are and how much each can cost. */
 export interface WantedCalls {
   /** Needed for `best_judged`; with another objective it adds the win rate. */
   readonly judgeModelId: string | null;
@@ -61,13 +61,13 @@ export interface WantedCalls {
   readonly maxTokens: number | null;
 }
 
-/** What a search could cost, at today's prices. */
+/** The highest cost of a search at today's prices. */
 export interface SearchEstimate {
   readonly calls: number;
   /** In the order of the models wanted. */
   readonly models: readonly EstimatedModel[];
   readonly judge: EstimatedModel | null;
-  /** Of all calls; a budget below it ends the search earlier. */
+  /** The highest cost of all calls; a budget below it ends the search earlier. */
   readonly mostMicroUsd: MicroUsd;
   /** The pauses between calls alone; answers that take longer than two of them add to it. */
   readonly leastMs: number;
@@ -112,15 +112,15 @@ export interface OptimizeSearches {
     wanted: WantedSearch,
     by: ChangedBy,
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal>;
-  /** What it could cost; nothing is made or sent. */
+  /** The highest cost; nothing is made or sent. */
   estimate(
     principal: Principal,
     wanted: WantedCalls,
   ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal>;
   /**
-   * What was answered after the first `after` events, to who started the search alone. Undefined:
-   * this process holds nothing of it. It holds the last million characters, until ten minutes after
-   * the end.
+   * The answers after the first `after` events, for the person who started the search alone.
+   * Undefined: this process holds nothing of it. It holds the last million characters, until ten
+   * minutes after the end.
    */
   answers(
     orgId: OrgId,

@@ -66,7 +66,7 @@ export class PostgresOptimizeStore {
     by: ChangedBy,
   ): Promise<OptimizeSearch | "too_many"> {
     const isBegun = await this.#changes.write(by, async (client, note) => {
-      // Of two that begin at once the second counts the first: the row is the lock.
+      // When two begin at once, the second counts the first: the row is the lock.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
       if (made.rowCount !== 1) return false;
@@ -255,7 +255,7 @@ function searchOf(row: object): OptimizeSearch {
   };
 }
 
-/** What a new search and its managed key begin with. */
+/** The first contents of a new search and its managed key. */
 export interface NewSearch {
   readonly searchId: string;
   readonly orgId: OrgId;
@@ -276,7 +276,7 @@ export interface NewSearch {
   readonly leaseMs: number;
 }
 
-/** What a running search has found so far. */
+/** The results of a running search so far. */
 interface SearchProgress {
   readonly callsDone: number;
   readonly results: readonly OptimizeResult[];

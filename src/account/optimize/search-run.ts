@@ -45,7 +45,7 @@ type End = Pick<SearchEnd, "state" | "message">;
 export class SearchRun {
   /** Resolves when nothing of it runs any more and its end is written, where that was possible. */
   readonly done: Promise<void>;
-  /** What was answered, for the browser of who started it. */
+  /** The answers, for the browser of the person who started the search. */
   readonly feed: AnswerFeed = new AnswerFeed();
   readonly #options: RunOptions;
   readonly #tasks: SearchTasks;
@@ -118,7 +118,7 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // What is held for another call is released later: only a call that is alone is
+          // The money held for another call is released later: only a call that is alone is
           // conclusive.
           if (mustBeAlone) this.#endWith(uncoveredEnds[outcome.by]);
           mustBeAlone = true;

@@ -83,7 +83,7 @@ interface JudgedAnswer {
   readonly text: string;
 }
 
-/** What a judge is asked, and which model has which letter. */
+/** The question to a judge, and the letter of each model. */
 export interface JudgeCase {
   readonly question: string;
   /** In the order of the letters from A on. */

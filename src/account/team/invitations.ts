@@ -31,7 +31,7 @@ export interface InvitationsOptions {
   readonly clock: Clock;
 }
 
-/** Of the organization, and who invites. */
+/** The organization, and the person who invites. */
 export interface Inviting {
   readonly orgId: OrgId;
   readonly orgName: string;
@@ -83,7 +83,7 @@ export class Invitations {
 
   async #send(from: Inviting, made: Invitation, token: string): Promise<SentInvitation> {
     const { store, mailer, mailsPerHourMax, consoleUrl, clock } = this.#options;
-    // Behind the `#` it is sent to no server, and in no Referer.
+    // A part behind the `#` is sent to no server, and in no Referer.
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
     const nowMs = clock.nowMs();
@@ -99,7 +99,7 @@ export class Invitations {
   }
 }
 
-/** What an invitation says. */
+/** The facts of an invitation. */
 export interface InvitationFacts {
   readonly invitationId: string;
   readonly email: string;

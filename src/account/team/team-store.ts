@@ -31,7 +31,7 @@ export interface MadeByMember {
 
 /** An account as an organization knows it that it is or was a member of. */
 export interface KnownPerson {
-  /** Of a former member the address of then, or as much of it as the change log kept. */
+  /** For a former member, the address at that time, or as much of it as the change log kept. */
   readonly email: string;
   readonly isMember: boolean;
 }
@@ -84,7 +84,7 @@ export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 /** Rows that are read at most; a team is smaller. */
 const ROWS_MAX = 100;
 
-/** Of a membership `m` and its account `a`. */
+/** The columns of a membership `m` and its account `a`. */
 export const memberColumns: Columns<Member> = columns<Member>({
   accountId: text("account_id"),
   email: computed("a.email", text("email")),
@@ -107,7 +107,7 @@ export const invitationColumns: Columns<Invitation> = columns<Invitation>({
   mailedAtMs: orNull(instantMs("mailed_at")),
 });
 
-/** Of an invitation `i` and its organization `o`. */
+/** The columns of an invitation `i` and its organization `o`. */
 export const receivedColumns: Columns<ReceivedInvitation> = columns<ReceivedInvitation>({
   invitationId: text("invitation_id"),
   orgName: computed("o.name", text("org_name")),

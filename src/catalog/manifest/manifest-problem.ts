@@ -4,6 +4,6 @@ export interface ManifestProblem {
   readonly pointer: string;
   /** Stable id of the rule, such as `price-decimals`. */
   readonly rule: string;
-  /** What is wrong and what to do. */
+  /** The problem and the next step. */
   readonly message: string;
 }

@@ -4,7 +4,7 @@ import { WIRE_PROFILE_RULES } from "./wire-profile-rules.ts";
 /** A rule of the manifest for reference pages and for tests that want every one of them. */
 export interface ManifestRule {
   readonly id: string;
-  /** What a manifest must be like, one sentence per place that states the rule. */
+  /** The rules for a manifest, one sentence per place that states one. */
   readonly texts: readonly string[];
 }
 

@@ -16,7 +16,7 @@ export type ManifestDescriptor =
     }
   | { readonly type: "enum"; readonly values: readonly string[]; readonly default?: string };
 
-/** What `pricing` prices, in the order in which it is written. */
+/** The units that `pricing` prices, in the order in which it is written. */
 export const MANIFEST_SKUS = [
   "prompt",
   "cached_prompt",
@@ -26,10 +26,10 @@ export const MANIFEST_SKUS = [
 ] as const;
 export type ManifestSku = (typeof MANIFEST_SKUS)[number];
 
-/** What `extra_pricing` prices. */
+/** The units that `extra_pricing` prices. */
 export const EXTRA_SKUS = ["cache_write_1h"] as const;
 
-/** What a listing bills by: a write that is kept for an hour has a price of its own in its terms. */
+/** The units that a listing bills: a write that is kept for an hour has a price of its own in its terms. */
 export const BILLED_SKUS = [
   "prompt",
   "cached_prompt",
@@ -120,7 +120,7 @@ export interface ManifestSettlement {
   readonly billing_contact?: string;
 }
 
-/** What the same listing costs from some prompt size on: every SKU of such a request. */
+/** The prices of the same listing from some prompt size on: every SKU of such a request. */
 export interface ManifestPriceTier {
   /** Prompt, cached and written tokens together; the tier holds above this many. */
   readonly above_prompt_tokens: number;
@@ -154,7 +154,7 @@ export interface ManifestChecked {
   readonly url?: string;
 }
 
-/** What the fields of a listing cannot say about its money. */
+/** Terms about the money of a listing that its fields cannot express. */
 /** Output tokens of one image; what is left out is any. */
 export interface ManifestImageTokens {
   readonly size?: string;
@@ -201,7 +201,7 @@ export interface Manifest {
   readonly wire_profile?: ManifestWireProfile;
 }
 
-/** What a provider takes out of the history of a conversation, or wants in another form. */
+/** A rule about history that a provider removes from a conversation, or wants in another form. */
 export type HistoryRule =
   | "no-name"
   | "no-null"

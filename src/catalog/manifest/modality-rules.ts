@@ -102,7 +102,7 @@ const videoParameters: TSchema = {
   ...secondsRule,
 };
 
-/** What each output modality asks of its listing, as conditions on the Model object. */
+/** The conditions of each output modality on its listing, as conditions on the Model object. */
 export const MODALITY_RULES: TSchema[] = [
   when(
     isText,

@@ -25,7 +25,7 @@ const published = new Ajv2020({ allowUnionTypes: true }).compile(
   JSON.parse(readFileSync(file, "utf8")) as AnySchemaObject,
 );
 
-/** What the validator says about the rules that JSON Schema can express. */
+/** True when the validator accepts the document, by the rules that JSON Schema can express. */
 function validatorAccepts(document: Json): boolean {
   const verdict = validateManifest(JSON.stringify(document));
   const problems = verdict.ok ? [] : verdict.problems;

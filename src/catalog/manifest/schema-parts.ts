@@ -79,7 +79,7 @@ export function positiveInteger(
   return Type.Unsafe<number>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }));
 }
 
-/** Of host and port: without "@", behind which user information would go. */
+/** The characters of host and port: without "@", behind which user information would go. */
 const HOST_CHARACTER = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
 const URL_CHARACTER = `@${HOST_CHARACTER}`;
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";

@@ -37,7 +37,7 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
   });
 }
 
-/** What is held for an image is the listing's ceiling: a declared count above it could not be owed. */
+/** The listing's ceiling is held for an image: a declared count above it could not be owed. */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];
   if (model["output_modality"] !== "image") {
@@ -108,7 +108,7 @@ function changeAt(place: Place, index: number): Place {
   return [...place, "price_changes", index];
 }
 
-/** Of one set of prices that hold together: the listing's own, or those of a change. */
+/** Checks one set of prices that belong together: the listing's own, or those of a change. */
 function pricesInOrder(place: Place, prices: Fields, pricing: unknown): ManifestProblem[] {
   return [
     ...tiersInOrder([...place, "price_tiers"], listOf(prices["price_tiers"]), {

@@ -83,7 +83,8 @@ function compileSchema(): ValidateFunction {
 }
 
 /**
- * Of a failed condition only the consequence is reported: not the `if`, not what `contains` tried.
+ * True for the consequence of a failed condition, the only part that is reported: not the `if`, not
+ * the attempts of `contains`.
  */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);

@@ -155,7 +155,7 @@ const onWireB = (member: string): TSchema =>
     ...rule("wire-profile-dialect", 'must not be here: the dialect is "wire_b"'),
   });
 
-/** What of a profile only chat completions has. */
+/** The part of a profile that only chat completions has. */
 export const WIRE_B_PROFILE: TSchema = {
   allOf: [
     onWireB("stream_usage"),

@@ -88,7 +88,7 @@ function tierOf(prices: PriceSheet, promptTokens: number): PriceSheet {
   return tier?.prices ?? prices;
 }
 
-/** What the customer owes for an exact cost: rounded down once, never above the reserve. */
+/** The customer's debit for an exact cost: rounded down once, never above the reserve. */
 export function debitOf(cost: PicoUsd, reserve: MicroUsd): MicroUsd {
   const floor = floorToMicroUsd(cost);
   return floor <= reserve ? floor : reserve;
@@ -106,8 +106,8 @@ export interface TokensOfSize {
 }
 
 /**
- * What tokens that were used somewhere would have cost at these prices, each at the tier of its own
- * prompt: exact, and rounded down once, over all of them.
+ * The cost that tokens which were used somewhere would have at these prices, each at the tier of
+ * its own prompt: exact, and rounded down once, over all of them.
  */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;

@@ -9,13 +9,13 @@ export type CheckLevel = "ok" | "warning" | "problem";
 export interface DoctorCheck {
   readonly id: string;
   readonly level: CheckLevel;
-  /** What was found; where something is wrong, with the next step. */
+  /** The finding; where something is wrong, with the next step. */
   readonly detail: string;
   /** The same for programs, with `--json`. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** What every check may read: the surroundings, the configuration, and the catalog made of it. */
+/** The inputs of every check: the surroundings, the configuration, and the catalog made of it. */
 export interface Examined {
   readonly env: CommandIo["env"];
   readonly config: Config;

@@ -80,7 +80,7 @@ function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id, level: "warning", detail }];
 }
 
-/** What it lost is a check of the database. */
+/** The lost amount is a check of the database. */
 function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const below = loaded.catalog.deployments.filter(isBelowCost);
@@ -127,7 +127,7 @@ export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
 interface KnownListing {
   readonly listing: WatchedListing;
   readonly state: VerificationState;
-  /** Of a verified one. */
+  /** The end of a verified one. */
   readonly expiresMs: number;
   readonly isSuspect: boolean;
 }

@@ -6,7 +6,7 @@ import { checkedMargin, listOf } from "../manifest-init/init-flags.ts";
 import { readText } from "../read-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
-/** What a first run does, by flags or by the answers of a person. */
+/** The steps of a first run, from flags or from the answers of a person. */
 export interface FirstRunPlan {
   readonly heads: readonly ProviderHead[];
   readonly margin: string | undefined;

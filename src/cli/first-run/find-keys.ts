@@ -9,7 +9,7 @@ export type ProviderKeys = ReadonlyMap<string, string>;
 
 export interface FoundKeys {
   readonly keys: ProviderKeys;
-  /** What is to be known of the file; never a value of it. */
+  /** The warnings about the file; never a value of it. */
   readonly warnings: readonly string[];
 }
 

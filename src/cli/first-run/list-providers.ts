@@ -21,7 +21,7 @@ export interface ListingPlan {
   readonly isForced: boolean;
 }
 
-/** What became of one provider. */
+/** The result for one provider. */
 export interface ListedProvider {
   readonly result: InitResult;
   /** Its manifest was there before, and stays as it is. */

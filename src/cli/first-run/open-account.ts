@@ -8,7 +8,7 @@ import {
   type OrgId,
 } from "../../kernel/index.ts";
 
-/** Who the first key is for. */
+/** The person for whom the first key is made. */
 export interface FirstAccount {
   readonly orgName: string;
   readonly email: string;

@@ -2,7 +2,7 @@ import type { OpenedAccount } from "./open-account.ts";
 import type { ListedProvider } from "./list-providers.ts";
 import type { TriedModel } from "./check-listings.ts";
 
-/** What a first run has made, for the one who reads it. */
+/** The results of a first run, for the person who reads them. */
 export interface Welcome {
   readonly providers: readonly ListedProvider[];
   readonly tried: readonly TriedModel[];

@@ -13,7 +13,7 @@ import { readText, readWhole } from "../read-flags.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
 import { checkedPrice, listOf } from "./init-flags.ts";
 
-/** What only the operator can say, with the models that are chosen. */
+/** The facts that only the operator knows, with the models that are chosen. */
 export type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
   readonly models: readonly ListableModel[];
 };

@@ -6,7 +6,7 @@ export interface Choosable {
   readonly names: readonly string[];
 }
 
-/** Those that one of the patterns names; `*` is any text. No pattern: all. */
+/** The entries that one of the patterns names; `*` is any text. No pattern: all. */
 export function chosenBy<T extends Choosable>(
   globs: readonly string[],
   models: readonly T[],
@@ -27,7 +27,7 @@ export function uselessGlobs(
   );
 }
 
-/** Of two models with one name on the marketplace, the first is kept. */
+/** Keeps the first of two models with one name on the marketplace. */
 export function distinctNames(models: readonly SurveyedModel[]): {
   readonly kept: readonly SurveyedModel[];
   readonly twice: readonly SurveyedModel[];

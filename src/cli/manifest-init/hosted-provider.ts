@@ -17,7 +17,7 @@ import { checkedConformance, type InitResult, type ModelNote } from "./init-flag
 import { surveyFault } from "./own-endpoint.ts";
 import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
 
-/** What to list of a hosted provider, and where. */
+/** The models to list of a hosted provider, and the address. */
 export interface HostedRequest {
   readonly config: Config;
   readonly head: ProviderHead;

@@ -66,7 +66,7 @@ export interface ModelNote {
   readonly message: string;
 }
 
-/** What `manifest init` has written, or why it has written nothing. */
+/** The manifest that `manifest init` has written, or the reason why it has written none. */
 export interface InitResult {
   /** Undefined: nothing was written. */
   readonly file: string | undefined;

@@ -91,7 +91,7 @@ function keyIssues(
   const parsed = parseKeyOrigins(config.providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
   const { origins } = parsed;
-  // Those that are there have their variables: the new one does not take one over by its name.
+  // The existing manifests have their variables: the new one does not take one over by its name.
   const known = keyOwnersOf(manifests.filter((each) => each.file !== file));
   return keyProblems(manifests, { isOwnVariable, origins, owners: known })
     .filter((problem) => problem.file === file)

@@ -21,7 +21,7 @@ export interface SimUsage {
 
 export type SimFinish = "stop" | "length" | "tools" | "stop_sequence" | "refusal";
 
-/** What the model says, before it is put into the format of a wire. */
+/** The model's answer before it is put into the format of a wire. */
 export interface SimAnswer {
   /** Reasoning text; empty = none is shown. */
   readonly thinking: string;
@@ -146,7 +146,7 @@ function promptUsage(
   const cached = Math.min(marker(request, "cached"), prompt);
   const marked = Math.max(request.cacheMarkedTokens, marker(request, "cache_write"));
   const cacheWrite = Math.min(marked, prompt - cached);
-  // What a marker adds is written for as long as the marks of the request say.
+  // A marker's write is kept for as long as the marks of the request say.
   const isHour = request.hourMarkedTokens > 0 && marked > request.cacheMarkedTokens;
   const hour = isHour ? cacheWrite : request.hourMarkedTokens;
   return { prompt, cached, cacheWrite, hourWrite: Math.min(hour, cacheWrite) };

@@ -3,7 +3,10 @@ import type { Complaint } from "./shape.ts";
 
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 
-/** What a provider refuses in the cache marks of a body: odd times, and an hour behind five minutes. */
+/**
+ * The complaint of a provider about the cache marks of a body: odd times, and an hour behind five
+ * minutes.
+ */
 export function cacheMarksComplaint(body: JsonObject): Complaint {
   let hasShort = false;
   for (const mark of [...marksOf(promptOf(body)), ...objectsOf([body["cache_control"]])]) {

@@ -6,9 +6,9 @@ const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 
 /** How many calls have arrived since the start or the last reset. */
 export interface CallCounts {
-  /** Of generation calls: chats, images, decisions, video jobs created. */
+  /** The number of generation calls: chats, images, decisions, video jobs created. */
   readonly total: number;
-  /** Of these, and of calls about video jobs. */
+  /** The counts of these calls, and of calls about video jobs. */
   readonly paths: Readonly<Record<string, number>>;
   /** Calls that are being answered now. */
   readonly open: number;
@@ -18,7 +18,7 @@ export interface CallCounts {
 
 /** One call, as it arrived and as it ended. */
 export interface CallRecord {
-  /** Of generation calls, from 1; 0 of calls about a video job. */
+  /** The number of a generation call, from 1; 0 for a call about a video job. */
   readonly number: number;
   readonly method: string;
   readonly path: string;

@@ -17,7 +17,7 @@ export function cheatedBody(body: JsonObject, cheating: Cheating): JsonObject {
   return { ...body, ...Object.fromEntries(clamped) };
 }
 
-/** What a provider that cheats makes of one call. */
+/** One call as a provider that cheats sees it. */
 export interface CheatedCall {
   readonly request: SimRequest;
   readonly answer: SimAnswer;

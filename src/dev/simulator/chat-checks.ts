@@ -114,7 +114,7 @@ function emptyComplaint(message: unknown, path: string): Complaint {
   return isEmpty ? `${path}.content: expected a string, got null` : undefined;
 }
 
-/** What each field allows alone and not beside another. */
+/** The complaint about fields that are allowed alone and not beside each other. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { stream, stream_options: options, tools, tool_choice: choice } = body;
   if (!isAbsent(body["max_tokens"]) && !isAbsent(body["max_completion_tokens"])) {

@@ -44,7 +44,7 @@ function schemaOf(format: unknown): unknown {
   return isObject(named) ? named["schema"] : undefined;
 }
 
-/** Of the user, also before a call and its result. */
+/** The user's last text, also before a call and its result. */
 function lastTextOf(messages: readonly JsonObject[]): string {
   const texts = messages.map((each) =>
     each["role"] === "user" ? contentText(each["content"]) : "",

@@ -1,4 +1,4 @@
-/** What cheats an answer has, in the order in which they were named. */
+/** The cheats of an answer, in the order in which they were named. */
 export interface Cheating {
   readonly cheat?: readonly string[];
 }
@@ -7,7 +7,7 @@ export function isCheating({ cheat }: Cheating, name: string): boolean {
   return cheat !== undefined && cheat.includes(name);
 }
 
-/** What the cheats of an answer change, of one kind of host. */
+/** The effects of an answer's cheats, of one kind of host. */
 export function effectsOf<E>(
   { cheat = [] }: Cheating,
   table: Readonly<Record<string, readonly [string, string, E, string?]>>,

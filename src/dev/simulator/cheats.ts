@@ -3,7 +3,7 @@ import { IMAGE_CHEATS } from "./images/image-cheats.ts";
 import { TEXT_CHEATS } from "./text-cheats.ts";
 import { VIDEO_CHEATS } from "./videos/video-cheats.ts";
 
-/** What a listing offers. */
+/** The modality of a listing. */
 export type CheatModality = "text" | "image" | "video" | "decisions";
 
 /** A way in which a provider breaks the promise of its listing. */
@@ -13,13 +13,13 @@ export interface Cheat {
   readonly modalities: readonly CheatModality[];
   /** The checks of the conformance suite that notice it; no other does, unless it says so. */
   readonly checks: string;
-  /** What the listing must have for the check to ask about it. */
+  /** The feature that the listing must have for the check to ask about it. */
   readonly needs?: string;
 }
 
 const ALL = ["text", "image", "video", "decisions"] as const;
 
-/** What every kind of host can do. */
+/** The cheats of every kind of host. */
 const COMMON: Readonly<Record<string, Cheat>> = {
   "wrong-key-accepted": {
     checks: "C1",

@@ -3,7 +3,7 @@ import type { JsonObject } from "./json.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 
-/** What an event of a stream is for: some faults leave out or break certain kinds. */
+/** The purpose of an event in a stream: some faults leave out or break certain kinds. */
 export type FrameKind = "start" | "content" | "finish" | "usage" | "end" | "ping";
 
 export interface Frame {
@@ -13,7 +13,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** What the envelope of an answer needs besides the answer. */
+/** The facts that the envelope of an answer needs besides the answer. */
 export interface Envelope {
   /** Unique part of the ids of this answer. */
   readonly serial: string;

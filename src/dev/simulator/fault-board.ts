@@ -15,7 +15,7 @@ export interface ChosenFault {
   readonly faults: Faults;
 }
 
-/** What rules are matched against. */
+/** The call that rules are matched against. */
 export interface FaultedCall {
   readonly method: string;
   readonly path: string;

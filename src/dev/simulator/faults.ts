@@ -11,7 +11,7 @@ const isSet: Rule = be("true", (value) => value === true);
 /** In USD, digit for digit; null: none is reported. */
 const amount: Rule = be("an amount", (value) => /^(string|number)$/.test(typeof value));
 
-/** What is wrong with the images of an answer. */
+/** A fault of the images in an answer. */
 export interface ImageFault {
   /** Images in the answer, whatever was asked for. */
   readonly count?: number;
@@ -74,7 +74,7 @@ const JOB = fields({
   content: scripted,
 });
 
-/** What is wrong with the envelope of an answer. */
+/** A fault of an answer's envelope. */
 export interface EnvelopeFault {
   readonly success?: boolean;
   readonly code?: number;
@@ -157,7 +157,7 @@ const READERS = {
 
 type Readers = typeof READERS;
 
-/** What goes wrong with one answer. All empty: nothing does. */
+/** The faults of one answer. All empty: nothing does. */
 export type Faults = {
   readonly [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, undefined>;
 };

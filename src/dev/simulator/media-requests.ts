@@ -4,7 +4,7 @@ import type { SimError, Troubles } from "./sim-error.ts";
 
 const PROMPT_CHARS_MAX = 32_000;
 
-/** Of every request for a picture or a clip. */
+/** The rules for every request for a picture or a clip. */
 export const PROMPTED: Readonly<Record<string, Rule>> = {
   "model!": text,
   "prompt!": be(`a string of 1 to ${PROMPT_CHARS_MAX} characters`, (value) => {
@@ -13,7 +13,7 @@ export const PROMPTED: Readonly<Record<string, Rule>> = {
   }),
 };
 
-/** Of hosts of pictures and clips, but for how they word moderation. */
+/** The troubles of hosts of pictures and clips; only their words for moderation differ. */
 export function mediaTroubles(content_filter: SimError): Troubles {
   return {
     context_overflow: {

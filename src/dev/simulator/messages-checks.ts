@@ -157,7 +157,7 @@ function messageComplaint(message: unknown, path: string): Complaint {
   return fields({ role: text, "content!": content ?? anything })(message, path);
 }
 
-/** What each field allows alone and not beside another. */
+/** The complaint about fields that are allowed alone and not beside each other. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { tools, tool_choice: choice, thinking, max_tokens: bound } = body;
   const budget = isObject(thinking) && thinking["type"] === "enabled" && thinking["budget_tokens"];
@@ -181,7 +181,10 @@ function togetherComplaint(body: JsonObject): Complaint {
     : undefined;
 }
 
-/** Who speaks first, who may say nothing, and the pairs of calls and results. */
+/**
+ * The complaint about the order of messages: who speaks first, who may say nothing, and the pairs
+ * of calls and results.
+ */
 function orderComplaint(messages: readonly JsonObject[]): Complaint {
   const [first] = messages;
   if (first === undefined) return "messages: at least one message is required";

@@ -50,7 +50,7 @@ function schemaOf(config: unknown): unknown {
   return isObject(format) ? format["schema"] : undefined;
 }
 
-/** Of the user, also before a call and its result. */
+/** The user's last text, also before a call and its result. */
 function lastTextOf(messages: readonly JsonObject[]): string {
   const texts = messages.map((each) =>
     each["role"] === "user" ? contentText(each["content"]) : "",

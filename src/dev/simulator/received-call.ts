@@ -23,11 +23,11 @@ export interface ReceivedCall {
   readonly jobs: VideoJobs;
   /** The number of the next chat answer of the simulator, from 1. */
   readonly nextChatAnswer: () => number;
-  /** What a provider that cheats keeps for later answers. */
+  /** The values that a provider that cheats keeps for later answers. */
   readonly kept: Map<string, unknown>;
 }
 
-/** What a path leads to. */
+/** The target of a path. */
 export interface Route {
   readonly method: string;
   readonly wire: string;

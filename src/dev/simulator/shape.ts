@@ -1,9 +1,9 @@
 import { isAbsent, isObject, textOf, wordSet } from "./json.ts";
 
-/** What a provider says about the first thing that it refuses; undefined: nothing. */
+/** A provider's complaint about the first thing that it refuses; undefined: none. */
 export type Complaint = string | undefined;
 
-/** What one value has to be; `path` says where it stands. */
+/** The rule for one value; `path` is its place. */
 export type Rule = (value: unknown, path: string) => Complaint;
 
 export const anything: Rule = () => undefined;

@@ -1,4 +1,4 @@
-/** What a wire says when a request or the provider is at fault. */
+/** The error of a wire when a request or the provider is at fault. */
 export interface SimError {
   readonly status: number;
   readonly message: string;

@@ -10,7 +10,7 @@ export interface SimTool {
 export type SimToolChoice =
   { readonly kind: "auto" | "none" | "any" } | { readonly kind: "tool"; readonly name: string };
 
-/** What a request of either wire asks for, in one form. */
+/** A request of either wire, in one form. */
 export interface SimRequest extends Told {
   readonly model: string;
   readonly stream: boolean;
@@ -21,11 +21,11 @@ export interface SimRequest extends Told {
   readonly tools: readonly SimTool[];
   readonly choice: SimToolChoice;
   readonly parallel: boolean;
-  /** What the user said last. */
+  /** The user's last text. */
   readonly userText: string;
   /** Tool results since the last answer. */
   readonly toolResults: readonly string[];
-  /** Of the whole prompt. */
+  /** The media of the whole prompt. */
   readonly media: readonly SimMedia[];
   /** The JSON schema that the answer has to fit; absent when text is wanted. */
   readonly answerSchema?: JsonObject;
@@ -34,11 +34,11 @@ export interface SimRequest extends Told {
   readonly promptTokens: number;
   /** Tokens of the parts that are marked for the prompt cache. */
   readonly cacheMarkedTokens: number;
-  /** Those of them that are marked for an hour. */
+  /** The marked tokens that are kept for an hour. */
   readonly hourMarkedTokens: number;
 }
 
-/** What a request adds when its format has a schema. */
+/** The part of a request that is there when its format has a schema. */
 export function answerSchemaOf(schema: unknown): Pick<SimRequest, "answerSchema"> {
   return isObject(schema) ? { answerSchema: schema } : {};
 }

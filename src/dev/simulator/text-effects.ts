@@ -9,7 +9,7 @@ export interface Asked {
   readonly request: SimRequest;
 }
 
-/** What a cheat changes of a chat answer; nothing else is. */
+/** The effect of a cheat on a chat answer; nothing else is changed. */
 export interface TextEffect {
   /** Only of requests with all of these traits; default: of every one. */
   readonly when?: string;
@@ -93,7 +93,7 @@ export function textOfPart(body: JsonObject, part: Part | "all"): string {
 const OTHERS = /[\u0250-\uffff]/;
 const LONG_TOKENS = 1_000;
 
-/** What a request may have, by the words of `when`. */
+/** The traits that a request may have, by the words of `when`. */
 const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   stream: ({ request }) => request.stream,
   whole: ({ request }) => !request.stream,
@@ -180,7 +180,7 @@ export function pieces(
   };
 }
 
-/** Behind the end mark. */
+/** Adds frames behind the end mark. */
 export function afterEnd(
   more: (frames: readonly Frame[], end: Frame) => readonly Frame[],
 ): NonNullable<TextEffect["frames"]> {

@@ -3,7 +3,7 @@ import { isObject } from "./json.ts";
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/** What the model says to a prompt that asks for what it was told: absent when it does not ask. */
+/** The model's answer to a prompt that asks for what it was told: absent when it does not ask. */
 export interface Told {
   readonly told?: string;
 }

@@ -20,7 +20,7 @@ export function keyProblemOf(
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
 }
 
-/** What is wrong with a call before its order is read: its key, its body, its model. */
+/** The problem of a call before its order is read: its key, its body, its model. */
 export function requestProblemOf(
   call: ReceivedCall,
   problemOf: (body: JsonObject) => SimError | undefined,

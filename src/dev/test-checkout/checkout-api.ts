@@ -26,7 +26,7 @@ const DAY_SECONDS = 86_400;
 /** The calls of Stripe's API that purchases make. */
 export class CheckoutApi {
   readonly #book: CheckoutBook;
-  /** What a key was first used for, and what came of it. */
+  /** The first use of a key, and its answer. */
   readonly #answers = new Map<string, { readonly text: string; readonly answer: ApiAnswer }>();
 
   constructor(book: CheckoutBook) {
@@ -249,7 +249,7 @@ const INVOICE_FIELDS_MAX = 4;
 const FIELD_NAME_MAX = 40;
 const FIELD_VALUE_MAX = 140;
 
-/** What Stripe prints on an invoice besides its lines; undefined: more than it takes. */
+/** The fields of an invoice besides its lines; undefined: more than Stripe takes. */
 function readInvoiceFields(form: FormFields): Readonly<Record<string, string>> | undefined {
   const fields: Record<string, string> = {};
   const path = ["invoice_creation", "invoice_data", "custom_fields"] as const;

@@ -39,7 +39,7 @@ export interface NewSession {
   readonly expiresAtSeconds: number;
 }
 
-/** What a payment may differ in from what was asked for, so that tests see what becomes of it. */
+/** The ways in which a payment may differ from the order, so that tests see the effect. */
 export interface OddPayment {
   readonly cents?: number;
   readonly currency?: string;

@@ -11,14 +11,14 @@ export interface CheckoutSession {
   readonly client_reference_id: string | null;
   readonly customer_email: string | null;
   readonly metadata: Record<string, string>;
-  /** Of ours: what the payment will say. */
+  /** Our own field: the metadata that the payment will carry. */
   readonly payment_metadata: Record<string, string>;
-  /** Of ours: what its invoice will say, by the names of the fields. */
+  /** Our own field: the fields that its invoice will carry, by name. */
   readonly invoice_fields: Readonly<Record<string, string>>;
   payment_intent: string | null;
   setup_intent: string | null;
   readonly customer: string | null;
-  /** Of ours: the card that is paid with becomes the customer's. */
+  /** Our own field: the card that is paid with becomes the customer's. */
   readonly saves_card: boolean;
   readonly success_url: string;
   readonly cancel_url: string;
@@ -92,7 +92,7 @@ export interface CheckoutCharge {
   readonly receipt_url: string;
 }
 
-/** What a payment gives back, to the payer or to their bank. */
+/** The money that a payment gives back, to the payer or to their bank. */
 export interface CheckoutReturn {
   readonly amount: number;
   readonly currency: string;

@@ -40,9 +40,9 @@ export type ChargeFault = "lost_before" | "lost_after" | "busy" | "broken" | "no
 /** A running checkout with test money. Everything that happened in it is in memory only. */
 export interface TestCheckout {
   readonly url: string;
-  /** What its API is asked with. */
+  /** The key that its API takes. */
   readonly secretKey: string;
-  /** What its events are signed with. */
+  /** The secret by which its events are signed. */
   readonly webhookSecret: string;
   /** For tests: what meets the next calls that charge a card, in this order. */
   readonly chargeFaults: ChargeFault[];

@@ -6,7 +6,7 @@ export interface TestCard {
   readonly last4: string;
   /** As a person reads it. */
   readonly does: string;
-  /** What a charge without the payer meets; undefined: it succeeds. */
+  /** The decline of a charge that the payer does not attend; undefined: it succeeds. */
   readonly decline?: CheckoutDecline;
 }
 

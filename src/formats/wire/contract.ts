@@ -38,7 +38,7 @@ export interface Wire {
 
 /** The request half of a wire. */
 export interface RequestCodec {
-  /** Below the deployment's base URL. */
+  /** The path below the deployment's base URL. */
   readonly path: string;
   /** The highest temperature that its providers take. */
   readonly temperatureMax: number;
@@ -69,7 +69,7 @@ export interface RequestCodec {
   headers(betas: readonly string[]): Readonly<Record<string, string>>;
 }
 
-/** What a request is written for, and what writing it needs of the request. */
+/** The target that a request is written for, and the facts of the request that writing it needs. */
 export interface EncodeTarget {
   readonly deployment: Deployment;
   readonly request: {

@@ -11,12 +11,12 @@ import { markedMembers } from "./price-guard.ts";
 
 type Rules = ReadonlySet<HistoryRule>;
 
-/** What an endpoint does not take of a conversation and of the tools, and what replaces it. */
+/** The parts of a conversation and of the tools that an endpoint does not take, and their replacement. */
 interface HistoryEdits {
   readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
   /** Places in the body. */
   readonly replaced: { readonly start: number; readonly end: number; readonly text: string }[];
-  /** What is lost, for `x-tm-dropped-params`. */
+  /** The lost fields, for `x-tm-dropped-params`. */
   readonly names: Set<string>;
 }
 

@@ -5,8 +5,8 @@ import type { FailedAnswer, UpstreamFailure } from "./failure/upstream-failure.t
 import type { ProviderControls } from "./fields/common-fields.ts";
 
 /**
- * What a client can ask for: a chat answer, images, a video, decisions. A folder of `modality/`
- * exports one such value; the way of a call is the same for all of them.
+ * A kind of answer that a client can ask for: a chat answer, images, a video, decisions. A folder
+ * of `modality/` exports one such value; the way of a call is the same for all of them.
  */
 export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
@@ -36,14 +36,14 @@ export interface Modality<R extends CallRequest> {
   ) => UpstreamFailure;
 }
 
-/** What is read of a client's request. */
+/** A client's request as it is read. */
 export interface ClientRequest {
   readonly body: Buffer;
   /** A request header by lower-case name. */
   header(name: string): string | undefined;
 }
 
-/** What every modality says about its checked request. */
+/** The facts of a checked request that every modality states. */
 export interface CallRequest {
   readonly modelId: string;
   readonly stream: boolean;
@@ -55,7 +55,10 @@ export interface CallRequest {
   conversation?(): Conversation | undefined;
 }
 
-/** What requests of one conversation share: the caller's name for it, or how its messages begin. */
+/**
+ * The mark that requests of one conversation share: the caller's name for it, or the beginning of
+ * its messages.
+ */
 export interface Conversation {
   readonly isNamed: boolean;
   readonly bytes: Buffer;
@@ -87,6 +90,6 @@ export interface AnswerContext {
   readonly requestId: RequestId;
   /** Unix seconds for `created`. */
   readonly createdSeconds: number;
-  /** What was held for this attempt: an answer that costs more is not delivered by some. */
+  /** The reserve of this attempt: some modalities do not deliver an answer that costs more. */
   readonly reserveMicroUsd: MicroUsd;
 }

@@ -52,7 +52,7 @@ export interface PricedFields {
 export interface LongMark {
   /** Its name, such as `cache_control`. */
   readonly field: string;
-  /** What holds the `ttl`. */
+  /** The object that holds the `ttl`. */
   readonly object: JsonNode;
   /** Is it for an hour, on a wire whose providers report what they have written for an hour? */
   readonly isHour: boolean;

@@ -59,11 +59,11 @@ const USUAL: Readonly<Record<string, string>> = {
   function_call: '"auto"',
 };
 
-/** What a profile keeps back of a body of its own wire. */
+/** The fields of a body of its own wire that a profile keeps back. */
 export interface UndeclaredFields {
   /** Top-level keys. */
   readonly keys: readonly JsonNode[];
-  /** Of those whose loss is one, for `x-tm-dropped-params`. */
+  /** The fields whose loss is reported, for `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 

@@ -25,8 +25,8 @@ import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts"
 const LISTED_MAX = 1_000;
 
 /**
- * What unusual use has led to; shared by every process, and the truth for all of them. What each
- * finds is decided here, one at a time.
+ * The restrictions for unusual use, shared by every process, and the truth for all of them. What
+ * each finds is decided here, one at a time.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -49,7 +49,7 @@ export class PostgresAbuseRestrictionStore {
       note: Note,
     ): Promise<AbuseRestriction | undefined> => {
       await queryInTime(client, { text: LIMITS_SQL });
-      // Of two findings at once the second reads what the first has made: the row is the lock.
+      // Of two findings at once the second reads the result of the first: the row is the lock.
       const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
       const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
       if (org?.trial !== true) return undefined;
@@ -164,7 +164,7 @@ const RECORD_SQL = `
   select ${holdColumns.sql}, false as is_made from in_force
   union all select ${holdColumns.sql}, true from made`;
 
-/** Of a hold `h` and its organization `o`. */
+/** The columns of a restriction `h` and its organization `o`. */
 const shownColumns: Columns<AbuseRestrictionRecord> = columns<AbuseRestrictionRecord>({
   ...holdProperties,
   orgId: text("org_id"),
@@ -194,7 +194,7 @@ const LIFT_SQL = `
 export interface UsageFinding {
   readonly orgId: OrgId;
   readonly family: CallFamily;
-  /** What was unusual, with figures: for operators and support, never for the customer. */
+  /** The unusual figures: for operators and support, never for the customer. */
   readonly reason: string;
   /** How long ago the oldest request ended that counts in it, in milliseconds. */
   readonly ageMs: number;

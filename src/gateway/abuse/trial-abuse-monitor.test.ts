@@ -206,7 +206,7 @@ describe("what the store answers", () => {
     world.answer = undefined;
     misbehave();
     await answered();
-    // What the finding was made of is spent.
+    // The requests behind a finding are spent.
     for (let n = 1; n < REFUSED_LINE; n += 1) note();
     expect(refuse()).toBeUndefined();
     expect(recorded).toHaveLength(1);

@@ -28,7 +28,7 @@ const WATCHED_MAX = 10_000;
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
-/** What is unusual, and what comes of it. */
+/** The rule for unusual use, and its consequence. */
 export interface UsageRule {
   readonly policy: UnusualUsePolicy;
   /** How long the first finding limits, in milliseconds. */
@@ -207,7 +207,7 @@ function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefine
   );
 }
 
-/** What the caller is shown: never what was detected, nor the thresholds. */
+/** The refusal that the caller sees: it never names the finding or the thresholds. */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -259,7 +259,7 @@ export interface FreshHold {
   readonly hold: AbuseRestriction;
   /** From then on principals carry it, or it has ended. */
   readonly goodUntilMs: number;
-  /** What must still be written to the store; undefined: it is stored, or being written. */
+  /** The finding that must still be written to the store; undefined: it is stored, or being written. */
   readonly untold: UntoldFinding | undefined;
   /** The store has answered with it: who reads a principal from now on reads this hold too. */
   readonly isStored: boolean;

@@ -1,7 +1,7 @@
 import { assert, formatUsd, type MicroUsd, microUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { UsageEvent } from "./abuse-monitor.ts";
 
-/** What counts as unusual within the window; undefined: not checked. */
+/** The bounds of use within the window; undefined: not checked. */
 export interface UnusualUsePolicy {
   /** Length of the rolling window, in milliseconds. */
   readonly windowMs: number;
@@ -16,7 +16,7 @@ export interface UnusualUsePolicy {
   readonly spendMicroUsd: MicroUsd | undefined;
 }
 
-/** What one organization did within the window with one kind of request. */
+/** The use of one organization within the window, for one kind of request. */
 export interface UseInWindow {
   readonly servedRequests: number;
   readonly failedRequests: number;
@@ -64,7 +64,7 @@ function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: num
   return failed * 100 >= errorPercent * dispatched;
 }
 
-/** What is watched of each of them, and of how many at once. */
+/** The bounds for each watched key, and for the number of keys. */
 export interface WatchedBounds {
   readonly windowMs: number;
   readonly clientsMax: number;
@@ -100,7 +100,7 @@ export class WatchedUse {
     return use;
   }
 
-  /** What `key` did until now counts no more. */
+  /** Forgets the use of `key` until now. */
   forget(key: string): void {
     this.#uses.delete(key);
   }
@@ -134,8 +134,8 @@ interface Slice {
 }
 
 /**
- * What one organization did lately with one kind of request: everything of the last 59 sixtieths of
- * the window counts, and nothing that is older than the window. Small however much is done.
+ * The recent use of one organization, for one kind of request: everything of the last 59 sixtieths
+ * of the window counts, and nothing that is older than the window. Small however much is done.
  */
 export class WindowUse {
   readonly #windowMs: number;
@@ -173,7 +173,7 @@ export class WindowUse {
     if (request.clientMark !== undefined) this.#see(request.clientMark);
   }
 
-  /** What counts now. */
+  /** The use that counts now. */
   inWindow(nowMs: number): UseInWindow {
     this.#advance(nowMs);
     let [servedRequests, failedRequests, refusedRequests] = [0, 0, 0];

@@ -178,7 +178,7 @@ export async function changeLimit(
   return stored;
 }
 
-/** What organizations have is changed one at a time; false: there is no such organization. */
+/** Locks an organization, whose settings change one at a time; false: there is no such organization. */
 export async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
   const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
   return (await queryInTime(client, lock)).rowCount === 1;
@@ -229,7 +229,7 @@ function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
   assert(scope !== "org" || keyId === undefined, "a limit of scope org names no key");
 }
 
-/** What a key is called in the change log: a managed one by its part. */
+/** The name of a key in the change log: a managed one by its part. */
 async function shownKey(client: PoolClient, keyId: KeyId): Promise<string> {
   const asked = { text: "select origin from api_key where key_id = $1", values: [keyId] };
   const { rows } = await queryInTime<{ origin: string }>(client, asked);
@@ -254,7 +254,7 @@ export interface KeyRecordRow extends AccountRulesRow {
   readonly digest: string;
 }
 
-/** Of a key `k` and its organization `o`. */
+/** The columns of a key `k` and its organization `o`. */
 const recordColumns: Columns<Omit<KeyRecord, "rules">> = columns<Omit<KeyRecord, "rules">>({
   keyId: text("key_id"),
   orgId: text("org_id"),

@@ -12,7 +12,7 @@ export interface DedicatedEndpoint {
   readonly limits: EndpointLimits;
 }
 
-/** What an organization wants of every route, unless a request says otherwise. */
+/** The routing policy of an organization, for every request that does not say otherwise. */
 export interface RoutingPolicy {
   /** Routing deadline in milliseconds, shorter than the installation's. */
   readonly timeoutMs?: number;
@@ -33,7 +33,7 @@ export interface Connection {
   readonly sealedKey: Buffer;
 }
 
-/** What unusual use has led to, for one kind of request. */
+/** The consequence of unusual use, for one kind of request. */
 export interface AbuseRestriction {
   readonly family: CallFamily;
   readonly state: "limited" | "restricted";
@@ -45,7 +45,7 @@ export interface AbuseRestriction {
 export interface AccountRules {
   readonly limits: readonly StoredLimit[];
   readonly endpoints: readonly DedicatedEndpoint[];
-  /** Those that this key may use; one of the key itself precedes one of the organization. */
+  /** The connections that this key may use; one of the key itself precedes one of the organization. */
   readonly connections: readonly Connection[];
   readonly policy?: RoutingPolicy;
   readonly abuseRestrictions: readonly AbuseRestriction[];

@@ -14,10 +14,10 @@ export interface OrgSummary {
   readonly keysMaySetOrgLimits: boolean;
 }
 
-/** What of a key is to be changed; absent: nothing of it. */
+/** The changes to a key; an absent field stays as it is. */
 export interface KeyEdit {
   readonly name?: string;
-  /** Those that are named; null removes one. */
+  /** The caps to change; null removes one. */
   readonly caps?: Partial<Caps>;
   /** Null: never. */
   readonly expiresAtMs?: number | null;

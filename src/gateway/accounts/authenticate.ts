@@ -34,9 +34,9 @@ export type AuthOutcome = Result<{ readonly principal: Principal }>;
 
 export interface Authenticator {
   /**
-   * Who calls, from the two headers that may carry a key. A remembered key is answered at once, as
-   * a value, and so is a text that cannot be one; any other takes one lookup, shared by all who ask
-   * for the same key meanwhile.
+   * Identifies the caller, from the two headers that may carry a key. A remembered key is answered
+   * at once, as a value, and so is a text that cannot be one; any other takes one lookup, shared by
+   * all who ask for the same key meanwhile.
    */
   authenticate(
     authorization: string | undefined,
@@ -94,7 +94,8 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
     try {
       const record = await withinTime(lookups.find(digest), timeoutMs);
       const outcome = judge(record, clock);
-      // What was read before a change answers the one who asked then, and no later request.
+      // A record that was read before a change answers the caller who asked then, and no later
+      // request.
       if (changes !== changesBefore) return outcome;
       if (record === undefined) unknown.set(digest, true, askedAtMs);
       else keys.set(digest, { outcome, orgId: record.orgId, ...expiryOf(record) }, askedAtMs);
@@ -134,7 +135,7 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
   };
 }
 
-/** What a key that exists may do, and whose it is. */
+/** The rights of a key that exists, and its owner. */
 interface KnownKey {
   readonly outcome: AuthOutcome;
   readonly orgId: OrgId;

@@ -1,7 +1,7 @@
 import { type KeyId, newRecordId, type OrgId, type ProviderId } from "../../kernel/index.ts";
 import type { KeyVault } from "./key-vault.ts";
 
-/** What people see of a connection; never its key. */
+/** A connection as people see it; never its key. */
 export interface ConnectionSummary {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -22,7 +22,7 @@ export interface StoredConnection extends ConnectionSummary {
 
 export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs">;
 
-/** Who asks: one organization, which sees its own connections only, or an operator, who sees all. */
+/** The caller: one organization, which sees its own connections only, or an operator, who sees all. */
 export type ConnectionOwner = OrgId | "operator";
 
 export interface ResealedKey {

@@ -41,7 +41,7 @@ type KeyEditAction =
   | "key.tags"
   | "key.disable";
 
-/** What of a key its owners and operators change, before a change of it. */
+/** The fields of a key that its owners and operators change, as they were before. */
 interface KeyBefore {
   readonly name: string;
   readonly caps: Caps;
@@ -90,7 +90,7 @@ export function createdKey(key: {
   return { action: "key.create", orgId, target, before: null, after };
 }
 
-/** What of a key an action is about, as the log says it. */
+/** The fields of a key that an action is about, as the log shows them. */
 function editedFacts(action: KeyEditAction, key: KeyBefore): Facts {
   return FACTS[action](key);
 }

@@ -27,7 +27,7 @@ import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
 
-/** What the gateway needs of a key and its organization; read by the key's SHA-256. */
+/** The facts about a key and its organization that the gateway needs; read by the key's SHA-256. */
 export interface KeyRecord {
   readonly keyId: KeyId;
   readonly orgId: OrgId;

@@ -78,8 +78,8 @@ export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
 const KEYS_MAX = 8;
 
 /**
- * What is wrong with a provider's key, in a text that does not repeat it; undefined: nothing. It
- * will stand in a header, so nothing may be in it that could end the header.
+ * The problem of a provider's key, in a text that does not repeat it; undefined: none. It will
+ * stand in a header, so nothing may be in it that could end the header.
  */
 export function providerKeyProblem(text: string): string | undefined {
   if (text === "") return "it is empty";

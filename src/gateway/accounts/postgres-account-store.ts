@@ -118,7 +118,7 @@ export class PostgresAccountStore implements KeyStore {
     return result.rows.map(keyColumns.read);
   }
 
-  /** Those that people see, newest first, disabled ones too. */
+  /** Lists the keys that people see, newest first, disabled ones too. */
   async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
@@ -174,7 +174,7 @@ export class PostgresAccountStore implements KeyStore {
     await this.#changes.write(byGateway("playground"), async (client, note) => {
       const keyId = newKeyId();
       const rpm = MANAGED_KEY_REQUESTS_PER_MINUTE;
-      // Of no text that anybody knows: this key is never presented.
+      // The digest belongs to no text that anybody knows: this key is never presented.
       const digest = randomBytes(DIGEST_BYTES);
       const values = [keyId, orgId, digest, rpm];
       const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
@@ -195,7 +195,7 @@ export class PostgresAccountStore implements KeyStore {
 
 export type AccountStore = Public<PostgresAccountStore>;
 
-/** Of which keys these are, with values from $2 on. */
+/** The condition that selects these keys, with values from $2 on. */
 function among(whose: Whose): { readonly where: string; readonly values: readonly OrgId[] } {
   return whose === "anyone"
     ? { where: "true", values: [] }

@@ -20,7 +20,7 @@ import {
 } from "../../kernel/index.ts";
 import type { ListedOrg, OrgSummary } from "./account-store.ts";
 
-/** Of an organization `o` and its wallet `w`. */
+/** The columns of an organization `o` and its wallet `w`. */
 export const orgSummary: ColumnsOf<OrgSummary> = {
   orgId: text("org_id"),
   name: text("name"),

@@ -31,7 +31,7 @@ import type { RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./account-store.ts";
 
-/** What operators and customers set for an organization, in PostgreSQL. */
+/** The settings of operators and customers for an organization, in PostgreSQL. */
 export class PostgresRulesStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

@@ -3,7 +3,7 @@ import type { AccountRules } from "./account-rules.ts";
 import type { OrgSummary } from "./account-store.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
-/** Who calls: what the rest of the gateway may know of a key that was accepted. */
+/** The accepted caller: the facts of a key that the rest of the gateway may know. */
 export interface Principal {
   readonly orgId: OrgId;
   readonly keyId: KeyId;

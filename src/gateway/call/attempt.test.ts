@@ -34,7 +34,7 @@ interface Noted {
   readonly isImpossible?: boolean;
 }
 
-/** What is counted of one answer; undefined: nothing, not even that there was one. */
+/** The counts of one answer; undefined: none, not even the answer itself. */
 function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = false }: Noted) {
   const seen: number[] = [];
   const standing = {
@@ -162,7 +162,7 @@ describe("of a call", () => {
   const choice = { message: { role: "assistant", content: "Hi" }, finish_reason: "stop" };
   const answer = JSON.stringify({ id: "1", model: "m/other", choices: [choice] });
 
-  /** What is counted when the provider answers with another model and without usage. */
+  /** The counts when the provider answers with another model and without usage. */
   async function countedOf(change: Partial<CallKind<ParsedChatRequest>>): Promise<unknown[]> {
     const { deps, sent } = openRecipe(systemClock, [manifest]);
     const counted: unknown[] = [];

@@ -266,9 +266,9 @@ export interface NotedAnswer {
 }
 
 /**
- * What one answer of live traffic says about its listing: the parts of the conformance checks that
- * cost nothing, because settlement has read them already. Only 2xx answers count, and of those
- * that failed only the ones that the provider certainly broke.
+ * Notes the evidence of one live answer about its listing: the parts of the conformance checks that
+ * cost nothing, because settlement has read them already. Only 2xx answers count, and of those that
+ * failed only the ones that the provider certainly broke.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;
@@ -283,7 +283,7 @@ export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: No
   }
 }
 
-/** Of a complete answer. */
+/** The breaches of a complete answer. */
 function breachesOf(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   const { deployment, request, isImpossible } = noted;
   const { usage } = bridge;
@@ -308,7 +308,7 @@ function isUsageDue({ reportedCostUsd }: AnswerBridge, { modality, billing }: De
   return modality !== "video" && (billing !== "reported_cost" || reportedCostUsd === undefined);
 }
 
-/** What this call says about how its organization uses its credit. */
+/** Notes the use of credit by this call's organization. */
 export function noteUse<R extends CallRequest>(
   { usage, clock }: Pick<CallPorts, "usage" | "clock">,
   client: ClientExchange,

@@ -41,7 +41,7 @@ const FAMILIES: Readonly<Record<ModalityId, CallFamily>> = {
   decisions: "decisions",
 };
 
-/** What unusual use is detected by. */
+/** The family by which unusual use is detected. */
 export function familyOf({ modality }: { readonly modality: ModalityId }): CallFamily {
   return FAMILIES[modality];
 }

@@ -66,7 +66,7 @@ export async function serveCall<R extends CallRequest>(
   }
 }
 
-/** What would refuse this request now; undefined: nothing. `looking`: read-only ports. */
+/** The refusal that this request would get now; undefined: none. `looking`: read-only ports. */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
   client: ClientExchange,

@@ -72,14 +72,14 @@ export class CandidateList {
   }
 }
 
-/** What takes a slot of a pool. */
+/** A party that takes a slot of a pool. */
 export interface PoolClaim {
   readonly tokens: CallTokens;
-  /** What is claimed besides, once a key of the marketplace's is to serve. */
+  /** The further claim, once a key of the marketplace is to serve. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
-/** What of a call decides which candidate it gets. */
+/** The facts of a call that decide which candidate it gets. */
 export interface WantedCandidate extends PoolClaim {
   readonly candidates: CandidateList;
 }

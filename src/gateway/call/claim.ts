@@ -28,11 +28,11 @@ import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.t
 import type { CallPorts } from "./ports.ts";
 import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
 
-/** What decides which limits a request has to be admitted by. */
+/** The facts that decide which limits a request has to be admitted by. */
 export interface LimitedCall {
   readonly modelId: string;
   readonly endpoint: DedicatedEndpoint | undefined;
-  /** What of it the caller's own provider keys serve. */
+  /** The part of it that the caller's own provider keys serve. */
   readonly ownKeys: OwnKeys;
 }
 
@@ -236,8 +236,8 @@ const NO_LEASES: readonly LimitLease[] = [];
 const NO_SCOPES: readonly (readonly ScopeClaim[])[] = [];
 
 /**
- * What holds without credit, for a request that the caller's own provider keys are to serve first:
- * it is claimed when the request falls back to the marketplace's keys, and once.
+ * The limits without credit, for a request that the caller's own provider keys are to serve first:
+ * they are claimed when the request falls back to the marketplace's keys, and once.
  */
 export class MarketplaceClaim {
   readonly #part: ClaimPart;
@@ -247,7 +247,7 @@ export class MarketplaceClaim {
     this.#part = part;
   }
 
-  /** What this candidate has to be admitted by besides its pool. */
+  /** The parts besides its pool by which this candidate has to be admitted. */
   partsFor({ ownKey }: Deployment): readonly ClaimPart[] {
     return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
   }

@@ -74,7 +74,7 @@ export async function serveCountTokens(
   });
 }
 
-/** Who counts: a deployment, the gateway itself, or a request that names no usable model. */
+/** Chooses the counter: a deployment, the gateway itself, or a request that names no usable model. */
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
@@ -132,7 +132,7 @@ async function askProvider(
 
 const NO_TOKENS = tokenCount(0, 0);
 
-/** What a counted request leaves of the minute, for the headers of its answer. */
+/** The rest of the minute after a counted request, for the headers of its answer. */
 export interface Counted {
   readonly remainingRequests: number;
 }

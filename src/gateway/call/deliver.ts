@@ -22,7 +22,7 @@ export class Delivery implements OutputSink, Deadline {
   watchedAt = -1;
   /** Monotonic time from which a stream that its provider has answered is begun without content. */
   readonly commitDueMs: number;
-  /** Of the attempt that may serve: set before it is sent. */
+  /** The headers of the attempt that may serve: set before it is sent. */
   headers: ServedHeaders = {};
   readonly #ports: DeliveryPorts;
   readonly #client: ClientExchange;

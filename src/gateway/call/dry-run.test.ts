@@ -118,7 +118,7 @@ const step = fc.oneof(
   fc.record({ what: fc.constant("wait" as const), ms: fc.nat(40_000) }),
 );
 
-/** What a request without enough balance is told. */
+/** The message for a request without enough balance. */
 const FITTING_OUTPUT = /what fits is at most (\d+) output tokens with this balance/;
 
 test("what a dry run says would happen to a request is what happens to it, and a lower max_tokens that it names is admitted", async () => {
@@ -235,7 +235,7 @@ test("the bytes that a request is told to fit in are true beside images, which a
     expect(await asked(images, url, Number(bytes))).toBe("admitted");
     expect(await asked(images, url, Number(bytes) + 1)).toContain("is never admitted");
   }
-  // Of images alone no number of bytes would do.
+  // For images alone no number of bytes would do.
   expect(await asked(16, "https://pictures.example/a.png", 1)).toContain("tokens of input");
 });
 

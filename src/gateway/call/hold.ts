@@ -29,15 +29,15 @@ import type { AttemptTrace, RequestTrace } from "./trace.ts";
 export interface AcceptedCall<R extends CallRequest> {
   readonly kind: CallKind<R>;
   readonly request: R;
-  /** What may serve it, in order. */
+  /** The candidates that may serve it, in order. */
   readonly candidates: CandidateList;
   /** By which it is served where it was served last; undefined: nothing depends on it. */
   readonly conversation: string | undefined;
   /** The estimate that the token windows are claimed by. */
   readonly tokens: CallTokens;
-  /** What decides which limits it is claimed by. */
+  /** The facts that decide by which limits it is claimed. */
   readonly limited: LimitedCall;
-  /** What is claimed once a key of the marketplace's is to serve it. */
+  /** The claim to make once a key of the marketplace is to serve it. */
   readonly marketplace: MarketplaceClaim | undefined;
   /** Longest time until a provider is tried. */
   readonly timeoutMs: number;
@@ -49,7 +49,7 @@ export interface AcceptedCall<R extends CallRequest> {
 export interface HeldAttempt {
   readonly candidate: Candidate;
   readonly reserve: ReserveRow;
-  /** Of the answer, if this attempt serves. */
+  /** The headers of the answer, if this attempt serves. */
   readonly headers: ServedHeaders;
   readonly trace: AttemptTrace | undefined;
 }
@@ -61,17 +61,17 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /** What the settlement comes to; the ledger's word counts when it differs. */
+  /** The debit of the settlement; the ledger's figure counts when it differs. */
   readonly debitMicroUsd: MicroUsd;
-  /** What it put into the token windows. */
+  /** The tokens that it put into the token windows. */
   readonly tokens: TokenCount;
 }
 
 type HoldPorts = Pick<CallPorts, "ledger" | "shortfalls" | "clock">;
 
 /**
- * What a call holds until it ends: its own limits, the place in a provider's pool, and one open
- * attempt in the journal. Whatever happens to the call, each is released exactly once.
+ * The resources that a call holds until it ends: its own limits, the place in a provider's pool,
+ * and one open attempt in the journal. Whatever happens to the call, each is released exactly once.
  */
 export class CallHold {
   readonly #ports: HoldPorts;
@@ -86,7 +86,7 @@ export class CallHold {
     this.#own = own;
   }
 
-  /** What it has claimed before a candidate was chosen. */
+  /** The scopes that it claimed before a candidate was chosen. */
   get limits(): ClaimedScopes {
     return this.#own;
   }
@@ -140,7 +140,8 @@ export class CallHold {
 
   release(tokens: TokenCount): void {
     this.leavePool(tokens);
-    // What the call has not used up is free: the ledger may now hold what it refused before.
+    // Money that the call has not used up is free: the ledger may now hold a reserve that it
+    // refused before.
     if (this.#heldOf !== undefined) this.#ports.shortfalls.forget(this.#heldOf);
     this.#own.release(tokens, this.#ports.clock.monotonicMs());
   }
@@ -253,7 +254,7 @@ function servedHeaders(
   };
 }
 
-/** What its request knows of an attempt that has ended. */
+/** The request's knowledge of an attempt that has ended. */
 interface ClosedFrom {
   /** `committed`: the headers of a 200 have left. */
   readonly client: Pick<ClientExchange, "gone" | "committed">;
@@ -288,7 +289,10 @@ export function closeRow(
   };
 }
 
-/** What is kept of the headers of the answer: only what no other column says, and only what was sent. */
+/**
+ * The headers of the answer that are kept: only those that no other column has, and only those that
+ * were sent.
+ */
 function answeredHeaders(
   { failure }: EndedAttempt["result"],
   { held, client }: ClosedFrom,

@@ -16,7 +16,7 @@ import type { CallPorts } from "./ports.ts";
 import type { RequestTrace, Tracing } from "./trace.ts";
 import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse.ts";
 
-/** What calls from within this process work with: what the listener of the gateway works with. */
+/** The parts that calls from within this process work with: those of the gateway's listener. */
 export interface InProcessDeps {
   readonly ports: CallPorts;
   readonly authenticator: Pick<Authenticator, "authenticate">;
@@ -25,7 +25,7 @@ export interface InProcessDeps {
   readonly tracing?: Tracing | undefined;
 }
 
-/** What of a request is logged. */
+/** The facts of a request that are logged. */
 export interface LoggedCall {
   readonly requestId: RequestId;
   readonly route: string;

@@ -150,7 +150,7 @@ const NEXT_STEP = {
   pool: "or choose another model meanwhile",
 } as const;
 
-/** What a hold asked for. */
+/** The inputs of a hold. */
 export interface HoldAsked {
   readonly needed: MicroUsd;
   /** The most output tokens that so much money pays; undefined: the price does not depend on them. */

@@ -124,7 +124,7 @@ export class GatewayMetrics {
     this.served(deployment, result.bridge?.servedModel);
   }
 
-  /** What an attempt owes is known. */
+  /** Notes the known debt of an attempt. */
   attemptSettled(
     deployment: Deployment,
     ended: {
@@ -140,7 +140,7 @@ export class GatewayMetrics {
     this.listings.settled(deployment, { result, usage, cost });
   }
 
-  /** What a provider is owed for something that outlived its request. */
+  /** Notes a debt to a provider for something that outlived its request. */
   owed(listing: Listing, cost: Cost): void {
     this.listings.cost(listing, cost);
   }
@@ -232,14 +232,14 @@ interface ListingSeries {
   overrunMicroUsd: bigint;
 }
 
-/** What an attempt costs, what of that its provider is owed, and what was held for it. */
+/** The cost of an attempt, the part that its provider is owed, and its reserve. */
 interface Cost {
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;
   readonly reserveMicroUsd: MicroUsd;
 }
 
-/** What is counted by listing: found by two maps, so that an attempt costs little. */
+/** The counts by listing: found by two maps, so that an attempt costs little. */
 class ListingCounts {
   readonly #fold: ListingFold;
   readonly #attempts = new HistogramFamily("tm_attempt_duration_seconds");
@@ -261,7 +261,7 @@ class ListingCounts {
     series.firstOutput.observe(firstOutputMs / 1000);
   }
 
-  /** What an attempt used and owes is known. */
+  /** Notes the known use and debt of an attempt. */
   settled(
     listing: Listing,
     ended: { readonly result: AttemptResult; readonly usage: Usage | null; readonly cost: Cost },

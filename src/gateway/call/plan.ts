@@ -132,7 +132,7 @@ export function conversationOf(
   return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
-/** What every plan asks of a request, whatever kind of call it is. */
+/** The facts of a request that every plan needs, whatever kind of call it is. */
 export interface PlanNeeds {
   readonly modelId: string;
   readonly model: ListedModel | undefined;

@@ -17,7 +17,7 @@ import type { GatewayMetrics } from "./metrics.ts";
 import type { RefusalWindows, Shortfalls } from "./refusal-memory.ts";
 
 export interface CallTimeouts {
-  /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */
+  /** The time limits of an attempt whose answer is a stream, and of one whose answer comes whole. */
   readonly stream: AttemptTimeouts;
   readonly whole: AttemptTimeouts;
   /** Until a provider accepts a video job, and until it decides. */
@@ -52,7 +52,7 @@ export interface CallPorts {
   readonly usage: AbuseMonitor;
   /** How many requests of a caller may be refused. */
   readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
-  /** What the ledger refused a moment ago. */
+  /** The reserves that the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   readonly upstream: UpstreamClient;
   /** Is there a key to open customers' own provider keys with? Without it there are none. */
@@ -60,7 +60,7 @@ export interface CallPorts {
   readonly timeouts: CallTimeouts;
   /** The limit scopes of a principal, narrowest first. */
   readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
-  /** Those that `scopesOf` uses. */
+  /** The defaults that `scopesOf` uses. */
   readonly limitDefaults: LimitDefaults;
   /** Limits of all callers together; empty when there are none. */
   readonly platform: readonly ScopeClaim[];

@@ -179,7 +179,7 @@ function open(nowMs = RESET_MS - 10_000) {
     nowMs: () => nowMs + passedMs,
     monotonicMs: () => passedMs,
   });
-  /** What the ledger says to this hold, asked now. */
+  /** The ledger's answer to this hold, at this moment. */
   const answered = (row: ReserveRow, outcome: ReserveOutcome): void =>
     shortfalls.note(row, outcome, shortfalls.asking(row.orgId));
   const refused = (row: ReserveRow, outcome: ReserveOutcome): void => {

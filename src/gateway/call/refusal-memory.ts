@@ -39,7 +39,7 @@ export class RefusalWindows {
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   /** Requests of organizations without credit whose refusal or admission is not known yet. */
   readonly #undecided = new Map<OrgId, Set<object>>();
-  /** What the window of refused requests of such an organization had left at the last one. */
+  /** The rest of the window of refused requests of such an organization, at the last one. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
@@ -180,7 +180,7 @@ interface FullWindow {
   /** Monotonic milliseconds. */
   readonly untilMs: number;
   readonly orgId: OrgId;
-  /** Of a limit of the caller's requests, and not of a window of refused ones. */
+  /** True for a limit of the caller's requests, false for a window of refused ones. */
   readonly isOfLimits: boolean;
 }
 
@@ -243,10 +243,10 @@ export interface AskedHold {
 }
 
 /**
- * What the ledger refused for want of money a moment ago, so that a key which sends the same again
- * and again is refused without it. It never admits. Its answers are the ledger's, at most
- * `SHORTFALL_MS` old, and only to reserves that the ledger would have refused for the same reason.
- * What this process changes of an organization, or is notified of, counts at once.
+ * The reserves that the ledger refused a moment ago for want of money, so that a key which sends
+ * the same again and again is refused without it. It never admits. Its answers are the ledger's, at
+ * most `SHORTFALL_MS` old, and only to reserves that the ledger would have refused for the same
+ * reason. What this process changes of an organization, or is notified of, counts at once.
  *
  * Only the second refusal in a row is remembered: the first begins to watch its organization, so
  * that one which is served costs two reads of a map and no entry.
@@ -279,13 +279,13 @@ export class Shortfalls {
     return unchanged && { unchanged, askedAtMs: this.#clock.monotonicMs() };
   }
 
-  /** What the ledger answered to it. */
+  /** Notes the ledger's answer to it. */
   note(row: ReserveRow, outcome: ReserveOutcome, asked: AskedHold | undefined): void {
     if (outcome.kind !== "low_balance" && outcome.kind !== "cap") return;
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) this.#watch(orgId);
-    // What was asked before a change may be the answer of before it.
+    // A hold that was sent before a change may have the answer of before it.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }

@@ -71,7 +71,7 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
   "upstream_quota",
 ] as const);
 
-/** What is refused for unusual use, a full pool or a fault of ours is not a further sign of it. */
+/** A refusal for unusual use, a full pool or a fault of ours is not a further sign of it. */
 function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;

@@ -18,14 +18,14 @@ import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../../ledger/i
 import type { AttemptResult } from "../../upstream/index.ts";
 import { type TokenCount, tokenCount } from "../limits/limit-store.ts";
 
-/** What one ended attempt owes and why. */
+/** The debt of one ended attempt, and its reason. */
 export interface Settlement {
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
   readonly costPicoUsd: PicoUsd;
-  /** What the provider is owed, where it has prices of its own; absent: the cost. */
+  /** The debt to the provider, where it has prices of its own; absent: the cost. */
   readonly owedPicoUsd?: PicoUsd;
-  /** What is wrong with the provider's report; such a report is not believed. */
+  /** The fault of the provider's report; such a report is not believed. */
   readonly flag?: ReportFlag;
 }
 
@@ -76,7 +76,7 @@ export function settlementOf(
   return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
 }
 
-/** What the customer owes for the usage, and what is owed to the provider. */
+/** The customer's debit for the usage, and the debt to the provider. */
 function pricedUsage(
   prices: PriceSheet,
   usage: Usage,
@@ -96,7 +96,7 @@ function askedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | 
 /** No more tokens than fit into the context with a whole output behind it. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
-  // Of an image the output bound is a price ceiling, and its context says nothing about pictures.
+  // For an image the output bound is a price ceiling, and its context says nothing about pictures.
   const isBoundByContext = contextLength !== undefined && modality !== "image";
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
   const total = promptTokensTotal(usage) + outputTokensTotal(usage);
@@ -124,7 +124,7 @@ export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOu
   return result.upstreamStatus < 500 && result.upstreamStatus >= 400 ? "refused" : "failed";
 }
 
-/** What all attempts of a request put into the token windows. */
+/** The tokens of all attempts of a request, for the token windows. */
 export function sumTokens(ended: readonly { readonly tokens: TokenCount }[]): TokenCount {
   return ended.reduce(
     (sum, { tokens }) =>

@@ -58,7 +58,7 @@ type Step =
 /** `at once`: the change was made here. `none`: the notice is lost. */
 type Notice = "at once" | "later" | "none";
 
-/** What the ledger would have answered to every reserve, as long as nothing changed. */
+/** The answers that the ledger would have given to every reserve, as long as nothing changed. */
 interface Version {
   untilMs: number;
   readonly answers: ReadonlyMap<string, ReserveOutcome>;
@@ -77,7 +77,7 @@ interface OpenCall {
 
 /** One process with the calls of its customers, on a ledger that is the model. */
 class ProcessOnModel {
-  /** What was refused without the ledger. */
+  /** The number of refusals without the ledger. */
   remembered = 0;
   readonly #model = new LedgerModel();
   readonly #versions: Version[] = [];
@@ -188,7 +188,7 @@ class ProcessOnModel {
     for (const each of ORGS) if (org === undefined || org === each) this.#counted(each);
   }
 
-  /** What has changed of this organization counts from now on. */
+  /** Later changes of this organization count from now on. */
   #counted(org: string): void {
     this.#countedFrom.set(org, this.#versions.length - 1);
     this.#behind.delete(org);

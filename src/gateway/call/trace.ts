@@ -22,8 +22,8 @@ export interface TracedRequest {
 }
 
 /**
- * What a request notes of itself while it runs: times and figures that it has anyway. Only at its
- * end it is decided whether a trace is made of them.
+ * The notes of a request while it runs: times and figures that it has anyway. Only at its end it is
+ * decided whether a trace is made of them.
  */
 export interface RequestTrace {
   /** Its key was accepted. `traceparent`: what the caller sent; read from now on. */
@@ -31,7 +31,7 @@ export interface RequestTrace {
   /** A recipe runs: until `served` there may be more to note. */
   serving(): void;
   served(): void;
-  /** What the call is about, once its body was read. */
+  /** Notes the subject of the call, once its body was read. */
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
   /** The caller's limits are claimed from now on. */
   claiming(): void;
@@ -41,7 +41,7 @@ export interface RequestTrace {
   queued(): void;
   /** An attempt is about to be held. */
   attempt(held: TracedAttempt): AttemptTrace;
-  /** What all attempts together were debited. */
+  /** Notes the debit of all attempts together. */
   debited(debitMicroUsd: MicroUsd): void;
   /** The client has its answer or has left. Says the trace's id when the trace is kept. */
   closed(end: ClosedRequest): string | undefined;
@@ -56,7 +56,7 @@ export interface TracedAttempt {
   readonly startedMs: number;
 }
 
-/** What one attempt notes of itself, from its hold to its settlement. */
+/** The notes of one attempt, from its hold to its settlement. */
 export interface AttemptTrace {
   readonly reserveLane: LaneNote;
   readonly settleLane: LaneNote;
@@ -66,13 +66,13 @@ export interface AttemptTrace {
   sent(): string | undefined;
   /** The provider's answer has ended. */
   ended(nowMs: number): void;
-  /** What came of it; absent for a job that continues. */
+  /** Notes the end; absent for a job that continues. */
   observed(end: ObservedAttempt): void;
   /** Its end is in the journal, or on its way there. */
   settled(debitMicroUsd: MicroUsd): void;
 }
 
-/** What one attempt came to. */
+/** The end of one attempt. */
 export interface ObservedAttempt {
   readonly result: AttemptResult;
   readonly settlement: Settlement;

@@ -109,7 +109,7 @@ export interface ClientTimeouts {
   readonly checkEveryMs: number;
 }
 
-/** What the program runs with; tests, which do not wait a minute, have others. */
+/** The time limits of the program; tests, which do not wait a minute, have others. */
 export const CLIENT_TIMEOUTS: ClientTimeouts = {
   headersMs: REQUEST_HEADERS_TIMEOUT_MS,
   bodyMs: REQUEST_BODY_TIMEOUT_MS,

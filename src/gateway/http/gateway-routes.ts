@@ -27,7 +27,7 @@ import { serveVideoContent } from "../videos/serve-video-content.ts";
 import { videoCall } from "../videos/video-call.ts";
 import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from "./route-table.ts";
 
-/** What the routes read from and write to besides serving calls. */
+/** The stores that the routes use besides serving calls. */
 export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules"> & { readonly videos: VideoReadDeps };
 
 /** Every route of the gateway, each with the recipe that serves it. */

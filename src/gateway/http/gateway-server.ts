@@ -47,7 +47,7 @@ export interface GatewayServerOptions {
   readonly log: RequestLog;
   /** Undefined: no traces are exported. */
   readonly tracing?: Tracing | undefined;
-  /** What bodies of several chunks are put together in. */
+  /** The memory in which bodies of several chunks are put together. */
   readonly bodyPool: BufferPool;
   /** Refuses a caller whose body is not worth reading; false: nothing is to be refused. */
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
@@ -98,7 +98,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server;
 }
 
-/** Who calls was found out elsewhere, and which of the gateway's paths is meant. */
+/** The caller, identified elsewhere, and the gateway's path that is meant. */
 export interface KnownCall {
   readonly principal: Principal;
   /** Path and query, as a client of the gateway would send them. */

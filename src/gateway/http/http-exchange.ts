@@ -40,7 +40,7 @@ export interface ExchangeInput {
   readonly writeIdleMs: number;
   /** Where whole answers are counted that their clients have not taken. */
   readonly unread: UnreadAnswers;
-  /** What every answer begins with: ids, and who may read it. */
+  /** The first headers of every answer: ids, and the origins that may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
   /** Where it notes what it does; undefined where no traces are exported. */
   readonly trace: RequestTrace | undefined;
@@ -57,7 +57,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   gone = false;
   dueMs: number = Number.POSITIVE_INFINITY;
   watchedAt = -1;
-  /** What was served, for the log line. */
+  /** The facts about the served answer, for the log line. */
   served: ServedHeaders = {};
   readonly unreachedProviders: string[] = [];
   refusal: Refusal | undefined;
@@ -237,7 +237,8 @@ export class HttpExchange implements ClientExchange, Deadline {
   /** A client that takes no byte for too long has left. */
   onDue(): void {
     const { response } = this.#input;
-    // Behind an earlier answer of its connection it is not its turn, and that one is bounded itself.
+    // Behind an earlier answer of its connection it is not its turn, and that one is bounded
+    // itself.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }
@@ -294,7 +295,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.write(next.value, () => this.#writeSlices(slices, onWritten));
   }
 
-  /** What is left is dropped when its client takes no byte of it for too long. */
+  /** Drops the rest when its client takes no byte of it for too long. */
   #boundWriting(): void {
     const { clock, deadlines, writeIdleMs } = this.#input;
     this.dueMs = clock.monotonicMs() + writeIdleMs;
@@ -308,8 +309,8 @@ export class HttpExchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // Of an answer behind an earlier one of its connection the server does not say that it was closed.
-    // A client may have any number of them.
+    // For an answer behind an earlier one of its connection the server does not report that it was
+    // closed. A client may have any number of them.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 

@@ -14,7 +14,7 @@ import {
 /** A request body. */
 export interface ReadBody {
   readonly body: Buffer;
-  /** What it is in, when that is on loan. */
+  /** The buffer that holds it, when that is on loan. */
   readonly loan: LentBuffer | undefined;
 }
 

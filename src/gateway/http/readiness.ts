@@ -4,7 +4,7 @@ export type InstanceState = "starting" | "serving" | "draining";
 
 export const INSTANCE_STATES: readonly InstanceState[] = ["starting", "serving", "draining"];
 
-/** What `/readyz?verbose` answers. */
+/** The answer of `/readyz?verbose`. */
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly state: InstanceState;

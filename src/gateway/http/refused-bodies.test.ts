@@ -13,7 +13,7 @@ afterEach(() => listeners.close());
 
 interface Sent {
   readonly text: string;
-  /** What the client saw of the connection: its orderly end, or a reset. */
+  /** The client's view of the connection's end: orderly, or a reset. */
   readonly end: string;
 }
 

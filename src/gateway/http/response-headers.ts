@@ -203,7 +203,7 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   }),
 };
 
-/** What a browser's script may read of an answer. */
+/** The headers of an answer that a browser's script may read. */
 const EXPOSED_HEADERS: string = Object.values(HEADERS)
   .filter((each) => each.exposed)
   .map((each) => each.name)

@@ -17,7 +17,7 @@ export interface Route {
 }
 
 export interface RequestTarget {
-  /** Behind the `?`, as it came; parsed by the few routes that read it. */
+  /** The text behind the `?`, as it came; parsed by the few routes that read it. */
   readonly queryText: string;
   /** The decoded `{id}` of the path; undefined where the route has none. */
   readonly id: string | undefined;

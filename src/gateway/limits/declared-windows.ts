@@ -6,7 +6,7 @@ export function bucketSeconds(window: DeclaredWindow): number {
   return window.seconds / WINDOW_SECONDS;
 }
 
-/** What one request charges a window with. */
+/** The amount by which one request charges a window. */
 export function amountOf(
   window: DeclaredWindow,
   tokens: TokenCount,
@@ -26,7 +26,7 @@ interface LongRing {
 export class DeclaredWindows {
   readonly #rings: Map<string, LongRing> = new Map();
 
-  /** What counts at `second`. */
+  /** The total at `second`. */
   total(window: DeclaredWindow, second: number): number {
     return this.#at(window, second).ring.total;
   }

@@ -25,7 +25,7 @@ import type { EndpointLimits, LimitDefaults, LimitValues, StoredLimit } from "./
 
 type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 
-/** What the limits of an organization as a whole depend on. */
+/** The facts on which the limits of an organization as a whole depend. */
 export interface LimitedOrg {
   readonly orgId: OrgId;
   /** Has the organization ever held bought or granted credit? */
@@ -33,7 +33,7 @@ export interface LimitedOrg {
   readonly rules: { readonly limits: readonly StoredLimit[] };
 }
 
-/** What the limits of a request depend on; a principal has this shape. */
+/** The facts on which the limits of a request depend; a principal has this shape. */
 export interface LimitedKey extends LimitedOrg {
   readonly keyId: KeyId;
   readonly keyOrigin: Origin;
@@ -50,7 +50,7 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
   concurrentRequests: CONCURRENT_REQUESTS_MAX,
 };
 
-/** What of a request its limits depend on. */
+/** The facts of a request on which its limits depend. */
 export interface AskedRequest {
   readonly modelId?: string;
   /**
@@ -103,16 +103,16 @@ export interface LimitRow {
   readonly scope: "key" | "model" | "org";
   /** Identity in the limit store. */
   readonly id: string;
-  /** What callers are shown; the same as `id` where one name is enough. */
+  /** The id that callers see; the same as `id` where one name is enough. */
   readonly shownId: string;
   /** Set for a model under one key; what callers are shown of that key. */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
-  /** What the customer may set at most. */
+  /** The highest limits that the customer may set. */
   readonly ceilings: LimitCeilings;
-  /** What the operator set; it replaces the default. */
+  /** The limits that the operator set; they replace the default. */
   readonly contract: LimitValues;
-  /** What the customer set; what is above the ceiling has no effect. */
+  /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
   /** The scope's limit: the lower of what is set and what applies without it. */
   readonly limits: LimitValues;
@@ -130,7 +130,7 @@ export function limitRows(
   return [keyRow(key, defaults), ...models, ...orgLimitRows(key, modelId, defaults)];
 }
 
-/** Those of them that every key of the organization shares. */
+/** The rows that every key of the organization shares. */
 export function orgLimitRows(
   org: LimitedOrg,
   modelId: string | undefined,
@@ -146,7 +146,7 @@ export function endpointSelfRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  // What holds without credit is one of the defaults, so it is left out like the others.
+  // The limit without credit is one of the defaults, so it is left out like the others.
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
@@ -177,7 +177,7 @@ export function requestsPerMinuteCeilingOf(origin: Origin): number {
 }
 
 /**
- * What was made for a key, remembered while its record lives: once for every model that a stored
+ * The results for a key, remembered while its record lives: once for every model that a stored
  * limit names, and once for all others, so that made-up model ids take no memory.
  */
 class ScopeMemo<T> {
@@ -219,7 +219,7 @@ function namedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefined
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
   readonly exempt: readonly ScopeClaim[];
-  /** What the exempt one is spared. */
+  /** The scopes that an exempt request is spared. */
   readonly unfunded: readonly ScopeClaim[];
 }
 
@@ -293,7 +293,7 @@ function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
   });
 }
 
-/** Of the model under this key, as far as a limit is stored. */
+/** The row of the model under this key, as far as a limit is stored. */
 function keyModelRow(
   key: LimitedKey,
   modelId: string,
@@ -305,7 +305,7 @@ function keyModelRow(
   return rows.map((row) => ({ ...row, shownKeyId: shownKeyId(key) }));
 }
 
-/** Of the model in the whole organization, as far as a limit is stored. */
+/** The row of the model in the whole organization, as far as a limit is stored. */
 function orgModelRow(
   { orgId, rules: { limits } }: LimitedOrg,
   modelId: string,

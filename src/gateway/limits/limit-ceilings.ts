@@ -4,7 +4,7 @@ import type { LimitDefaults, LimitTarget, LimitValues, StoredLimit } from "./sto
 /** The most that a customer may set each limit of a scope to. */
 export type LimitCeilings = Required<LimitValues>;
 
-/** What the ceilings of a key depend on. */
+/** The facts on which the ceilings of a key depend. */
 export interface CeilingKey {
   readonly keyId: KeyId;
   readonly requestsPerMinuteCeiling: number;
@@ -59,7 +59,7 @@ export function orgCeilings(
   };
 }
 
-/** What the contract says of a key: its own limits before those for every key. */
+/** The contract's limits of a key: its own before those for every key. */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
     ...valuesOf(limits, { source: "contract", scope: "key" }),

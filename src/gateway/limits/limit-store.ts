@@ -41,12 +41,10 @@ export interface ScopeClaim {
   readonly scope: LimitScope;
   /** Identity, the only one of its name in the whole installation: `key:<key id>`, … */
   readonly id: string;
-  /**
-   * What callers are shown, where it differs from `id` (`model:<model id>` of one organization).
-   */
+  /** The id that callers see, where it differs from `id` (`model:<model id>` of one organization). */
   readonly shownId?: string;
   readonly limits: LimitSet;
-  /** What it allows again when it is not throttled any more; absent: it is not throttled. */
+  /** The limits that apply again when it is not throttled any more; absent: it is not throttled. */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /**
    * False: the request neither counts in nor is refused by what this scope allows in requests
@@ -89,19 +87,22 @@ export type ClaimOutcome =
       readonly scope: LimitScope;
       readonly limitKind: LimitKind;
       readonly id: string;
-      /** What the scope allows; 0 while it cools. */
+      /** The limit of the scope; 0 while it cools. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
-      /** What counted at the claim, and what this request adds; absent while the scope cools or queues. */
+      /**
+       * The use at the claim, and the amount that this request adds; absent while the scope cools
+       * or queues.
+       */
       readonly used?: number;
       readonly asked?: number;
-      /** What counted are calls whose client left. */
+      /** True where the calls that count are those whose client left. */
       readonly isDeparted?: true;
     }
   /** The store did not answer: fail closed. */
   | { readonly kind: "unavailable" };
 
-/** What counts in a scope at this moment. */
+/** The use of a scope at this moment. */
 export interface ScopeUsage {
   readonly requests: number;
   readonly tokens: number;
@@ -125,8 +126,8 @@ export interface LimitStore {
    */
   undo(lease: LimitLease, nowMs: number): void;
   /**
-   * What counts in each of these scopes, in their order; claims nothing. Undefined: the store does
-   * not answer.
+   * The use of each of these scopes, in their order; claims nothing. Undefined: the store does not
+   * answer.
    */
   peek(
     asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,

@@ -22,7 +22,7 @@ export interface PoolBoardOptions {
 const SWEPT_PER_THROTTLE = 2;
 
 /**
- * What this process knows of the pools: which rest after a 429, and how much of each is usable.
+ * This process's knowledge of the pools: which rest after a 429, and how much of each is usable.
  *
  * A 429 takes a fifth of what was usable, down to a tenth of what was declared; each quiet second
  * gives one percent of it back. Usable is never more than declared.
@@ -101,7 +101,7 @@ export class PoolBoard {
     this.#remember(poolId, applyRemoteCooldown(known, { cooldownMs: forMs, nowMs }), nowMs);
   }
 
-  /** Those without a 429 for longest stand first, and leave when they are over. */
+  /** Pools without a 429 for longest stand first, and leave when they are over. */
   #remember(poolId: string, throttle: PoolThrottle, nowMs: number): void {
     this.#throttles.delete(poolId);
     this.#throttles.set(poolId, throttle);

@@ -40,7 +40,7 @@ export class PoolClaims {
     return claim;
   }
 
-  /** What is usable changed: every claim says something else now. */
+  /** The usable share changed: every claim states another limit now. */
   #startOver(usablePercent: number, nowMs: number): void {
     this.#percent = usablePercent;
     this.#turn(nowMs);

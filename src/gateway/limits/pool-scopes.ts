@@ -4,9 +4,9 @@ import { secondsUntilWhole } from "./pool-throttle.ts";
 import type { PoolClaim, Pool } from "./pool.ts";
 
 /**
- * What a request of the organization has to fit in: its share of the pool, then the pool itself.
- * Of every declared limit `usablePercent` (1 to 100) is usable now, and of that the share is the
- * pool's percentage; both are rounded down and at least 1.
+ * The scopes in which a request of the organization has to fit: its share of the pool, then the
+ * pool itself. Of every declared limit `usablePercent` (1 to 100) is usable now, and of that the
+ * share is the pool's percentage; both are rounded down and at least 1.
  */
 export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): PoolClaim {
   const declared = declaredLimits(pool);

@@ -1,6 +1,6 @@
 import { RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 
-/** What a pool's latest 429s have led to. Times are monotonic milliseconds. */
+/** The effect of a pool's latest 429s. Times are monotonic milliseconds. */
 export interface PoolThrottle {
   readonly cooldownUntilMs: number;
   /** The end of the rest that the other instances know of. */
@@ -52,7 +52,7 @@ export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooM
   return { ...after, broadcastUntilMs: cooldownUntilMs };
 }
 
-/** What of the declared capacity is usable: one percent more after each quiet second. */
+/** The usable share of the declared capacity: one percent more after each quiet second. */
 export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number): number {
   if (throttle === undefined) return 100;
   const quietSeconds = Math.floor(Math.max(0, nowMs - throttle.latestMs) / 1000);

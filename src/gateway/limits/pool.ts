@@ -14,7 +14,7 @@ export interface Pool {
   /** Whole percent of every limit that one organization may use: rounded down, at least 1. */
   readonly orgSharePercent: number;
 }
-/** What has to be claimed before a dispatch into a pool. */
+/** The claim to make before a dispatch into a pool. */
 export interface PoolClaim {
   readonly slot: string;
   /** The organization's share, then the pool itself. */

@@ -4,7 +4,7 @@ import { queryInTime } from "../../kernel/index.ts";
 import type { JournalRecentUse, PoolMember, RecentCharge } from "./recent-use.ts";
 
 /**
- * What the attempts of the last minute say about the limits of a slot. Errs towards too much: what
+ * The use of a slot's limits by the attempts of the last minute. Errs towards too much: what
  * nothing was reported of counts with its estimate (as prompt and as completion both, because it is
  * not wrote down how it splits), and exempt requests, or those with a customer's own provider key,
  * count like others.
@@ -78,7 +78,7 @@ export class PostgresRecentUse implements JournalRecentUse {
 }
 
 interface RecentRow {
-  /** Of these, what the query groups by. */
+  /** The columns by which the query groups. */
   readonly org_id: string;
   readonly key_id: string;
   readonly model_id: string;

@@ -1,6 +1,6 @@
 import type { TokenCount } from "./limit-store.ts";
 
-/** What was charged in one second of the last minute, to scopes of one slot. */
+/** The charges of one second of the last minute, to scopes of one slot. */
 export interface RecentCharge extends TokenCount {
   /** Whole seconds ago, rounded down: never older than it is. */
   readonly ageSeconds: number;
@@ -9,8 +9,8 @@ export interface RecentCharge extends TokenCount {
 }
 
 /**
- * What a shared limit store that lost its data asks. Answers with nothing when the slot is new, or
- * of a kind that is not recorded.
+ * The history that a shared limit store reads when it has lost its data. Answers with nothing when
+ * the slot is new, or of a kind that is not recorded.
  */
 export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;

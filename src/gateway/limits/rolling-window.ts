@@ -16,7 +16,7 @@ export class RollingWindow {
   #newest = 0;
   #sum = 0;
 
-  /** What counts now, after `advance`. */
+  /** The total now, after `advance`. */
   get total(): number {
     return this.#sum;
   }
@@ -26,7 +26,7 @@ export class RollingWindow {
     return this.#newest;
   }
 
-  /** What was charged in that second alone. */
+  /** The charges of that second alone. */
   get newestAmount(): number {
     return this.#ring[this.#newest & RING_MASK] ?? 0;
   }

@@ -2,7 +2,7 @@ import { ANSWER_HEADERS, CLIENT_LEFT } from "../../kernel/index.ts";
 import { droppedNames, type RefusalReason } from "../../ledger/index.ts";
 import type { AttemptRecord, Refused } from "./record-store.ts";
 
-/** What is known of a request whose answer is asked about. */
+/** The facts of a request whose answer is asked about. */
 export interface AnsweredRequest {
   readonly attempts: readonly AttemptRecord[];
   readonly refused?: Refused;

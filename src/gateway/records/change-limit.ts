@@ -25,7 +25,7 @@ import { unknownModel } from "../routing/plan-route.ts";
 import { LIMIT_NAMES, LIMIT_WORDS } from "./contract/limit-change.ts";
 import type { LimitRequest } from "./limit-request.ts";
 
-/** Who changes a limit: a virtual key, or a person of the organization with a console session. */
+/** The actor who changes a limit: a virtual key, or a person of the organization with a console session. */
 export type LimitActor =
   | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
   | { readonly kind: "person"; readonly orgId: OrgId };
@@ -118,7 +118,7 @@ function keyNamed(
   return { ok: true, named: keyId };
 }
 
-/** What the checks use, read past every cache. */
+/** The facts for the checks, read past every cache. */
 interface KnownAccount {
   readonly limits: readonly StoredLimit[];
   /** Providers of the organization's dedicated endpoints. */
@@ -154,7 +154,7 @@ function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string
   return dedicated.some((id) => catalog.findDedicated(id, modelId) !== undefined);
 }
 
-/** What the store can keep of a limit. */
+/** The highest limit that the store can keep. */
 const STORED_LIMIT_MAX = 2_147_483_647;
 
 function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | undefined {

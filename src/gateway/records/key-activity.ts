@@ -13,7 +13,7 @@ import { attemptsOutsideSql } from "./report-parts.ts";
 
 export interface KeyActivity {
   readonly keyId: KeyId;
-  /** Of its newest request, cut to the minute; null: none in the journal. */
+  /** The time of its newest request, cut to the minute; null: none in the journal. */
   readonly lastUsedAtMs: number | null;
   /** This UTC month, by admission. */
   readonly spentMonthMicroUsd: MicroUsd;

@@ -14,7 +14,7 @@ import {
 import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
 import type { RecordStore } from "./record-store.ts";
 
-/** What the routes about limits work with. */
+/** The parts that the routes about limits work with. */
 export interface LimitDeps extends CallPorts {
   readonly records: RecordStore;
   readonly rules: RulesStore;
@@ -30,7 +30,10 @@ export type LimitUseDeps = Pick<
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
-  /** What counts in it are calls whose client has left and whose answers are read to their end. */
+  /**
+   * True where the calls that count are those whose client has left and whose answers are read to
+   * their end.
+   */
   readonly isDeparted: boolean;
 }
 

@@ -12,8 +12,8 @@ import {
 import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
 
 /**
- * Of a provider that at least 3 organizations made at least 200 calls to, none of them more than
- * half. What customers ended themselves, and what the provider refused, is not counted.
+ * The activity of a provider that at least 3 organizations made at least 200 calls to, none of them
+ * more than half. What customers ended themselves, and what the provider refused, is not counted.
  */
 export interface ProviderActivity {
   readonly providerId: string;
@@ -29,12 +29,15 @@ export interface Substitution {
   readonly modelId: string;
   /** The name that it reported most often. */
   readonly servedModel: string;
-  /** Of the answers that named a model; null where they, or these alone, are of too few. */
+  /**
+   * The share of the answers that named a model; null where they, or these alone, come from too few
+   * organizations.
+   */
   readonly share: number | null;
 }
 
 /**
- * Of the newest attempts only, however many a day has, and only of providers with calls of so many
+ * Reads the newest attempts only, however many a day has, and only providers with calls of so many
  * organizations that none of them shows. What the customer ended, or the provider refused for what
  * it says, is neither success nor failure.
  */
@@ -70,8 +73,8 @@ export const providerActivityColumns: Columns<ProviderActivity> = columns({
 });
 
 /**
- * Of the newest attempts, like the activity: the ids carry the time. What was substituted has to be
- * of many organizations by itself: one that knows its own part would know the rest.
+ * Reads the newest attempts, like the activity: the ids carry the time. What was substituted has to
+ * be of many organizations by itself: one that knows its own part would know the rest.
  */
 export const SUBSTITUTIONS_SQL = `
   with newest as materialized (

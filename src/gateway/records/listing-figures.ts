@@ -1,7 +1,7 @@
 import type { OrgId } from "../../kernel/index.ts";
 import { middleOf } from "./first-byte-spans.ts";
 
-/** What a listing did in a span of time, in sums that can be added up. */
+/** The traffic of a listing in a span of time, in sums that can be added up. */
 export interface ListingSums {
   readonly providerId: string;
   readonly modelId: string;
@@ -21,12 +21,12 @@ export interface ListingSums {
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
-/** What sums say. Null: there is nothing that says it. */
+/** The figures of sums; null where the sums do not say. Null: there is nothing that says it. */
 export interface ListingFigures {
   readonly calls: number;
-  /** Of calls, 0 to 1. */
+  /** The share of calls, 0 to 1. */
   readonly success: number | null;
-  /** Of hours with calls, those in which one succeeded: 0 to 1. */
+  /** The share of hours with calls in which one succeeded: 0 to 1. */
   readonly uptime: number | null;
   readonly firstTokenP50Ms: number | null;
   readonly firstTokenP95Ms: number | null;
@@ -53,7 +53,7 @@ export interface ListingFiguresStore {
     filter: ListingFilter,
     from: { readonly dayMs: number; readonly hourMs: number },
   ): Promise<ListingHistory>;
-  /** Of all organizations together: only days that say nothing of one of them. */
+  /** The sums of all organizations together: only days that reveal nothing about one of them. */
   published(fromDayMs: number): Promise<readonly ListingSums[]>;
 }
 

@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 
 import { microUsd, type MicroUsd } from "../../kernel/index.ts";
 
-/** What was sold of a listing for less than its provider is owed. */
+/** The sales of a listing for less than its provider is owed. */
 export interface ListingLoss {
   readonly providerId: string;
   readonly modelId: string;

@@ -13,7 +13,7 @@ import {
 const ATTEMPT_HOUR_SQL =
   "timestamptz '2025-01-01T00:00Z' + (attempt_id >> 22) / 3600000 * interval '1 hour'";
 
-/** What a provider says of the request itself is not its failure. */
+/** An answer of a provider about the request itself is not its failure. */
 const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
   (errorClass) =>
     requestStatusOf({ attempts: 1, outcome: "failed", errorClass }) === "rejected_by_provider",
@@ -159,7 +159,7 @@ export const PUBLISH_DAY_SQL = `
 
 export const MARK_PUBLISHED_SQL = "update usage_day set is_published = true where day = $1";
 
-/** What is older than anything that is shown. */
+/** Deletes everything that is older than anything that is shown. */
 export const PRUNE_SQL: readonly string[] = [
   `delete from listing_day_sum
     where day <= (now() at time zone 'utc')::date - ${LISTING_DAYS_KEPT}`,

@@ -12,9 +12,9 @@ export interface ListingTraffic {
 }
 
 /**
- * What every organization used of a provider from a UTC day (`YYYY-MM-DD`) on. Days that are summed
- * up for all organizations are read from sums, the others from the journal: each request once, with
- * the provider and the day of its last attempt.
+ * The use of a provider by every organization from a UTC day (`YYYY-MM-DD`) on. Days that are
+ * summed up for all organizations are read from sums, the others from the journal: each request
+ * once, with the provider and the day of its last attempt.
  */
 export async function listingTraffic(
   sources: Pick<ReportSources, "runNow">,

@@ -114,7 +114,7 @@ export async function rankNames(models: readonly ListedModel[]): Promise<void> {
   const slices = await mapInTurns(starts, (at) =>
     models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
   );
-  // What is in order by parts is quickly in order as a whole.
+  // Parts that are in order are quickly put in order as a whole.
   nameRanks.set(models, ranksOf(slices.flat().sort(byName)));
 }
 
@@ -186,7 +186,7 @@ function lowest({ fitting }: Found, sku: "prompt" | "completion"): bigint | unde
     );
 }
 
-/** Those without a price by the token come last. */
+/** Models without a price by the token come last. */
 function byPrice(a: bigint | undefined, b: bigint | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   return a < b ? -1 : a > b ? 1 : 0;

@@ -33,9 +33,9 @@ export interface CappedKey {
   readonly spentMicroUsd: MicroUsd;
 }
 
-/** What happened to the requests of an organization lately. */
+/** The recent fate of an organization's requests. */
 export interface NoticeFacts {
-  /** Of the last hour, of the newest thousand refused requests. */
+  /** The causes of refusals in the last hour, of the newest thousand refused requests. */
   readonly refused: Readonly<Partial<Record<RefusalCause, number>>>;
   /** The least that a request refused in the last 15 minutes could have cost; null: there is none. */
   readonly neededMicroUsd: MicroUsd | null;
@@ -49,7 +49,7 @@ export interface NoticeFacts {
   readonly models: readonly string[];
 }
 
-/** Of a row of `refused_request`. */
+/** The cause of a row of `refused_request`. */
 export const CAUSE_SQL = `case
   when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'
   when error_class = 'insufficient_quota' and reason ? 'cap_usd' then 'org_cap'
@@ -64,7 +64,7 @@ export const CAUSE_SQL = `case
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ROWS_MAX = 1_000;
-/** Of at least 20 keys: each has up to three. */
+/** Enough for 20 keys: each has up to three caps. */
 const CAPS_MAX = 60;
 
 /** $1 organization, $2 first id of the last hour, $3 of the last day. All of it is bounded. */

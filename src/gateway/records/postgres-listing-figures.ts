@@ -8,7 +8,7 @@ import {
 } from "./listing-figures.ts";
 import type { ReportSources } from "./report-sources.ts";
 
-/** Of more than these the oldest are left out. */
+/** The most rows; the oldest beyond them are left out. */
 const ROWS_MAX = 50_000;
 
 /** Figures of listings from PostgreSQL. A day that is not summed up is put together from hours. */

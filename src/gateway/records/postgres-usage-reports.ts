@@ -44,7 +44,7 @@ import type {
 } from "./usage-reports.ts";
 
 /**
- * What the console reads of the journal: long reports, on connections of their own with a statement
+ * The console's reports on the journal: long ones, on connections of their own with a statement
  * time limit, so that they never slow the gateway. A report that takes too long rejects with
  * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
  * beginning. Days that are over are read from sums where there are any; what they say is what the
@@ -82,8 +82,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * What attempts at chat used, by model and by the bounds that they are above. Undefined: they are
-   * too many to read one by one.
+   * The tokens of attempts at chat, by model and by the bounds that they are above. Undefined: they
+   * are too many to read one by one.
    */
   async tokensBySize(
     filter: SizeFilter,
@@ -164,13 +164,13 @@ export class PostgresUsageReports {
     return rows[0]?.request_id;
   }
 
-  /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
+  /** The activity for all customers together, in the last 24 hours, of the newest 200,000 attempts. */
   async providerActivity(): Promise<readonly listings.ProviderActivity[]> {
     const rows = await this.#rows<Row>(listings.PROVIDER_ACTIVITY_SQL, []);
     return rows.map(listings.providerActivityColumns.read);
   }
 
-  /** Of the same attempts; a listing that substituted nothing has no row. */
+  /** The substitutions in the same attempts; a listing that substituted nothing has no row. */
   async substitutions(): Promise<readonly listings.Substitution[]> {
     const rows = await this.#rows<Row>(listings.SUBSTITUTIONS_SQL, []);
     return rows.map(listings.substitutionColumns.read);
@@ -208,7 +208,7 @@ export class PostgresUsageReports {
   }
 }
 
-/** What the console needs of the reports; a test may stand in with less. */
+/** The reports that the console needs; a test may stand in with less. */
 export type UsageReports = Pick<PostgresUsageReports, keyof PostgresUsageReports>;
 
 /** A request with its attempts. */

@@ -61,7 +61,7 @@ export const attemptColumns: Columns<AttemptRecord> = columns({
   }),
 });
 
-/** What the attempts of a request have in common, and what is kept of a refused one. */
+/** The columns that the attempts of a request have in common, and that are kept of a refused one. */
 export const requestColumns: Columns<
   Pick<RequestRecord, "keyId" | "modelId" | "route" | "stream">
 > = columns({
@@ -71,7 +71,7 @@ export const requestColumns: Columns<
   stream: heldColumns.stream,
 });
 
-/** Of a row of `refused_request`. */
+/** The columns of a row of `refused_request`. */
 export const refusedColumns: Columns<Refused> = columns({
   errorClass: word("error_class"),
   reason: opaque("reason"),

@@ -28,7 +28,7 @@ export interface AttemptRecord {
   readonly errorClass: string | null;
   /** The model that the provider reported; null: none. */
   readonly served: ServedModel | null;
-  /** What the answer's headers said, where this was the last attempt. */
+  /** The headers of the answer, where this was the last attempt. */
   readonly answered: AnsweredHeaders;
   readonly usage: Usage | null;
   readonly reserveMicroUsd: MicroUsd;
@@ -66,7 +66,7 @@ export interface RequestRecord {
   readonly refused?: Refused;
 }
 
-/** What is kept of a request that the gateway refused. */
+/** The facts that are kept of a request which the gateway refused. */
 export interface Refused {
   readonly errorClass: string;
   /** Null: it was not kept, as for a client that had left. */
@@ -114,7 +114,7 @@ export interface RecordStore extends SpendReads {
   ): Promise<readonly UsageGroup[]>;
   /** For the notices at the top of every page: one bounded statement. */
   noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts>;
-  /** What requests were refused for since then, most first; of the newest ten thousand. */
+  /** The causes of refusals since then, most first; of the newest ten thousand. */
   refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]>;
   /** Undefined: no such request of this organization. */
   generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined>;

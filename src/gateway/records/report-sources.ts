@@ -41,7 +41,7 @@ export class ReportSources {
     return asOfMs === undefined ? undefined : Math.max(0, Math.round(this.#clock.nowMs() - asOfMs));
   }
 
-  /** What may be as old as the replica is. */
+  /** Runs a query that may be as old as the replica is. */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const replica = this.#replica;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);
@@ -62,7 +62,7 @@ export class ReportSources {
     return await this.runNow(query);
   }
 
-  /** What has to be of this moment: money, keys, and what was made a second ago. */
+  /** Runs a query about this moment: money, keys, and rows that were made a second ago. */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
     return await onConnection(this.#primary, (client) => this.#read(client, query));
   }

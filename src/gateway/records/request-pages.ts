@@ -157,7 +157,7 @@ function namedSql(requests: string, order: string): string {
   left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
 }
 
-/** Of a request's row; by time the ids alone decide. */
+/** The sort expressions of a request's row; by time the ids alone decide. */
 const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
   time: "0",
   cost: "debit",

@@ -3,7 +3,7 @@ import { TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 import { type Bind, TOKENS } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** Of a row of `attempt` that is final: a column of the attempt and of those before it. */
+/** A column of a final row of `attempt` and of those before it. */
 export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
   return `coalesce(${own} + ${earlier}, ${own}, ${earlier})`;
@@ -16,7 +16,7 @@ const sumsSql = (of = ""): string =>
     `${withEarlier("duration_ms", of)}::integer as duration_ms`,
   ].join(", ");
 
-/** Of rows of `attempt` that are final: the requests that they are. */
+/** The columns of the requests behind the final rows of `attempt`. */
 export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider_id, route, stream,
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
@@ -49,7 +49,7 @@ export function openRequestsSql(org: string, where: string): string {
     ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
 }
 
-/** Of open requests: the last of their finished attempts, of those that have one. */
+/** The last finished attempts of open requests, of those that have one. */
 export function endedOfOpenSql(org: string, where: string): string {
   return `select a.* from (
       select org_id, request_id, min(attempt_id) as attempt_id from hold
@@ -62,7 +62,7 @@ const FINAL_OF_HOLD_SQL = `
         and f.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
         and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0`;
 
-/** Of rows of `refused_request`: requests without attempts. */
+/** The columns of rows of `refused_request`: requests without attempts. */
 export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null as provider_id, route,
       stream, 0::bigint as attempts, 'refused' as outcome, error_class,
       null::integer as first_byte_ms, null as basis,
@@ -75,7 +75,7 @@ export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   return providerIds === undefined && isAsked !== false;
 }
 
-/** What a filter asks of requests. No key of the marketplace can be asked for by its id. */
+/** The condition that a filter puts on requests. No key of the marketplace can be asked for by its id. */
 export function matchSql(
   filter: Omit<ReportFilter, "fromMs" | "toMs">,
   { org, status }: { readonly org: string; readonly status: string },

@@ -26,7 +26,7 @@ async function rollHour(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** Of organizations, with the day's other sums and on their snapshot. */
+/** Sums up the listings of organizations, with the day's other sums and on their snapshot. */
 export async function sumListingsOfDay(
   client: PoolClient,
   { orgIds, day }: { readonly orgIds: readonly string[]; readonly day: string },

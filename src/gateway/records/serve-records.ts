@@ -11,7 +11,7 @@ import type { RecordStore, UsageQuery } from "./record-store.ts";
 import type { UsageCsv } from "./usage-csv.ts";
 import { readUsageQuery } from "./usage-query.ts";
 
-/** What the read routes work with. */
+/** The parts that the read routes work with. */
 export interface RecordDeps {
   readonly catalog: { readonly current: Catalog };
   readonly records: RecordStore;

@@ -21,7 +21,7 @@ export interface ShownLimits {
   readonly spend: {
     readonly org: MonthSpend;
     readonly key: MonthSpend;
-    /** Of the key's caps by the week and the day. */
+    /** The spend of the key's caps by the week and the day. */
     readonly periods: readonly PeriodSpend[];
   };
 }
@@ -51,7 +51,7 @@ export function shownLimits({ modelId, use, spend }: ShownLimits): Limits {
   };
 }
 
-/** What is stored now, and what that comes to. */
+/** The stored limit, and its effect. */
 export function changedLimit(
   stored: StoredLimit & { readonly shownKeyId?: string },
   scopes: readonly UsedScope[],
@@ -71,7 +71,8 @@ function effective(scopes: readonly UsedScope[]): Effective {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
-  // Of the model, where one was asked for, which is narrower than all models together.
+  // The calls of the requested model, where there is one, which is narrower than all models
+  // together.
   const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
   return {
     rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
@@ -128,7 +129,7 @@ function shownRow(row: LimitRow): LimitScope {
   };
 }
 
-/** Who says what holds; null where nothing limits it. */
+/** The source of the limit that applies; null where nothing limits it. */
 export function sourceOf(
   { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
   name: keyof LimitValues,

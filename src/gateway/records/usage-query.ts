@@ -3,7 +3,7 @@ import { type Grouping, UsageParameters } from "./contract/usage.ts";
 import { queryReader } from "./read-query.ts";
 import type { UsageQuery } from "./record-store.ts";
 
-/** What the query of `GET /v1/usage` asks for. */
+/** The query of `GET /v1/usage`. */
 export interface ReadUsageQuery {
   readonly range: Omit<UsageQuery, "orgId" | "limit">;
   readonly limit?: number;

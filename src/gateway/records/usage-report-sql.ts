@@ -150,7 +150,7 @@ function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string
 const sumOf = (columns: readonly string[]): string =>
   columns.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
 
-/** Of what the largest groups have most. */
+/** The metric of which the largest groups have most. */
 const RANK_SQL: Readonly<Record<ReportRank, string>> = {
   spend: sumOf(["debit"]),
   requests: sumOf(["requests"]),

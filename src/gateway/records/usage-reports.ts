@@ -19,18 +19,21 @@ export interface ReportFilter {
   readonly toMs: number;
   /** Any of these; absent: all. */
   readonly modelIds?: readonly string[];
-  /** Of the last attempt, which is the request's provider everywhere in a report: any of these. */
+  /**
+   * The provider of the last attempt, which is the request's provider everywhere in a report: any
+   * of these.
+   */
   readonly providerIds?: readonly string[];
   /** Any of these keys, or any managed key of these origins: one list may make up for the other. */
   readonly keyIds?: readonly string[];
   readonly managed?: readonly ManagedOrigin[];
-  /** Of the whole request: any of these. */
+  /** The status of the whole request: any of these. */
   readonly statuses?: readonly RequestStatus[];
 }
 
 export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
 
-/** What makes a group one of the largest. */
+/** The metric that makes a group one of the largest. */
 export type ReportRank = "spend" | "requests" | "tokens" | "failed" | "rejected";
 
 export type StatusCounts = Readonly<Record<RequestStatus, number>>;
@@ -42,7 +45,7 @@ export interface ReportFigures {
   readonly byStatus: StatusCounts;
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
-  /** Of last attempts, and at most 3.2 percent off: first bytes are counted by spans. */
+  /** Measured on last attempts, and at most 3.2 percent off: first bytes are counted by spans. */
   readonly firstByteP50Ms: number | null;
   readonly firstByteP95Ms: number | null;
 }
@@ -81,24 +84,24 @@ export interface ReportedRequest {
   readonly keyId: KeyId;
   readonly keyName: string;
   readonly keyOrigin: "trial" | "console" | "identity" | "playground" | "optimize";
-  /** Of the last attempt; null: there was none. */
+  /** The provider of the last attempt; null: there was none. */
   readonly providerId: string | null;
   readonly route: string;
   readonly stream: boolean;
   readonly attempts: number;
   readonly status: RequestStatus;
-  /** Of the last attempt; `refused` where there was none. */
+  /** The outcome of the last attempt; `refused` where there was none. */
   readonly outcome: RequestOutcome;
   readonly errorClass: string | null;
   readonly usage: Usage | null;
-  /** Of the last attempt. */
+  /** The first byte of the last attempt. */
   readonly firstByteMs: number | null;
-  /** Of all attempts together. */
+  /** The duration of all attempts together. */
   readonly durationMs: number | null;
   readonly debitMicroUsd: MicroUsd;
 }
 
-/** What requests are sorted by; what one of them has no value for comes last, either way. */
+/** The value that requests are sorted by; a request without the value comes last, either way. */
 export type RequestSortBy =
   "time" | "cost" | "duration" | "tokens" | "cached" | "first_token" | "attempts";
 
@@ -110,7 +113,7 @@ export interface RequestSort {
 /** Which page of a list of requests. */
 export interface RequestPageQuery {
   readonly limit: number;
-  /** Of the page before, with the same order. */
+  /** The cursor of the page before, with the same order. */
   readonly cursor?: string;
   /** Absent: newest first. */
   readonly sort?: RequestSort;

@@ -101,7 +101,7 @@ export const ROLL_SQL = `
   left join taken t on t.org_id = org.org_id
   left join refused f on f.org_id = org.org_id`;
 
-/** What is left of days that were taken out of the journal. */
+/** Deletes the leftovers of days that were taken out of the journal. */
 export const forgetRetiredSql: readonly string[] = [
   "usage_sum",
   "usage_stale",

@@ -119,7 +119,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
 }
 
 /**
- * What an attempt says of its deployment's health.
+ * The evidence of an attempt about its deployment's health.
  *
  * - `strike`: 5xx, failed connection, upstream 401/402/403, an unusable 2xx.
  * - `timeout`: counts half, and never opens a circuit by itself.
@@ -148,7 +148,10 @@ export interface ClosedCircuit {
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /** What our own outcomes made it cool for, before the jitter; the next time it is twice that. */
+  /**
+   * The time for which our own outcomes made it cool, before the jitter; the next time it is twice
+   * that.
+   */
   readonly coolMs: number;
   /** Was it opened, or kept open for longer, by another instance's notice? */
   readonly isRemote: boolean;

@@ -152,7 +152,7 @@ describe("an organization's routing policy", () => {
   });
 });
 
-/** Of the providers named. */
+/** The standing of the named providers. */
 function standingOf(of: { suspects?: readonly string[]; verified?: readonly string[] }) {
   const { suspects = [], verified } = of;
   return {

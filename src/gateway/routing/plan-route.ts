@@ -24,7 +24,7 @@ export interface RoutePlan {
 
 export type OwnKeys = "none" | "first" | "only";
 
-/** What an organization wants of every route, as far as it chooses candidates. */
+/** The part of an organization's routing policy that chooses candidates. */
 export interface PlanPolicy {
   /** Stand in for `provider.only` and `provider.ignore` of a request that does not send them. */
   readonly only?: readonly string[];
@@ -36,9 +36,9 @@ export interface PlanInput {
   /** The id as the client sent it; echoed when it is unknown. */
   readonly modelId: string;
   readonly model: ListedModel | undefined;
-  /** Those that the caller's key may call; undefined: all. */
+  /** The models that the caller's key may call; undefined: all. */
   readonly keyModels?: ReadonlySet<string> | undefined;
-  /** What the route serves. */
+  /** The modality that the route serves. */
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly policy?: PlanPolicy;
@@ -50,7 +50,7 @@ export interface PlanInput {
   readonly isHealthy: (deployment: Deployment) => boolean;
   /** Id of the deployment that served this conversation last; of equals it is tried first. */
   readonly servedLast?: string | undefined;
-  /** What is known of how listings keep their promises. Default: nothing, and none is needed. */
+  /** The known standing of listings. Default: nothing, and none is needed. */
   readonly standing?: ListingStanding;
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../kernel/core/time.ts";
 import { MemoryDeploymentHealth } from "./health.ts";
 import { type CooldownNotice, HealthExchange, type SharedHealth } from "./shared-health.ts";
 
-/** What the others report; a poll is answered when the test says so, or at once. */
+/** The reports of the others; a poll is answered when the test says so, or at once. */
 class TestShared implements SharedHealth {
   readonly published: CooldownNotice[] = [];
   notices: readonly CooldownNotice[] = [];

@@ -91,7 +91,10 @@ export interface CooldownNotice {
 export interface SharedHealth {
   /** Notifies the others; never throws and is never waited for. */
   publish(notice: CooldownNotice): void;
-  /** What the others have published and still holds; nothing when the store does not answer. */
+  /**
+   * The cooldowns that others have published and that still apply; empty when the store does not
+   * answer.
+   */
   read(): Promise<readonly CooldownNotice[]>;
 }
 

@@ -111,7 +111,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
   }
 }
 
-/** What a provider was asked, and what it answered: figures and names, never content. */
+/** The question to a provider and its answer: figures and names, never content. */
 function attemptSpan(notes: RequestNotes, attempt: AttemptNotes): PlainSpan {
   const { held, end, spanId, sentMs } = attempt;
   const { deployment } = held;
@@ -206,7 +206,7 @@ export const SPAN = {
   settle: "ledger.settle",
 } as const;
 
-/** What a model is asked for, by modality: the operation's name, and the first word of the span. */
+/** The work of a model by modality: the operation's name, and the first word of the span. */
 const OPERATION = {
   text: "chat",
   image: "generate_content",

@@ -8,7 +8,7 @@ export interface TracingOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of the program. */
+  /** The version of the program. */
   readonly version: string;
   /** Longest wait for the collector when the program stops. Default 2 s. */
   readonly closeMs?: number;
@@ -58,7 +58,7 @@ function tracesUrl(config: Config): string | undefined {
   return base === "" ? undefined : `${base.replace(/\/+$/, "")}/v1/traces`;
 }
 
-/** What the operator says of this process; its name wins over one among the attributes. */
+/** The operator's attributes for this process; its name wins over one among them. */
 function resourceOf(config: Config, version: string): Record<string, string> {
   const given = Object.fromEntries(readPairList(config.telemetryResourceAttributes) ?? []);
   const name = config.telemetryServiceName || given["service.name"] || "tokenmarket";

@@ -16,7 +16,7 @@ type SdkSpan = SdkSpans[number];
 export interface OtlpOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the exporting process. */
+  /** The resource of the exporting process. */
   readonly resource: Readonly<Record<string, string>>;
   readonly version: string;
   readonly clock: Clock;
@@ -134,7 +134,7 @@ function exporterOf({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
     "v1/traces",
     { "Content-Type": "application/x-protobuf" },
   );
-  // What a collector says of spans that it did not take is not read: they are lost.
+  // A collector's message about spans that it did not take is not read: they are lost.
   const serializer = { serializeRequest: encodeSpans, deserializeResponse: () => ({}) };
   const counted = { name: "span", countItems: (spans: SdkSpans) => spans.length } as const;
   return new OTLPExporterBase(
@@ -147,7 +147,7 @@ export function encodeSpans(spans: SdkSpans): Uint8Array | undefined {
   return ProtobufTraceSerializer.serializeRequest(spans);
 }
 
-/** What all spans of a process have in common. */
+/** The facts that all spans of a process have in common. */
 type ExportingProcess = Pick<SdkSpan, "resource" | "instrumentationScope">;
 
 export function exportingProcess(

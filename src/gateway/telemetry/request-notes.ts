@@ -18,17 +18,17 @@ import type { TraceRules } from "./trace-rules.ts";
 
 type AskedCall = Parameters<RequestTrace["asked"]>[0];
 
-/** What waits for the end of a request whose trace is kept. */
+/** The consumer that waits for the end of a request whose trace is kept. */
 export interface NotesSink {
   readonly clock: Clock;
   readonly rules: TraceRules;
   export(notes: RequestNotes): void;
 }
 
-/** Of a lane that has not said. */
+/** The value of a lane that is not known yet. */
 const UNKNOWN = -1;
 
-/** What one request has noted: fields that are written once, and read only if its trace is kept. */
+/** The notes of one request: fields that are written once, and read only if its trace is kept. */
 export class RequestNotes implements RequestTrace {
   readonly request: TracedRequest;
   readonly attempts: AttemptNotes[] = [];
@@ -153,7 +153,7 @@ export class RequestNotes implements RequestTrace {
   }
 }
 
-/** What one attempt has noted. A time that is `UNKNOWN` has not come. */
+/** The notes of one attempt. A time that is `UNKNOWN` has not come. */
 export class AttemptNotes implements AttemptTrace {
   readonly held: TracedAttempt;
   readonly reserveLane = { waitMs: UNKNOWN, batchRows: UNKNOWN };
@@ -222,7 +222,7 @@ const RANDOM = 0x02;
 /** The longest header that is read: a later version of the standard may append to it. */
 const CHARS_MAX = 256;
 
-/** What a `traceparent` says; undefined: nothing that the standard lets one use. */
+/** The context of a `traceparent`; undefined: none that the standard lets one use. */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
   if (header === undefined || header.length > CHARS_MAX) return undefined;
   const [, version = "ff", traceId = "", spanId = "", flagText = "", rest] =

@@ -9,7 +9,7 @@ export interface TraceRuleSettings {
   readonly telemetryPropagate: string;
 }
 
-/** What is known of a request when it is decided whether its trace is kept. */
+/** The facts by which it is decided whether a request's trace is kept. */
 export interface JudgedRequest {
   readonly startedMs: number;
   /** Was its key accepted? */
@@ -19,7 +19,7 @@ export interface JudgedRequest {
   readonly isChosen: boolean;
 }
 
-/** What the operator has decided about traces. */
+/** The operator's rules about traces. */
 export class TraceRules {
   /** Is a request part of its caller's trace? Otherwise it has its own, with a link. */
   readonly isContinued: boolean;
@@ -101,12 +101,12 @@ export class KeepChance {
 
   constructor(samplePerMillion: number) {
     const least = ((MILLION - BigInt(samplePerMillion)) * RANDOM_VALUES) / MILLION;
-    // Behind every digit there is: nothing is kept.
+    // A value behind every digit: no trace is kept.
     const digits = least === RANDOM_VALUES ? "g" : least.toString(16).padStart(RANDOM_DIGITS, "0");
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }
 
-  /** Of the trace that is called like the request. */
+  /** True where the trace has the request's id. */
   hasRequest(requestId: RequestId): boolean {
     return requestId.slice(-RANDOM_DIGITS - 1) >= this.#leastTail;
   }

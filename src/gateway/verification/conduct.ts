@@ -10,7 +10,7 @@ export interface ConductPolicy {
   readonly answersMin: number;
 }
 
-/** What an answer can break, each a bit of one number: it is made of every answer. */
+/** The promises that an answer can break, each a bit of one number: it is made of every answer. */
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
@@ -59,7 +59,7 @@ class Half implements Share {
 }
 
 interface Watched {
-  /** What was counted of another manifest says nothing about this one. */
+  /** Counts under another manifest say nothing about this one. */
   readonly manifestSha256: string;
   older: Half;
   newer: Half;
@@ -103,7 +103,7 @@ export class Conduct {
     }
   }
 
-  /** What was counted is forgotten: the listing has passed a run since. */
+  /** Forgets the counts: the listing has passed a run since. */
   forget(listingId: string): void {
     this.#watched.delete(listingId);
   }

@@ -70,7 +70,7 @@ export class PostgresVerdictStore {
     return verdicts;
   }
 
-  /** Of one listing, newest first, at most 20. */
+  /** The verdicts on one listing, newest first, at most 20. */
   async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
     const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
     return rows.map(readVerdict);

@@ -11,7 +11,7 @@ export interface RecordedCheck {
   readonly evidence?: unknown;
 }
 
-/** What a conformance run found of one listing. */
+/** The finding of a conformance run about one listing. */
 export interface ListingVerdict extends ListingName {
   readonly upstreamModelId: string;
   /** SHA-256 of the manifest that was tested, hexadecimal. */

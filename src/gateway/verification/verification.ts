@@ -19,7 +19,7 @@ export interface ListingVerification {
   readonly suspect?: SuspectListing;
 }
 
-/** What of a deployment a verdict is compared with. */
+/** The facts of a deployment with which a verdict is compared. */
 export interface VerifiedListing extends ListingName {
   readonly upstreamModelId: string;
   readonly manifestSha256: string;
@@ -46,7 +46,7 @@ export interface VerificationOptions {
   readonly onCleared?: (listingId: string) => void;
 }
 
-/** What is known of every listing, in this process; read again every few seconds. */
+/** The standing of every listing, in this process; read again every few seconds. */
 export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();
@@ -110,7 +110,7 @@ export class Verification {
   }
 }
 
-/** What a verdict says about a listing as it is now. */
+/** The meaning of a verdict for a listing as it is now. */
 export function stateOf(
   verdict: ListingVerdict | undefined,
   { upstreamModelId, manifestSha256 }: VerifiedListing,

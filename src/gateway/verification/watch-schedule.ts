@@ -4,7 +4,7 @@ import { assert } from "../../kernel/index.ts";
 import { type ListingName, listingKey } from "./listing-name.ts";
 import type { VerifiedListing } from "./verification.ts";
 
-/** What is known of the runs of one listing. */
+/** The runs of one listing. */
 export interface KnownRuns {
   /** The newest verdict, an inconclusive one included. */
   readonly verdict?: {
@@ -57,7 +57,7 @@ export function dueListings<L extends VerifiedListing>(
     const { atMs, reason } = dueOf(listing, known.get(listingKey(listing)) ?? {}, intervalMs);
     return { listing, atMs, reason };
   });
-  // Of those due at once the order is that of their own times, which mixes providers.
+  // Runs that are due at once are ordered by their own times, which mixes providers.
   return dues.toSorted((a, b) => a.atMs - b.atMs || phaseOf(a.listing) - phaseOf(b.listing));
 }
 

@@ -1,13 +1,13 @@
 import type { MicroUsd } from "../../kernel/index.ts";
 import type { KnownRuns } from "./watch-schedule.ts";
 
-/** What the database knows of the runs of an installation. */
+/** The database's record of the runs of an installation. */
 export interface WatchState {
   /** By the clock of the database, as every other time here. */
   readonly nowMs: number;
   /** By the key of the listing. */
   readonly known: ReadonlyMap<string, KnownRuns>;
-  /** Of the watched runs of the last interval; those without an end count with their budgets. */
+  /** The cost of the watched runs of the last interval; those without an end count with their budgets. */
   readonly spentMicroUsd: MicroUsd;
 }
 

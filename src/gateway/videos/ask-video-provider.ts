@@ -58,7 +58,7 @@ export function cancelJob(
   );
 }
 
-/** What the provider's answer says; undefined: there was none in time. */
+/** The result of the provider's answer; undefined: there was none in time. */
 export function pollResultOf(
   answer: FetchedAnswer | undefined,
   deployment: Deployment,

@@ -9,7 +9,7 @@ import {
 import type { CloseRow } from "../../ledger/index.ts";
 import type { TakenJob, VideoErrorCode, VideoState } from "./video-job.ts";
 
-/** What a provider says of its job, and the model it says it was made with. */
+/** A provider's report about its job, and the model that it names. */
 export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
   readonly served?: ServedModel | undefined;
 }
@@ -53,9 +53,9 @@ export const firstPollMs: number = SPACINGS_MS[0];
 export const MISSING_INTERVAL_MS = 60_000;
 
 /**
- * What a poll of the provider makes of a job: its end, or what is new and when to poll again.
- * What the provider says comes before the deadline; a poll without a result ends a job only by
- * the deadline. `random` in [0, 1) spreads the polls.
+ * The effect of a poll on a job: its end, or the news and the time of the next poll. What the
+ * provider says comes before the deadline; a poll without a result ends a job only by the deadline.
+ * `random` in [0, 1) spreads the polls.
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is polled");
@@ -160,7 +160,7 @@ function failureSpacingMs(failuresBefore: number): number {
   return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
 }
 
-/** What one poll of the provider reported, when the job has not ended. */
+/** The report of one poll of the provider, when the job has not ended. */
 export interface JobUpdate {
   readonly state: Exclude<VideoState, "completed" | "failed">;
   /** Never decreases: the store keeps the larger one. */
@@ -179,7 +179,7 @@ export interface JobEnd {
   readonly errorCode: VideoErrorCode | null;
   readonly expiresAtMs: number | null;
   /**
-   * What the provider says that it cost, whether or not it is billed; kept for the books with the
+   * The cost by the provider's own report, whether or not it is billed; kept for the books with the
    * provider.
    */
   readonly reportedCostPicoUsd?: PicoUsd;

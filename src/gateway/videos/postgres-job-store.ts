@@ -57,7 +57,7 @@ const jobProperties: ColumnsOf<VideoJob> = {
 
 const jobColumns: Columns<VideoJob> = columns(jobProperties);
 
-/** Of a job `j` whose lease is taken now. */
+/** The columns of a job `j` whose lease is taken now. */
 const takenColumns: Columns<TakenJob> = columns<TakenJob>({
   ...jobProperties,
   takenAtMs: computed("now()", instantMs("taken_at")),

@@ -13,7 +13,7 @@ import type { VideoDeps } from "./video-deps.ts";
 import type { VideoErrorCode, VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
 
-/** What the routes that read videos work with. */
+/** The parts that the routes which read videos work with. */
 export interface VideoReadDeps extends VideoDeps {
   readonly poller: VideoPoller;
 }
@@ -52,7 +52,7 @@ function noSuchVideo(): Refusal {
   return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
 }
 
-/** What is shown of a job: of one that was just accepted, too. */
+/** The facts about a job that a client sees: of one that was just accepted, too. */
 export type ShownVideo = Pick<
   VideoJob,
   | "jobId"

@@ -23,13 +23,13 @@ export interface VideoSettings {
   readonly contentBytesMax: number;
 }
 
-/** What is worth a line: the shape of a pino logger. */
+/** The log for remarkable events: the shape of a pino logger. */
 export interface VideoLog {
   warn(detail: object, message: string): void;
   error(detail: object, message: string): void;
 }
 
-/** What the recipes of videos work with, besides what every recipe does. */
+/** The parts that the recipes of videos work with, besides those of every recipe. */
 export interface VideoDeps extends CallPorts {
   readonly jobs: JobStore;
   /** Jobs made with a customer's own provider key are asked after with the same. */

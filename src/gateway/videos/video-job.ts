@@ -19,7 +19,7 @@ export type VideoErrorCode =
   | "video_expired"
   | "video_timeout";
 
-/** What was asked for, as it is shown again: `resolution`, `aspect_ratio`, `size`, … */
+/** The options of the request, as they are shown again: `resolution`, `aspect_ratio`, `size`, … */
 export type VideoOptions = Readonly<Record<string, string | boolean>>;
 
 /** A job that a provider has accepted. Its attempt is open in the journal until the job ends. */
@@ -54,7 +54,7 @@ export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   /** When the provider forgets the file, where it says. */
   readonly expiresAtMs: number | null;
   readonly errorCode: VideoErrorCode | null;
-  /** What was debited; null until the end. */
+  /** The debit; null until the end. */
   readonly costMicroUsd: MicroUsd | null;
   readonly deadlineAtMs: number;
   readonly polledAtMs: number | null;

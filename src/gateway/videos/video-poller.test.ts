@@ -18,7 +18,7 @@ const ERROR_CODES: readonly VideoErrorCode[] = [
   "video_timeout",
 ];
 
-/** What the ledger makes of a closing. */
+/** The result of a closing in the ledger. */
 function settle(close: CloseRow, reserve: bigint): { debit: bigint; overrun: bigint } {
   const model = new LedgerModel();
   model.addOrg("org", ["key"]);

@@ -232,7 +232,7 @@ const FLAG_LABELS = {
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;
 
-/** What a provider counts questions by. */
+/** The account by which a provider counts polls. */
 function accountOf({
   deploymentId,
   connectionId = "",
@@ -240,7 +240,7 @@ function accountOf({
   return `${deploymentId} ${connectionId}`;
 }
 
-/** What the journal can write down; a job may have waited for weeks until it was polled. */
+/** The longest duration that the journal can hold; a job may have waited for weeks until it was polled. */
 const DURATION_MS_MAX = 2_147_483_647;
 /** The year 10,000: a provider that says more speaks of other units. */
 const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
@@ -288,7 +288,7 @@ function owedFor(
   { errorCode, costPicoUsd }: EndedJob,
 ): PicoUsd | "impossible" | undefined {
   if (errorCode !== null) return undefined;
-  // What a provider reports for a customer's own key is between the two of them.
+  // A cost that a provider reports for a customer's own key is between the two of them.
   if (job.connectionId !== undefined) return ZERO_PICO_USD;
   if (costPicoUsd === undefined) return undefined;
   return isWithinExcess(costPicoUsd, job.reserveMicroUsd) ? costPicoUsd : "impossible";

@@ -82,7 +82,7 @@ export const ACTIONS = {
 export type ActionName = keyof typeof ACTIONS;
 
 export interface Action {
-  /** What was done, after the actor's name: "… disabled a key permanently". */
+  /** The change, after the actor's name: "… disabled a key permanently". */
   readonly says: string;
   readonly seenBy: "organization" | "operator";
   /** Facts of it that only operators see. */

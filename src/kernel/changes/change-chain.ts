@@ -76,7 +76,7 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** What is wrong with a line of an export, by its number in the file. */
+/** The problem of a line of an export, by its number in the file. */
 export interface ChainProblem {
   readonly line: number;
   readonly problem: string;
@@ -179,7 +179,7 @@ interface ExportSeal {
   readonly sealed: true;
   /** Lines before this one. */
   readonly changes: number;
-  /** What was asked for: a filtered export proves nothing about what it left out. */
+  /** The range of the export: a filtered one proves nothing about what it left out. */
   readonly since: string;
   readonly org_id: string | null;
   readonly action_prefix: string | null;

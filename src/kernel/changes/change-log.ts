@@ -11,7 +11,7 @@ import type { Change, ChangedBy, Facts, RecordedChange } from "./change.ts";
 /** Notes a change of the transaction that is under way. */
 export type Note = (change: Change) => void;
 
-/** What a transaction has done, and who did it. */
+/** The result of a transaction, and its author. */
 export interface Changed<T> {
   readonly outcome: T;
   readonly by: ChangedBy;

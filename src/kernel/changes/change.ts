@@ -4,7 +4,7 @@ import type { ActionName } from "./actions.ts";
 /** `provider_news`: the payment provider said so. `gateway`: this program, by itself. */
 export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gateway";
 
-/** Who changes something, handed down as a value from where it is known. */
+/** The author of a change, handed down as a value from where it is known. */
 export interface ChangedBy {
   readonly kind: ActorKind;
   /** The operator's user on the machine or account in the console, the account's id, the key's id, the provider's name, … */
@@ -31,7 +31,7 @@ export interface Change {
   readonly before: Facts | null;
   /** Only what changed; null: it is gone. */
   readonly after: Facts | null;
-  /** What is masked in both differs: a change, though they read the same. */
+  /** True where the masked values differ: a change, though they read the same. */
   readonly isMaskedChange?: boolean;
 }
 

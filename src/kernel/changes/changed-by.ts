@@ -11,7 +11,7 @@ export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/** What a payment provider reported, by itself or when it was asked. */
+/** The report of a payment provider, by itself or on request, as an author. */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }

@@ -55,7 +55,7 @@ export class PostgresChangeStore {
   }
 
   /**
-   * What an organization sees of its own log, newest first: never of another's, never what only
+   * Reads an organization's own log, newest first: never another's, never entries that only
    * operators see. With `before` what is older than that position.
    */
   async page(of: {
@@ -114,7 +114,7 @@ function asSeenByOrganization(change: RecordedChange): RecordedChange {
 function without(facts: Facts | null, hides: readonly string[]): Facts | null {
   if (facts === null) return null;
   const shown = Object.entries(facts).filter(([name]) => !hides.includes(name));
-  // Of a thing that is gone only the hidden part may have been left.
+  // For a thing that is gone only the hidden part may have been left.
   return shown.length === 0 ? null : Object.fromEntries(shown);
 }
 

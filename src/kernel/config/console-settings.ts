@@ -153,7 +153,7 @@ function welcomeProblem(value: string): string | undefined {
   return "must be an amount in dollars below 1000, such as 1.00";
 }
 
-/** What Stripe takes in one payment. */
+/** The least that Stripe takes in one payment. */
 const LEAST_USD = "0.50";
 const MOST_USD = "999999.99";
 
@@ -163,7 +163,7 @@ function purchaseProblem(value: string): string | undefined {
   return `must be dollars from ${LEAST_USD} to ${MOST_USD}, not ${value}`;
 }
 
-/** What is wrong with two of them together. */
+/** The problem of two of them together. */
 export function purchasesProblem(of: ConsoleConfig): string | undefined {
   const [min = 0n, max = 0n] = [of.purchaseMinUsd, of.purchaseMaxUsd].map(parseUsd);
   return min > max ? "billing.purchase_min_usd is above billing.purchase_max_usd" : undefined;

@@ -35,7 +35,7 @@ function lineProblem(value: string): string | undefined {
   return /\p{Cc}/u.test(value) ? "must be one line without control characters" : undefined;
 }
 
-/** Who may open the operator pages of the console. */
+/** The people who may open the operator pages of the console. */
 export interface OperatorConfig {
   readonly operators: string;
 }

@@ -1,7 +1,7 @@
 import { REFUSALS_PER_MINUTE } from "../core/constants.ts";
 import { integer, type SettingRows } from "./setting.ts";
 
-/** What is admitted where nothing else is agreed. */
+/** The limits that apply where nothing else is agreed. */
 export interface LimitConfig {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;

@@ -1,7 +1,7 @@
 import { readPairList } from "./key-value-list.ts";
 import { flag, integer, type Setting, text } from "./setting.ts";
 
-/** What an operator decides about the listings that customers see. */
+/** The operator's settings for the listings that customers see. */
 export interface ListingConfig {
   readonly listingsPublicFigures: boolean;
   readonly staleAfterDays: number;

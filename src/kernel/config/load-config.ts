@@ -55,7 +55,7 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
     problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
   }
   const read = Object.freeze(config) as unknown as Config;
-  // Of several settings together, where each by itself is right.
+  // Problems of several settings together, where each by itself is right.
   if (problems.length === 0) {
     problems.push(...[mailProblem(read), purchasesProblem(read)].flatMap((each) => each ?? []));
   }
@@ -82,7 +82,7 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
     });
 }
 
-/** Of a name this short (`TM_DATA`) another word may be one character away. */
+/** For a name this short (`TM_DATA`) another word may be one character away. */
 const SHORT_NAME_CHARS = 8;
 
 /** Is one name the other with one character added, left out or replaced, or two exchanged? */

@@ -41,7 +41,7 @@ export const MAIL_SETTINGS: { readonly [K in keyof MailConfig]: Setting<MailConf
   ),
 };
 
-/** What is missing for e-mail to be sent at all; undefined: nothing. */
+/** The setting that is missing for e-mail to be sent at all; undefined: none. */
 export function mailProblem(mail: MailConfig): string | undefined {
   const { smtpHost, smtpUser, smtpFrom } = mail;
   if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;

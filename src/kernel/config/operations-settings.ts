@@ -16,7 +16,7 @@ interface BooksConfig {
   readonly booksGoneBack: string;
 }
 
-/** What an operator decides about the books. */
+/** The operator's settings for the books. */
 const BOOKS_SETTINGS: {
   readonly [K in keyof BooksConfig]: Setting<BooksConfig[K]>;
 } = {
@@ -75,7 +75,7 @@ interface MetricsConfig {
   readonly buildCommit: string;
 }
 
-/** What `/metrics` shows. */
+/** The settings for `/metrics`. */
 const METRICS_SETTINGS: {
   readonly [K in keyof MetricsConfig]: Setting<MetricsConfig[K]>;
 } = {
@@ -93,7 +93,7 @@ const METRICS_SETTINGS: {
   ),
 };
 
-/** What an operator decides about starts and stops. */
+/** The operator's settings for starts and stops. */
 export interface OperationsConfig
   extends
     ConformanceConfig,

@@ -9,7 +9,7 @@ export interface Setting<T> {
   readonly min?: number;
   readonly max?: number;
   readonly secret?: boolean;
-  /** What is wrong with a value of the right kind; undefined: nothing. */
+  /** The problem of a value of the right kind; undefined: none. */
   problem?(value: T): string | undefined;
   readonly doc: string;
 }

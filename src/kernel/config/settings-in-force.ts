@@ -19,7 +19,10 @@ const OF_COMMANDS: ReadonlySet<SettingName> = new Set([
 
 /** Settings as they were read again. */
 export interface ReadSettings {
-  /** What is in force from now on: what waits for a restart has the value of the start. */
+  /**
+   * The configuration that applies from now on: a setting that waits for a restart has the value of
+   * the start.
+   */
   readonly config: Config;
   /** Paths of the settings that have another value than the one in force, and follow now. */
   readonly changed: readonly string[];

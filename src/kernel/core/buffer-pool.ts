@@ -46,7 +46,7 @@ export class BufferPool {
     return new Loan(this, memory, length);
   }
 
-  /** What a loan calls when it ends. `memory` is undefined when it does not come back. */
+  /** Takes back a loan when it ends. `memory` is undefined when it does not come back. */
   ended(bytes: number, memory: Buffer | undefined): void {
     this.#lentBytes -= bytes;
     assert(this.#lentBytes >= 0, "no loan ends twice");

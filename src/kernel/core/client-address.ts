@@ -5,7 +5,7 @@ const NETWORKS_MAX = 256;
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
-/** What is wrong with a list of networks (`10.0.0.0/8, 2001:db8::/32`); undefined: nothing. */
+/** The problem of a list of networks (`10.0.0.0/8, 2001:db8::/32`); undefined: none. */
 export function networksProblem(text: string): string | undefined {
   if (text.trim() === "") return undefined;
   const entries = entriesOf(text);
@@ -17,7 +17,7 @@ export function networksProblem(text: string): string | undefined {
 }
 
 /**
- * Who a request comes from, where proxies are trusted to say so: the last address of
+ * The address of a request's client, where proxies are trusted to report it: the last address of
  * `x-forwarded-for` that is not a trusted proxy's own. Each proxy appends the address it was called
  * from, so everything before that one may have been made up by the client.
  */

@@ -30,9 +30,9 @@ export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 // Buffers that are used again
 
-/** Of all of them together, lent and idle. */
+/** The most bytes of all of them together, lent and idle. */
 export const POOL_BYTES_MAX: number = 64 * MiB;
-/** Below this an allocation is cheap. */
+/** The smallest pooled buffer: a smaller allocation is cheap. */
 export const POOLED_BYTES_MIN: number = 8 * KiB;
 /** Above this there are too few requests to keep memory for. */
 export const POOLED_BYTES_MAX: number = 4 * MiB;
@@ -46,9 +46,9 @@ export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
 /** Tool calls of one streamed answer. */
 export const ANSWER_CALLS_MAX = 1_024;
-/** Of the images of one answer together, as files: base64 is a third more. */
+/** The most bytes of the images of one answer together, as files: base64 is a third more. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;
-/** What an answer may hold besides its images. */
+/** The most bytes of an answer besides its images. */
 export const IMAGE_ANSWER_OTHER_BYTES_MAX: number = 1 * MiB;
 
 export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
@@ -87,9 +87,12 @@ export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 
 // Connections
-/** Of one process to its database, besides those of reports and of the ledger. */
+/** The connections of one process to its database, besides those of reports and of the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
-/** Of one process, for locks, snapshots and migrations, where the others go through a pooler. */
+/**
+ * The connections of one process for locks, snapshots and migrations, where the others go through a
+ * pooler.
+ */
 export const DIRECT_CONNECTIONS_MAX: number = 4;
 
 export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
@@ -97,7 +100,7 @@ export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
 export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
 
 export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
-/** Of whole answers that wait for their clients. */
+/** The most bytes of whole answers that wait for their clients. */
 export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
 export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
 /** A longer answer is written in slices, so that it is seen whether its client takes any of it. */
@@ -106,7 +109,7 @@ export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 export const LINGER_MS: number = 1_000;
 
 export const CONNECTIONS_MAX: number = 10_000;
-/** Of the internal listener, which only probes and collectors of metrics use. */
+/** The connections of the internal listener, which only probes and collectors of metrics use. */
 export const INTERNAL_CONNECTIONS_MAX: number = 1_000;
 /** Connections over the bound that may be answered at once; further ones are closed. */
 export const REFUSED_CONNECTIONS_MAX: number = 1_000;

@@ -54,7 +54,7 @@ export function newRecordId(prefix: string): string {
   return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
 }
 
-/** Of the organization that `tokenmarket dev` makes: its name is its people's to change. */
+/** The id of the organization that `tokenmarket dev` makes: its name is its people's to change. */
 export const DEVELOPMENT_ORG_ID = "org_development" as OrgId;
 
 export function newOrgId(): OrgId {

@@ -9,7 +9,7 @@ export function isManagedOrigin(origin: string): origin is ManagedOrigin {
   return (MANAGED_ORIGINS as readonly string[]).includes(origin);
 }
 
-/** What a key is called wherever people see it: a managed one by its part, any other by its id. */
+/** The name of a key wherever people see it: a managed one by its part, any other by its id. */
 export function shownKeyId({
   keyOrigin,
   keyId,

@@ -36,7 +36,7 @@ export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
   return (exact / PICO_PER_MICRO) as MicroUsd;
 }
 
-/** What a floor to micro-dollars leaves over: below one micro-dollar. */
+/** The remainder of a floor to micro-dollars: below one micro-dollar. */
 export function fractionBelowMicroUsd(exact: PicoUsd): PicoUsd {
   return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
 }

@@ -194,11 +194,11 @@ export interface LimitDetail {
   readonly id?: string;
 }
 
-/** What a limit compared when it refused. Money is in micro-dollars. */
+/** The figures that a limit compared when it refused. Money is in micro-dollars. */
 export interface RefusalFigures {
-  /** Of a limit of requests or tokens. */
+  /** The limit of requests or tokens. */
   readonly limit?: number;
-  /** What counted under that limit when the request came, and what the request adds. */
+  /** The use under that limit when the request came, and the amount that the request adds. */
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
@@ -207,7 +207,7 @@ export interface RefusalFigures {
   /** Held by running requests, under the cap or from the balance. */
   readonly inFlight?: MicroUsd;
   readonly available?: MicroUsd;
-  /** What this request could have cost. */
+  /** The highest cost of this request. */
   readonly needed?: MicroUsd;
 }
 
@@ -228,7 +228,7 @@ export interface Refusal {
   readonly retryAtMs?: number;
   /** First instant of the next UTC month, week or day: a spend cap, and only that. */
   readonly capResetAtMs?: number;
-  /** Of a spend cap that is not monthly. */
+  /** The period of a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
   /** `error.details.error_code` of wire_b, where an official client acts on it by itself. */
   readonly errorCode?: "thread_unsupported_request";

@@ -43,7 +43,7 @@ export type AttemptEnd = (typeof ATTEMPT_OUTCOMES)[number];
 /** Kept in place of an error class where the client had gone before anything was sent. */
 export const CLIENT_LEFT = "client_left";
 
-/** What a request's last attempt says of it. */
+/** The status of a request by the outcome of its last attempt. */
 const STATUS_OF_OUTCOME: Readonly<Record<AttemptEnd, RequestStatus>> = {
   completed: "succeeded",
   refused: "rejected_by_provider",
@@ -57,7 +57,7 @@ const STATUS_OF_OUTCOME: Readonly<Record<AttemptEnd, RequestStatus>> = {
   lost_in_restore: "failed",
 };
 
-/** What a provider says of the request itself, with whichever status or however late. */
+/** The classes with which a provider refuses the request itself, with whichever status or however late. */
 const BLAMES_REQUEST: ReadonlySet<string> = new Set<RefusalClass>([
   "content_policy",
   "context_overflow",

@@ -1,6 +1,6 @@
 import type { Refusal } from "./refusals.ts";
 
-/** What a function returns that can refuse: the caller asks `ok`, and nothing else. */
+/** The result of a function that can refuse: the caller checks `ok`, and nothing else. */
 export type Result<T extends object> = ({ readonly ok: true } & T) | Refused;
 
 export interface Refused {

@@ -1,12 +1,13 @@
-/** What the members of an organization may be. */
+/** The roles of an organization's members. */
 export const ROLES = ["owner", "developer", "billing", "viewer"] as const;
 
 export type Role = (typeof ROLES)[number];
 
 /**
- * What a route can need of the role of its caller. `account`: the caller's own account and membership;
- * `read`: everything but secrets; `keys`: keys, limits, provider keys, and calls that spend credit;
- * `billing`: credit, alerts and caps of the organization; `members`; `organization`: its name and rules.
+ * The right that a route can need of the role of its caller. `account`: the caller's own account
+ * and membership; `read`: everything but secrets; `keys`: keys, limits, provider keys, and calls
+ * that spend credit; `billing`: credit, alerts and caps of the organization; `members`;
+ * `organization`: its name and rules.
  */
 export const NEEDS = ["account", "read", "keys", "billing", "members", "organization"] as const;
 

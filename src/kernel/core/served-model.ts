@@ -6,7 +6,7 @@ export interface ServedModel {
   readonly isSubstituted: boolean;
 }
 
-/** What a listing says about the names that its endpoint reports. */
+/** The names that a listing's endpoint may report. */
 export interface ModelNames {
   readonly upstreamModelId: string;
   readonly resolvesTo: readonly string[];

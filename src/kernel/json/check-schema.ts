@@ -19,9 +19,9 @@ export type SchemaCheck = (value: unknown) => SchemaFault | undefined;
 
 /** How data of one kind is read, and what is said of its fields. */
 export interface SchemaWords {
-  /** Of a field that is missing. Its `title`, where it has one, follows. */
+  /** The sentence for a field that is missing. Its `title`, where it has one, follows. */
   readonly missing: string;
-  /** Of a field that must not be there; `{names}` stands for those that may. */
+  /** The sentence for a field that must not be there; `{names}` stands for those that may. */
   readonly unknown: string;
   /** Text is made a number where one is due; absent: nothing is converted. */
   readonly readsText?: true;
@@ -39,7 +39,8 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     const validate = validator();
     if (validate(value)) return undefined;
     const all = validate.errors ?? [];
-    // Of a choice between schemas the last error is the choice itself, and the ones before say why.
+    // For a choice between schemas the last error is the choice itself, and the ones before say
+    // why.
     const outer = all.at(-1);
     return outer === undefined ? undefined : faultOf(outer, all, { value, words });
   };
@@ -66,7 +67,7 @@ export function schemaFaults(
 
 function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
   let validate: ValidateFunction | undefined;
-  // Of a copy: for `nullable` ajv writes into the list of types, which schemas may share.
+  // Compiles a copy: for `nullable` ajv writes into the list of types, which schemas may share.
   return () => (validate ??= ajv.compile(JSON.parse(JSON.stringify(schema)) as TSchema));
 }
 
@@ -135,7 +136,7 @@ interface Checked {
 
 function faultOf(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
   const path = [...stepsOf(outer, of.value), ...stepInside(outer)];
-  // What is wrong with a name is said before that it is the name of a member.
+  // A problem of a name is reported before the fact that it names a member.
   const cause = outer.keyword === "propertyNames" ? (all.at(-2) ?? outer) : outer;
   return { path, message: wordsOf(cause, all, of.words) };
 }
@@ -235,7 +236,7 @@ function countWords(error: ErrorObject): string | undefined {
     : `at most ${limit} accepted`;
   return `${count} ${noun}${count === 1 ? "" : "s"}, ${bound}`;
 }
-/** What a value has to be by its type, its length or its size. */
+/** The words for the type, the length or the size that a value must have. */
 function boundWords({ keyword, params }: ErrorObject): string | undefined {
   if (keyword === "type") return `must be ${typeWords(params["type"])}`;
   const limit: unknown = params["limit"];

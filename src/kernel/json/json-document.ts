@@ -4,7 +4,7 @@ import type { WordTable } from "./json-keys.ts";
 /** A place on the tape of a document. The root is 0. */
 export type JsonNode = number;
 
-/** What lookups return for a member that is not there. */
+/** The node that lookups return for a member that is not there. */
 export const ABSENT: JsonNode = -1;
 
 /** Tape entries of one node: kind and flags, start, end, next sibling (of a key: its word id). */

@@ -7,7 +7,7 @@ export function pointerTo(path: readonly (string | number)[]): string {
     .join("");
 }
 
-/** What a person calls the place: `base_url`, `pricing[1]`, `the manifest`. */
+/** The name of the place for people: `base_url`, `pricing[1]`, `the manifest`. */
 export function placeName(pointer: string): string {
   const steps = pointer.split("/").slice(1);
   const last = steps.at(-1);

@@ -60,7 +60,7 @@ export type ScannedJson =
   | { readonly ok: true; readonly doc: JsonDocument }
   | { readonly ok: false; readonly fault: JsonFault };
 
-/** What is kept of a body. */
+/** The parts of a body that are kept. */
 interface Kept {
   /** Open containers around the deepest values that are kept. */
   readonly deepest: number;

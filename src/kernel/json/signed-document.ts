@@ -72,7 +72,7 @@ export function documentReader<S extends TSchema>(
   };
 }
 
-/** What documents are made of. */
+/** The parts of every signed document. */
 export const documentParts = {
   format: (name: string) => Type.Literal(name, { description: `"${name}"` }),
   /** As digits: a number of JSON would be rounded. */

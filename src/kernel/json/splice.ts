@@ -18,12 +18,12 @@ export class Splice {
     this.#doc = doc;
   }
 
-  /** Of a value, or of a key, which is a string too. */
+  /** Replaces a value, or a key, which is a string too. */
   replace(node: JsonNode, text: JsonText): void {
     this.#edits.push({ start: this.#doc.start(node), end: this.#doc.end(node), text });
   }
 
-  /** Of any bytes between two places of the body. */
+  /** Replaces any bytes between two places of the body. */
   replaceBetween(place: { readonly start: number; readonly end: number }, text: string): void {
     this.#edits.push({ ...place, text });
   }

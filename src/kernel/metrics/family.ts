@@ -9,7 +9,7 @@ export interface Family {
   parts(form: TextForm): Iterable<string>;
 }
 
-/** What a counter or a gauge shows: its labels' values in the order of the table, and the value. */
+/** One value of a counter or a gauge: its labels' values in the order of the table, and the value. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
 /** A metric whose values are read when they are asked for: free otherwise. */
@@ -33,7 +33,7 @@ export class ReadFamily implements Family {
     for (const values of this.#zeros) shown.set(labelText(this.#names, values), 0);
     for (const [values, value] of this.#read()) {
       const labels = labelText(this.#names, values);
-      // What was folded into one series comes several times.
+      // Samples that were folded into one series come several times.
       shown.set(labels, (shown.get(labels) ?? 0) + value);
     }
     if (shown.size === 0) return;

@@ -3,7 +3,7 @@ export interface MetricLabel {
   readonly name: string;
   /** All values there are: each has its series from the start, so that a rate begins at 0. */
   readonly values?: readonly string[];
-  /** What the values are, where they are not listed here; for the reference page. */
+  /** The meaning of values that are not listed here; for the reference page. */
   readonly of?: string;
 }
 

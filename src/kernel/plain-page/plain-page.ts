@@ -12,7 +12,7 @@ export interface PlainPage {
 /** Everything in it is HTML already, but for the title. */
 export function plainPage(content: {
   readonly title: string;
-  /** What is in `main`. */
+  /** The content of `main`. */
   readonly body: string;
   /** Beside the name of the product; it leads to `homeUrl` where there is one. */
   readonly navigation?: string;

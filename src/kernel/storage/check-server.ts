@@ -20,7 +20,7 @@ export interface ServerAddresses {
   readonly direct: DatabaseAddress;
   /** The setting that has it. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
-  /** Of the same database, behind a pooler in transaction mode; undefined: there is none. */
+  /** The address of the same database behind a pooler in transaction mode; undefined: there is none. */
   readonly shared: DatabaseAddress | undefined;
   /** The operator says that its storage loses nothing without the server's own care (Neon, ZFS). */
   readonly isStorageDurable: boolean;
@@ -64,7 +64,7 @@ async function assertVersion(client: PoolClient): Promise<void> {
 const VERSION_SQL = `select current_setting('server_version_num')::integer as number,
   current_setting('server_version') as name`;
 
-/** What no session can set for itself, and the books depend on. */
+/** Asserts the settings that no session can set for itself, and that the books depend on. */
 async function assertSettings(client: PoolClient, isStorageDurable: boolean): Promise<void> {
   const { rows } = await queryInTime<{ name: string; value: string }>(client, {
     text: SERVER_SETTINGS_SQL,
@@ -98,8 +98,8 @@ const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then
   from pg_tables where tablename = 'schema_step'`;
 
 /**
- * What one connection sets it reads again, on the same server process and while another connection
- * is busy; and the other one does not see it.
+ * True when a setting of one connection is read back on the same server process while another
+ * connection is busy, and the other one does not see it.
  */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));

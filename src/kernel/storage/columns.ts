@@ -10,7 +10,7 @@ type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text
 /** One column of the database, for a value of the program or a part of one. */
 interface Cell<T> {
   readonly name: string;
-  /** What is selected: the name, or an expression. */
+  /** The selected expression: the name, or one made of it. */
   readonly sql: string;
   /** In a batch. */
   readonly type: SqlType;
@@ -30,7 +30,7 @@ export type ColumnsOf<T> = { readonly [P in keyof T]-?: Column<T[P]> };
 
 /** The columns of an object; a property that reads as undefined is left out. */
 export interface Columns<T> extends Column<T> {
-  /** What a statement selects or returns. */
+  /** The text that a statement selects or returns. */
   readonly sql: string;
   /** The same of the table with this alias; expressions are as they are. */
   sqlOf(alias: string): string;
@@ -113,7 +113,7 @@ export function text<T extends string>(name: string): Column<T> {
   return { ...stored<T>(name, "text"), cells: [{ ...cellOf<T>(name, "text"), isPlain: false }] };
 }
 
-/** Of letters, digits, `-`, `_` and `/`. */
+/** A value of letters, digits, `-`, `_` and `/`. */
 export function word<T extends string>(name: string, type: "text" | "uuid" = "text"): Column<T> {
   return stored(name, type);
 }
@@ -166,7 +166,7 @@ export function durationMs(name: string): Column<number> {
   };
 }
 
-/** What the driver has, in a column that no batch writes: JSON, a list, bytes. */
+/** The driver's own value, in a column that no batch writes: JSON, a list, bytes. */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);

@@ -30,7 +30,7 @@ test("sessions have the program's settings, whatever the server has, and those o
     expect(await missingSettings(own)).toEqual([]);
     const missing = await missingSettings(shared);
     expect(missing).toEqual(expect.arrayContaining(["jit", "synchronous_commit", "search_path"]));
-    // What a report sets ends with its transaction.
+    // A setting of a report ends with its transaction.
     const lent = await shared.connect();
     await lent.query("begin read only");
     await beginLocally(lent, { statementTimeoutMs: 30_000 });

@@ -185,7 +185,7 @@ function rethrowMarked(fault: unknown): never {
  */
 const AWAY_CLASSES: ReadonlySet<string> = new Set(["08", "28", "25", "40", "53", "55", "57", "58"]);
 
-/** What is not an answer of the server is a connection that was lost, refused or silent. */
+/** A fault that is no answer of the server is a connection that was lost, refused or silent. */
 function isDatabaseAway(fault: unknown): boolean {
   if (!(fault instanceof DatabaseError)) return true;
   return AWAY_CLASSES.has(fault.code?.slice(0, 2) ?? "") || fault.severity === "FATAL";

@@ -10,7 +10,7 @@ interface AskedAddress {
   readonly password: () => Promise<string>;
 }
 
-/** What a pool needs to connect there. */
+/** The options by which a pool connects there. */
 export function poolAddress(address: DatabaseAddress): {
   readonly connectionString: string;
   readonly Client?: new () => ClientBase;

@@ -188,7 +188,7 @@ function createUser(name: string): SystemUser | undefined {
   return undefined;
 }
 
-/** What a program needs to be found and to run; everything else may hold a secret. */
+/** The variables that a program needs to be found and to run; everything else may hold a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
 /**

@@ -9,13 +9,13 @@ const LOG_IN_TIMEOUT_MS = 2_000;
 /** Where a server of ours listens, and what opens it. */
 export interface ServerAddress {
   readonly port: number;
-  /** Of the role that manages the server. */
+  /** The password of the role that manages the server. */
   readonly adminPassword: string;
-  /** Of the role that the program works as. */
+  /** The password of the role that the program works as. */
   readonly programPassword: string;
 }
 
-/** What the program works with. With the password: never print it. */
+/** The connection string of the program. With the password: never print it. */
 export function connectionStringOf({ port, programPassword }: ServerAddress): string {
   return `postgres://${PROGRAM_ROLE}:${programPassword}@127.0.0.1:${port}/${DATABASE_NAME}`;
 }

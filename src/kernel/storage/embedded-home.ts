@@ -17,7 +17,7 @@ import { isAlive, ownIdentity } from "./process-identity.ts";
 
 /** The folder of one embedded PostgreSQL: `cluster/` is PostgreSQL's, the rest is ours. */
 export interface EmbeddedHome {
-  /** What the operator is shown; inside the requested folder unless that is out of reach. */
+  /** The folder that the operator sees; inside the requested folder unless that is out of reach. */
   readonly folder: string;
   /** Without links: how the system reports where a process works. */
   readonly cluster: string;

@@ -77,7 +77,7 @@ export interface LaunchOptions {
   readonly port: number;
   /** Ends the wait, and the server that was not ready yet with it. */
   readonly signal: AbortSignal;
-  /** Of this start alone; they win over the usual ones. */
+  /** The settings of this start alone; they win over the usual ones. */
   readonly settings?: Readonly<Record<string, string>>;
   /** How long it may take until the server is ready; default a minute. */
   readonly readyWaitMs?: number;
@@ -89,7 +89,7 @@ export async function launch(
   options: LaunchOptions,
 ): Promise<string | undefined> {
   dropStalePidFile(home);
-  // What is left of an earlier server says nothing about this one, whatever its process number.
+  // Leftovers of an earlier server say nothing about this one, whatever its process number.
   const stale = pidFileMark(home);
   const logPath = join(home.folder, "postgres.log");
   const child = spawnServer(home, options, logPath);
@@ -295,7 +295,7 @@ function noteOwner(home: EmbeddedHome, pid: number): void {
 }
 
 /**
- * What the note says of the process that the pid file names. `gone`: it lived under another boot or
+ * The note's state of the process that the pid file names. `gone`: it lived under another boot or
  * in another container, or it has ended here. `unknown`: an earlier version made no note.
  */
 function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unknown" {

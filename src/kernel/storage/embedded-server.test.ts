@@ -50,7 +50,7 @@ async function ask(server: { connectionString: string }, sql: string): Promise<u
   return rows;
 }
 
-/** What each kind of object is like that an earlier version may have made as a superuser. */
+/** Every kind of object that an earlier version may have made as a superuser. */
 const OLD_OBJECTS_SQL = `
   create schema old; create type old.state as enum ('open');
   create table old.book (id bigint generated always as identity, state old.state)

@@ -91,7 +91,7 @@ export async function startEmbeddedPostgres(
   });
 }
 
-/** What a start works with. */
+/** The parts that a start works with. */
 interface Starter {
   readonly home: EmbeddedHome;
   readonly passwords: Pick<ServerAddress, "adminPassword" | "programPassword">;

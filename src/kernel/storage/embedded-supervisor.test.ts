@@ -35,7 +35,7 @@ beforeAll(() => {
 });
 afterEach(() => void said.splice(0));
 afterAll(() => {
-  // Of a test that failed half-way.
+  // A server of a test that failed half-way.
   for (const pid of postgresServers(join(root, "postgres"))) process.kill(pid, "SIGKILL");
   rmSync(root, { recursive: true, force: true });
 });

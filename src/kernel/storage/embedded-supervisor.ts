@@ -12,7 +12,7 @@ export interface SupervisorOptions {
    */
   readonly bringBack: (signal: AbortSignal) => Promise<{ readonly started: boolean }>;
   readonly log: Logger;
-  /** What every line says of the server. */
+  /** The fields of every line about the server. */
   readonly detail: object;
 }
 

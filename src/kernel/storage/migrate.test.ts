@@ -16,7 +16,7 @@ import { RUNNER_TIMES, SchemaBusyFault } from "./migration-runner.ts";
 const PROCESSES = 4;
 const NAMES = ownSteps().map(({ name }) => name);
 const LEVEL = levelOf(ownSteps());
-/** What a later step says when this program works with it. */
+/** The mark of a later step beside which this program works. */
 const BESIDE = `-- program_min: ${LEVEL}\n`;
 /** Quick tries, so that what is in the way shows soon. */
 const times = { ...RUNNER_TIMES, firstLockTimeoutMs: 30, pauseMs: 10, pollMs: 20, waitMs: 100 };

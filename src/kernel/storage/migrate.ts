@@ -35,7 +35,7 @@ export async function checkSchema(pool: Pool): Promise<void> {
   assertUsable(await readSchemaState(pool, ownSteps()));
 }
 
-/** What `migrateDatabase` would do; throws where it would refuse, and changes nothing. */
+/** The steps that `migrateDatabase` would take; throws where it would refuse, and changes nothing. */
 export async function readSchema(pool: Pool): Promise<SchemaState> {
   const state = await readSchemaState(pool, ownSteps());
   assertUpgradable(state);

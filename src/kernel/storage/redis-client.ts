@@ -20,7 +20,7 @@ export interface RedisServers {
   readonly master?: string;
   /** PEM file of the certificate authority of `rediss:` servers. Empty: the public ones. */
   readonly caFile?: string;
-  /** Of the sentinels themselves. Empty: they have none. */
+  /** The password of the sentinels themselves. Empty: they have none. */
   readonly sentinelPassword?: string;
 }
 

@@ -17,7 +17,7 @@ interface Mark {
 
 interface Primary {
   readonly position: bigint;
-  /** Of the server and of the database: a replica has the same. */
+  /** The identity of the server and of the database: a replica has the same. */
   readonly identity: string;
 }
 

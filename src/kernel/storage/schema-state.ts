@@ -18,7 +18,7 @@ export interface SchemaState {
   /** The highest level of a step in the database. */
   readonly databaseLevel: number;
   readonly programLevel: number;
-  /** Of this program, and not in the database. */
+  /** The steps that this program has and the database has not. */
   readonly missing: readonly Migration[];
   /** Newer than this program, and it works with them. */
   readonly newer: readonly string[];
@@ -26,7 +26,7 @@ export interface SchemaState {
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
   /** Not of this program, though not newer: a program of another line made them. */
   readonly foreign: readonly string[];
-  /** Of both, with another text. */
+  /** The steps that both have, with another text. */
   readonly changed: readonly string[];
 }
 
@@ -143,7 +143,7 @@ export interface Migration {
   /** The lowest level of a program that works on a schema with this step. */
   readonly programMin: number;
   readonly text: string;
-  /** Of the text, in hexadecimal digits. */
+  /** The SHA-256 of the text, in hexadecimal digits. */
   readonly sha256: string;
 }
 

@@ -1,12 +1,12 @@
 import type { Pool } from "pg";
 
-/** What a statement of a pool may take. */
+/** The time limit of a pool's statement. */
 export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
- * What this program's promises depend on, whatever the server, the database or the role has for
- * it: what a statement costs, what it sees, and how its values are written. The default read-only
- * mode is not here: it fences a server off, and no client may lift it.
+ * The settings that this program's promises depend on, whatever the server, the database or the
+ * role has for them: the price of a statement, the rows it sees, and the form of its values. The
+ * default read-only mode is not here: it fences a server off, and no client may lift it.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement takes longer than running any of ours.

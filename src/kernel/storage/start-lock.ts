@@ -89,7 +89,7 @@ function dropIfStale(mine: string, path: string): void {
   rmSync(aside, { force: true });
 }
 
-/** What killed waiters left lying about. */
+/** Removes files that killed waiters left lying about. */
 function dropLeftOver(path: string): void {
   const folder = dirname(path);
   const waiting = new RegExp(`^${basename(path)}\\.\\d+\\.\\d+`);

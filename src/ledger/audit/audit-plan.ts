@@ -52,7 +52,7 @@ interface Weight {
   readonly weight: number;
 }
 
-/** What organizations spent says roughly how much of the journal is theirs. */
+/** The spend of organizations is a rough measure of their part of the journal. */
 async function weights(client: PoolClient, span: AuditSpan): Promise<readonly Weight[]> {
   const { rows } = await client.query<{ org: string; weight: string }>(`
     select id as org, sum(settled)::text as weight from spend

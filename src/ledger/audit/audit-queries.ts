@@ -59,7 +59,7 @@ const RETIRED_SUMS = `
         group by r.day
       ) x where debit <> moved_debit or overrun <> moved_overrun`;
 
-/** Of accounts and holds, which are read whole. */
+/** The queries on accounts and holds, which are read whole. */
 const WHOLE_QUERIES: readonly AuditQuery[] = [
   {
     id: "I2",
@@ -245,8 +245,8 @@ const NEAR_SQL = `many cross join lateral (
           offset 0) a`;
 
 /**
- * Of the days whose attempts are all in the journal of the span. An id can be of the day before its
- * admission, so that of days which were taken out the next one is not known either.
+ * Reads the days whose attempts are all in the journal of the span. An id can be of the day before
+ * its admission, so that of days which were taken out the next one is not known either.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =

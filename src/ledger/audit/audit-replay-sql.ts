@@ -9,13 +9,13 @@ import {
   orgsSql,
 } from "./audit-span.ts";
 
-/** What the replay of a part has to know of the whole journal; 0: there is none. */
+/** The facts about the whole journal that the replay of a part has to know; 0: there is none. */
 export interface ReplayBounds {
   /** Where money of a retired attempt last moved. */
   readonly retiredThrough: bigint;
   /** The id behind the last of a retired day. */
   readonly retiredIds: bigint;
-  /** Of the first attempt that is still there. */
+  /** The position of the first attempt that is still there. */
   readonly firstPosition: bigint;
 }
 
@@ -97,8 +97,8 @@ const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reser
       ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
- * What happened before the first attempt that is still there comes as sums. An attempt that was
- * annulled before it was opened never held anything.
+ * The movements before the first attempt that is still there, as sums. An attempt that was annulled
+ * before it was opened never held anything.
  */
 function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBounds): string {
   return `
@@ -123,7 +123,7 @@ function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBound
     where ${orgsSql(TRANSFER_ORG, orgs)} group by at, debit_account, credit_account`;
 }
 
-/** What a checkpoint knows, what was in flight then, and the transfers of no attempt since. */
+/** The sums of a checkpoint, the attempts in flight then, and the transfers of no attempt since. */
 function beforeSql(span: AuditStart, orgs: OrgRange): string {
   const { day, position } = span;
   const attempts = attemptsSql(span);
@@ -167,7 +167,7 @@ export function accountsSql(orgs: OrgRange): string {
 export const SHARED_ACCOUNTS_SQL = `select account_id, debits, credits, reserved from account
   where ${ACCOUNT_ORG} is null`;
 
-/** What accounts of the platform had moved before the span. */
+/** The movements of the platform's accounts before the span. */
 export function sharedBeforeSql(span: AuditSpan): string {
   return `select account_id, debits, credits, 0 from audit_checkpoint_account
     where ${span === undefined ? "false" : `day = '${span.day}'`} and ${ACCOUNT_ORG} is null`;

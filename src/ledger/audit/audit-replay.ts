@@ -8,7 +8,7 @@ import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 import { readBlocks, readRows, type Text, type TextRow } from "./text-rows.ts";
 import { accountText, JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
 
-/** What every replay of a part has to know of the whole. */
+/** The facts about the whole journal that every replay of a part has to know. */
 export interface JournalSize {
   /** At most. */
   readonly lines: number;
@@ -28,10 +28,10 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
   };
 }
 
-/** What came out of one range of organizations. */
+/** The result for one range of organizations. */
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
-  /** What it moved in accounts of the platform. */
+  /** The movements in accounts of the platform. */
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 

@@ -5,7 +5,7 @@ export interface AuditStart {
   /** YYYY-MM-DD */
   readonly day: string;
   readonly position: bigint;
-  /** What ended after the position has this id or a later one, unless it was corrected. */
+  /** Attempts that ended after the position have this id or a later one, unless they were corrected. */
   readonly fromAttempt: bigint;
 }
 
@@ -78,7 +78,7 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
     ) x group by account_id`;
 }
 
-/** What attempts of a span spent, and what was spent before it: scope, id, month and settled. */
+/** The spend of the attempts in a span, and the spend before it: scope, id, month and settled. */
 export function spendSql(span: AuditSpan): string {
   const before =
     span === undefined

@@ -84,11 +84,11 @@ export function insertAccountsSql(span: AuditSpan, at: { day: string; position: 
       ${accountSumsSql(span, at.position)}) s`;
 }
 
-/** What was spent since the checkpoint before. */
+/** Inserts the spend since the checkpoint before. */
 export function insertSpendSql(span: AuditSpan, at: { day: string; position: bigint }): string {
   const { position } = at;
   const began = span?.position ?? -1n;
-  // What was corrected later was charged at its reserve then.
+  // An attempt that was corrected later was charged at its reserve then.
   const then = `case when corrected_position > ${position} then reserve else debit end`;
   const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
   // From the beginning on it is all there was, without what earlier checkpoints have of it.

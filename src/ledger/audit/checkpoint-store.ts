@@ -87,7 +87,10 @@ export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
   return auditCheck({ id: "checkpoint", title: TITLE }, broken.length, broken);
 }
 
-/** What an audit that begins at the newest adds up: two months of spend, or all there is. */
+/**
+ * The number of checkpoints that an audit from the newest adds up: two months of spend, or all
+ * there is.
+ */
 export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const DAYS_OF_TWO_MONTHS = 63;
   const MS_PER_DAY = 86_400_000;
@@ -127,7 +130,7 @@ export async function assertClosable(client: PoolClient, day: string): Promise<C
   return { endId: row.end_id };
 }
 
-/** What is summed up, signed and stored. */
+/** The sums that are signed and stored. */
 export interface NewCheckpoint {
   readonly span: AuditSpan;
   readonly day: string;

@@ -13,7 +13,7 @@ const FORMAT = "tokenmarket-audit-checkpoint-1";
 /** Rows of a checkpoint, counted and digested. */
 export interface CountedRows {
   readonly rows: number;
-  /** Of a line for each row, in order; in hexadecimal digits. */
+  /** The hash of a line for each row, in order; in hexadecimal digits. */
   readonly sha256: string;
 }
 
@@ -48,7 +48,7 @@ export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoin
   return { day, position, fromAttempt, document, signature };
 }
 
-/** What is wrong with a stored checkpoint; undefined: it is what this key signed, with these rows. */
+/** The problem of a stored checkpoint; undefined: it is the one that this key signed, with these rows. */
 export function checkpointProblem(
   stored: SignedCheckpoint,
   is: Omit<Checkpoint, "day" | "position" | "fromAttempt">,

@@ -1,6 +1,6 @@
 import type { AuditQuery } from "./audit-query.ts";
 
-/** What the audit asks about books that were restored and reopened. */
+/** The audit's check of books that were restored and reopened. */
 export const lifeAuditQuery: AuditQuery = {
   id: "I19",
   title:

@@ -20,7 +20,7 @@ const DUE = `a.prompt * s.prompt_pico + a.cached_prompt * s.cached_prompt_pico
 const IS_OBSERVED = `
   (a.state = 'settled' or a.corrected_at is not null) and a.basis <> 'none'`;
 
-/** What the audit asks about amounts that are counted from tokens. */
+/** The audit's checks of amounts that are counted from tokens. */
 export function priceQueries(attempts: string): readonly AuditQuery[] {
   return [
     {

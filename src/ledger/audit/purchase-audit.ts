@@ -1,6 +1,6 @@
 import type { AuditQuery } from "./audit-query.ts";
 
-/** What a wallet says it owes is what its receivable says, and then nothing in it is free. */
+/** A wallet's debt is equal to its receivable, and then nothing in it is free. */
 const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
     format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,
@@ -17,7 +17,7 @@ const BROKEN_DEBTS = `
 
 const CASH_OF = "case when p.is_test_money then 'cash:test' else 'cash:stripe' end";
 
-/** What each purchase and each of its claims must have moved, and what was moved for such. */
+/** The movements that each purchase and each of its claims must have made, beside those that were made. */
 const BROKEN_MOVES = `
   with expected as (
     select 'purchase:' || p.purchase_id as ref, ${CASH_OF} as debit_account,
@@ -65,7 +65,7 @@ const BROKEN_PAYMENTS = `
     and (kind = 'collect' or credit_account like 'receivable:%')
     and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
 
-/** What the audit asks about purchases, refunds and disputes. */
+/** The audit's check of purchases, refunds and disputes. */
 export const purchaseAuditQuery: AuditQuery = {
   id: "I14",
   title:

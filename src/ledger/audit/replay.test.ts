@@ -155,7 +155,7 @@ function owedOf(attempt: bigint, cost: bigint | null): bigint | undefined {
   return attempt % 3n === 0n ? 2n * cost + 1n : cost / 2n;
 }
 
-/** What a replay finds wrong in this journal and the books of this model. */
+/** The problems that a replay finds in this journal and the books of this model. */
 function replayed(journal: readonly JournalEntry[], model: LedgerModel): readonly AuditCheck[] {
   const replay = new JournalReplay(0n);
   for (const entry of journal) replay.take(entry);

@@ -35,7 +35,7 @@ export type JournalEntry =
       readonly creditAccount: string;
       readonly amount: bigint;
     }
-  /** What an account had moved before the journal begins. */
+  /** The movements of an account before the journal begins. */
   | {
       readonly kind: "account";
       readonly account: string;

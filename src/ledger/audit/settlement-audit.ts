@@ -33,7 +33,7 @@ const BROKEN_PERIODS = `
       corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
       lost]::numeric[]`;
 
-/** What each period and each payment of one must have moved, and what was moved for such. */
+/** The movements that each period and each payment of one must have made, beside those that were made. */
 const BROKEN_MOVES = `
   with due as (
     select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
@@ -118,7 +118,7 @@ const BROKEN_RETIRED_DAYS = `
     is distinct from (coalesce(l.attempts, 0), coalesce(l.debit, 0), coalesce(l.overrun, 0),
       coalesce(l.owed, 0))`;
 
-/** What was moved out of accruals of a retired day is the margin in the lines of the periods. */
+/** The movements out of accruals of a retired day are the margin in the lines of the periods. */
 const BROKEN_RETIRED_MARGINS = `
   select concat('margin of retired day ', day), concat('moved ', coalesce(t.moved, 0)),
     concat('in lines ', coalesce(l.margin, 0))
@@ -135,7 +135,7 @@ const BROKEN_RETIRED_MARGINS = `
   ) t using (day)
   where coalesce(t.moved, 0) <> coalesce(l.margin, 0)`;
 
-/** What is accrued is what is in no period yet. */
+/** The accrual is the sum that is in no period yet. */
 const BROKEN_ACCRUALS = `
   select concat('account accrual:', provider_id), concat('balance ', coalesce(a.balance, 0)),
     concat('balance ', coalesce(e.owed, 0))
@@ -154,7 +154,7 @@ const BROKEN_ACCRUALS = `
   ) e using (provider_id)
   where coalesce(a.balance, 0) <> coalesce(e.owed, 0)`;
 
-/** What the audit asks about settlement with the providers. */
+/** The audit's check of settlement with the providers. */
 export function settlementAuditQuery(span: AuditSpan): AuditQuery {
   const always = [BROKEN_PERIODS, BROKEN_MOVES, brokenLinesSql(span)];
   const ofEverything = [BROKEN_RETIRED_DAYS, BROKEN_RETIRED_MARGINS, BROKEN_ACCRUALS];

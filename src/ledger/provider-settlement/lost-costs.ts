@@ -23,9 +23,9 @@ const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
 
 /**
- * Of a provider's statement, what the books lost in a restore: each line becomes a debt to the
- * provider that no customer pays, once. Everything else is left as it is, and reported. `client` is
- * in a settlement work.
+ * Enters the costs that the books lost in a restore, from a provider's statement: each line becomes
+ * a debt to the provider that no customer pays, once. Everything else is left as it is, and
+ * reported. `client` is in a settlement work.
  */
 export async function bearLostLines(
   client: PoolClient,
@@ -63,7 +63,7 @@ export async function bearLostCosts(
   return Number(rows[0]?.borne ?? 0n);
 }
 
-/** What is billed twice is twice the amount. */
+/** A line that is billed twice is twice the amount. */
 function addedUp(lines: readonly ClaimLine[]): ReadonlyMap<string, ClaimLine> {
   const claims = new Map<string, ClaimLine>();
   for (const line of lines) {

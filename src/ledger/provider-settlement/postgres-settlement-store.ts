@@ -55,7 +55,7 @@ const UNIQUE_VIOLATION = "23505";
 /** Where money to providers comes from. */
 const PAYOUT_ACCOUNT = "cash:payouts";
 
-/** What providers are owed, period by period. Every verb is one durable transaction or none. */
+/** The debts to providers, period by period. Every verb is one durable transaction or none. */
 export class PostgresSettlementStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

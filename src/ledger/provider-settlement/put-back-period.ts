@@ -74,7 +74,7 @@ const LIFE_SQL = `
   select life from ledger_life where lost_until >= $1 and not is_nothing_lost
   order by life desc limit 1`;
 
-/** What the file has and the journal has not. */
+/** The costs that the file has and the journal has not. */
 function lostCosts(
   file: ClosedPeriodFile,
   provider: DueProvider,

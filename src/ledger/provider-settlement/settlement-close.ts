@@ -33,7 +33,7 @@ import type {
   UnlistedProvider,
 } from "./settlement-store.ts";
 
-/** Who is in no manifest and was never settled before. */
+/** The terms of a provider that is in no manifest and was never settled before. */
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
@@ -98,7 +98,7 @@ export async function findProvider(
   return dueProvider(row, terms);
 }
 
-/** What of a provider ended since its last period and before an instant. */
+/** The attempts of a provider that ended since its last period and before an instant. */
 export async function factsOf(
   client: PoolClient,
   provider: DueProvider,
@@ -221,8 +221,8 @@ async function factsOfEach(
   return facts;
 }
 
-// What was written since the last time is not in the index of closings yet, or it would be read again
-// at each closing until a vacuum comes by.
+// Rows that were written since the last time are not in the index of closings yet, or they would be
+// read again at each closing until a vacuum comes by.
 const SUMMARIZE_SQL = `
   select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
   where isleaf`;

@@ -15,7 +15,7 @@ import { HALF_DAY_MS } from "./settlement-interval.ts";
 import type { SettlementFact } from "./settlement-plan.ts";
 import type { SettlementSums } from "./settlement-sums.ts";
 
-/** What is read of an attempt that ended. */
+/** The columns that are read of an attempt that ended. */
 const ATTEMPT_SQL = `a.attempt_id, a.provider_id, a.model_id, a.upstream_model_id, a.state, a.reserve,
   a.debit, a.overrun, a.cost_pico, a.owed_pico,
   ${hourUsageColumns.sqlOf("a")}, a.closed_at`;

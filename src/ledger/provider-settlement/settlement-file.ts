@@ -7,14 +7,14 @@ import {
 } from "../../kernel/index.ts";
 import { csvRecords } from "./settlement-csv-reader.ts";
 
-/** What a provider says a period cost. */
+/** A provider's statement of what a period cost. */
 export interface ProviderClaim {
   readonly totalPicoUsd: PicoUsd;
   /** Absent: the provider reports the total only. */
   readonly lines?: readonly ClaimLine[];
 }
 
-/** What a provider says one attempt, or all attempts of one request, cost. */
+/** A line of a provider's statement: the cost of one attempt, or of all attempts of one request. */
 export interface ClaimLine {
   readonly of: "attempt" | "request";
   readonly id: string;

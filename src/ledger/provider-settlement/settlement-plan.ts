@@ -37,7 +37,7 @@ export interface SettlementFact {
   readonly sums: SettlementSums;
 }
 
-/** What the next period of a provider continues. */
+/** The period that the next one of a provider continues. */
 export interface LastPeriod {
   readonly endMs: number;
   readonly carryOutPicoUsd: PicoUsd;
@@ -72,7 +72,10 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /** What the platform adds so that the provider gets the exact sum, not the sum of the floors. */
+  /**
+   * The amount that the platform adds so that the provider gets the exact sum, not the sum of the
+   * floors.
+   */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];

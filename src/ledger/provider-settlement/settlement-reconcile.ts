@@ -15,7 +15,7 @@ export interface DifferingLine {
 
 export interface Reconciliation extends ClaimComparison {
   readonly differencePicoUsd: PicoUsd;
-  /** What their lines add up to, where that is not their total. */
+  /** The sum of their lines, where it is not their total. */
   readonly theirLinesPicoUsd: PicoUsd | null;
   /** The first of them. */
   readonly firstDiffering: readonly DifferingLine[];
@@ -89,7 +89,7 @@ class LineMatching {
       match.isUnknown ||= entry.costPicoUsd === null;
       return;
     }
-    // What costs nothing need not stand on a bill, and an unknown cost is theirs to claim.
+    // An attempt without a cost need not stand on a bill, and an unknown cost is theirs to claim.
     if (entry.costPicoUsd === null || entry.costPicoUsd === 0n) return;
     this.counts.onlyOurs += 1;
     const { costPicoUsd } = entry;

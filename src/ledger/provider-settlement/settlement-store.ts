@@ -19,7 +19,7 @@ export interface ProviderPeriod extends Omit<PlannedPeriod, "lines" | "afterMs">
 export interface SettlementStatement {
   readonly period: ProviderPeriod;
   readonly lines: readonly SettlementLine[];
-  /** What the provider's own statements said, oldest first. */
+  /** The provider's own statements, oldest first. */
   readonly claims: readonly RecordedClaim[];
 }
 
@@ -35,11 +35,11 @@ export interface SettlementEntry {
   readonly state: "settled" | "void" | "unknown_after_crash" | "lost";
   readonly basis: SettlementBasis | null;
   readonly usage: Usage | null;
-  /** What the provider is owed; null: unknown. */
+  /** The debt to the provider; null: unknown. */
   readonly costPicoUsd: PicoUsd | null;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** What of both is the platform's; below 0 where the provider costs more. */
+  /** The platform's part of both; below 0 where the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
   /** Admitted before the period, or corrected in it and unknown before it. */
   readonly isLate: boolean;
@@ -47,7 +47,7 @@ export interface SettlementEntry {
   readonly isCorrected: boolean;
 }
 
-/** What is between the platform and a provider. */
+/** The balance between the platform and a provider. */
 export interface ProviderBalance {
   readonly providerId: string;
   /** Owed for what is in no closed period yet. */

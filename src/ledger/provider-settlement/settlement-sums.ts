@@ -10,8 +10,8 @@ import {
 } from "../../kernel/index.ts";
 
 /**
- * What the ends of some attempts add up to. An attempt ends when it is closed; one that was closed
- * as unknown after a crash may end a second time, when its true end is observed: a correction.
+ * The sum over the ends of some attempts. An attempt ends when it is closed; one that was closed as
+ * unknown after a crash may end a second time, when its true end is observed: a correction.
  */
 export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   /** Closed: settled, void or unknown after a crash. Corrections are not among them. */
@@ -24,21 +24,21 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   readonly corrections: bigint;
   /** The part of earlier unknown charges that corrections have resolved. */
   readonly resolvedMicroUsd: MicroUsd;
-  /** What the provider is owed for everything observed, exactly; corrections included. */
+  /** The debt to the provider for everything observed, exactly; corrections included. */
   readonly costPicoUsd: PicoUsd;
   /** The part of it that corrections observed. */
   readonly correctedPicoUsd: PicoUsd;
-  /** What customers paid for what was observed: never more than it cost them. */
+  /** The customers' payments for everything observed: never more than it cost them. */
   readonly debitMicroUsd: MicroUsd;
-  /** What the platform paid where the cost was above the reserve. */
+  /** The platform's payments where the cost was above the reserve. */
   readonly overrunMicroUsd: MicroUsd;
-  /** What of both is the platform's and not owed; below 0 where the provider costs more. */
+  /** The part of both that is the platform's and not owed; below 0 where the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
   /** Attempts of which the books lost everything in a restore, and which the provider claims. */
   readonly lostClaims: bigint;
   /** The part of the cost that these are. */
   readonly lostPicoUsd: PicoUsd;
-  /** What the platform pays for them: customers pay nothing. */
+  /** The platform's payments for them: customers pay nothing. */
   readonly lostMicroUsd: MicroUsd;
 }
 

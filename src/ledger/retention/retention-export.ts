@@ -11,7 +11,7 @@ interface IdRange {
   readonly toId: bigint;
 }
 
-/** What an exported day consists of, counted from its rows. */
+/** The contents of an exported day, counted from its rows. */
 export interface CountedRows {
   readonly sums: DaySums;
   readonly sha256: Buffer;

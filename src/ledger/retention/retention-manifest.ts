@@ -23,7 +23,7 @@ import {
 
 const FORMAT = "tokenmarket-retired-day-1";
 
-/** What the signature of an exported day is about. */
+/** The subject of an exported day's signature. */
 export interface DayManifest {
   readonly day: Day;
   /** First attempt id of the day and first id behind it. */
@@ -32,7 +32,7 @@ export interface DayManifest {
   /** Level of the database schema when the day was exported. */
   readonly schema: string;
   readonly sums: DaySums;
-  /** Of the uncompressed rows. */
+  /** The hash of the uncompressed rows. */
   readonly sha256: Buffer;
   readonly bytes: number;
 }

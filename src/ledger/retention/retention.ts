@@ -3,7 +3,7 @@ import type { MicroUsd, PicoUsd } from "../../kernel/index.ts";
 /** A day of the journal in UTC: `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };
 
-/** What some attempts add up to. */
+/** The sums of some attempts. */
 export interface AttemptSums {
   readonly attempts: bigint;
   readonly debitMicroUsd: MicroUsd;
@@ -11,7 +11,7 @@ export interface AttemptSums {
   /** Returned by late corrections. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
-  /** What providers are owed for them. */
+  /** The debts to providers for them. */
   readonly owedPicoUsd: PicoUsd;
 }
 
@@ -38,7 +38,7 @@ export interface DaySurvey {
   readonly isRetired: boolean;
 }
 
-/** What is remembered of a day whose attempts are gone. */
+/** The record of a day whose attempts are gone. */
 export interface RetiredDay {
   readonly survey: DaySurvey;
   readonly file: string;

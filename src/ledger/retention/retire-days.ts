@@ -79,7 +79,7 @@ async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string
     return reason;
   }
   await session.freeze(day);
-  // What is late came before the freeze or never: only now is the day sure to stay as it is.
+  // A late row came before the freeze or never: only now is the day sure to stay as it is.
   const survey = await session.survey(day);
   const late = readinessProblem(survey);
   if (late !== undefined) {

@@ -5,7 +5,7 @@ import { checkLine } from "./report/report-lines.ts";
 import { PROBE_TIMEOUT_MS, runSuite as runWholeSuite } from "./run-suite.ts";
 
 /**
- * What the package exports as `tokenmarket/conformance`. Its types need no other file than those
+ * The exports of the package as `tokenmarket/conformance`. Its types need no other file than those
  * that are exported here.
  */
 export { CHECK_IDS, type CheckId, type CheckStatus, type Evidence } from "./report/finding.ts";

@@ -7,7 +7,7 @@ export interface CheckRun {
   readonly checks: readonly Check[];
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
-  /** What of a report may leave the run. */
+  /** The part of a report that may leave the run. */
   readonly shown: (report: CheckReport) => CheckReport;
   readonly onEnd: (report: CheckReport) => void;
 }

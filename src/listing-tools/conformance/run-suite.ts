@@ -87,7 +87,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   }
 }
 
-/** What the models of one run share. */
+/** The parts that the models of one run share. */
 interface Run {
   readonly options: SuiteOptions;
   readonly deps: ProbeDeps & Pick<JobDeps, "upstream">;

@@ -31,7 +31,7 @@ export function diffProviderFacts(before: Manifest, after: Manifest): readonly F
   return differences(providerFields(before), providerFields(after), LESS);
 }
 
-/** Of changes of a listing, which prices are compared elsewhere. */
+/** Facts of a listing that are compared elsewhere, with its prices. */
 const PRICED = new Set(["id", "pricing", "price_card", "supported_parameters"]);
 const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
 

@@ -3,7 +3,7 @@ import { diffListingFacts, diffProviderFacts, type FactDifference } from "./diff
 import { diffPrices, isCheaper, isDearer, type PriceDifference } from "./diff-prices.ts";
 import { type Listing, listingsOf } from "./listing-prices.ts";
 
-/** What is not the same about one listing. */
+/** The differences of one listing. */
 export interface ListingDifference {
   readonly model: string;
   readonly change: "added" | "removed" | "changed";
@@ -16,7 +16,7 @@ export interface ListingDifference {
   readonly facts: readonly FactDifference[];
 }
 
-/** What is not the same in two manifests of one provider. */
+/** The differences between two manifests of one provider. */
 export interface ManifestDifference {
   /** No client pays more, and nothing leaves or is less. */
   readonly ok: boolean;
@@ -24,9 +24,9 @@ export interface ManifestDifference {
   readonly counts: Readonly<
     Record<"old" | "new" | "added" | "removed" | "changed" | "dearer" | "cheaper", number>
   >;
-  /** Of what holds for all listings. */
+  /** The differences that hold for all listings. */
   readonly facts: readonly FactDifference[];
-  /** Those with a difference, in the order of their ids. */
+  /** The listings with a difference, in the order of their ids. */
   readonly models: readonly ListingDifference[];
 }
 

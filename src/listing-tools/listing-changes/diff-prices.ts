@@ -92,7 +92,10 @@ function withPercent({
   return { old, new: next, percent };
 }
 
-/** What customers see of images and videos, and pay where the provider reports its cost. */
+/**
+ * The price cards of images and videos, which customers see, and pay where the provider reports its
+ * cost.
+ */
 function diffPriceCards(
   before: Listing | undefined,
   after: Listing | undefined,

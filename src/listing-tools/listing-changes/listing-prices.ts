@@ -11,7 +11,7 @@ import { assert } from "../../kernel/index.ts";
 type ManifestModel = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
 
-/** What each SKU costs, in USD per million tokens as written: nothing is left out. */
+/** The price of each SKU, in USD per million tokens as written: none is left out. */
 export type Rates = Readonly<Record<BilledSku, string>>;
 
 /** Rates of prompts above so many tokens; the first of a list is for all above nothing. */

@@ -24,7 +24,7 @@ export interface PriceRules {
   readonly neverBelowCost?: true;
 }
 
-/** What becomes of a listing that the source still has, and that was not edited by hand. */
+/** The result for a listing that the source still has, and that was not edited by hand. */
 export type MergedListing =
   | { readonly kind: "taken"; readonly listing: Listing }
   /** The source's listing has to be accepted first. */
@@ -110,7 +110,7 @@ interface Sheet {
   readonly extra_pricing?: ManifestTermPrices["extra_pricing"];
 }
 
-/** What customers pay and what the provider is owed, from an instant on. */
+/** The customers' prices and the provider's, from an instant on. */
 interface Point {
   readonly fromMs: number;
   readonly sale: Sheet;

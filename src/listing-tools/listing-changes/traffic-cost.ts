@@ -17,7 +17,7 @@ export interface ModelUse {
   readonly usage: Usage;
 }
 
-/** What the same tokens cost, exactly. */
+/** The cost of the same tokens, exactly. */
 export interface UseCost {
   /** At the prices that hold now. */
   readonly old: PicoUsd;
@@ -32,7 +32,7 @@ export interface OrgCost extends UseCost {
 }
 
 export interface TrafficCost {
-  /** Who pays most more comes first. */
+  /** The organizations, the one with the greatest rise first. */
   readonly organizations: readonly OrgCost[];
   readonly total: UseCost;
   /** Used models that only one of the manifests prices: they are in no sum. */

@@ -70,7 +70,7 @@ export type InfoCode =
   | "source-disagrees"
   | "one-hour-derived";
 
-/** What a model can do. Undefined: the source does not say. */
+/** The abilities of a model. Undefined: the source does not say. */
 export interface DraftAbilities {
   readonly tools?: boolean;
   readonly structured?: boolean;
@@ -115,7 +115,7 @@ export type Reading =
   /** `denied`: the id of a model that this source says is none to chat with. */
   | { readonly kind: "skipped"; readonly note: ImportNote; readonly denied?: string };
 
-/** What a reader needs to know about the provider whose entries it reads. */
+/** The facts about the provider that a reader of its entries needs. */
 export interface ReaderInput {
   /** The provider's name in this source. */
   readonly provider: string;

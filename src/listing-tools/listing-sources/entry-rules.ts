@@ -31,7 +31,7 @@ const PREVIEW = /(?:^|[-_./])(?:preview|beta|alpha|exp|experimental)(?=$|[-_./\d
 /** Models that search on their own, each time for a fee beside their tokens. */
 const SEARCHING = /(?:^|[-_./])(?:search|deep-research|compound|online|sonar)(?=$|[-_./\d])/i;
 
-/** What a model's name says about its price. */
+/** The reasons to stage a model that its name gives. */
 export function reasonsOfName(upstreamId: string): StageCode[] {
   return [
     ...(PREVIEW.test(upstreamId) ? (["preview"] as const) : []),

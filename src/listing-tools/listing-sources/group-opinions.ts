@@ -2,7 +2,7 @@ import { difference, type Opinion } from "./merge-drafts.ts";
 import type { ImportNote } from "./draft.ts";
 import { undatedName } from "./entry-rules.ts";
 
-/** What one source says of a provider's models, each with the marketplace id it means. */
+/** The opinion of one source about a provider's models, each with the marketplace id it means. */
 export interface SourceOpinions {
   readonly opinions: readonly (readonly [id: string, opinion: Opinion])[];
   readonly skipped: readonly ImportNote[];

@@ -8,7 +8,7 @@ interface IdTable {
   readonly labs: Readonly<Record<string, string>>;
   /** Marketplace id to provider to that provider's ids of the model. */
   readonly ids: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-  /** What no source says of a listing's money: provider to id to reasons why it is staged. */
+  /** The reasons why listings are staged that no source gives: provider to id to reasons. */
   readonly staged: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 

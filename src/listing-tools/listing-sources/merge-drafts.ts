@@ -13,7 +13,7 @@ import type {
 import { comparePrices, withMargin } from "./price-text.ts";
 import type { ListingSource } from "./provider-heads.ts";
 
-/** What one source says of a model. */
+/** The opinion of one source about a model. */
 export interface Opinion {
   readonly from: ListingSource;
   /** The day of the source. */

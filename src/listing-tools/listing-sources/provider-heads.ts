@@ -58,14 +58,14 @@ export interface HeadParameters {
   readonly always?: Parameters;
   /** Unless the model is said to take no sampling parameters. */
   readonly sampling?: Parameters;
-  /** Of models that do not reason. */
+  /** The parameters of models that do not reason. */
   readonly plain?: Parameters;
   readonly reasoning?: Parameters;
   readonly tools?: Parameters;
   readonly structured?: Parameters;
 }
 
-/** What a source says of a model, as far as its parameters depend on it. */
+/** The facts of a source about a model on which its parameters depend. */
 export interface ModelAbilities {
   readonly reasons: boolean;
   readonly tools: boolean;

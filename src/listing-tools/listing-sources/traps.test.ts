@@ -35,7 +35,7 @@ describe("1: an output bound that is a copy of the input's", () => {
     const draft = draftOf(litellm, "deepseek", "deepseek/deepseek-v4-pro");
     expect(draft.maxOutputTokens).toBe(8192);
     const { maxOutputTokens } = draftOf(modelsDev, "deepseek", "deepseek-v4-pro");
-    // What the gateway takes at most: the source has 384,000.
+    // The gateway's own bound: the source has 384,000.
     expect(maxOutputTokens).toBe(32_768);
     // perplexity/sonar has nothing but max_tokens.
     expect(draftOf(litellm, "perplexity", "perplexity/sonar").maxOutputTokens).toBeUndefined();

@@ -31,7 +31,7 @@ export interface WriteOptions {
   readonly stagedBecause: readonly string[];
 }
 
-/** What a context is taken for when no source knows it; such a listing is staged. */
+/** The context of a model when no source knows it; such a listing is staged. */
 const UNKNOWN_CONTEXT = 4096;
 
 /** The draft as a manifest has it; undefined when a price with the margin is too large. */
@@ -221,7 +221,7 @@ function pricingOf(sheet: DraftSheet): ManifestPrice[] {
   });
 }
 
-/** What a request can cost the gateway at most: the prices of the last tier and change. */
+/** The dearest prices of a request for the gateway: those of the last tier and change. */
 function dearestPricing({ prices, changes }: MergedDraft): ManifestPrice[] {
   const last = changes.at(-1) ?? prices;
   return pricingOf(last.tiers.at(-1)?.sheet ?? last.sheet);

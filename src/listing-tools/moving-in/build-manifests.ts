@@ -64,7 +64,7 @@ export function buildManifests(
   return { manifests, listings };
 }
 
-/** Of the schema of manifests: what an id may be. */
+/** The form of an id by the schema of manifests. */
 const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
 
 function listingOf(deployment: MovedDeployment, id: string, model: ManifestModel): ManifestModel {
@@ -250,7 +250,7 @@ const ORIGINS: Readonly<Record<PriceOrigin, string>> = {
   none: "its price is not known",
 };
 
-/** What makes a staged listing ready, by its reason; any other is for a person to read about. */
+/** The step that makes a staged listing ready, by its reason; any other is for a person to read about. */
 const READY_BY: Readonly<Record<string, string>> = {
   "no-price":
     "write its price into the configuration (input_cost_per_token, output_cost_per_token), or give --prices",
@@ -287,7 +287,7 @@ function stagedNext(
   return `${said.join("; ")}; ${end}`;
 }
 
-/** What the validator says of the manifest as the file that it becomes. */
+/** The validator's problems of the manifest as the file that it becomes. */
 function manifestProblems(manifest: Manifest): readonly string[] {
   const verdict = validateManifest(JSON.stringify(manifest));
   return verdict.ok ? [] : verdict.problems.map(({ pointer, message }) => `${pointer}: ${message}`);

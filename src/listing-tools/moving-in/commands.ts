@@ -70,7 +70,7 @@ export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
   });
 }
 
-/** Of `key create`. */
+/** The highest `--rpm` of `key create`. */
 const KEY_RPM_MAX = 1_000_000;
 
 function contract(args: readonly CommandArgument[], limits: PlannedLimits): PlannedCommand[] {

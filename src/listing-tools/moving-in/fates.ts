@@ -7,20 +7,20 @@ import {
   type SettingPath,
 } from "./setting-tree.ts";
 
-/** What became of one setting, or of everything below it. */
+/** The result for one setting, or for everything below it. */
 export interface MoveNote {
   /** Where: `model_list[2].litellm_params.rpm`. */
   readonly path: string;
   readonly fate: Fate;
   readonly what: string;
   readonly why: string;
-  /** What to do about it; "" where nothing is to be done. */
+  /** The next step; "" where none is needed. */
   readonly next: string;
 }
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/** What the importer did with settings while it read them; the table answers for all others. */
+/** The importer's decisions on settings while it read them; the table answers for all others. */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
@@ -132,7 +132,7 @@ function tableNote(value: Setting, path: SettingPath, group: SettingGroup): Move
   };
 }
 
-/** What becomes of a setting. */
+/** The fate of a setting. */
 type Fate = "carried" | "ignored" | "not_carried";
 
 /** Settings of LiteLLM with one answer, as they were reviewed by hand. */
@@ -143,9 +143,9 @@ interface SettingGroup {
   readonly keys: readonly string[];
   readonly fate: Fate;
   readonly what: string;
-  /** Of what is carried: what it becomes. */
+  /** The new form of a setting that is carried, or the reason why it is not. */
   readonly why: string;
-  /** What to do about it; "" where nothing is to be done. */
+  /** The next step; "" where none is needed. */
   readonly next: string;
   /** Its value may be a secret, wherever in it. */
   readonly secret?: boolean;
@@ -217,7 +217,7 @@ function isContainer(path: SettingPath): boolean {
   return CONTAINERS.has(placeOf(path));
 }
 
-/** What the table says of the setting at this path; undefined where it does not know it. */
+/** The table's entry for the setting at this path; undefined where it does not know it. */
 function findGroup(path: SettingPath): SettingGroup | undefined {
   const key = path.at(-1);
   if (typeof key !== "string") return undefined;

@@ -14,7 +14,7 @@ interface KnownProvider {
 const providers: Readonly<Record<string, KnownProvider>> = table.providers;
 /** Providers without a counterpart: why, and what to do, with a semicolon between the two. */
 export const refusedProviders: Readonly<Record<string, string>> = table.refused;
-/** What models of other modes than chat make. */
+/** The products of models of other modes than chat. */
 export const otherKinds: Readonly<Record<string, string>> = table.kinds;
 const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
 const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
@@ -51,7 +51,7 @@ export function findProvider(
   return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
 }
 
-/** Of a provider with one address for all. */
+/** The origin of a provider with one address for all. */
 function originOf(head: ProviderHead | undefined): string | undefined {
   const hasOne = head !== undefined && head.use === "import";
   return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
@@ -105,7 +105,7 @@ function bareProvider(model: string): string | undefined {
   return rule?.provider;
 }
 
-/** What the model makes, where it is not chat, as a text for a note. */
+/** The product of a model that is not chat, as a text for a note. */
 export function otherKind(mode: string | undefined, upstreamId: string): string | undefined {
   if (mode !== undefined) {
     return Object.hasOwn(otherKinds, mode) ? otherKinds[mode] : undefined;

@@ -107,7 +107,7 @@ function nameOfHost(baseUrl: string): string {
 const SECRET_NAME =
   /(api_?key|_key|secret|token|password|passwd|pwd|credentials?|database_url|redis_url|dsn|webhook_url|authorization|cookie)$/i;
 
-/** What keys of providers look like, wherever they are written. */
+/** The form of providers' keys, wherever they are written. */
 const SECRET_FORM =
   /(?:\b(?:sk|pk|rk|gsk|xai|hf|ghp|glpat|nvapi|r8|pplx|fw|csk)[-_][\w-]{12,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\beyJ[\w-]{20,}|:\/\/[^/\s:@]*:[^/\s@]+@)/;
 

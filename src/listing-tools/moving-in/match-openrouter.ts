@@ -21,7 +21,7 @@ const variants: Readonly<Record<string, string>> = table.variants;
 export interface ListedHere {
   readonly id: string;
   readonly providers: readonly string[];
-  /** What the providers call it, and other names that they may report. */
+  /** The providers' names for it, and other names that they may report. */
   readonly otherNames: readonly string[];
 }
 

@@ -147,7 +147,7 @@ describe("a deployment at another server", () => {
   });
 });
 
-/** What the notes say is to be done. */
+/** The steps that the notes name. */
 function nextOf({ notes }: MovedConfig): string {
   return notes.map(({ next }) => next).join("\n");
 }

@@ -39,7 +39,7 @@ export interface MoveInput {
   readonly settingProblem: (planned: PlannedSetting) => string | undefined;
 }
 
-/** What a configuration of LiteLLM becomes here, and what becomes of each of its settings. */
+/** The result of moving in from LiteLLM: the files, and the fate of each setting. */
 export interface MovedConfig {
   readonly manifests: readonly Manifest[];
   readonly listings: readonly MovedListing[];
@@ -47,7 +47,7 @@ export interface MovedConfig {
   /** Lines of `tokenmarket.yaml`. */
   readonly settings: readonly PlannedSetting[];
   readonly orgs: readonly PlannedOrg[];
-  /** What makes the organizations and keys. */
+  /** The commands that make the organizations and keys. */
   readonly commands: readonly PlannedCommand[];
   readonly notes: readonly MoveNote[];
 }

@@ -17,7 +17,7 @@ export interface PlannedOrg {
   readonly ref: string;
   /** Dollars per month. */
   readonly capUsd?: string;
-  /** What is left of a budget without a period. */
+  /** The rest of a budget without a period. */
   readonly creditUsd?: string;
   readonly limits: PlannedLimits;
   readonly keys: readonly PlannedKey[];
@@ -300,7 +300,7 @@ type Budget =
   | { readonly kind: "monthly"; readonly usd: string }
   /** Without a period: what may be spent in all. */
   | { readonly kind: "lasting"; readonly usd: string }
-  /** Of another period, or not an amount. */
+  /** A budget of another period, or no amount. */
   | { readonly kind: "other" };
 
 /** LiteLLM counts a month as 30 days, or begins at the first. */
@@ -328,7 +328,7 @@ function dollars(raw: string): string | undefined {
   return usd === "0" ? undefined : usd;
 }
 
-/** What is left of a budget, exactly; undefined when nothing is. */
+/** The rest of a budget, exactly; undefined when none is left. */
 export function remainingUsd(budget: string, spent: string | undefined): string | undefined {
   const whole = parseUsd(budget);
   if (whole === undefined) return undefined;

@@ -76,7 +76,10 @@ export function planSettings(
   return [...planned.values()];
 }
 
-/** What the manifests need of the installation: keys for two servers, addresses that are private. */
+/**
+ * The settings that the manifests need of the installation: keys for two servers, addresses that
+ * are private.
+ */
 export function settingsOfManifests(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();
   for (const { endpoint } of manifests) {

@@ -19,9 +19,9 @@ export interface SourcedListing {
 
 /** Where listings of known models come from, best first. */
 export interface ListingFinder {
-  /** Of a manifest that ships with the program. */
+  /** The listing in a manifest that ships with the program. */
   readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
-  /** Of a price file that the operator named. */
+  /** The listing in a price file that the operator named. */
   readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
   /** Ids of the shipped listings of a provider, ready ones first; undefined: of all providers. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
@@ -47,7 +47,7 @@ export function priceListing(
   fates: Fates,
 ): PricedListing {
   const shipped = finder.shipped(deployment);
-  // What the operator says of prices is better than a shipped listing that waits for a person.
+  // The operator's own prices are better than a shipped listing that waits for a person.
   const isStaged = shipped?.model.is_ready === false;
   const filed = isStaged || shipped === undefined ? finder.fromPriceFile(deployment) : undefined;
   const isPriced =

@@ -69,7 +69,7 @@ export interface DeploymentsInput {
   readonly keyNames: KeyNames;
   /** The value of a variable that an address is written as. */
   readonly addressOf: (envName: string) => string | undefined;
-  /** What the file holds of secrets: no listing may show one. */
+  /** The secrets in the file: no listing may show one. */
   readonly secrets: readonly string[];
   /** Ids that stand for a wildcard of a provider; undefined: of any. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
@@ -193,7 +193,7 @@ function locate(
   return address.ok ? { ok: true, name, found, address } : refused(address.why, address.next);
 }
 
-/** What is said of a model that is not one chat model with an id. */
+/** The reason for a model that is not one chat model with an id. */
 function whyNotListed(of: {
   readonly name: string;
   readonly model: string;
@@ -227,7 +227,7 @@ function whyNotListed(of: {
 
 const OFFERED_MAX = 40;
 
-/** Of the schema of manifests: what `upstream_id` may be. */
+/** The form of `upstream_id` by the schema of manifests. */
 const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
 
 const ADDRESS_FIELDS = ["api_base", "base_url", "aws_bedrock_runtime_endpoint"] as const;
@@ -250,7 +250,7 @@ type Facts = Pick<
 
 const PRIORITY_MAX = 100;
 
-/** What is read beside provider, address and key; each setting that is used is noted as carried. */
+/** The facts beside provider, address and key; each setting that is used is noted as carried. */
 function carriedFacts(item: Setting, path: SettingPath, fates: Fates): Facts {
   const reader = new FieldReader(item, path, fates);
   const priority = reader.count(["litellm_params", "order"], PRIORITY_MAX);

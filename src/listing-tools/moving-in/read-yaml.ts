@@ -2,11 +2,11 @@ import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser 
 
 import { pathText, type Setting } from "./setting-tree.ts";
 
-/** What a configuration may be at most; each bound stops a file that is made to exhaust memory. */
+/** The bounds of a configuration; each stops a file that is made to exhaust memory. */
 export interface YamlBounds {
   readonly bytesMax: number;
   readonly depthMax: number;
-  /** Of the tree that comes out: an alias counts as all that it names. */
+  /** The most settings of the tree that comes out: an alias counts as all that it names. */
   readonly settingsMax: number;
 }
 
@@ -155,7 +155,7 @@ class TreeReader {
     return { kind: "map", entries };
   }
 
-  /** What a map says itself wins over what is merged into it. */
+  /** A map's own entry wins over one that is merged into it. */
   #merge(source: Setting, entries: Map<string, Setting>): void {
     const maps = source.kind === "list" ? source.items : [source];
     for (const map of maps) {

@@ -32,7 +32,7 @@ export function pathText(path: SettingPath): string {
     .join("");
 }
 
-/** What a file says, safe on a terminal: bounded, on one line, without control characters. */
+/** A text of the file, safe on a terminal: bounded, on one line, without control characters. */
 export function shortText(text: string, charsMax = 120): string {
   const safe = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ");
   return safe.length <= charsMax ? safe : `${safe.slice(0, charsMax - 1)}…`;

@@ -102,7 +102,7 @@ export function rootOf(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
-/** What calls are sent to, for an endpoint that has no manifest yet. */
+/** The target of calls, for an endpoint that has no manifest yet. */
 function askedDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = askedManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);
@@ -207,7 +207,7 @@ export interface WireTrial {
   /** The wire's name in manifests. */
   readonly wireId: string;
   readonly answers: boolean;
-  /** What was seen; never the endpoint's own text. */
+  /** The observation; never the endpoint's own text. */
   readonly seen: string;
 }
 

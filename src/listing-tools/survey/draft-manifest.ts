@@ -3,7 +3,7 @@ import { assert } from "../../kernel/index.ts";
 import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
 
-/** What an operator says of an endpoint of its own, beside what the endpoint says itself. */
+/** The operator's facts about an endpoint of its own, beside those that the endpoint reports itself. */
 export interface OwnEndpoint {
   readonly providerId: string;
   readonly providerName: string;
@@ -52,7 +52,7 @@ export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]
   };
 }
 
-/** Of a server that is not known, what they all take. */
+/** The head of a server that is not known: what all kinds take. */
 function headOf(kind: ServerKind): ProviderHead {
   const head = findHead(kind === "other" ? "llama-cpp" : kind);
   assert(head !== undefined, "every kind of server has a head");

@@ -68,7 +68,7 @@ export function deploymentListing({ upstreamId, model }: NamedDeployment): Manif
   return { ...model, upstream_id: upstreamId, resolves_to: resolvesTo };
 }
 
-/** What is said of such a listing: that the lab's page was checked says nothing of another's. */
+/** The terms of such a listing: a check of the lab's page says nothing of another's. */
 export function deploymentTerms({
   checked: _checked,
   ...terms

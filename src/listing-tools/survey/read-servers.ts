@@ -9,7 +9,7 @@ import {
   type SurveyedModel,
 } from "./surveyed-model.ts";
 
-/** What `GET /models` says. */
+/** The answer of `GET /models`. */
 export interface ModelList {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
@@ -77,8 +77,8 @@ function statedContext(entry: Entry): Pick<SurveyedModel, "contextLength" | "con
 }
 
 /**
- * What llama.cpp's `GET /props` says beside its list of models: the context that a request really has,
- * which is often shorter than what the model was trained with.
+ * The facts of llama.cpp's `GET /props` beside its list of models: the context that a request
+ * really has, which is often shorter than the one the model was trained with.
  */
 export function withLlamaProps(
   models: readonly SurveyedModel[],
@@ -98,7 +98,7 @@ export function withLlamaProps(
   }));
 }
 
-/** What LM Studio says of its models, by their ids. */
+/** LM Studio's models, by their ids. */
 export type LmStudioList = ReadonlyMap<string, SurveyedModel | SkippedModel>;
 
 /** Reads LM Studio's `GET /api/v0/models`. Undefined: it is something else. */
@@ -149,7 +149,7 @@ function readEntry(
   };
 }
 
-/** What Ollama's `POST /api/show` says of a model that `/models` has listed. */
+/** The facts of Ollama's `POST /api/show` about a model that `/models` has listed. */
 export function readOllamaModel(
   model: SurveyedModel,
   json: unknown,

@@ -24,7 +24,7 @@ import {
   unlistableId,
 } from "./surveyed-model.ts";
 
-/** What an endpoint serves, as it says itself. */
+/** The models of an endpoint, by its own report. */
 export interface Survey {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];

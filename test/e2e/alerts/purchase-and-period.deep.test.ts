@@ -60,7 +60,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
     const id = textAt(bought.json, "checkout_url").split("/").at(-1) ?? "";
     const session = book?.session(id);
     if (book === undefined || session === undefined) throw new Error("there is no checkout");
-    // What was counted before the first scrape would be no increase.
+    // A count before the first scrape would be no increase.
     await until("it is scraped", async () => (await prometheus.query(NONE_PARKED)).length > 0);
     const payment = book.pay(session, { cents: 700 });
     await prometheus.untilAlert("TmPurchaseParked", "fires");

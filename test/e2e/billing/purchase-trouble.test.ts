@@ -124,7 +124,7 @@ describe("refunds and disputes", () => {
       availableMicroUsd: -8n * MICRO_PER_USD,
       heldMicroUsd: 3n * MICRO_PER_USD,
     });
-    // What a hold lets go is taken at once, in flight or not.
+    // Money that a hold releases is taken at once, in flight or not.
     await ledger.closeBatch([closeRow(2n as AttemptId, MICRO_PER_USD)]);
     expect(await fixture.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
     const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };

@@ -186,7 +186,7 @@ class Story {
     return [...payments.values()].filter(({ metadata }) => metadata["org_id"] === this.orgId);
   }
 
-  /** What must hold at any time. */
+  /** Checks the rules that must hold at any time. */
   async check(): Promise<void> {
     const charged = this.payments().filter(({ status }) => status === "succeeded");
     const intents = charged.map(({ metadata }) => metadata["purchase_id"]);

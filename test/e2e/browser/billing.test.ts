@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
     await row.getByText("Paid", { exact: true }).waitFor();
     await expectAccessible(page, "billing with a purchase");
-    // Of test money the receipt is ours.
+    // For test money the receipt is ours.
     await row.getByRole("link", { name: "Receipt" }).click();
     await page.getByText("not a tax invoice").waitFor();
     await page.getByText("$12.50").first().waitFor();
@@ -154,7 +154,7 @@ async function open(page: Page, path: string): Promise<void> {
   await pageShown(page);
 }
 
-/** What the gateway says that this key may send in a minute. */
+/** The limit of requests a minute that the gateway reports for this key. */
 async function requestsPerMinuteOf(secret: string): Promise<unknown> {
   const answer = await httpCall(`${fixture.gateway.url}/v1/limits`, { headers: bearer(secret) });
   expect(answer.status).toBe(200);

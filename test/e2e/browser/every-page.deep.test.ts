@@ -86,12 +86,12 @@ const PAGES: Readonly<Record<string, string>> = {
   "/operator/listings": "Listings",
   "/operator/settlement": "Settlement",
 };
-/** Those of customers; for all who are not operators there are no others. */
+/** The pages of customers; a person who is no operator sees no others. */
 const CUSTOMER_PAGES = Object.keys(PAGES).filter((path) => !path.startsWith("/operator"));
 /** Shown to people who are not, or not yet, signed in. */
 const BARE = ["/verify", "/join"];
 
-/** What a page shows more of, when its address asks for it. */
+/** The parameters by which a page shows more. */
 const SEARCHES: Readonly<Record<string, string>> = {
   "/models/compare": "?models=test/a,test/b,test/both,no/such",
 };
@@ -374,7 +374,7 @@ async function titleOf(page: Page): Promise<string> {
   return (await page.locator("h1").first().innerText()).trim();
 }
 
-/** What a page says when it could not be drawn or filled, and what no person can read of it. */
+/** The texts of a page that could not be drawn or filled, and those that no person can read. */
 async function faultsOf(page: Page, rules: AxeRules): Promise<readonly string[]> {
   const faults = await page.getByText(/^(This page crashed|Something went wrong)$/).allInnerTexts();
   faults.push(...(await violationsOf(page, rules)));

@@ -48,7 +48,7 @@ class Trial {
     await button.click();
   }
 
-  /** What a person has before them on this page. */
+  /** Reads the text that a person has before them on this page. */
   async read(page: Page): Promise<void> {
     const text = await page.locator("main, body").first().innerText();
     const { pathname } = new URL(page.url());

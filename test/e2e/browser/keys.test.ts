@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.keyboard.press("Escape");
     await page.mouse.click(5, 5);
     await expect.poll(() => shown.locator("[data-secret]").innerText()).toBe(secret);
-    // Below it is a call that runs as it is copied.
+    // The call below it runs as it is copied.
     expect((await shown.innerText()).split(secret)).toHaveLength(3);
     await shown.getByRole("button", { name: "Copy" }).first().click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
@@ -337,7 +337,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByLabel("Select spare").waitFor();
     await expect.poll(() => page.getByRole("row", { name: "south" }).count()).toBe(0);
 
-    // Who may not change keys has nothing to select.
+    // A person who may not change keys has nothing to select.
     await runSql(fixture.gateway, "update org_member set role = 'viewer' where org_id = $1", [
       orgId,
     ]);
@@ -420,7 +420,7 @@ function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
       route: `${response.request().method()} ${pathname}`,
       status: response.status(),
       cacheControl: response.headers()["cache-control"],
-      // What a page left behind before it had come is nowhere.
+      // An answer that came after its page was left is nowhere.
       text: await response.text().catch(() => ""),
     });
     noting.push(noted());

@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.reload();
     await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
 
-    // What it spent is the organization's, under the search's own name, and its key is nowhere.
+    // Its spend is the organization's, under the search's own name, and its key is nowhere.
     const requests = await ask(fixture, page, "GET /api/console/requests");
     expect(JSON.stringify(requests.json)).toContain(`Optimize search ${name}`);
     const keys = await ask(fixture, page, "GET /api/console/keys");

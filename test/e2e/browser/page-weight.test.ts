@@ -60,8 +60,9 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
 });
 
 /**
- * What the server sends, compressed, before a page of a link is whole: its own file and those that
- * this one imports. Each budget is a little above what the page weighs now; data comes on top.
+ * The size of everything that the server sends, compressed, before a page of a link is whole: its
+ * own file and those that this one imports. Each budget is a little above what the page weighs now;
+ * data comes on top.
  */
 describe("the files of a page that a link opens", () => {
   const folder = resolve(import.meta.dirname, "../../../dist/console");

@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
     await answer.getByText("served by gate").waitFor();
-    // What was shown at first was a part of what was shown in the end.
+    // The text at first was a part of the text in the end.
     const whole = Array.from({ length: 40 }, (_none, at) => `word${at + 1}`).join(" ");
     await expect.poll(() => text.innerText()).toBe(whole);
     expect(first.length).toBeLessThan(whole.length);
@@ -498,7 +498,7 @@ async function recordedCost(orgId: OrgId, answer: Locator): Promise<bigint> {
   return debitOf(await ended(fixture.gateway, account, requestId ?? ""));
 }
 
-/** What reached the provider with this text, by model. */
+/** The bodies that reached the provider with this text, by model. */
 function sentBodies(words: string): ReadonlyMap<string, object> {
   const calls = fixture.gateway.simulator
     .calls()

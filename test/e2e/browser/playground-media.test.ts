@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await call.getByRole("link", { name: "Download image 1" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
     await expect.poll(() => shownCost(call)).toBe(await recordedCost(orgId, call));
-    // What was paid for is there after a reload, from this browser alone.
+    // A paid result is there after a reload, from this browser alone.
     await page.reload();
     await call.getByAltText(`${prompt}, image 2`).waitFor();
     await expect.poll(() => drawnWidths(page)).toEqual([true, true]);
@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
   });
 });
 
-/** What the simulated host takes. */
+/** The parameters of the simulated host. */
 function videoParameters(): object {
   return {
     supported_parameters: {

@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)("a statement", () => {
   });
 });
 
-/** What paper cuts: a box that would have to scroll, or that reaches over the edge. */
+/** The boxes that paper cuts: one that would have to scroll, or that reaches over the edge. */
 const CLIPPED = `[document.documentElement, ...document.querySelectorAll("main, main *")]
   .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
   .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 1 || each.getBoundingClientRect().right > innerWidth + 1)

@@ -156,7 +156,7 @@ async function hiddenPx(page: Page, name: string): Promise<number> {
   return await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
 }
 
-/** What reaches over the right edge of the window, but for lines that scroll sideways. */
+/** The elements that reach over the right edge of the window, but for lines that scroll sideways. */
 async function widest(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`[...document.querySelectorAll("main *")]
     .filter((each) => !each.closest("thead, [data-scrolls]") && each.getBoundingClientRect().right > innerWidth)

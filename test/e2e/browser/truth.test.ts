@@ -199,7 +199,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
 
     async function expectSays(word: string): Promise<void> {
       await panel.getByText(word, { exact: true }).waitFor();
-      // What is checked is in force: there is nothing that could be checked and not be.
+      // Every checked box is in force: there is nothing that could be checked and not be.
       expect(await panel.getByRole("switch").count()).toBe(0);
     }
   });

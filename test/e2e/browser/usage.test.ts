@@ -32,7 +32,7 @@ const browser = withBrowser();
 describe.skipIf(!hasChromium)("the usage page", () => {
   let ann: Newcomer;
   let traffic: Traffic;
-  /** What left the wallet, from the attempts themselves. */
+  /** The amount that left the wallet, from the attempts themselves. */
   let spent: bigint;
   beforeAll(async () => {
     ann = await newcomer(fixture, browser, { name: "usage", usd: "5" });
@@ -97,7 +97,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const log = await readTable(page, "Requests, newest first");
     expect(log.rows).toHaveLength(traffic.requests);
     expect(sumOfMoney(costsOf(log))).toBe(spent);
-    // What no provider was asked for has no cost, and nothing else has none.
+    // A request that no provider got has no cost, and every other one has.
     const refused = log.column("Status").filter((text) => text.startsWith("Rejected by gateway"));
     expect(log.rows.length - costsOf(log).length).toBe(refused.length);
     expect(log.column("Attempts")).toContain("3");
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectView();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.waitForURL((url) => !url.searchParams.has("status"));
-    // What was ticked in one menu is one step.
+    // Several ticks in one menu are one step.
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded,cancelled");
     await page.getByRole("button", { name: "Remove the filter Status: Cancelled" }).click();

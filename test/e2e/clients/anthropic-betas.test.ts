@@ -19,7 +19,7 @@ const tool: Anthropic.Beta.BetaTool = {
   input_schema: { type: "object", properties: { city: { type: "string" } } },
 };
 
-/** What only a beta that the gateway does not hand on opens: the answer is the same without. */
+/** The fields that only a beta opens which the gateway does not hand on: the answer is the same without. */
 const DROPPED: readonly (readonly [string, string, Partial<Params>])[] = [
   [
     "context-management-2025-06-27",

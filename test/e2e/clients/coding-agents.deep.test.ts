@@ -46,7 +46,10 @@ const ASKED = {
   opencode: [/^opencode$/m, 'opencode run "say pong"'],
 } as const satisfies Partial<Record<Snippet["label"], readonly [RegExp, string]>>;
 
-/** What the welcome page prints for a new key, with no variable of ours set and nothing else changed. */
+/**
+ * Runs the code that the welcome page prints for a new key, with no variable of ours set and
+ * nothing else changed.
+ */
 async function runSnippet(label: keyof typeof ASKED, modelId: string): Promise<Followed> {
   const account = await gateway.account("10.00");
   const { key } = account;

@@ -31,7 +31,7 @@ interface Client {
   readonly errorAt: string;
   /** Where that object names our class. */
   readonly classAt: string;
-  /** What the client makes of the whole usage when it streams. */
+  /** The client's reading of the whole usage when it streams. */
   readonly readOfStream: (whole: Tokens, modelId: string) => Tokens;
 }
 

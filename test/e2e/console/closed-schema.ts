@@ -25,8 +25,8 @@ const known = Object.entries(ROUTES).map(
 const refusal = ajv.compile(closed(ConsoleError) as object);
 
 /**
- * What of an answer is not as the contract says: every field is there, each has its form, and there
- * is none that was not promised. Empty: nothing.
+ * The differences of an answer from its contract: every field is there, each has its form, and
+ * there is none that was not promised. Empty: nothing.
  */
 export function brokenPromises(route: string, status: number, body: unknown): readonly string[] {
   const [name = ""] = route.split("?", 1);

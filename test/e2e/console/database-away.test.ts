@@ -39,7 +39,7 @@ const ALL = [
   ["POST /playground/v1/chat/completions", chatBody("test/a")] as const,
 ];
 
-/** What matters of an answer, on one line. */
+/** The important parts of an answer, on one line. */
 function reported({ status, headers, json, text }: HttpAnswer): string {
   if (status < 500) return `${status}`;
   expect(text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);

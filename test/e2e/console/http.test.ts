@@ -89,7 +89,7 @@ describe("paths that the console does not own", () => {
   });
 });
 
-/** What a stranger puts into addresses: climbs, bytes that no text has, halves of escapes, other forms. */
+/** A stranger's parts of addresses: climbs, bytes that no text has, halves of escapes, other forms. */
 const ODD_PARTS = [
   ..."../x|%2e%2e|%2e%2e/x|..%2fx|..%5cx|%00|x%00y|a\\..\\b|%|%zz|%ff|%c0%ae|%ed%a0%80|\xe9|/|//evil.example".split(
     "|",

@@ -318,7 +318,7 @@ describe("a raw key", () => {
 });
 
 describe("a key that is rotated", () => {
-  // Of an organization of its own: changes of settings are counted by the minute.
+  // A person with an organization of its own: changes of settings are counted by the minute.
   let bob: Person;
   beforeAll(async () => {
     bob = await fixture.signIn(newcomer("rob"));

@@ -255,7 +255,7 @@ test("changes of settings have a window of their own, 60 a minute of an organiza
   const cap = (value: unknown): ReturnType<Person["ask"]> =>
     bea.ask("PATCH /api/console/org-cap", { body: { cap_usd: value } });
   for (let n = 1; n < 60; n += 1) expect((await cap(`${n}.00`)).status).toBe(200);
-  // What is refused for itself counts nothing.
+  // A request that is refused for itself counts nothing.
   expect((await cap(7)).status).toBe(400);
   expect((await bea.ask("POST /api/admission-limits", { body: { scope: "org" } })).status).toBe(
     400,

@@ -11,7 +11,7 @@ const SHARED = "GET /api/listing-figures.json";
 let ann: Person;
 let bob: Person;
 
-/** What was summed up of yesterday: 24 hours with calls, of which a share succeeded. */
+/** Sums up yesterday: 24 hours with calls, of which a share succeeded. */
 async function sumUp(orgId: OrgId, succeeded: number, failed: number): Promise<void> {
   await runSql(
     shown.gateway,

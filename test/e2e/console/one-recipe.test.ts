@@ -18,7 +18,7 @@ const ROUTE = "/v1/chat/completions";
 const installation = withProviderConsole({ settings: { refusalsPerMinute: REFUSALS } });
 const inside = withInProcessCalls(() => installation.gateway);
 
-/** What a caller sees of its call. */
+/** The caller's view of its call. */
 interface Seen {
   readonly status: number;
   readonly refused: string | undefined;
@@ -115,7 +115,7 @@ async function grantExactly(orgId: OrgId, dollars: string): Promise<void> {
     await creditStore.grant({ orgId, amountMicroUsd, ref: orgId }, testOperator);
 }
 
-/** What the journal has of an organization's answered calls, newest first. */
+/** The journal of an organization's answered calls, newest first. */
 async function journal({ orgId }: Pick<Caller, "orgId">): Promise<readonly UsageRow[]> {
   const { recordStore } = installation.gateway.backend;
   await until(

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await serveYesterday(fixture.gateway, "test/a", ["one", "two words", "three words here"]);
 });
 
-/** What of settlement is in the change log, newest first. */
+/** The settlement's entries in the change log, newest first. */
 function changes(actionPrefix: string): Promise<readonly RecordedChange[]> {
   return fixture.gateway.backend.changeStore.list({ actionPrefix, limit: 20 });
 }

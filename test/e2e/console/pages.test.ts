@@ -24,7 +24,7 @@ const BIG = "export const big = 1;\n".repeat(100);
 let backend: FreshBackend;
 let built: Served;
 let unbuilt: Served;
-/** What the built console reported as its own failure. */
+/** The failures that the built console reported as its own. */
 const faults: unknown[] = [];
 
 interface Served {

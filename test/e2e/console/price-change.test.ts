@@ -50,7 +50,7 @@ function sourceFile(day: string, input: string, output: string): string {
   return path;
 }
 
-/** What an import has made of the list, at the address of the simulator. */
+/** The manifest that an import has made of the list, at the address of the simulator. */
 async function importedManifest(): Promise<object> {
   const out = join(root, "imported.json");
   const args = ["--from", "litellm", "--provider", "mistral", "--out", out];
@@ -87,7 +87,7 @@ function served(model = MODEL): Promise<HttpAnswer> {
   return ask(fixture.gateway.url, { key, wire: "wire_a", model, text });
 }
 
-/** What its own tokens cost at these millionths of a dollar a million, rounded down once. */
+/** The cost of its own tokens at these millionths of a dollar a million, rounded down once. */
 function costAt(answer: HttpAnswer, prompt: bigint, completion: bigint): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(answer.json, `usage.${name}`)));
   const pico = tokens("prompt_tokens") * prompt + tokens("completion_tokens") * completion;

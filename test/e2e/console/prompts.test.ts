@@ -17,7 +17,7 @@ import {
   type ProviderFixture,
 } from "./provider-fixture.ts";
 
-/** What no prompt, answer or name of a tool may leave behind; each word has a place of its own. */
+/** The word that no prompt, answer or name of a tool may leave behind; each has a place of its own. */
 const WORD = "CanaryOfThePrompt7391";
 const FAULT = "CanaryOfTheProvider7391";
 
@@ -150,7 +150,7 @@ test("a word of a prompt is in no table, Redis key, log line, span or metric", a
       spans: `${receiver.text()} ${JSON.stringify(receiver.headers)}`,
       redis: redis === undefined ? "skipped" : await everyRedisText(redis.url),
     };
-    // What is searched has what it should have.
+    // The searched data have the expected rows.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
     expect(statuses.filter((status) => status >= 400).length).toBeGreaterThan(10);
     expect(places.database).toContain("ann@example.com");

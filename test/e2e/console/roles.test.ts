@@ -15,7 +15,7 @@ const fixture = withProviderConsole({
 /** One member of each role in the same organization. */
 const members = new Map<Role, Person>();
 
-/** Who has left cannot be asked again: its own organization makes it an owner. */
+/** A route after which the person cannot be used again: its own organization makes it an owner. */
 const LAST = "POST /api/console/leave";
 
 beforeAll(async () => {

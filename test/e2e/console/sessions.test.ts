@@ -18,7 +18,7 @@ const routes = Object.entries(ROUTES).map(([name, contract]: [string, RouteContr
   access: contract.access,
 }));
 const closed = [
-  // Those of operators exist for operators only: they are in operator.test.ts.
+  // Routes of operators exist for operators only: they are in operator.test.ts.
   ...routes
     .filter(({ access }) => access !== "public" && access !== "operator")
     .map(({ route }) => route),

@@ -47,7 +47,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "PATCH /api/console/members/:account_id": { role: "viewer" },
 };
 
-/** What a list must be given, of what is public. */
+/** The parameters that a list must be given, of public things. */
 const QUERIES: Readonly<Record<string, string>> = {
   "GET /api/console/model-costs": "?models=test/a",
   "GET /api/console/verification/runs": "?provider=prov-a&model=test/a",
@@ -106,7 +106,7 @@ async function fillBobsOrganization(): Promise<void> {
     .map((each) => each.keyId);
 }
 
-/** Those of operators refuse all of these people: `operator.test.ts` has them. */
+/** Routes of operators refuse all of these people: `operator.test.ts` has them. */
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]) => access !== "operator")
   .map(([name]) => name);

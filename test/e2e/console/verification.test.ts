@@ -32,7 +32,7 @@ const HIDDEN = withPrivateListing(
 
 const fixture = withProviderConsole({ manifests: [LAB, OTHER, HIDDEN] });
 let ann: Person;
-/** What a report must not bring onto a page, though a signed one may say anything. */
+/** The secrets that a report must not bring onto a page, though a signed one may say anything. */
 let secrets: readonly string[];
 const nowMs = Date.now();
 

@@ -1,6 +1,6 @@
 import { answerOf, openAsk, type Ask, type HttpAnswer } from "../../support/ask.ts";
 
-/** What a client got to see of an answer, however it ended. */
+/** The client's view of an answer, however it ended. */
 export interface ClientView extends HttpAnswer {
   /** The answer ended as HTTP wants it; false: the connection broke off. */
   readonly isWhole: boolean;

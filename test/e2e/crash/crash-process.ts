@@ -125,7 +125,7 @@ async function readyProcess(
   };
 }
 
-/** What the process says, whether a caller waits for it already or will. */
+/** The reports of the process, whether a caller waits for them already or will. */
 class Reports {
   readonly #child: ChildProcess;
   readonly #unread: Report[] = [];

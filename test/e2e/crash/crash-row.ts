@@ -18,7 +18,7 @@ import {
 
 /** One row of the crash matrix: where the process dies, and what every party is left with. */
 export interface CrashRow extends Asked, Decision {
-  /** What the customer is promised. */
+  /** The promise to the customer. */
   readonly promise: string;
   readonly diesAt: FailPoint;
   /** The n-th time it comes there. Default 1. */
@@ -29,7 +29,7 @@ export interface CrashRow extends Asked, Decision {
   readonly leaves?: boolean;
   /** States in the journal between death and restart. */
   readonly durable: readonly AttemptState[];
-  /** What the client got; `a part`: without the end, and without a cost. */
+  /** The part that the client got; `a part`: without the end, and without a cost. */
   readonly sees: "nothing" | "a part" | "everything";
 }
 

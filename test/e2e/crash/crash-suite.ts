@@ -8,7 +8,7 @@ import { expectUnchanged, type Decided } from "./scenario.ts";
 /** The crash environment of one test file, and every finished scenario of it. */
 export interface CrashSuite {
   readonly fixture: CrashFixture;
-  /** What was decided must not change any more; a deep run reads all of it after every scenario. */
+  /** Notes a decision that must not change any more; a deep run reads all of it after every scenario. */
   decide(decided: Decided): Promise<void>;
   /** Registers one test for each row. */
   testRows(rows: readonly MatrixRow[]): void;

@@ -16,7 +16,7 @@ import type { Command, FailPoint, Order, Report } from "./fail-points.ts";
 
 let order: Order | undefined;
 let timesLeft = 0;
-/** Of the batch that was begun last. */
+/** The kind of the batch that was begun last. */
 let batchKind: ReturnType<typeof kindOf>;
 const waiting: (() => void)[] = [];
 

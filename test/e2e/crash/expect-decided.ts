@@ -6,7 +6,7 @@ import { brokenRules, readBooks, type JournalRow, type OrgBooks } from "./crash-
 import type { CrashFixture } from "./crash-fixture.ts";
 import { CREDIT, doomedAttempts, type Scenario } from "./scenario.ts";
 
-/** What becomes of an attempt in the end. */
+/** The fate of an attempt in the end. */
 export type Paid =
   | "the reserve"
   | "what was used"
@@ -102,7 +102,7 @@ function transfersOf(scenario: Scenario, paid: Paid): OrgBooks["transfers"] {
   }
 }
 
-/** What the customer is shown of the request, and that it was one request. */
+/** The customer's record of the request, and that it was one request. */
 async function expectRecord(
   fixture: CrashFixture,
   scenario: Scenario,

@@ -30,7 +30,7 @@ export const FAIL_POINTS = [
 
 export type FailPoint = (typeof FAIL_POINTS)[number];
 
-/** What the process does when it comes to the point. */
+/** The action of the process when it comes to the point. */
 export interface Order {
   readonly at: FailPoint;
   /** The n-th time since the order was given. Default 1. */
@@ -43,7 +43,7 @@ export interface Order {
   readonly act: "die" | "terminate" | "wait";
 }
 
-/** What a test orders the process, which is loaded and waits for `begin`; all are answered. */
+/** A test's order to the process, which is loaded and waits for `begin`; all are answered. */
 export type Command =
   { readonly order: Order } | { readonly goOn: true } | { readonly begin: true };
 

@@ -1,6 +1,6 @@
 import type { BatchRow, CrashRow, MatrixRow } from "./crash-row.ts";
 
-/** What the provider used is lost with the process: the most it can have been is charged. */
+/** The provider's usage is lost with the process: the most it can have been is charged. */
 const SENT = { durable: ["open"], pays: ["the reserve"], received: 1, sees: "nothing" } as const;
 const WIRES = ["wire_a", "wire_b"] as const;
 

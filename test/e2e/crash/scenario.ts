@@ -12,7 +12,7 @@ import {
 } from "./crash-books.ts";
 import type { CrashFixture } from "./crash-fixture.ts";
 
-/** What a customer asks for. */
+/** A customer's request. */
 export interface Asked {
   readonly wire: Wire;
   readonly stream?: boolean;
@@ -29,13 +29,13 @@ export interface Scenario {
   readonly servedId: string;
   /** Micro-dollars that the served request cost. */
   readonly observed: bigint;
-  /** What the messages wire reports before it says a word: the prompt and one output token. */
+  /** The usage that the messages wire reports before it says a word: the prompt and one output token. */
   readonly observedAtStart: bigint;
   /** The most it may cost: a micro-dollar for each byte, ten for each output token. */
   readonly reserve: bigint;
 }
 
-/** What every customer of these tests has at first, in micro-dollars. */
+/** The first credit of every customer of these tests, in micro-dollars. */
 export const CREDIT = 1_000_000n;
 const OUTPUT_TOKENS = 64n;
 const MICRO_USD_PER_PROMPT_TOKEN = 1n;
@@ -76,7 +76,7 @@ export async function openScenario(fixture: CrashFixture, asked: Asked): Promise
   };
 }
 
-/** What the journal has of the doomed request: two instances' ids are in no strict order. */
+/** The journal of the doomed request: two instances' ids are in no strict order. */
 export async function doomedAttempts(
   fixture: CrashFixture,
   scenario: Scenario,

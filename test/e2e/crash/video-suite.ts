@@ -9,7 +9,7 @@ import type { CrashProcess } from "./crash-process.ts";
 import type { FailPoint } from "./fail-points.ts";
 import { CREDIT } from "./scenario.ts";
 
-/** What four seconds of video hold, and what the finished one costs, in micro-dollars. */
+/** The reserve of four seconds of video, and the cost of the finished one, in micro-dollars. */
 export const RESERVE = 400_000n;
 export const COST = 250_000n;
 export const FINISHED = { id: "x", status: "completed", usage: { cost: 0.25 } };

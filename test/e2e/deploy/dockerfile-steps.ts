@@ -12,7 +12,7 @@ export type Step =
     }
   | { readonly kind: "run"; readonly command: string };
 
-/** What a container of an image is started with. */
+/** The configuration with which a container of an image is started. */
 export interface ImageConfig {
   readonly env: Readonly<Record<string, string>>;
   readonly user: string;

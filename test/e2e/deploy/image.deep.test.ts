@@ -117,7 +117,7 @@ async function carryOutSteps(
       const from = step.from === undefined ? context : (roots.get(step.from) ?? "");
       await copyIntoRoot(step, { from, root, workdir });
     } else {
-      // What the Dockerfile promises: only `npm ci` sees the network.
+      // The Dockerfile promises that only `npm ci` sees the network.
       const network = step.command.startsWith("npm ci ");
       await runInRoot(root, { command: step.command, workdir, network });
     }

@@ -21,7 +21,7 @@ import type { ImageConfig, Step } from "./dockerfile-steps.ts";
  */
 export const NODE_VERSION = "24.18.0";
 const SUITE = "bookworm";
-/** What the shell-less base image has of Debian. */
+/** The Debian packages of the shell-less base image. */
 const DISTROLESS_PACKAGES = [
   "base-files",
   "ca-certificates",
@@ -34,13 +34,13 @@ const DISTROLESS_PACKAGES = [
 ];
 /** On a disk: the folders are a gigabyte, and the run's own temporary folder may be memory. */
 export const ROOTS = "/var/tmp";
-/** What this machine trusts, as its registry may have a certificate of its own. */
+/** The certificates that this machine trusts, as its registry may have one of its own. */
 const TRUSTED = "/etc/ssl/certs/ca-certificates.crt";
 const CACHE = join(ROOTS, `tokenmarket-roots-${SUITE}-${NODE_VERSION}`);
 const DISTROLESS_USERS =
   "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n";
 
-/** Of the official images; what starts them finds its programs there too. */
+/** The path of the official images; the program that starts them finds its programs there too. */
 const IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const run = promisify(execFile);

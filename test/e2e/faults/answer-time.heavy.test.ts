@@ -34,7 +34,7 @@ import { classifyFailure } from "../../../src/formats/wire/failure/classify-fail
  */
 const STEP_MS_MAX = 500;
 const RUNS = 4;
-/** What one read of a socket brings. */
+/** The bytes of one read of a socket. */
 const PIECE_BYTES = 65_536;
 
 function stepMs(step: () => void): number {
@@ -88,7 +88,7 @@ const ITEMS: readonly (readonly [string, string])[] = [
   ["members", '{"a":1,"b":2},'],
   ["blanks", " "],
 ];
-/** Of the inside of a string. */
+/** The texts inside a string. */
 const TEXTS: readonly (readonly [string, string])[] = [
   ["quotes", String.raw`\"`],
   ["control characters", String.raw`\u0001`],

@@ -65,7 +65,7 @@ function call(name: string, walked: Walked): Promise<HttpAnswer> {
   });
 }
 
-/** What matters of an answer, on one line. */
+/** The important parts of an answer, on one line. */
 function reported({ status, headers, text }: HttpAnswer): string {
   if (status < 500) return `${status}`;
   expect(text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);

@@ -10,7 +10,7 @@ import { asAdmin, withDatabase } from "../../support/postgres.ts";
 import { withProxyTo, urlThrough } from "../../support/tcp-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
-/** Of time that passes while this process runs: a busy machine is not the gateway's fault. */
+/** The time that passes while this process runs: a busy machine is not the gateway's fault. */
 const ANSWER_WITHIN_MS = 10_000;
 const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 
@@ -166,7 +166,7 @@ describe("refused in time with 503, nothing sent, nothing held, and over by itse
   });
 });
 
-/** What the newest request of the account cost. */
+/** The cost of the newest request of the account. */
 async function lastDebit(): Promise<bigint> {
   const { rows } = await gateway.backend.recordStore.usagePage({ orgId: account.orgId, limit: 1 });
   return rows[0]?.debitMicroUsd ?? 0n;

@@ -9,9 +9,9 @@ export interface FaultRow {
   readonly what: string;
   readonly wire: Wire;
   readonly stream: boolean;
-  /** Who is tried first; default the simulator. */
+  /** The provider that is tried first; default the simulator. */
   readonly first?: "simulator" | "closed port" | "no such host" | "bad certificate" | "odd error";
-  /** What the first provider does wrong, in the simulator's language. */
+  /** The fault of the first provider, in the simulator's language. */
   readonly fault?: string;
   /** The provider's pool cools down afterwards: the second run needs a listing of its own. */
   readonly cools?: true;

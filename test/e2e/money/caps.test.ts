@@ -29,7 +29,7 @@ function asked({ key }: Pick<TestAccount, "key">, wire: Wire = "wire_a"): Ask {
 /** Prices of the standard listing: a micro-dollar per byte, ten per output token. */
 const WORST = BigInt(Buffer.byteLength(bodyOf(asked({ key: "" })))) + BigInt(MAX_TOKENS) * 10n;
 
-/** What a refusal says of the output that so much money pays. */
+/** The output that a refusal offers for so much money. */
 function fitting(micros: bigint): string {
   const output = (micros - (WORST - BigInt(MAX_TOKENS) * 10n)) / 10n;
   return output > 0n
@@ -264,7 +264,7 @@ describe("an operator changes a cap beside the running gateway", () => {
       return { code: 0, json: scope === "key" ? { key_id: account.keyId, cap_usd: cap } : ofOrg };
     };
     const cap = (...flags: string[]) => capCommand(scope, account, flags);
-    // Below what is spent already: nothing goes any more.
+    // A cap below the spend so far: no request is admitted any more.
     await spend(account);
     const set = await cap("--cap-usd", "0.000001", "--confirm");
     expect(set).toMatchObject(answers("0.000001"));

@@ -121,7 +121,7 @@ async function watchAvailable(orgId: OrgId, isOver: () => boolean): Promise<bigi
   return negative;
 }
 
-/** What holds after every storm, whichever refused the others. */
+/** The checks after every storm, whichever cap refused the others. */
 async function expectExactBooks(
   account: TestAccount,
   answers: readonly HttpAnswer[],
@@ -243,7 +243,7 @@ async function openDayCapped(): Promise<TestAccount> {
   return account;
 }
 
-/** What the books have of the key's days, which began with this test. */
+/** The spend of the key's days in the books, which began with this test. */
 async function spentToday({ keyId }: TestAccount): Promise<bigint> {
   const sql = "select coalesce(sum(settled), 0)::text as settled from spend_day where key_id = $1";
   const [row] = await backend.query(sql, [keyId]);

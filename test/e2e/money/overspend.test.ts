@@ -77,7 +77,7 @@ async function watchBalance(account: TestAccount, isOver: () => boolean): Promis
   return negative;
 }
 
-/** What holds after every storm, whatever refused the others. */
+/** The checks after every storm, whichever cap refused the others. */
 async function afterwards(account: TestAccount, answers: readonly HttpAnswer[]): Promise<void> {
   await nothingHeld(gateway, account);
   const served = answers.filter((answer) => answer.status === 200);

@@ -88,7 +88,7 @@ async function changePrices(factor: number): Promise<void> {
   });
 }
 
-/** What an answer's own token counts cost at so many times the first prices. */
+/** The cost of an answer's own token counts at so many times the first prices. */
 function costAt(factor: bigint, { json }: HttpAnswer): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
   return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));

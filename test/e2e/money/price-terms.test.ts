@@ -80,7 +80,7 @@ async function served(
   return answer;
 }
 
-/** What the answer's own tokens cost at so many times the first prices. */
+/** The cost of the answer's own tokens at so many times the first prices. */
 function costAt(factor: bigint, { json }: HttpAnswer): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
   return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));

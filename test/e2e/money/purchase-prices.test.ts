@@ -79,7 +79,7 @@ function countsOf(usage: Anthropic.Usage): Counts {
   };
 }
 
-/** What the provider is owed now, and what is left of what customers paid. */
+/** The debt to the provider now, and the rest of what customers paid. */
 async function balanceOf(provider: string): Promise<{ accrued: bigint; margin: bigint }> {
   const [balance] = await gateway.backend.settlementStore.balances(provider);
   return { accrued: balance?.accruedMicroUsd ?? 0n, margin: balance?.marginMicroUsd ?? 0n };

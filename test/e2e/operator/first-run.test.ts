@@ -22,7 +22,7 @@ import { runAtTerminal } from "../../support/terminal.ts";
 
 const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 const SECRET = "sk-provider-secret-3";
-/** What a shipped manifest lists and the simulated provider serves. */
+/** The models that a shipped manifest lists and the simulated provider serves. */
 const MODELS = ["gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "gpt-5", "gpt-5-mini"];
 
 let provider: RunningProgram;
@@ -94,7 +94,7 @@ describe("an empty folder and one provider key", () => {
 });
 
 describe("a first run", () => {
-  /** Of its own, but for the database. */
+  /** Surroundings of its own, but for the database. */
   function surroundings(name: string): {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;

@@ -252,7 +252,7 @@ describe("tokenmarket/conformance", () => {
   });
 });
 
-/** What the compiler says of these files, and of every declaration that they read. */
+/** The compiler's problems of these files, and of every declaration that they read. */
 async function typeProblems(cwd: string, files: readonly string[]): Promise<readonly string[]> {
   const modules = resolve(import.meta.dirname, "../../../node_modules");
   const place: ProgramPlace = { command: [process.execPath], cwd };
@@ -287,7 +287,7 @@ function programFiles(): BuiltFile[] {
 
 const BUILT_IN = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]));
 
-/** What a file imports and the installed package does not have. */
+/** The imports of a file that the installed package does not have. */
 function missingImports(
   { file, text }: BuiltFile,
   dependencies: Readonly<Record<string, string>>,

@@ -11,9 +11,9 @@ import { beginUpgrade } from "../../support/upgrade.ts";
 const PER_SECOND = 100;
 const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
-/** What a step may hold up a reserve, and the request's own time on a busy machine. */
+/** The time for which a step may hold up a reserve, and the request's own time on a busy machine. */
 const BLOCKED_MAX_MS = 3_000 + 1_000;
-/** Below it the figures are those of the machine: one slow moment of the system is more. */
+/** Figures below it are those of the machine: one slow moment of the system is more. */
 const P99_FLOOR_MS = 25;
 
 const simulator = withSimulator();

@@ -12,7 +12,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** Of the framework's module: what the deeds use. */
+/** The part of the framework's module that the deeds use. */
 type Framework = Pick<
   typeof ai,
   "generateText" | "generateObject" | "streamText" | "jsonSchema" | "stepCountIs" | "tool"

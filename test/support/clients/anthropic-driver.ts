@@ -12,7 +12,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** What only newer versions have. */
+/** The helpers that only newer versions have. */
 interface Helpers {
   readonly hasToolRunner: boolean;
   readonly formatOf?: typeof jsonSchemaOutputFormat;

@@ -13,7 +13,7 @@ const run = promisify(execFile);
  */
 export async function clientFolder(input: {
   readonly name: string;
-  /** What decides about the content: other pins are another folder. */
+  /** The pins that decide about the content: other pins are another folder. */
   readonly pins: unknown;
   readonly make: (folder: string) => Promise<void>;
 }): Promise<string> {

@@ -22,7 +22,7 @@ type Create = (settings: AiSettings & { name?: string }) => ((id: string) => Lan
   chat(id: string): LanguageModel;
 };
 
-/** What the folder of these clients exports. */
+/** The exports of the folder of these clients. */
 interface Clients {
   readonly OpenAI: Parameters<typeof openaiDriver>[0];
   readonly agents: AgentsModule;

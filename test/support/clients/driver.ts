@@ -8,11 +8,11 @@ export interface Target {
   readonly model: string;
 }
 
-/** What a client made of an answer. All of it is JSON: some clients run in a process of their own. */
+/** The client's view of an answer. All of it is JSON: some clients run in a process of their own. */
 export interface Answer {
   readonly text?: string;
   readonly tokens?: { readonly input: number; readonly output: number };
-  /** What the client's tool was called with. */
+  /** The inputs with which the client's tool was called. */
   readonly toolInputs?: readonly unknown[];
   readonly object?: unknown;
 }
@@ -33,7 +33,7 @@ export interface Fault {
 /** A client under test. A fault of the client is a part of the outcome. */
 export type Driver = (deed: Deed, target: Target) => Promise<Outcome>;
 
-/** What a client needs beside its target: a `fetch` that counts. */
+/** A client's equipment beside its target: a `fetch` that counts. */
 export interface Equipped extends Target {
   readonly fetch: typeof fetch;
 }
@@ -77,7 +77,7 @@ export const TOOL = { name: "get_weather", description: "Tells the weather of a 
 export const TOOL_RESULT = "21 degrees";
 export const OUTPUT_TOKENS_MAX = 512;
 
-/** Of the tool's input and of the structured answer. */
+/** The schema of the tool's input and of the structured answer. */
 export const SCHEMA = {
   type: "object",
   properties: { city: { type: "string" } },

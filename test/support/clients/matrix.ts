@@ -21,7 +21,7 @@ export interface ClientRow {
   readonly errors: readonly [wrongKey: string, noCredit: string, noModel: string];
   /** Most requests for a refusal that waiting does not help; 1 where x-should-retry is known. */
   readonly requestsWithoutCredit?: number;
-  /** What the client itself makes of the usage, where that is not what was debited. */
+  /** The client's own reading of the usage, where it differs from the debit. */
   readonly usageRead?: (debited: Tokens, read: UsageRead) => Tokens;
 }
 
@@ -155,7 +155,7 @@ function refusalCells(gateway: TestGateway, row: ClientRow): void {
 const SAID = `You said: ${"x".repeat(400)}`;
 /** The local estimate of the prompt, as count_tokens gives it. */
 export const ESTIMATED_INPUT = 85;
-/** Of the prompt; the account's usage shows them as cached. */
+/** The cached part of the prompt; the account's usage shows it as cached. */
 export const CACHED_INPUT = 40;
 
 type UsageRows = Awaited<ReturnType<TestGateway["backend"]["recordStore"]["usagePage"]>>["rows"];

@@ -10,7 +10,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** What is used of `@openrouter/sdk`, which is not among the packages of this repository. */
+/** The used part of `@openrouter/sdk`, which is not among the packages of this repository. */
 export interface OpenRouterModule {
   readonly HTTPClient: new (options: { readonly fetcher: typeof fetch }) => object;
   readonly OpenRouter: new (options: object) => {

@@ -29,7 +29,7 @@ export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
   return { kind: "amount", amountUsd: toCents(usd) };
 }
 
-/** Of the usual amounts those that may be bought here. */
+/** The usual amounts that may be bought here. */
 export function usualAmounts(bounds: AmountBounds): readonly string[] {
   return ["10", "25", "100"].filter((usd) => readAmount(usd, bounds).kind === "amount");
 }

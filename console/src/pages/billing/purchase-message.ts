@@ -9,7 +9,7 @@ export interface PurchaseMessage {
   readonly isDecided: boolean;
 }
 
-/** What a purchase's status means. */
+/** The message for a purchase's status. */
 export function purchaseMessage(status: PurchaseStatus): PurchaseMessage {
   return WORDS[status];
 }

@@ -7,7 +7,7 @@ export interface ReceiptLine {
   readonly text: string;
 }
 
-/** What a receipt says of the payment, exact, line by line. */
+/** The lines of a receipt about the payment, with exact amounts. */
 export function receiptLines(receipt: Receipt): readonly ReceiptLine[] {
   const { refunded_usd: refunded, disputed_usd: disputed, payment_reference: reference } = receipt;
   return [

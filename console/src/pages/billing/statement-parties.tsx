@@ -7,7 +7,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/country-name.ts";
 import styles from "./statement.module.css";
 
-/** Who a statement is from, and for whom. */
+/** The issuer of a statement and the organization it is for. */
 export function StatementParties(props: {
   readonly company: CompanyData | null;
   readonly issuer: Issuer;

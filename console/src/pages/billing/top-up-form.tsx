@@ -11,7 +11,7 @@ import { notifyDone } from "../../ui/notice.ts";
 
 const FIELDS = ["below_usd", "amount_usd", "month_max_usd"] as const;
 type Field = (typeof FIELDS)[number];
-/** What is suggested until there is a rule. */
+/** The suggested values while there is no rule. */
 const FIRST: Readonly<Record<Field, string>> = {
   below_usd: "10",
   amount_usd: "50",

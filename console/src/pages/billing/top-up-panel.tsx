@@ -19,7 +19,7 @@ export function TopUpPanel({ topUp }: { readonly topUp: TopUp }): ReactNode {
         <Progress topUp={topUp} />
         <TopUpCard topUp={topUp} />
         {card === null && rule === null ? null : (
-          // What another tab has changed is shown as it is now.
+          // After a change in another tab the form shows the new rule.
           <TopUpForm key={JSON.stringify(rule)} topUp={topUp} />
         )}
       </Stack>
@@ -36,7 +36,7 @@ function State({ topUp }: { readonly topUp: TopUp }): ReactNode {
   );
 }
 
-/** What it does now, in sentences. */
+/** The present state of the rule, in sentences. */
 function Progress({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const { rule, pause } = topUp;
   if (pause !== null) {

@@ -68,7 +68,7 @@ function withKey(code: string, rawKey: string): string {
   return code.replaceAll(`$${KEY_VARIABLE}`, rawKey).replaceAll("tm_vk_YOUR_KEY", rawKey);
 }
 
-/** What a key may look like: nothing that a shell would read as more than a word. */
+/** True for a text that can be a key: a shell reads it as one word. */
 export function isRawKey(text: string): boolean {
   return /^tm_vk_[A-Za-z0-9_-]{8,200}$/.test(text);
 }

@@ -1,7 +1,7 @@
 /** The one HTTP request of a guide's curl command. */
 export interface GuideCall {
   readonly method: "GET" | "POST";
-  /** Below `/v1`, with its query. */
+  /** The path below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
   /** The model that it names; undefined: it names none. */

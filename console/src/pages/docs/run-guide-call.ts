@@ -5,7 +5,7 @@ import type { GuideCall } from "./guide-call.ts";
 const SHOWN_CHARS_MAX = 20_000;
 const STRING_CHARS_MAX = 400;
 
-/** What a call would do, asked before it is made. */
+/** The expected effect of a call, asked before the call is made. */
 export interface GuideQuote {
   /** Dollars that it would hold; undefined: it costs nothing, or could not be served. */
   readonly mostUsd: string | undefined;

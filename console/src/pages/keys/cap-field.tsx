@@ -9,7 +9,7 @@ import { plainUsd } from "./read-cap.ts";
  */
 export function CapField(props: {
   readonly label?: string;
-  /** What of the calendar the cap follows. */
+  /** The part of the calendar that the cap follows. */
   readonly applies?: string;
   /** The cap that holds now; null: none; undefined: of several keys, each with its own. */
   readonly currentUsd: string | null | undefined;

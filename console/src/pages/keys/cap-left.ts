@@ -17,7 +17,7 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
-  /** What its period still allows: the cap less what is spent and what is in flight. */
+  /** The amount that the cap's period still allows: the cap less what is spent and what is in flight. */
   readonly leftUsd: string | undefined;
   /** Its next period begins. */
   readonly resetAt: string;
@@ -50,7 +50,7 @@ export function capRows(
   ].toSorted(compareLeft);
 }
 
-/** What is in flight may end in any period, so it counts against each of them. */
+/** A request in flight may end in any period, so it counts against each of them. */
 function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly CapRow[] {
   const own = KEY_CAPS.flatMap(({ period, field, spent, resetAt }) => {
     const capUsd = key?.[field] ?? null;

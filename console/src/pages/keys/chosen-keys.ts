@@ -1,6 +1,6 @@
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 
-/** What a dialog for several keys is about. */
+/** The subject of a dialog for several keys. */
 export interface ChosenKeysProps {
   readonly keys: readonly Key[];
   readonly onClose: () => void;
@@ -11,12 +11,12 @@ export interface ChosenKeysProps {
 /** As many keys are changed by one request. */
 export const CHOSEN_MAX = 100;
 
-/** Those of these keys that are chosen and can be changed. A key that a filter hides is not. */
+/** The chosen keys that can be changed. A key that a filter hides is not. */
 export function chosenOf(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
   return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
 }
 
-/** What is disabled cannot be changed. */
+/** A disabled key cannot be changed. */
 export function canBeChosen({ disabled_at: disabledAt }: Pick<Key, "disabled_at">): boolean {
   return disabledAt === null;
 }

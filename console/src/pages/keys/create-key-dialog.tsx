@@ -99,7 +99,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
     problems[field] ?? fieldError(submission.fault, field);
 
   const isWrong = FOLDED.some((field) => errorOf(field) !== undefined);
-  /** What was wrong is not said of what is typed now. */
+  /** A problem of the earlier text is not shown for the text of now. */
   const change = (changed: Partial<TypedKey>): void => {
     setTyped({ ...typed, ...changed });
     setProblems(stillWrong(problems, changed));

@@ -66,7 +66,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
-      // What was asked about were these amounts; others ask again.
+      // The person was asked about these amounts; other amounts are asked about again.
       const asked = JSON.stringify(CAP_FIELDS.map((field) => read.body[field]));
       const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
       sent.current = asked;

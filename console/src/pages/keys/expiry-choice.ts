@@ -1,4 +1,4 @@
-/** What a person may choose for the expiry of a key; blank leaves it as it is. */
+/** The choices for the expiry of a key; blank leaves it as it is. */
 export type ExpiryChoice = "" | "never" | "7" | "30" | "90" | "365" | "date";
 
 /** As typed: the choice, and the date where that is the choice. */

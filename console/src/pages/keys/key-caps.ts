@@ -6,7 +6,7 @@ import type {
   KeyList,
 } from "../../../../src/account/console-api/contract.ts";
 
-/** What belongs to each cap of a key, the one that resets last first. */
+/** The fields and words of each cap of a key, the one that resets last first. */
 export const KEY_CAPS = [
   {
     period: "month",

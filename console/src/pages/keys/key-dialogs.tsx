@@ -6,7 +6,7 @@ import { WhenOpened } from "../../ui/when-opened.tsx";
 const EditKeyDialog = lazy(() => import("./edit-key-dialog.tsx"));
 const DisableKeyDialog = lazy(() => import("./disable-key-dialog.tsx"));
 
-/** What can be done to one key, each in a dialog that is loaded when it first opens. */
+/** The dialogs for one key; each is loaded when it first opens. */
 export function KeyDialogs(props: {
   readonly edited: Key | undefined;
   readonly disabled: Key | undefined;

@@ -11,7 +11,7 @@ import { ShareBar } from "../limits/used-bar.tsx";
 import { KeyName } from "./key-name.tsx";
 import { KeyLabel, KeyStatusBadge } from "./key-table.tsx";
 
-/** What a key is called and known by. */
+/** The names by which a key is known. */
 export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
   return (
     <Panel>

@@ -106,7 +106,7 @@ export function readKeyChange(
   };
 }
 
-/** What becomes of the tags of several keys. */
+/** The choice about the tags of several keys. */
 export type TagsChoice = "keep" | "replace" | "remove";
 
 /** The form of several keys as typed: what is blank or kept stays as each key has it. */

@@ -5,7 +5,7 @@ import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { showUtc } from "../../ui/time.tsx";
 
-/** What a key spent on each of the last 30 UTC days. */
+/** The spend of a key on each of the last 30 UTC days. */
 export function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): ReactNode {
   const buckets = useMemo(
     () =>

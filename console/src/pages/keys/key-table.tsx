@@ -205,7 +205,7 @@ function KeyModels({ models }: { readonly models: readonly string[] }): ReactNod
   return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
-/** What was spent this month, and how much of the strictest cap is used: of its own period. */
+/** The spend of this month, and the used share of the strictest cap in that cap's own period. */
 function Spent({ by }: { readonly by: Key }): ReactNode {
   const cap = strictestCap(by);
   return (

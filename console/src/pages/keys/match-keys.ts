@@ -34,9 +34,9 @@ export function namesakeOf(name: string, keys: readonly Key[]): Key | undefined 
 }
 
 /**
- * What a person typed or pasted, without more of a key than its label. A user who searches for a
- * key pastes the whole of it, often with the line around it: the secret must reach neither the
- * address bar, nor the history, nor a server.
+ * The text that a person typed or pasted, without more of a key than its label. A user who searches
+ * for a key pastes the whole of it, often with the line around it: the secret must reach neither
+ * the address bar, nor the history, nor a server.
  */
 export function searchTermOf(text: string): string {
   const key = /tm_vk_[0-9a-f]*/i.exec(text)?.[0];

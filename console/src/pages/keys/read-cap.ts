@@ -1,4 +1,4 @@
-/** What a typed cap asks for; `problem` is a sentence for the field. */
+/** The meaning of a typed cap; `problem` is a sentence for the field. */
 export type TypedCap =
   | { readonly kind: "unchanged" }
   | { readonly kind: "removed" }

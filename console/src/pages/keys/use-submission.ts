@@ -2,7 +2,7 @@ import { useRef, useState } from "react";
 
 import { ApiFault } from "../../api/client.ts";
 
-/** What a form needs to know about its own sending. */
+/** The state of a form's own request. */
 export interface Submission {
   readonly isBusy: boolean;
   /** Why the last sending was refused; undefined while it is sent again. */

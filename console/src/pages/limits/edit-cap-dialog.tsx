@@ -46,7 +46,7 @@ function EditCapForm(props: { readonly edited: CapRow; readonly onClose: () => v
     const capUsd = capInput(read);
     if (capUsd === undefined) return onClose();
     submission.run(async () => {
-      // What was asked about was this amount; another one asks again.
+      // The person was asked about this amount; another amount is asked about again.
       const isAnswered = isConfirmNeeded(submission.fault) && capUsd === sent.current;
       sent.current = capUsd;
       await save(capUsd, isAnswered);

@@ -5,7 +5,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
-/** What people call the kinds, and what is counted. */
+/** The names of the kinds of limits, and the unit of each. */
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
@@ -28,7 +28,7 @@ export type ReadLimits =
   | { readonly isReady: false; readonly problems: Readonly<Partial<Record<LimitKind, string>>> };
 
 /**
- * What the form asks to be changed. A blank field changes nothing; a limit can be lowered below
+ * The changes that the form asks for. A blank field changes nothing; a limit can be lowered below
  * its ceiling, and never raised above it.
  */
 export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {

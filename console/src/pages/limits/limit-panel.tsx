@@ -172,7 +172,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
   );
 }
 
-/** What a row is called and found by. */
+/** The names by which a row is found. */
 interface RowNames {
   readonly name: string;
   /** The key that a model's limit belongs to. */

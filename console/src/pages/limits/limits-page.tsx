@@ -24,7 +24,7 @@ const LEAD =
   "Per-minute limits cover the last 60 seconds. A request must be within every limit that " +
   "applies: organization, key, and model.";
 
-/** What is used moves by the second; this often is enough to watch it. */
+/** The figure moves by the second; this often is enough to watch it. */
 const REFRESH_MS = 10_000;
 
 /** `/limits`: what holds a request back, how close it is, and why one was refused. */

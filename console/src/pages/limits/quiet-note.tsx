@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 /** That keys are left out because nothing is special about them, and the way to see them. */
 export function QuietNote(props: {
   readonly quiet: number;
-  /** What these keys have: `"only the default limits"`. */
+  /** The limits that these keys have: `"only the default limits"`. */
   readonly have: string;
   readonly isAll: boolean;
   readonly onChange: (isAll: boolean) => void;

@@ -26,7 +26,7 @@ export function tellingCaps(caps: readonly CapRow[]): Telling<CapRow> {
   return without(caps, ({ scope, capUsd }) => scope === "key" && capUsd === null);
 }
 
-/** Of its own, or nearly used up. */
+/** The limit is set for this row alone, or it is nearly used up. */
 function isClose(row: LimitRow, kind: (typeof LIMIT_KINDS)[number]): boolean {
   const { own, source, used, effective } = row[kind];
   if (own !== null || source === "contract") return true;

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
 
-/** Who says what holds. */
+/** The source of the limit that applies. */
 export function SourceBadge({ source }: { readonly source: LimitValue["source"] }): ReactNode {
   if (source === null) return null;
   return (

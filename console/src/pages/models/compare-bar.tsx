@@ -34,7 +34,7 @@ export function PickBox(props: {
   );
 }
 
-/** What was picked, with the way to compare it; nothing while nothing is picked. */
+/** The picked models, with the way to compare them; nothing while nothing is picked. */
 export function CompareBar(props: {
   readonly models: readonly Model[];
   readonly picks: Picks;

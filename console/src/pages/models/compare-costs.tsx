@@ -25,7 +25,7 @@ export interface CompareCostsProps {
   readonly isSignedIn: boolean;
 }
 
-/** What the reader's own requests would have cost with each of the models. */
+/** The cost of the reader's own requests with each of the models. */
 export function CompareCosts(props: CompareCostsProps): ReactElement {
   if (props.isSignedIn) return <OwnCosts {...props} />;
   return (

@@ -18,7 +18,7 @@ import {
 } from "./price-labels.ts";
 import type { Served, ServedModels } from "./served.ts";
 
-/** What one model has of a fact. */
+/** The value of a fact for one model. */
 export interface FactCell {
   readonly text: string;
   /** A second line. */
@@ -152,7 +152,7 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
   return { label: `${skuName(sku)}, per million`, cells };
 }
 
-/** Of the best provider of each model, in the last 30 days. */
+/** Facts of the best provider of each model, in the last 30 days. */
 function servedFacts(served: readonly (Served | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
   return [

@@ -7,7 +7,7 @@ export function readPicks(text: string | undefined): readonly string[] {
   return [...new Set(ids)].filter((id) => id !== "").slice(0, COMPARED_MAX);
 }
 
-/** What the address says of them; nothing of none. */
+/** The text in the address for these models; undefined for none. */
 export function writePicks(ids: readonly string[]): string | undefined {
   return ids.length === 0 ? undefined : ids.join(",");
 }

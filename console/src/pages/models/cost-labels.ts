@@ -26,7 +26,7 @@ export function differenceLabel(cost: ListingCost | undefined, spent: string): s
   return `${amount} (${sign}${size / 10n}.${size % 10n}%)`;
 }
 
-/** What the other providers of a model would have cost: `"$1.000000 to $2.000000"`. */
+/** The cost of the same requests at the model's other providers: `"$1.000000 to $2.000000"`. */
 export function otherCosts(listings: readonly ListingCost[]): string {
   const costs = listings
     .slice(1)
@@ -56,7 +56,7 @@ export function costNotes(model: ComparedModel): readonly string[] {
   ];
 }
 
-/** What the figures leave out, in a sentence each. */
+/** The requests that the figures leave out, in a sentence for each reason. */
 export function leftOut({ not_counted }: ModelCosts): readonly string[] {
   return not_counted.map(({ model, requests, reason }) =>
     reason === "too_many"

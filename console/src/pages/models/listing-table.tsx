@@ -85,7 +85,7 @@ function ReportedModel(props: {
 
 const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
 
-/** What most people compare comes first. */
+/** The prices that most people compare come first. */
 const ORDER: readonly Sku[] = [...new Set<Sku>(["prompt", "completion", ...SKUS])];
 
 const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {

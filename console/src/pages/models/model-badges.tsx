@@ -6,7 +6,7 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { changeLabel, nextChange } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
-/** What to know of a model at a glance: what it makes, who keeps prompts, whether it leaves. */
+/** The facts to see at a glance: the output of a model, who retains prompts, whether it is withdrawn. */
 export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
   const [nowMs] = useState(() => Date.now());
   const leaving = leavingLabel(model.deprecation_date, nowMs);

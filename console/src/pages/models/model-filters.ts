@@ -3,7 +3,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedListing, ServedModels } from "./served.ts";
 
-/** What the models page keeps in its address. */
+/** The state that the models page keeps in its address. */
 export type ModelSearch = Readonly<
   Partial<
     Record<
@@ -156,7 +156,7 @@ export interface ModelChoices {
   readonly countries: readonly string[];
 }
 
-/** What the filters can be set to: what the catalog has. */
+/** The values that a filter can have: those that occur in the catalog. */
 export function choicesOf(models: readonly Model[]): ModelChoices {
   const listings = models.flatMap(({ providers }) => providers);
   const names = new Map(listings.map(({ provider, name }) => [provider, name]));

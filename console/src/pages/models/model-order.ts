@@ -72,7 +72,7 @@ export function orderChoices(search: ModelSearch, served?: ServedModels): readon
   );
 }
 
-/** What the address says of an order: nothing of the usual one. */
+/** The text in the address for an order; undefined for the usual one. */
 export function orderInAddress(value: string | null): string | undefined {
   return value === null || value === NEWEST ? undefined : value;
 }
@@ -126,7 +126,7 @@ function keyOf(model: Model, column: string, by: SortedBy): Key {
   }
 }
 
-/** Of the first provider that fits; undefined: no price by the token. */
+/** The price at the first provider that fits; undefined: no price by the token. */
 function priceOf(model: Model, sku: Sku, { search, served }: SortedBy): bigint | undefined {
   const price = paidPrice(fittingListings(model, search, served), sku);
   return price === undefined ? undefined : parseUsd(price);

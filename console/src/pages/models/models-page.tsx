@@ -154,7 +154,7 @@ function countLabel(count: number): string {
   return count === 1 ? "1 model" : `${formatCount(count)} models`;
 }
 
-/** What the filters that are set mean, after the count. */
+/** The meaning of the filters that are set, after the count. */
 function filterNotes(search: ModelSearch, served: ServedFor | undefined): string {
   const notes = [
     hasPriceFilter(search)

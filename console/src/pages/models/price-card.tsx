@@ -15,7 +15,10 @@ interface Line {
   readonly price: string;
 }
 
-/** What providers say a picture, a second or a token costs them: for people, bills follow usage. */
+/**
+ * The price of a picture, a second or a token as the provider publishes it, for people; bills
+ * follow usage.
+ */
 export function PriceCard(props: {
   readonly listings: readonly ModelProvider[];
 }): ReactElement | null {

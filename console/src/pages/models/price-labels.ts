@@ -4,7 +4,7 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { parseUsd, showUsd } from "../../ui/money-math.ts";
 
-/** What is billed by the token. */
+/** A unit of usage that is billed by the token. */
 export type Sku = keyof PricesPerMillion;
 
 const NAMES: Readonly<Record<Sku, string>> = {
@@ -18,7 +18,7 @@ const NAMES: Readonly<Record<Sku, string>> = {
 
 /** In the order in which they are listed. */
 export const SKUS = Object.keys(NAMES) as readonly Sku[];
-/** What most listings do not price: without it such a write costs what any write costs. */
+/** Most listings have no price for this: such a write costs what any write costs. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
 export function skuName(sku: Sku): string {
@@ -47,7 +47,7 @@ export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }
 
-/** What a request pays: the price of the provider that is tried first. */
+/** The price that a request pays: that of the provider that is tried first. */
 export function paidPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   const [first] = listings;
   return first === undefined ? undefined : tokenPrice(first, sku);
@@ -80,7 +80,7 @@ function withLowest(
   return lowest === price ? price : `${price}, from ${lowest}`;
 }
 
-/** What a model costs in one line: tokens in and out, or the first line of its price card. */
+/** The price of a model in one line: tokens in and out, or the first line of its price card. */
 export function priceLine(listings: readonly ModelProvider[]): string {
   return withLowest(listings, lowestLine);
 }

@@ -76,7 +76,7 @@ export function instantLabel(instant: string): string {
 /** Do prices go up, down, or some up and some down? Undefined: they stay. */
 export type ChangeKind = "rise" | "fall" | "mixed";
 
-/** What the next announced change does to the price of a short prompt. */
+/** The direction in which the next announced change moves the price of a short prompt. */
 export function changeKind(
   before: PricesPerMillion,
   after: PricesPerMillion,

@@ -8,7 +8,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { showPrice, skuName, SKUS } from "./price-labels.ts";
 import { priceRows, type PriceRow } from "./price-rows.ts";
 
-/** What depends on the size of a prompt or on the date; nothing where each price is one. */
+/** The prices that depend on the size of a prompt or on the date; nothing where each price is one. */
 export function PriceSheetPanel(props: {
   readonly listings: readonly ModelProvider[];
 }): ReactElement | null {

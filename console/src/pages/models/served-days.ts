@@ -5,7 +5,7 @@ import { showUtc } from "../../ui/time.tsx";
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 
-/** What is said of a day that nothing is known of: it is neither good nor bad. */
+/** The words for a day without data: it is neither good nor bad. */
 export const NO_CALLS = "no calls";
 
 /** One of the last 30 days in UTC. */

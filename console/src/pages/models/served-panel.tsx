@@ -21,7 +21,7 @@ const ServedChart = lazy(() => import("./served-chart.tsx"));
 export interface ServedPanelProps {
   /** The listings of one model, or of one provider. */
   readonly of: { readonly model: string } | { readonly provider: string };
-  /** What a row is called, and what its column is. */
+  /** The name of a row, and the title of its column. */
   readonly nameOf: (listing: ListingFigures) => ReactNode;
   readonly label: "Provider" | "Model";
 }

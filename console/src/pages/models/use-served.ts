@@ -10,7 +10,7 @@ export interface ServedFor {
   readonly whose: "all customers" | "your own calls";
 }
 
-/** Of all customers where the operator shows that, else of the reader's own organization. */
+/** Figures of all customers where the operator shows them, else of the reader's own organization. */
 export function useServed(): ServedFor | undefined {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   const shared = useAnswer("GET /api/listing-figures.json", { query: {} }).data?.listings;

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { fieldError } from "../../ui/field-errors.ts";
 import type { useSubmission } from "../keys/use-submission.ts";
 
-/** What is moved by hand, as it is typed. */
+/** An amount that is moved by hand, as typed. */
 export interface TypedAmount {
   readonly amount: string;
   readonly ref: string;
@@ -17,7 +17,7 @@ export function AmountFields(props: {
   readonly onTyped: (change: Partial<TypedAmount>) => void;
   /** Such as 25.00. */
   readonly example: string;
-  /** What the reference does. */
+  /** The purpose of the reference. */
   readonly refMeans: string;
   readonly isFirst?: boolean;
 }): ReactNode {

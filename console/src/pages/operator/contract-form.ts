@@ -1,6 +1,6 @@
 import type { OperatorContract } from "../../../../src/account/console-api/contract.ts";
 
-/** What is typed into the form of contract limits. */
+/** The typed contents of the form for contract limits. */
 export interface ContractForm {
   readonly scope: OperatorContract["scope"];
   /** The key or the model, as the scope says. */

@@ -10,7 +10,7 @@ import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
   readonly orgId: string;
-  /** What is filled in already, for a purchase that is granted by hand. */
+  /** The amount that is filled in already, for a purchase that is granted by hand. */
   readonly amountUsd?: string;
   readonly reference?: string;
   readonly onClose: () => void;

@@ -22,7 +22,10 @@ import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { RESTRICTIONS } from "./organization-tables.tsx";
 
-/** What waits for a person: restrictions for unusual use, and purchases that were not credited. */
+/**
+ * Everything that waits for a person: restrictions for unusual use, and purchases that were not
+ * credited.
+ */
 export function OperatorReviewPage(): ReactElement {
   return (
     <OperatorPage

@@ -26,7 +26,7 @@ import { DepositDialog } from "./deposit-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { StatementPanel } from "./statement-panel.tsx";
 
-/** What is owed to providers: balances, closed periods, and one period's statement. */
+/** The money that is owed to providers: balances, closed periods, and one period's statement. */
 export function OperatorSettlementPage(): ReactElement {
   const found = useAnswer("GET /api/operator/settlement");
   const [{ provider, period }] = useFilters<{ provider?: string; period?: string }>();

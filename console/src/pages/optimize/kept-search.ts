@@ -16,7 +16,7 @@ export interface KeptSearch {
   readonly prompts: readonly string[];
   readonly answers: readonly OptimizeAnswer[];
   readonly verdicts: readonly OptimizeVerdict[];
-  /** What the next request for answers begins after. */
+  /** The position after which the next request for answers begins. */
   readonly next: number;
   /** Answers that the server forgot before this browser came for them. */
   readonly lost: number;

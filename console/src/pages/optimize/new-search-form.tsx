@@ -55,7 +55,7 @@ interface Draft {
 
 type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
 
-/** What a search needs, and what it can cost at most. */
+/** The form of a search, with its highest possible cost. */
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problems, setProblems] = useState<Problems>({});

@@ -85,7 +85,7 @@ function isRule(line: string): boolean {
   return /^-{3,}\s*$/.test(line);
 }
 
-/** What is wrong with the prompts; undefined: nothing. */
+/** The problem with the prompts; undefined where there is none. */
 export function promptsProblem(prompts: readonly string[]): string | undefined {
   if (prompts.length < PROMPTS_MIN) {
     return `Enter at least ${PROMPTS_MIN} prompts. There are ${prompts.length}.`;

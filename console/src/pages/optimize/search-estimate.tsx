@@ -18,7 +18,7 @@ export interface EstimateAsked {
   readonly maxTokens: number | undefined;
 }
 
-/** What the search that the form describes would cost at most, from the gateway's own quotes. */
+/** The highest cost of the search that the form describes, from the gateway's own quotes. */
 export function SearchEstimate(
   props: EstimateAsked & { readonly budgetUsd: string | undefined },
 ): ReactElement {

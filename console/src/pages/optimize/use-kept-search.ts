@@ -15,7 +15,7 @@ export interface KeptState {
   readonly isSaved: boolean;
 }
 
-/** What this browser has of a search, fetched further while it runs. */
+/** The part of a search that this browser has; more is fetched while the search runs. */
 export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState {
   const [kept, setKept] = useState<KeptSearch>();
   const [isSaved, setSaved] = useState(true);

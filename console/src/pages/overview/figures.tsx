@@ -111,7 +111,7 @@ function DayChange(props: {
   );
 }
 
-/** Of those that were sent on: a rejected request is not one that failed. */
+/** Endings of the requests that were sent on: a rejected request is not one that failed. */
 function endings(day: UsageFigures): string {
   const { failed } = day.by_status;
   const sent = day.requests - rejectedOf(day);

@@ -17,7 +17,7 @@ export interface Kept {
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  /** Of one organization; beyond it the oldest are forgotten. */
+  /** The most entries of one organization; beyond it the oldest are removed. */
   readonly countMax: number;
 
   constructor(shelf: Shelf, countMax: number) {

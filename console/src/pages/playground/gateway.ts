@@ -86,7 +86,7 @@ export function contentAddress(videoId: string): string {
 /** An answer that was stopped is read on for a while before it is settled. */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
-/** What a request was debited, once it is settled; undefined when that does not happen soon. */
+/** The debit of a request once it is settled; undefined when that does not happen soon. */
 export async function settledCost(requestId: string): Promise<string | undefined> {
   for (const waitMs of RECORD_WAITS_MS) {
     await new Promise((resolve) => setTimeout(resolve, waitMs));

@@ -10,10 +10,10 @@ export interface KeptRow {
   readonly detail: ReactNode;
 }
 
-/** What this browser keeps, each to be opened or deleted. */
+/** The entries that this browser keeps, each to be opened or deleted. */
 export function KeptList(props: {
   readonly rows: readonly KeptRow[];
-  /** Of one row: "conversation", "preset". */
+  /** The noun for one row: "conversation", "preset". */
   readonly noun: string;
   readonly openId?: string;
   readonly onOpen: (id: string) => void;

@@ -1,18 +1,18 @@
 import MarkdownIt, { type Token } from "markdown-it";
 
-/** What an answer is made of: texts and elements of a closed list, and never markup of its own. */
+/** The parts of an answer: texts and elements of a closed list, never markup of its own. */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
   readonly tag: MarkdownTag;
   readonly children: readonly MarkdownNode[];
-  /** Of a link: absolute, and for the web or for mail. */
+  /** The target of a link: absolute, and for the web or for mail. */
   readonly href?: string;
-  /** Of a heading: 1 to 6. */
+  /** The level of a heading: 1 to 6. */
   readonly level?: number;
-  /** Of an ordered list. */
+  /** The first number of an ordered list. */
   readonly start?: number;
-  /** Of a block of code: what its fence says. */
+  /** The language that the fence of a code block names. */
   readonly language?: string;
 }
 

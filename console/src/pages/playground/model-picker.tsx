@@ -70,7 +70,7 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-/** What a model takes, and what its providers keep. */
+/** The inputs that a model takes, and the data that its providers retain. */
 export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (

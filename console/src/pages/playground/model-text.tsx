@@ -3,13 +3,13 @@ import { lazy, memo, Suspense, type ReactElement } from "react";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import classes from "./playground.module.css";
 
-/** What reads Markdown weighs more than the playground around it: it comes with the first answer. */
+/** The Markdown parser is larger than the playground around it: it is loaded with the first answer. */
 const MarkdownText = lazy(() => import("./markdown-text.tsx"));
 
 /** Beyond it an answer is shown as it was written: a page stays quick whatever a model sends. */
 const MARKDOWN_CHARS_MAX = 200_000;
 
-/** What a model wrote, as Markdown. Markup in it is text, and nothing in it is loaded from anywhere. */
+/** A model's answer as Markdown. Markup in it is text, and nothing in it is loaded from anywhere. */
 export const ModelText = memo(function ModelText(props: {
   readonly text: string;
 }): ReactElement | null {

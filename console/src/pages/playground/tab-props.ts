@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 
-/** What every tab is given. */
+/** The props of every tab. */
 export interface TabProps {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];

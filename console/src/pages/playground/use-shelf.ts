@@ -12,7 +12,10 @@ export interface Shelved<T> {
   readonly isSaved: boolean;
 }
 
-/** What a shelf of this browser has for an organization, and what is added to it meanwhile. */
+/**
+ * The entries that a shelf of this browser has for an organization, and those that are added to it
+ * meanwhile.
+ */
 export function useShelf<T extends Kept>(shelf: BrowserShelf<T>, orgId: string): Shelved<T> {
   const [records, setRecords] = useState<readonly T[]>();
   const [isSaved, setSaved] = useState(true);

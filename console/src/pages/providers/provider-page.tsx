@@ -171,7 +171,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
   );
 }
 
-/** What is announced for a listing: other prices, its last day; and whether size matters. */
+/** The announced changes of a listing: other prices, its last day, and whether size matters. */
 function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactElement {
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;

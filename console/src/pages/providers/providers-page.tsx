@@ -28,7 +28,7 @@ const REFRESH_MS = 30_000;
 
 type ProviderSearch = Readonly<Partial<Record<"q" | "logging", string | undefined>>>;
 
-/** Who answers the requests, and their current status. Open to every visitor. */
+/** The providers that serve requests, with their current status. Open to every visitor. */
 export function ProvidersPage(): ReactElement {
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
   return (

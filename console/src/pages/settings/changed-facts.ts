@@ -2,7 +2,10 @@ import { showUsd } from "../../ui/money-math.ts";
 
 type Facts = Readonly<Record<string, unknown>> | null;
 
-/** What a change changed, in one line: `Cap: none → $12.50`. What was and stays empty is left out. */
+/**
+ * The difference that a change made, in one line: `Cap: none → $12.50`. What was and stays empty is
+ * left out.
+ */
 export function changedFacts(before: Facts, after: Facts): string {
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...names]

@@ -15,7 +15,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { changedFacts } from "./changed-facts.ts";
 
-/** Who changed what in the organization, newest first. */
+/** The change log of the organization, newest first. */
 export function ChangesPage(): ReactElement {
   const [kind, setKind] = useState<ChangeKind | "all">("all");
   const changes = useChanges(kind);

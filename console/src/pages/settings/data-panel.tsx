@@ -8,7 +8,7 @@ import { Support } from "../../app/support.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-/** What is stored, as a file, and who helps. */
+/** The stored data as a file, and the address of support. */
 export function DataPanel(): ReactElement {
   const { installation } = useSession();
   return (

@@ -16,7 +16,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { InvitationLink } from "./invitation-link.tsx";
 
-/** Who is invited and has not accepted yet. */
+/** The invitations that have not been accepted yet. */
 export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
   const mayManage = useMay("members");
   const [sent, setSent] = useState<SentInvitation>();

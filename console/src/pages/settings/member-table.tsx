@@ -143,7 +143,7 @@ function RemoveDialog(props: {
   );
 }
 
-/** What the member made and leaves behind, by its name. */
+/** The things that the member made and leaves behind, by name. */
 function Staying({ accountId }: { readonly accountId: string }): ReactNode {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

@@ -5,7 +5,7 @@ import type { RequestDetail } from "../../../../src/account/console-api/contract
 import { FactList } from "../models/fact-list.tsx";
 import styles from "./usage.module.css";
 
-/** What the headers of the answer said, and which parameters the provider never got. */
+/** The headers of the answer, and the parameters that were not sent to the provider. */
 export function AnswerHeaders({
   detail: { dropped_params: dropped, response_headers: headers },
 }: {

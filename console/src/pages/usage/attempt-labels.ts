@@ -31,7 +31,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   gateway_error: "sent an answer that cannot be translated",
 };
 
-/** What a class of refusal or failure means for the caller, and the next step. */
+/** The meaning of a class of refusal or failure for the caller, and the next step. */
 export function errorAdvice(row: RequestRow): string | undefined {
   switch (row.status) {
     case "succeeded":

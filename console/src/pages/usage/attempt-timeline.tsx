@@ -56,7 +56,7 @@ function AttemptItem(props: {
           { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
           { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
           {
-            // What came first of a refused attempt was its error.
+            // The first byte of a refused attempt was that of its error.
             label: isRefusal(attempt) ? "First byte" : "First token",
             value: formatMs(attempt.first_byte_ms),
           },
@@ -79,7 +79,7 @@ function isRefusal({ outcome }: Attempt): boolean {
   return outcome === "failed" || outcome === "refused";
 }
 
-/** What the provider says it answered with; another model than the listed one is marked. */
+/** The model that the provider reports; another one than the listed model is marked. */
 function ReportedModel({ attempt }: { readonly attempt: Attempt }): ReactElement {
   const { served_model, substituted } = attempt;
   if (served_model === null) return <>none</>;

@@ -35,7 +35,7 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
   return { unit: unitOf(metric), parts, buckets };
 }
 
-/** What people call a group; requests that have no such thing are a group too. */
+/** The name of a group; requests without a value are a group too. */
 export function groupName(
   by: GroupBy,
   { group, name }: Pick<Usage["groups"][number], "group" | "name">,
@@ -65,7 +65,7 @@ const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
   rejected: "Rejected requests",
   ttft: "p50 time to first token",
 };
-/** What a metric is counted in. */
+/** The unit of a metric. */
 export function unitOf(metric: Metric): Unit {
   return UNITS[metric];
 }
@@ -79,7 +79,7 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 };
 const OTHER = "other";
 
-/** Those with most of the metric first, at the bottom; what is left on top of them. */
+/** The groups with most of the metric first, at the bottom; the rest on top of them. */
 function partsOf(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {

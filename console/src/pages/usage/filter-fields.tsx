@@ -35,7 +35,7 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
             name={name}
             label={label}
             values={valuesOf(search, name)}
-            // What is ticked in one menu, one after the other, is one step of Back.
+            // Several ticks in one menu, one after the other, are one step of Back.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}

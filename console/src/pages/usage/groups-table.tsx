@@ -140,7 +140,7 @@ function GroupName(props: {
   );
 }
 
-/** What choosing a group filters by; undefined: it is not a filter. */
+/** The filter that choosing a group sets; undefined where it is not a filter. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };

@@ -20,7 +20,7 @@ export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
   const { tokens, prices, settled_usd } = attempt;
   if (tokens === null || prices === null) return [];
   const hour = tokens[HOUR_WRITE] ?? 0;
-  // What is kept for an hour has a line of its own, and is in no other one.
+  // Tokens that are cached for an hour have a line of their own, and are in no other one.
   const counts = { ...tokens, cache_write: tokens.cache_write - hour, [HOUR_WRITE]: hour };
   const lines = SKUS.map((sku) => {
     const price = prices[sku] ?? prices.cache_write;

@@ -23,7 +23,7 @@ const TONES: Readonly<Record<RequestStatus, Tone>> = {
   in_flight: "quiet",
 };
 
-/** Of a request as the server sorted it. */
+/** The ending of a request as the server sorted it. */
 export function endingOfRequest(request: RequestRow): Ending {
   return ending(request.status, request);
 }
@@ -63,7 +63,7 @@ export function inAndOut(tokens: Tokens): { readonly in: number; readonly out: n
   };
 }
 
-/** What the customer was charged by. */
+/** The basis of the charge. */
 export function settlementLabel(settlement: string | null): string {
   if (settlement === null) return "Not settled yet.";
   return SETTLEMENTS[settlement] ?? `Settled as ${settlement}.`;

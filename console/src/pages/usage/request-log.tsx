@@ -33,7 +33,7 @@ import styles from "./usage.module.css";
 
 export interface RequestLogProps {
   readonly filters: Filters;
-  /** Of the page that is shown; undefined: the newest requests. */
+  /** The cursor of the page that is shown; undefined for the newest requests. */
   readonly cursor: string | undefined;
   /** How many requests a page has, by the address. */
   readonly rows: string | undefined;
@@ -47,7 +47,7 @@ const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "serv
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
-/** What the server sorts by, by the columns of the table. */
+/** The server's sort keys by the columns of the table. */
 const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/requests">["sort"]>>> = {
   time: "time",
   cost: "cost",

@@ -140,7 +140,7 @@ function Cards({
   );
 }
 
-/** Of a stream: a whole answer's tokens do not arrive one after the other. */
+/** The rate of a stream: the tokens of a whole answer do not arrive one after the other. */
 function tokensPerSecond(request: RequestRow): number | undefined {
   const { tokens, first_byte_ms, duration_ms } = request;
   if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)

@@ -37,7 +37,7 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 
-/** What was spent on what, and every single request. All of its state is in the address. */
+/** The usage page: spend by group, and every single request. All of its state is in the address. */
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
@@ -159,7 +159,7 @@ function useFiguresBefore(
 
 const TOTALS_PX = 148;
 
-/** Of the size of what comes, so that the log below it stays where it is. */
+/** A placeholder as large as the figures, so that the log below it stays in its place. */
 function FiguresSkeleton(): ReactElement {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">

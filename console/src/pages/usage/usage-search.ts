@@ -5,7 +5,7 @@ import {
 } from "../../../../src/kernel/core/request-status.ts";
 import type { ChangeHow } from "../../app/use-filters.ts";
 
-/** What the usage page keeps in its address. */
+/** The state that the usage page keeps in its address. */
 export type UsageSearch = Readonly<
   Partial<
     Record<
@@ -35,7 +35,7 @@ export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 export type Status = RequestStatus;
 
-/** What the largest groups have most of; times have no sum, so requests decide. */
+/** The metric by which the largest groups are chosen; times have no sum, so requests decide. */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
 > = {
@@ -77,7 +77,7 @@ export const STATUSES: Option<Status> = (Object.keys(REQUEST_STATUSES) as Status
   (value) => ({ value, label: REQUEST_STATUSES[value].label }),
 );
 
-/** What links of earlier releases call a status. */
+/** The names of statuses in links of earlier releases. */
 const OLD_STATUSES: Readonly<Record<string, Status>> = {
   ok: "succeeded",
   refused: "rejected_by_gateway",
@@ -88,7 +88,7 @@ export function rangeOf({ range }: UsageSearch): Range {
   return RANGES.find(({ value }) => value === range)?.value ?? "24h";
 }
 
-/** What a page filters by. */
+/** A name by which the page can filter. */
 export type FilterName = "model" | "key" | "tag" | "provider" | "status";
 /** As the server has it. */
 export const FILTER_VALUES_MAX = 20;
@@ -119,7 +119,7 @@ export type Filters = Partial<
   Record<"from" | "to" | FilterName, NonNullable<QueryOf<"GET /api/console/usage">["model"]>>
 >;
 
-/** What the figures, the log and its file are asked with: the same for all three. */
+/** The filters that the figures, the log and its file have in common. */
 export function filtersOf(search: UsageSearch, nowMs: number): Filters {
   const filters = { ...spanOf(search, nowMs) };
   for (const name of ["model", "provider", "key", "tag", "status"] as const) {
@@ -189,7 +189,7 @@ export function nameBefore(search: UsageSearch): string {
   return `in the ${RANGES.find(({ value }) => value === range)?.label ?? ""} before`;
 }
 
-/** What is wrong with a custom range; undefined where nothing is. */
+/** The problem with a custom range; undefined where there is none. */
 export function customFault(search: UsageSearch): string | undefined {
   const fromMs = readMinute(search.from);
   const toMs = readMinute(search.to);

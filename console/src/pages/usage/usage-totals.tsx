@@ -18,7 +18,7 @@ export interface UsageTotalsProps {
   readonly usage: Usage;
   /** The same figures of the time range before; undefined: not known, or there were none. */
   readonly before: UsageFigures | undefined;
-  /** What that time range is called: `"in the 7 days before"`. */
+  /** The name of that time range: `"in the 7 days before"`. */
   readonly than: string;
 }
 

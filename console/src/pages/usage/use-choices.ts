@@ -9,8 +9,9 @@ export interface Choice {
 }
 
 /**
- * What a filter can be set to, by the catalog and the organization's keys; undefined: not known yet.
- * The catalog is long, so it is asked for with the menu that shows it and not with the page.
+ * The values that a filter can have, by the catalog and the organization's keys; undefined until
+ * they are known. The catalog is long, so it is asked for with the menu that shows it and not with
+ * the page.
  */
 export function useChoices(name: FilterName): readonly Choice[] | undefined {
   const isOfCatalog = name === "model" || name === "provider";

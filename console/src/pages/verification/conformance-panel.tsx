@@ -19,7 +19,7 @@ import styles from "./verification.module.css";
 
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 
-/** What runs and live answers say about a provider's listings; for signed-in readers. */
+/** The findings of runs and live answers about a provider's listings; for signed-in readers. */
 export function ConformancePanel({ provider }: { readonly provider: string }): ReactElement {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   return (

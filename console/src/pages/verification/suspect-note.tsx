@@ -7,7 +7,7 @@ import { Time } from "../../ui/time.tsx";
 import { breachLines } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** What live answers broke, where they did. */
+/** The promises that live answers broke, where they did. */
 export function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactElement | null {
   if (suspect === null) return null;
   return (

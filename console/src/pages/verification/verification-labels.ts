@@ -68,7 +68,7 @@ export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): strin
   return `${id} ${title}`;
 }
 
-/** What a small mark says to people who do not see it: `"C7 no silent substitution: failed"`. */
+/** The text of a small mark for people who do not see it: `"C7 no silent substitution: failed"`. */
 export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): string {
   return `${checkName(check)}: ${CHECK_STATUS[check.status].word}`;
 }
@@ -83,7 +83,7 @@ function numberOf(id: string): number {
   return Number(id.slice(1));
 }
 
-/** What live answers broke, one line for each promise that was: `"5% named another model"`. */
+/** The broken promises, one line each: `"5% named another model"`. */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(
     ([name, what]) => `${suspicion[name]}% ${what}`,
@@ -138,7 +138,7 @@ export function orderLabel(place: string | number, trust: ListingTrust | undefin
   return isLast ? "tried last" : String(place);
 }
 
-/** What the state means, and of which run it is. */
+/** The meaning of the state, and the run that it comes from. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
@@ -152,7 +152,7 @@ const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
   inconclusive: "The last run could not complete enough checks. ",
 };
 
-/** What a page opens with: a listing that failed, else one that is suspect, else the first. */
+/** The listing that a page opens with: one that failed, else one that is suspect, else the first. */
 export function listingToShow(
   listings: readonly ListingTrust[],
   wanted: string | undefined,

@@ -40,7 +40,7 @@ export function CallStep(props: {
   );
 }
 
-/** What was measured of the call; its answer is in the caller's terminal, and nowhere else. */
+/** The measured figures of the call; its answer is in the caller's terminal, and nowhere else. */
 function Succeeded({ requestId }: { readonly requestId: string }): ReactElement {
   const { data } = useAnswer("GET /api/console/requests/:request_id", {
     params: { request_id: requestId },

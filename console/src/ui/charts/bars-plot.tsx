@@ -91,7 +91,7 @@ function GridLines({ scale }: { readonly scale: Scale }) {
   });
 }
 
-/** Of a bucket's width, the bar takes this much; the rest is air. */
+/** The bar's share of the width of a bucket; the rest is air. */
 const BAR_SHARE = 0.76;
 
 function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: number | undefined }) {

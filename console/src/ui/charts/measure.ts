@@ -1,7 +1,7 @@
 import { formatCount, formatMs } from "../count.tsx";
 import { parseUsd, showUsd, writeUsd } from "../money-math.ts";
 
-/** What a chart measures. */
+/** The unit of a chart's values. */
 export type Unit = "usd" | "count" | "ms" | "share";
 /**
  * Dollars as a decimal text; counts, milliseconds and thousandths of a share as whole numbers; null:

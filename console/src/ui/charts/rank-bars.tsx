@@ -6,7 +6,7 @@ import { colourOf, paintsOf, type Paint } from "./part-paint.ts";
 import styles from "./charts.module.css";
 
 export interface RankBarsProps {
-  /** What is ranked by what: `"Models by spend"`. */
+  /** The subject and the metric: `"Models by spend"`. */
   readonly label: string;
   readonly unit: Unit;
   /** In the order they are shown; the longest bar is the highest amount. */

@@ -4,7 +4,7 @@ import { lengthOf, showWhole, toWhole, type Amount, type Unit } from "./measure.
 import styles from "./charts.module.css";
 
 export interface SparklineProps {
-  /** What is measured, over what: `"Spend of the last 30 days"`. */
+  /** The metric and its range: `"Spend of the last 30 days"`. */
   readonly label: string;
   readonly unit: Unit;
   /** From left to right, at equal distances. */
@@ -16,7 +16,7 @@ export interface SparklineProps {
 export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
   const amounts = values.map((value) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
-  // What was not measured is left out: a time to first token without traffic is not zero.
+  // A bucket without a measurement is left out: a time to first token without traffic is not zero.
   const places = amounts.flatMap((amount, at) => {
     if (values[at] === null) return [];
     const x = amounts.length < 2 ? 0 : (at / (amounts.length - 1)) * WIDTH;

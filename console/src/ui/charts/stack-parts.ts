@@ -2,7 +2,7 @@ import { toWhole, type Amount, type Unit } from "./measure.ts";
 
 export interface ChartPart {
   readonly id: string;
-  /** What people call it. */
+  /** The name that people see. */
   readonly name: string;
   /** Not one of several: drawn in the colour of charts that have one part. */
   readonly isWhole?: boolean;
@@ -24,13 +24,13 @@ export interface StackPiece {
   /** The part's place among all parts: its colour and its pattern. */
   readonly at: number;
   readonly whole: bigint;
-  /** What lies below it in the bar. */
+  /** The sum of the pieces below this one in the bar. */
   readonly below: bigint;
 }
 
 export interface Stack {
   readonly bucket: ChartBucket;
-  /** Of the bottom first; parts of nothing are left out. */
+  /** The pieces of the bar, bottom first; empty ones are left out. */
   readonly pieces: readonly StackPiece[];
   readonly total: bigint;
   /** False: nothing was measured, which is not the same as 0. */
@@ -63,7 +63,7 @@ export function sideBySide(
   buckets: readonly ChartBucket[],
 ): readonly Stack[] {
   return stackParts(unit, parts, buckets).map((stack) => {
-    // Of several lines one may have a gap where the others go on, and 0 is a point of its line.
+    // A line may have a gap where the others go on, and 0 is a point of its line.
     const pieces = parts.flatMap((part, at) => {
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];

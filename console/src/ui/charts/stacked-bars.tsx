@@ -11,14 +11,14 @@ import { sideBySide, stackParts, type ChartBucket, type ChartPart } from "./stac
 import styles from "./charts.module.css";
 
 export interface StackedBarsProps {
-  /** What is measured, of what, in which steps: `"Spend by model, per hour"`. */
+  /** The metric, its groups and the step: `"Spend by model, per hour"`. */
   readonly label: string;
   readonly unit: Unit;
   /** From the bottom up, eight at most; one alone needs no legend. */
   readonly parts: readonly ChartPart[];
   /** From left to right; dollars are decimal texts. */
   readonly buckets: readonly ChartBucket[];
-  /** What the bars have in common, for a column of the table: `"Hour (UTC)"`. */
+  /** The common property of the bars, for a column of the table: `"Hour (UTC)"`. */
   readonly bucketLabel?: string;
   readonly heightPx?: number;
   /** `lines`: the parts do not add up, such as percentiles of times. */

@@ -25,7 +25,7 @@ export type AlertDestination = Static<typeof AlertDestination>;
 
 export const DestinationWithSecret = Type.Object({
   ...AlertDestination.properties,
-  /** Of a webhook: shown in this answer alone. Null: an e-mail address has none. */
+  /** The secret of a webhook: shown in this answer alone. Null: an e-mail address has none. */
   secret: nullable(Type.String({ pattern: "^whsec_[A-Za-z0-9+/=]{32,88}$" })),
 });
 export type DestinationWithSecret = Static<typeof DestinationWithSecret>;
@@ -78,7 +78,7 @@ export const AlertDelivery = Type.Object({
   state: nullable(oneOf("waiting", "delivered", "failed")),
   tries: nullable(Count),
   next_try_at: nullable(Instant),
-  /** What the last try was answered. */
+  /** The answer to the last try. */
   last_answer: nullable(Type.String()),
 });
 export type AlertDelivery = Static<typeof AlertDelivery>;
@@ -96,7 +96,7 @@ export const destinationRoutes = {
     isSetting: true,
     body: Fields({
       channel: oneOf("email", "webhook"),
-      /** Of a webhook. */
+      /** The address of a webhook. */
       url: Type.Optional(Type.String({ minLength: 1, maxLength: 4_000 })),
       kinds: Type.Optional(Kinds),
     }),

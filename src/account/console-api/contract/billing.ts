@@ -32,16 +32,16 @@ export const Purchase = Type.Object({
 });
 export type Purchase = Static<typeof Purchase>;
 
-/** What was paid for one purchase. It is not a tax invoice. */
+/** The payment for one purchase. It is not a tax invoice. */
 export const Receipt = Type.Object({
   /** The purchase is its number: there is one receipt of it. */
   number: Id,
   paid_at: Instant,
   amount_usd: Usd,
-  /** What went back to the payer since. */
+  /** The money that went back to the payer since. */
   refunded_usd: Usd,
   disputed_usd: Usd,
-  /** Of the payment at the payment provider. */
+  /** The reference of the payment at the payment provider. */
   payment_reference: nullable(Type.String()),
   is_test_money: Type.Boolean(),
   is_automatic: Type.Boolean(),
@@ -52,7 +52,7 @@ export type Receipt = Static<typeof Receipt>;
 
 export const Billing = Type.Object({
   balance: Balance,
-  /** What refunds and disputes took beyond the balance; new credit pays it first. */
+  /** The money that refunds and disputes took beyond the balance; new credit pays it first. */
   owed_usd: Usd,
   payments: Type.Object({
     /** `none`: the operator adds credit. */

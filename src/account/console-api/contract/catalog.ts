@@ -25,7 +25,7 @@ export const PriceCardLine = Type.Object({
   variant: nullable(Type.String()),
 });
 
-/** What every token of a request costs, output included, whose prompt is above a bound. */
+/** The price of every token of a request, output included, whose prompt is above a bound. */
 export const PriceTier = Type.Object({
   above_prompt_tokens: Count,
   prices: PricesPerMillion,

@@ -29,10 +29,10 @@ export const ShownChange = Type.Object({
   /** Whose that is, for people: "You", a member's e-mail address, "Token Market operator", … */
   actor: Type.String(),
   action: Type.String(),
-  /** What was done, to be read after the actor's name. */
+  /** The change, to be read after the actor's name. */
   says: Type.String(),
   target: Type.String(),
-  /** Of a person: the e-mail address; null: the target is not one, or not known any more. */
+  /** The e-mail address of a person; null when the target is no person, or not known any more. */
   target_name: nullable(Type.String()),
   /** Only what changed; null: it was not there. */
   before: nullable(Type.Record(Type.String(), Type.Unknown())),

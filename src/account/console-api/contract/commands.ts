@@ -77,7 +77,7 @@ const Change = Type.Object({
   at: Instant,
   actor_kind: Type.String(),
   actor_id: Type.String(),
-  /** Of accounts, as they are now: the log keeps no address. */
+  /** The e-mail addresses of accounts as they are now: the log keeps none. */
   actor_email: MaybeText,
   org_id: nullable(Id),
   action: Type.String(),
@@ -118,13 +118,16 @@ function ProviderIds(what: string) {
   return Type.Optional(Type.Array(ProviderId, { minItems: 1, description }));
 }
 
-/** Of a dedicated endpoint; absent: it has none. */
+/** A limit of a dedicated endpoint; absent: it has none. */
 function Limit(of: string, minimum = 1) {
   const description = `a whole number of ${of}`;
   return Type.Optional(Type.Integer({ minimum, maximum: 1_000_000_000, description }));
 }
 
-/** What has no page, and why: it is of the whole installation, or a way in where pages are shut. */
+/**
+ * The operations that have no page, with the reason: they are of the whole installation, or a way
+ * in where pages are shut.
+ */
 export const COMMANDS = {
   "org create <name>": {
     summary: "Creates an organization with an empty wallet",
@@ -253,7 +256,7 @@ export const COMMANDS = {
     answer: Type.Object({
       provider_id: Id,
       lines: Count,
-      /** What became of lines, and what of them is owed. */
+      /** The verdict on each line, and the debt that follows. */
       verdicts: List(
         Type.Object({
           verdict: Type.String(),

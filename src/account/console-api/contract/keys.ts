@@ -31,16 +31,16 @@ export const Key = Type.Object({
   is_expired: Type.Boolean(),
   /** Ids of the models that it may call; null: all. */
   models: nullable(Type.Array(Type.String())),
-  /** Of its newest request, to the minute. */
+  /** The time of its newest request, to the minute. */
   last_used_at: nullable(Instant),
   rpm_ceiling: Count,
   /** Set by the customer, not above the ceiling; null: the ceiling holds. */
   rpm: nullable(Count),
-  /** What holds now: also the 20 a minute of an organization without credit. */
+  /** The limit that applies now: also the 20 a minute of an organization without credit. */
   rpm_effective: Count,
   ...byCapField(() => nullable(Usd)),
   spent_month_usd: Usd,
-  /** What is spent is null where there is no such cap. */
+  /** The spend is null where there is no such cap. */
   spent_week_usd: nullable(Usd),
   spent_day_usd: nullable(Usd),
   /** Sorted. */
@@ -140,7 +140,7 @@ export const KeyChange = Fields({
 });
 export type KeyChange = Static<typeof KeyChange>;
 
-/** What is absent, null or `""` stays as it is. All of these keys are changed, or none. */
+/** A field that is absent, null or `""` stays as it is. All of these keys are changed, or none. */
 export const KeysChange = Fields({
   key_ids: KeyIds,
   ...CapChanges,

@@ -9,7 +9,7 @@ import { CapChange, Confirm, Count, Id, Instant, nullable, oneOf, Usd, Fields } 
 import { refusalFields } from "./usage.ts";
 
 const LimitValue = Type.Object({
-  /** What no own value may exceed: the default or the contract. Null: nothing limits it. */
+  /** The highest value of an own limit: the default or the contract. Null: nothing limits it. */
   ceiling: nullable(Count),
   /** Set by the customer; null: none. */
   own: nullable(Count),

@@ -6,11 +6,11 @@ const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
 
 /** Null: nothing was measured. */
 const FIGURES = {
-  /** Of calls: those that succeeded, or failed by the provider's fault. */
+  /** The share of calls that succeeded, of those that succeeded or failed by the provider's fault. */
   success: Share,
-  /** Of hours with calls: those in which a call succeeded. */
+  /** The share of hours in which a call succeeded, of the hours with calls. */
   uptime: Share,
-  /** Of streamed answers. */
+  /** Measured on streamed answers. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
   tokens_per_second: nullable(Type.Number({ minimum: 0 })),
@@ -29,12 +29,12 @@ export const ListingFigures = Type.Object({
   ...FIGURES,
   /** Oldest first. */
   days: Type.Array(FiguresAt),
-  /** Of the last 48 hours; across organizations there are none. */
+  /** The last 48 hours; there are none across organizations. */
   hours: Type.Array(FiguresAt),
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
-/** Of one model or provider there is history as well. */
+/** The figures of one model or provider come with history. */
 const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
 export type ListingQuery = Static<typeof query>;
 

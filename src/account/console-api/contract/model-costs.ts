@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 import { Count, Id, Instant, nullable, oneOf, Tokens, Usd, Fields } from "./shared.ts";
 
-/** What the chat tokens would have cost at one provider's listing, at its prices of now. */
+/** The cost of the chat tokens at one provider's listing, at its prices of now. */
 export const ListingCost = Type.Object({
   provider: Type.String(),
   name: Type.String(),
@@ -34,11 +34,11 @@ export const ModelCosts = Type.Object({
   to: Instant,
   /** The size of each prompt is known, and requests paid by a customer-provided key are left out. */
   is_by_request: Type.Boolean(),
-  /** What is priced: the organization's chat requests, of all models or of the one asked for. */
+  /** The traffic that is priced: the organization's chat requests, of all models or of the named one. */
   traffic: Type.Object({
     /** That used tokens; one that was tried at several providers counts for each that did. */
     requests: Count,
-    /** What they did cost. */
+    /** The cost that they really had. */
     spent_usd: Usd,
     tokens: Tokens,
     /** Most spend first. */

@@ -19,19 +19,19 @@ const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
 
 const Part = Type.Object({ attempts: Count, cost_usd: ExactUsd });
 
-/** What attempts add up to. */
+/** The sums of attempts. */
 const sums = {
   attempts: Count,
   settled_attempts: Count,
   void_attempts: Count,
   tokens: BySku(Count),
-  /** What the provider is owed. */
+  /** The debt to the provider. */
   cost_usd: ExactUsd,
   cost_pico_usd: Type.String(),
-  /** What customers paid, and what was used beyond what they had. */
+  /** The customers' payments, and the usage beyond what they had. */
   debit_usd: Usd,
   overrun_usd: Usd,
-  /** What of both is the platform's. */
+  /** The platform's part of both. */
   margin_usd: Usd,
   /** Their end was not observed, so that the provider's claim is not known. */
   unknown: Type.Object({ attempts: Count, charged_usd: Usd }),
@@ -50,7 +50,7 @@ export const OperatorPeriod = Type.Object({
   state: oneOf("closed", "paid"),
   closed_at: Instant,
   ...sums,
-  /** Of these: what was admitted before the period, and what was corrected in it. */
+  /** The attempts among these that were admitted before the period, and the corrections in it. */
   late: Part,
   late_corrections: Part,
   /** Less than a micro-dollar, of the period before and to the next one. */
@@ -97,7 +97,7 @@ const comparison = {
 export const OperatorStatement = Type.Object({
   period: OperatorPeriod,
   models: Type.Array(Type.Object({ model: Type.String(), upstream_model: Type.String(), ...sums })),
-  /** What the provider's own statements said, oldest first. */
+  /** The provider's own statements, oldest first. */
   reconciliations: Type.Array(
     Type.Object({
       recorded_at: Instant,
@@ -125,7 +125,7 @@ export type OperatorClosing = Static<typeof OperatorClosing>;
 export const OperatorComparison = Type.Object({
   is_equal: Type.Boolean(),
   ...comparison,
-  /** What their lines add up to, where that is not their total. */
+  /** The sum of their lines, where it is not their total. */
   their_lines_usd: nullable(ExactUsd),
   /** 20 at most; `lines` counts all. */
   first_differences: Type.Array(
@@ -229,7 +229,7 @@ export const settlementRoutes = {
     isSetting: true,
     takesFile: true,
     params: periodParams,
-    /** Of a page 1 MiB and 20,000 lines at most. */
+    /** A page of 1 MiB and 20,000 lines at most. */
     body: Fields({
       statement: Type.String({
         minLength: 1,

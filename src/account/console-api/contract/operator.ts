@@ -27,7 +27,7 @@ export const OperatorHealth = Type.Object({
   node: Type.String(),
   schema: Type.Object({ database: nullable(Count), program: Count }),
   catalog: Type.Object({ build_id: Type.String(), models: Count, listings: Count }),
-  /** What an operator should do something about. */
+  /** A matter that an operator should act on. */
   notices: Type.Array(
     Type.Object({
       kind: oneOf("below_cost", "stale_prices", "refresh_waits"),
@@ -85,7 +85,7 @@ export const OperatorRestriction = Type.Object({
   org_id: Id,
   family: CallFamily,
   state: oneOf("limited", "restricted"),
-  /** What was unusual, with figures; the customer never sees it. */
+  /** The unusual figures; the customer never sees them. */
   reason: Type.String(),
   since: Instant,
   /** Null: until it is lifted. */

@@ -4,7 +4,7 @@ import { Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shar
 
 export const OptimizeObjective = oneOf("lowest_cost", "fastest", "best_judged");
 
-/** What one candidate did. */
+/** The result of one candidate. */
 export const OptimizeResult = Type.Object({
   model: Type.String(),
   calls: Count,
@@ -56,7 +56,7 @@ export const NewOptimizeSearch = Type.Object(
 );
 export type NewOptimizeSearch = Static<typeof NewOptimizeSearch>;
 
-/** What decides how many calls a search makes and what each can cost. */
+/** The fields that decide how many calls a search makes and how much each can cost. */
 export const OptimizeCalls = Type.Object(
   {
     judge_model: Type.Optional(Id),
@@ -85,7 +85,7 @@ export const OptimizeEstimate = Type.Object({
 });
 export type OptimizeEstimate = Static<typeof OptimizeEstimate>;
 
-/** What one model answered to one prompt. */
+/** The answer of one model to one prompt. */
 export const OptimizeAnswer = Type.Object({
   /** 0 is the first prompt. */
   prompt: Count,

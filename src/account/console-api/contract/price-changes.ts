@@ -23,9 +23,9 @@ export const PriceNotice = Type.Object({
   new: Prices,
   /** Some token costs more then. */
   is_rise: Type.Boolean(),
-  /** Of the last 30 days, with this provider. */
+  /** The requests of the last 30 days, with this provider. */
   requests: Count,
-  /** What these requests' tokens cost at each. */
+  /** The cost of these requests' tokens at the old price and at the new one. */
   cost_old_usd: Usd,
   cost_new_usd: Usd,
   /** The price depends on the size of a prompt and the sizes are not known: it is this or more. */

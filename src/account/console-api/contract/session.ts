@@ -40,26 +40,26 @@ export const Notice = Type.Object({
   ),
   /** `bad`: requests are being refused. */
   severity: oneOf("bad", "warn", "info"),
-  /** What happens now, in a sentence. */
+  /** The present effect, in a sentence. */
   text: Type.String(),
   since: nullable(Instant),
   /** Requests that it refused in the last hour, 1,000 at most. */
   refused: Count,
-  /** What changes it. */
+  /** The action that changes it. */
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   /** The key or model that the action is about; null: the organization. */
   target: nullable(Id),
 });
 export type Notice = Static<typeof Notice>;
 
-/** What every page needs to know; read again after anything that may change it. */
+/** The data that every page needs; read again after anything that may change it. */
 export const Session = Type.Object({
   /** `unverified`: signed in, but the identity provider has not verified the e-mail. */
   state: oneOf("signed_out", "unverified", "signed_in"),
   user: nullable(Type.Object({ email: Type.String(), name: nullable(Type.String()) })),
   /** The organization that this session is in, and the caller's role there. */
   org: nullable(Type.Object({ org_id: Id, name: Type.String(), role: RoleName })),
-  /** What that role may do: what a page offers, and a route needs. */
+  /** The rights of that role: by them a page offers an action, and a route allows it. */
   may: Type.Array(oneOf(...NEEDS)),
   /** The other organizations of the account. */
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),

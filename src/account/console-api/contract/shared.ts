@@ -11,7 +11,7 @@ export * from "../../../kernel/json/schema-parts.ts";
 /** One route of the console's API: who may ask, what it takes and what it answers. */
 export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
 
-/** What operators do by a command alone: it has no path, and its name is its usage. */
+/** An operation that operators have by a command alone: it has no path, and its name is its usage. */
 export interface CommandContract extends Omit<RouteShape, "command" | "isSetting" | "takesFile"> {
   readonly access: "command";
   readonly needs?: never;
@@ -37,7 +37,10 @@ interface RouteShape {
   readonly summary: string;
   /** It changes a setting: an organization may change so many a minute. */
   readonly isSetting?: true;
-  /** What it may leave in the change log; `[]`: it sends or reads, and changes nothing. */
+  /**
+   * The entries that the route may leave in the change log; `[]`: it sends or reads, and changes
+   * nothing.
+   */
   readonly changes?: readonly ActionName[];
   /** The command that does the same for operators; absent: only pages do it. */
   readonly command?: CommandFace;
@@ -91,7 +94,7 @@ export function CapChange(period: CapPeriod) {
   return Type.Union([UsdInput, Type.Literal("")], { description });
 }
 
-/** What a request may have: these fields, and no others. */
+/** The fields that a request may have, and no others. */
 export function Fields<P extends TProperties>(fields: P) {
   return Type.Object(fields, { additionalProperties: false });
 }
@@ -101,7 +104,7 @@ export const Id = Type.String({ minLength: 1, maxLength: 200 });
 export function ShortText(description: string) {
   return Type.String({ minLength: 1, maxLength: 200, description });
 }
-/** Of a payment or a grant. */
+/** The reference of a payment or a grant. */
 export const Ref = ShortText(
   "a reference that names it permanently: the same one again changes nothing",
 );
@@ -112,7 +115,7 @@ export const Name = Type.String({
   description: "a name of 1 to 64 characters",
 });
 
-/** What a member of an organization is. */
+/** The role of a member in an organization. */
 export const RoleName = Type.Unsafe<(typeof ROLES)[number]>(
   Type.String({ enum: [...ROLES], description: `one of ${ROLES.join(", ")}` }),
 );
@@ -123,7 +126,7 @@ export const ConsoleError = Type.Object({
   error: Type.Object({
     /** A canonical class of the gateway, or `signed_out`, `forbidden`, `gone`, `conflict`. */
     code: Type.String(),
-    /** What was wrong, where, and the next step. */
+    /** The problem, its place, and the next step. */
     message: Type.String(),
     /** The field of the request that is meant, where it is one. */
     field: Type.Optional(Type.String()),

@@ -3,7 +3,10 @@ import { Type, type Static } from "typebox";
 import { TAX_ID_TYPES } from "../../../kernel/core/tax-id-types.ts";
 import { Count, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
 
-/** Who an organization is on its statements, receipts and invoices. Plain text, one line each. */
+/**
+ * The legal identity of an organization on its statements, receipts and invoices. Plain text, one
+ * line each.
+ */
 export const CompanyData = Fields({
   legal_name: Type.String({ minLength: 1, maxLength: 200 }),
   address_lines: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
@@ -74,15 +77,15 @@ export const Statement = Type.Object({
   state: StatementState,
   number: nullable(Type.String()),
   closed_at: nullable(Instant),
-  /** Of the text that is kept, in hexadecimal. */
+  /** The SHA-256 of the text that is kept, in hexadecimal. */
   sha256: nullable(Type.String()),
-  /** What the books say by now that the closed statement does not; empty: they agree. */
+  /** The differences between the books of now and the closed statement; empty when they agree. */
   differences: Type.Array(Type.String()),
   /** Requests of the month have left the journal since: its usage cannot be compared any more. */
   has_left_journal: Type.Boolean(),
   month: Type.String(),
   opening_usd: Usd,
-  /** What went in or out without a request; below zero: out. */
+  /** The movements without a request; a negative amount went out. */
   credits: Type.Array(Type.Object({ kind: Type.String(), count: Count, amount_usd: Usd })),
   /** opening + credits − usage = closing */
   usage_usd: Usd,

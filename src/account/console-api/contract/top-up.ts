@@ -36,7 +36,7 @@ export const TopUp = Type.Object({
         "amount_not_allowed",
         "operator",
       ),
-      /** What happened and the next step, in a sentence. */
+      /** The event and the next step, in a sentence. */
       text: Type.String(),
       since: Instant,
     }),

@@ -104,7 +104,7 @@ export const Usage = Type.Object({
     Type.Object({
       /** A model, provider or key id, a day, a status; `playground` and `optimize` for managed keys. */
       group: Type.String(),
-      /** What people call it: a key's name. */
+      /** The name that people see: a key's name. */
       name: Type.String(),
       figures: UsageFigures,
     }),
@@ -126,7 +126,7 @@ export const RequestRow = Type.Object({
   stream: Type.Boolean(),
   attempts: Count,
   status: RequestStatus,
-  /** Of the last attempt; `refused` where there was none. */
+  /** The outcome of the last attempt; `refused` where there was none. */
   outcome: RequestOutcome,
   error_class: nullable(Type.String()),
   tokens: nullable(Tokens),
@@ -194,7 +194,7 @@ export type RefusalCause = Static<typeof RefusalCause>;
 /** The explanation of a refusal, and the page that changes it. */
 export const refusalFields = {
   error_class: Type.String(),
-  /** What it means and what to do about it, with the figures of the moment. */
+  /** The meaning of it and the next step, with the figures of the moment. */
   explanation: Type.String(),
   /** Null: nothing on a page changes it. */
   action: nullable(
@@ -213,7 +213,7 @@ export const RequestDetail = Type.Object({
   attempts: Type.Array(Attempt),
   /** Fields of the request that were not sent to the provider. */
   dropped_params: Type.Array(Type.String()),
-  /** What the answer's headers said; empty while it is in flight. */
+  /** The headers of the answer; empty while it is in flight. */
   response_headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
   /** Null: it was not refused by the gateway. */
   refusal: nullable(Refusal),
@@ -234,7 +234,7 @@ export const Overview = Type.Object({
     }),
   ),
   last_24h: UsageFigures,
-  /** What the figures are compared with; null: nothing happened then. */
+  /** The figures of the time before, for comparison; null when nothing happened then. */
   before: Type.Object({
     /** The 24 hours before the last 24. */
     last_24h: nullable(UsageFigures),
@@ -249,11 +249,11 @@ export const Overview = Type.Object({
       requests: Count,
       by_status: StatusCounts,
       spent_usd: Usd,
-      /** Of the models with most spend, and `other`; those that cost nothing are left out. */
+      /** The models with most spend, and `other`; a model that costs nothing is left out. */
       spent_by_model: Type.Record(Type.String(), Usd),
     }),
   ),
-  /** Those that `days` names, most spend first. */
+  /** The models that `days` names, most spend first. */
   day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
   /** Requests that were rejected are not counted. */
   top_models: Type.Array(

@@ -53,13 +53,13 @@ export const ListingTrust = Type.Object({
    * `unchecked`: no run has had a result.
    */
   state: oneOf("verified", "failed", "changed", "expired", "unchecked"),
-  /** Of the run that the state is of; null without one, as are its source and its time. */
+  /** The verdict of the run that the state comes from; null without one, as are its source and its time. */
   verdict: nullable(RunVerdict),
   source: nullable(RunSource),
   checked_at: nullable(Instant),
   /** When a passed run of the listing as it is now stops counting. */
   ends_at: nullable(Instant),
-  /** What of that run did not pass. */
+  /** The checks of that run that did not pass. */
   flaws: Type.Array(CheckFlaw),
   /** Live answers break what the listing promises: it is tried last. */
   suspect: nullable(Suspicion),

@@ -3,7 +3,7 @@ import { isObject, textOf, type JsonObject } from "../json.ts";
 import type { Decided } from "./decision-order.ts";
 import { rounded } from "./decision-order.ts";
 
-/** What a cheat changes of decisions. */
+/** The effect of a cheat on decisions. */
 export interface DecisionEffect {
   /** The body as it is read: the usage is of the whole one. */
   readonly read?: (body: JsonObject) => JsonObject;
@@ -11,7 +11,7 @@ export interface DecisionEffect {
   readonly answer?: (answer: unknown, all: readonly unknown[]) => unknown;
   readonly decided?: (decided: Decided) => Partial<Decided>;
   readonly every?: number;
-  /** What of a state its answer is kept by. */
+  /** The part of a state by which its answer is kept. */
   readonly replay?: (state: string) => string;
 }
 
@@ -218,12 +218,12 @@ function withoutPictures(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { type, image_url: image } = value;
   if (type !== "image_url" || !isObject(image)) return fieldsWithoutPictures(value);
-  // What comes before the comma says whether the host takes it at all.
+  // The part before the comma decides whether the host takes it at all.
   const url = textOf(image["url"]).replace(/,.*$/s, ",AAAA");
   return { type, image_url: { url } };
 }
 
-/** What is decided and reported. */
+/** The decision and the report. */
 export function cheatedDecision(
   decided: Decided,
   cheating: Cheating,
@@ -241,7 +241,7 @@ export function cheatedDecision(
   }, decided);
 }
 
-/** Of the first request with this key and these questions. */
+/** The answers of the first request with this key and these questions. */
 function keptAnswers({ answers }: Decided, key: string, kept: Map<string, unknown>): JsonObject {
   const name = `${key} ${Object.keys(answers).join(" ")}`;
   if (!kept.has(name)) kept.set(name, answers);

@@ -2,30 +2,30 @@ import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../json.ts";
 import { promptTokensOf } from "../sim-request.ts";
 
-/** What a host has decided, and what it read for it. */
+/** The decision of a host, and the tokens that it read for it. */
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
-  /** What counting the state for each question would add to them: 0 of a host that does. */
+  /** The tokens that counting the state for each question would add: 0 for a host that does. */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
 }
 
-/** What a decisions request asks for, in one form for all hosts. */
+/** A decisions request in one form for all hosts. */
 export interface DecisionOrder<Q> {
   readonly model: string;
   /** The state as text; JSON when it is none. */
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
-  /** Of each question. */
+  /** The tokens of each question. */
   readonly questionTokens: readonly number[];
   /** Settings of a host's own. */
   readonly options: JsonObject;
 }
 
-/** What is asked of a state, and what depends on its text. */
+/** The questions about a state, and the values that depend on its text. */
 export interface Asked {
   readonly stateText: string;
   /** Everything that the question says. */
@@ -67,7 +67,7 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/** Of a question that ends with a word: is it in the state? Undefined: it does not. */
+/** The chance of a question that ends with a word which is in the state; undefined: it is not. */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;

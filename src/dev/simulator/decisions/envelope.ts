@@ -35,7 +35,7 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
   422: 5012,
   429: 3040,
 };
-/** Of anything that has no code of its own. */
+/** The code of a failure that has none of its own. */
 const INFERENCE_FAILED = 5012;
 
 /** A good answer in its envelope. */

@@ -27,7 +27,7 @@ export interface GlinerTask {
   readonly words: string;
 }
 
-/** What is wrong with a request, or what it asks for. */
+/** The problem of a request, or its order. */
 export type GlinerReading = SimError | DecisionOrder<GlinerTask>;
 
 const LABELS = be("a label or more", (value) => labelsOf(value).length > 0);

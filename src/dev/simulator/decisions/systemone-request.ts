@@ -17,14 +17,14 @@ import { imagePartsOf, orderOf, type DecisionOrder } from "./decision-order.ts";
 export interface SystemoneQuestion {
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
-  /** Of a choice. */
+  /** The labels of a choice. */
   readonly labels: readonly string[];
-  /** Of a score, lowest first. */
+  /** The levels of a score, lowest first. */
   readonly levels: readonly unknown[];
   readonly words: string;
 }
 
-/** What is wrong with a request, or what it asks for. */
+/** The problem of a request, or its order. */
 export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
 const STATE = be(

@@ -1,12 +1,12 @@
 import type { ImageOrder } from "./image-order.ts";
 import { type Canvas, pngWithComment } from "./picture.ts";
 
-/** What a cheat changes of an answer with images. */
+/** The effect of a cheat on an answer with images. */
 export interface ImageEffect {
   /** Images in the answer. */
   readonly count?: (asked: number) => number;
   readonly canvas?: (canvas: Canvas) => Canvas;
-  /** What the picture depends on, of the prompt and its number. */
+  /** The part of the prompt and its number on which the picture depends. */
   readonly seed?: (prompt: string, index: number) => string;
   readonly file?: (bytes: Buffer, call: number) => Buffer;
   /** As it is billed. */

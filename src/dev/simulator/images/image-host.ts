@@ -47,7 +47,7 @@ const styled = {
   output_compression: whole(0, 100),
 };
 
-/** What the images of an order cost, where a host reports it. */
+/** The cost of an order's images, where a host reports it. */
 export function costOf({ count }: ImageOrder): string {
   return usdOfCents(count * CENTS_PER_IMAGE);
 }

@@ -2,7 +2,7 @@ import { textOf, type JsonObject } from "../json.ts";
 import { tokensOf } from "../sim-request.ts";
 import type { Canvas, PictureFormat } from "./picture.ts";
 
-/** What an image request asks for. */
+/** The order of an image request. */
 export interface ImageOrder {
   readonly prompt: string;
   readonly count: number;
@@ -12,7 +12,7 @@ export interface ImageOrder {
   readonly background: string | undefined;
   readonly wantsBase64: boolean;
   readonly promptTokens: number;
-  /** Of all images. */
+  /** The tokens of all images. */
   readonly imageTokens: number;
 }
 

@@ -12,7 +12,7 @@ export interface Picture {
 
 const BASE64_STEP_BYTES = 3 * 16 * 1024;
 
-/** What a picture is made to. */
+/** The size and form of a picture. */
 export interface Canvas {
   readonly format: PictureFormat;
   /** In pixels. */
@@ -163,7 +163,7 @@ function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
   }
   put(0b001, 3n); // the same, of one bit
   put(0, 1n);
-  // Of an even length: an odd one would need a byte behind the chunk.
+  // The length is even: an odd one would need a byte behind the chunk.
   const data = Buffer.alloc(14);
   data.writeUInt8(WEBP_SIGNATURE, 0);
   data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1);

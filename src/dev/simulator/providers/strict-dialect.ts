@@ -41,7 +41,7 @@ export function strictDialect(dialect: Dialect, wire: string, id: string | undef
   };
 }
 
-/** What the provider understands, in the form of the wire's own checks. */
+/** The provider's own form of a body, put into the form of the wire's own checks. */
 function usualForm(provider: StrictProvider, body: JsonObject): JsonObject {
   if (provider.wire === "wire_b") return body;
   const { random_seed: seed, provider: _routing, ...rest } = body;
@@ -55,7 +55,7 @@ function usualForm(provider: StrictProvider, body: JsonObject): JsonObject {
   };
 }
 
-/** Those who do not refuse the marks do not mind them. */
+/** A host that does not refuse the marks ignores them. */
 function withoutMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMarks);
   if (!isObject(value)) return value;

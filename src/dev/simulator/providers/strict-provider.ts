@@ -1,6 +1,7 @@
 /**
- * What one provider refuses, and how its answers differ, as its own pages and the users of it say.
- * Written without regard to what the gateway does about it, so that a test of the one can fail.
+ * One provider's own refusals, and the differences of its answers, as its own pages and its users
+ * describe them. Written without regard to what the gateway does about it, so that a test of the
+ * one can fail.
  */
 export interface StrictProvider {
   readonly wire: "wire_a" | "wire_b";

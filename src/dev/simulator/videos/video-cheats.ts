@@ -1,12 +1,12 @@
 import type { VideoOrder } from "./video-order.ts";
 
-/** What a cheat changes of a job and its file. */
+/** The effect of a cheat on a job and its file. */
 export interface VideoEffect {
   /** As it is billed. */
   readonly billed?: (order: VideoOrder) => Partial<VideoOrder>;
   /** Seconds of the film. */
   readonly seconds?: (asked: number) => number;
-  /** What the film depends on. */
+  /** The seed of the film. */
   readonly seed?: string;
   /** The first job's file is every other one's. */
   readonly isFirst?: boolean;

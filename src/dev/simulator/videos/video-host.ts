@@ -31,7 +31,7 @@ export interface VideoHost {
   readonly forgets: boolean;
 }
 
-/** Of the hosts that have ratios and sound. */
+/** The fields of hosts that have ratios and sound. */
 function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return {
     ...clipFields(secondsMax),
@@ -45,7 +45,7 @@ function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
 const CENTS_PER_SECOND = 10;
 const DAY_S = 86_400;
 
-/** What a video of an order costs, digit for digit in USD. */
+/** The cost of an order's video, digit for digit in USD. */
 export function costOf({ seconds }: VideoOrder): string {
   return usdOfCents(seconds * CENTS_PER_SECOND);
 }

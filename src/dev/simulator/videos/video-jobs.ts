@@ -3,7 +3,7 @@ import type { JobFault } from "../faults.ts";
 import { serialOf } from "../serial.ts";
 import type { VideoOrder } from "./video-order.ts";
 
-/** What happened to a job so far. */
+/** The events of a job so far. */
 export interface JobCounts {
   /** Requests that created it: more than one when they named the same idempotency key. */
   creates: number;
@@ -17,7 +17,7 @@ export interface JobCounts {
 /** One job of the simulated provider. */
 export interface VideoJob {
   readonly id: string;
-  /** Of the provider that has it: `/vid/v1`. */
+  /** The root of the provider that has it: `/vid/v1`. */
   readonly root: string;
   readonly order: VideoOrder;
   readonly plan: JobFault;
@@ -47,7 +47,7 @@ export interface JobView {
 const JOBS_KEPT = 10_000;
 const STATES = ["queued", "in_progress"];
 
-/** What a request makes a job of; `idPrefix` precedes its id. */
+/** The facts from which a request makes a job; `idPrefix` precedes its id. */
 export interface NewJob extends Pick<VideoJob, "root" | "order" | "plan" | "createdS"> {
   readonly idPrefix: string;
 }

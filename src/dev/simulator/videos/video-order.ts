@@ -2,7 +2,7 @@ import { textOf, type JsonObject } from "../json.ts";
 import { PROMPTED } from "../media-requests.ts";
 import { be, matching, type Rule } from "../shape.ts";
 
-/** What a video request asks for. */
+/** The order of a video request. */
 export interface VideoOrder {
   readonly model: string;
   readonly prompt: string;

@@ -2,7 +2,7 @@ import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 import { headerName } from "../../wire/neutral/translation-issues.ts";
 
-/** What a provider takes only together with a name of the beta header. */
+/** The fields that a provider takes only together with a name of the beta header. */
 interface OpenedFields {
   readonly beta: RegExp;
   readonly top?: readonly ChatWord[];
@@ -114,7 +114,7 @@ export function splitBetaNames(header: string | undefined): BetaNames {
   return { kept: [...kept], others: [...others] };
 }
 
-/** What a body loses on its way to a deployment of its own wire. */
+/** The fields that a body loses on its way to a deployment of its own wire. */
 export interface SameWireDrops {
   /** Names of top-level members. */
   readonly words: readonly number[];

@@ -178,13 +178,13 @@ export class ParsedChatRequest implements CallRequest {
     return { isNamed: false, bytes: doc.body.subarray(start, end) };
   }
 
-  /** What would change the provider's price; searched once. */
+  /** The fields that would change the provider's price; searched once. */
   pricedFields(): PricedFields {
     this.#priced ??= findPricedFields(this.doc, this.wire.requests);
     return this.#priced;
   }
 
-  /** What only a dropped name of the beta header opens; searched once. */
+  /** The fields that only a dropped name of the beta header opens; searched once. */
   betaFields(): SameWireDrops {
     this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
     return this.#betaFields;
@@ -195,7 +195,7 @@ export class ParsedChatRequest implements CallRequest {
     return this.wire.requests.countTokens(this.doc);
   }
 
-  /** What translating for another wire would refuse or drop. */
+  /** The fields that translating for another wire would refuse or drop. */
   translationNeeds(): TranslationNeeds {
     return this.decoded().needs;
   }

@@ -74,7 +74,7 @@ describe("tool_signature: gemini", () => {
   const idsOf = (text: string): string[] =>
     [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map((match) => match[1] ?? "");
 
-  /** What the provider gets of a history with these calls. */
+  /** The history with these calls as the provider gets it. */
   const backAgain = (...ids: string[]): unknown => {
     const uses = ids.map((id) => ({ type: "tool_use", id, name: "f", input: {} }));
     const results = ids.map((id) => ({ type: "tool_result", tool_use_id: id, content: "1" }));

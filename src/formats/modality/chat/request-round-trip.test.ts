@@ -12,7 +12,7 @@ import {
   readGood,
 } from "../fixtures/request-kit.ts";
 
-/** What a body means in terms that both wires share. */
+/** The meaning of a body in terms that both wires share. */
 function meaning(wire: WireId, body: string): unknown {
   const request = readGood(wire, body);
   const { call, needs } = request.decoded();

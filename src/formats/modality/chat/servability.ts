@@ -34,7 +34,7 @@ function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | u
   return { field: "temperature", message };
 }
 
-/** What the provider's profile and the listing's own values rule out on every wire. */
+/** The problem that the provider's profile and the listing's own values cause on every wire. */
 function profileProblem(
   { doc, stream, outputTokens }: ParsedChatRequest,
   deployment: Deployment,
@@ -117,8 +117,8 @@ function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {
 }
 
 /**
- * What an answer does not depend on: the priced fields that the listing does not declare, and the
- * fields that only a dropped name of the beta header opens.
+ * The fields on which an answer does not depend: the priced fields that the listing does not
+ * declare, and the fields that only a dropped name of the beta header opens.
  */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
@@ -145,7 +145,7 @@ export function asksHourWrites(request: ParsedChatRequest, deployment: Deploymen
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** What the provider's profile keeps back of a body of its own wire, by name. */
+/** The fields of a body of the provider's own wire that its profile keeps back, by name. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -185,7 +185,10 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   named: ["named", "function", "tool"],
 };
 
-/** What a listing takes as `tool_choice` instead of the one that was sent; undefined: it takes it. */
+/**
+ * The values of `tool_choice` that a listing takes instead of the one that was sent; undefined when
+ * it takes that.
+ */
 function otherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,
@@ -198,7 +201,7 @@ function otherChoices(
   return isTaken ? undefined : descriptor.values;
 }
 
-/** What a body wants done with its tools; undefined: it does not say, or in terms of its own. */
+/** The choice of a body about its tools; undefined: none, or one in terms of its own. */
 function choiceOf(doc: JsonDocument): Choice | undefined {
   const older = doc.present(0, word.function_call);
   const sent = doc.present(0, word.tool_choice);

@@ -148,7 +148,7 @@ const glinerBody = fc.record(
   { requiredKeys: ["model", "state", "questions"] },
 );
 
-/** What must be the same before and after: a public answer has one name for all of a kind. */
+/** The part that must be the same before and after: a public answer has one name for all of a kind. */
 function essence(question: Question): unknown {
   if (question.wire === "systemone") {
     const { id, kind, instructions: ask, criteria, labels } = question;

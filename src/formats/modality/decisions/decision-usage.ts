@@ -8,7 +8,7 @@ import { firstCount, inputOutputFlaw, type UsageReport } from "../../wire/neutra
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a decisions provider reported of its tokens; undefined when it reported none. */
+/** The tokens that a decisions provider reported; undefined when it reported none. */
 export function readDecisionReport(body: Fields): UsageReport | undefined {
   // GLiNER hosts count under a name of their own; a plain number is what was read.
   const own = body["token_usage"];

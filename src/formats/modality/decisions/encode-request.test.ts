@@ -18,7 +18,7 @@ const upstreamModelId = "lab-decide-1";
 const urgent = { schema: { type: "boolean" }, instructions: "Is it urgent?" };
 const mood = { type: "classification", labels: ["calm", "angry"] };
 
-/** What a provider that takes the buyer's own form gets. */
+/** The body that a provider gets which takes the buyer's own form. */
 function asSent(text: string, changes: Partial<Deployment> = { upstreamModelId }): string {
   const request = goodDecision(text);
   return sentDecision(request, decisionsDeployment({ wire: request.grammar }, changes));

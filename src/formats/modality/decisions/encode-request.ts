@@ -40,7 +40,7 @@ export function encodeDecision(
 
 const headers = { "content-type": "application/json" };
 
-/** What is the gateway's, or only says who asks. */
+/** Fields that belong to the gateway, or only name the caller. */
 const NOT_FORWARDED = [...KEPT_BACK, word.user, word.metadata, word.session_id];
 
 /** The buyer's own bytes with the few edits that the gateway owes. */

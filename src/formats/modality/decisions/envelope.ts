@@ -8,7 +8,7 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a 2xx of a decisions provider holds once its envelope is open. */
+/** The contents of a decisions provider's 2xx once its envelope is open. */
 export type OpenedEnvelope =
   | { readonly kind: "body"; readonly body: Fields }
   /** A failure in the form of a success. */
@@ -56,7 +56,7 @@ export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
 /** Envelopes inside of an envelope that are opened: no host has more than one. */
 const ENVELOPES_MAX = 2;
 
-/** What may stand in front of a nested envelope. */
+/** The most characters in front of a nested envelope. */
 const PREFIX_CHARS_MAX = 64;
 
 function nestedIn(message: string): Fields | undefined {

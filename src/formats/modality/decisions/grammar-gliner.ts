@@ -57,7 +57,7 @@ function labels(min: number, description: object): TSchema {
   });
 }
 
-/** What may stand for a description: text, or an object of these members. */
+/** A description: text, or an object of these members. */
 function textOr(fields: Record<string, TSchema>): object {
   return { ...closed(fields), type: ["string", "object"], description: "a description" };
 }

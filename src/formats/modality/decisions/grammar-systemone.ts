@@ -37,7 +37,7 @@ import {
 
 const LEVELS_MAX = 10;
 
-/** What these models read as a text of any kind. */
+/** Content that these models read as a text of any kind. */
 const CONTENT = {
   type: ["string", "object", "array"],
   minLength: 1,
@@ -74,10 +74,10 @@ const flatFault = typeCheck(byType(flatTypes));
 
 export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatTypes));
 
-/** What a schema may ask for: these, and the same things as JSON Schema calls them. */
+/** A schema may ask for these types, by these names or by those of JSON Schema. */
 const schemaFault = typeCheck(schemaTypes());
 
-/** Who asks for text is told that there is none. */
+/** A question that asks for text is told that there is none. */
 function typeCheck(schema: TSchema): SchemaCheck {
   const check = schemaCheck(schema, DECISION_WORDS);
   return (value) => {
@@ -157,7 +157,7 @@ function parsed(text: JsonText): unknown {
 
 type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
 
-/** What the type of a question and its members come to in the public form. */
+/** The type of a question and its members in the public form. */
 interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
@@ -256,7 +256,7 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/** What the schema cannot say is which of the members may be together. */
+/** The schema cannot express which of the members may stand together. */
 function readTyped(
   doc: JsonDocument,
   members: Members,

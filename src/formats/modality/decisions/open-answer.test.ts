@@ -50,7 +50,7 @@ interface Told {
   readonly usage: unknown;
 }
 
-/** What the client receives when the provider answers `body`. */
+/** The client's answer when the provider answers `body`. */
 function reportOf(asked: Asked, body: unknown): { text: string; json: Told; bridge: AnswerBridge } {
   const piece = typeof body === "string" ? body : JSON.stringify(body);
   const { bridge, text } = play(open(asked), [piece]);

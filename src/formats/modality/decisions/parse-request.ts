@@ -129,7 +129,7 @@ function readBody(doc: JsonDocument): Members | Problem {
   return found === undefined ? body : under("provider", found);
 }
 
-/** What a body of this grammar does not take although another one does. */
+/** The problem of a field that this grammar does not take although another one does. */
 function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefined {
   const foreign = GLINER_BODY_FIELDS.find((name) => body.has(name));
   if (grammar === "gliner" || foreign === undefined) return undefined;
@@ -139,7 +139,7 @@ function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefin
 /** Kinds whose answer points into a text: offsets in serialised JSON would mean nothing. */
 const spanKinds: ReadonlySet<string> = new Set(["entities", "relations", "structure"]);
 
-/** What is wrong with the state, which GLiNER bodies may call `text`; or does not fit a question. */
+/** The problem of the state, which GLiNER bodies may call `text`, or of a question that it does not fit. */
 function stateProblem(
   { state, text }: CheckedParts["values"],
   questions: readonly ReadQuestion[],
@@ -178,7 +178,7 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly questions: readonly Question[];
   /** Paths of `image_url` objects in state and questions, `state.items[2]`. */
   readonly imagePaths: readonly string[];
-  /** Of these in the state. */
+  /** The images in the state. */
   readonly stateImages: number;
   /** Bytes of the state's JSON without inline base64. */
   readonly stateBytes: number;

@@ -25,9 +25,9 @@ export interface SystemOneQuestion {
   readonly instructions: unknown;
   /** noul: by "true" and "false". choice: by label. score: one per level. Undefined: none. */
   readonly criteria: unknown;
-  /** Of a `choice`: its labels in order. */
+  /** The labels of a `choice`, in order. */
   readonly labels?: readonly string[];
-  /** Of an integer or number asked with min and max: the value of level 0. */
+  /** The value of level 0, for an integer or a number with min and max. */
   readonly scoreFrom?: number;
 }
 
@@ -69,7 +69,7 @@ export interface ReadQuestion<Q extends Question = Question> {
   readonly encoded: JsonText;
 }
 
-/** What is wrong inside a question, seen from the body. */
+/** A problem inside a question, seen from the body. */
 export function atEntry({ path }: Entry, found: Problem): Problem {
   return problem(found.message, ...path, ...found.path);
 }
@@ -189,7 +189,7 @@ export function valuesOf(
   );
 }
 
-/** What a schema finds wrong with members, at the names that they were sent under. */
+/** The problems that a schema finds with members, at the names that they were sent under. */
 export function problemIn(members: Members, { path, message }: SchemaFault): Problem {
   const [first, ...rest] = path;
   const sent = typeof first === "string" ? (members.get(first)?.sent ?? first) : first;

@@ -99,7 +99,7 @@ export interface NamedAnswer {
   readonly answer: Fields;
 }
 
-/** What an answer says in the JSON type that was asked for; undefined when it does not say it. */
+/** The value of an answer in the JSON type of its question; undefined when it has none. */
 function systemOneValue(question: SystemOneQuestion, answer: Fields): unknown {
   switch (question.kind) {
     case "noul":

@@ -117,9 +117,9 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
 }
 
 /**
- * What shows in which grammar a question is written, the clearest sign first: a `schema`, then a
- * type that only one grammar has, then fields that only one has. No question can carry the same
- * sign for both: a flat `boolean` is a GLiNER question, because a systemone one has it in a schema.
+ * The signs by which a question's grammar is known, the clearest first: a `schema`, then a type
+ * that only one grammar has, then fields that only one has. No question can carry the same sign for
+ * both: a flat `boolean` is a GLiNER question, because a systemone one has it in a schema.
  */
 function grammarOf(doc: JsonDocument, question: JsonNode): Grammar | undefined {
   const fields = membersOf(doc, question);

@@ -10,7 +10,7 @@ export class Base64Text {
   #characters = 0;
   #paddings = 0;
   #isBad = false;
-  /** What has come of an escape, from its backslash on. */
+  /** The part of an escape so far, from its backslash on. */
   #escape = "";
 
   /** Takes bytes from `start` on; the offset of the closing quote, or the end of the bytes. */
@@ -107,7 +107,7 @@ function alphabetEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** What a complete escape means, as far as base64 has it. */
+/** The character of a complete escape, as far as base64 has it. */
 function codeOf(escape: string): number {
   if (escape === "\\/") return SLASH;
   return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;

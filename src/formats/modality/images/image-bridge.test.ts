@@ -28,7 +28,7 @@ function answered(text: string, opened: Opened = {}): unknown {
 function refused(text: string | Buffer, opened: Opened = {}): Refusal {
   const { bridge } = playImages(openBridge(opened), [text]);
   expect(bridge.state).toBe("failed");
-  // What failed costs nothing, whatever it says.
+  // A failed answer costs nothing, whatever it reports.
   expect([bridge.usage, bridge.reportedCostUsd]).toEqual([undefined, undefined]);
   if (bridge.failure === undefined) throw new Error("a failed bridge says why");
   return bridge.failure.refusal;
@@ -217,7 +217,7 @@ describe("usage", () => {
   });
 });
 
-/** What it is, what the provider sends, and what was asked for. */
+/** The name of the case, the provider's body, and the request. */
 type Unusable = readonly [string, string | Buffer, Members?];
 
 const error = (code: string, message = "no"): Members => ({ error: { code, message } });

@@ -30,7 +30,7 @@ import type { ParsedImageRequest } from "./parse-request.ts";
 export interface OpenImageAnswer extends AnswerContext {
   readonly request: ParsedImageRequest;
   readonly deployment: Deployment;
-  /** What it will cost by what the provider reported; undefined when that names no cost. */
+  /** The cost by the provider's report; undefined when that names no cost. */
   readonly costOf: (report: ImageReport) => PicoUsd | undefined;
 }
 

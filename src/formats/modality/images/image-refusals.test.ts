@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { classifyEmbeddedError, classifyFailure } from "../../wire/failure/classify-failure.ts";
 import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
 
-/** What a host answers when its moderation refuses a prompt or the image made from it. */
+/** The answers of hosts whose moderation refuses a prompt or the image made from it. */
 const MODERATED: readonly object[] = [
   { error: { code: "moderation_blocked", type: "image_generation_user_error", message: "no" } },
   { error: { code: "content_policy_violation", type: "invalid_request_error", message: "no" } },

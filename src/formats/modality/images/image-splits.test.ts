@@ -47,7 +47,7 @@ test("byte by byte is the same as at once", () => {
   expect(playImages(openBridge(), single).text).toBe(playImages(openBridge(), [bytes]).text);
 });
 
-/** What may be done to an answer on its way. */
+/** The changes that may happen to an answer on its way. */
 const mutation = fc.oneof(
   fc.record({ at: fc.nat(), with: fc.uint8Array({ maxLength: 3 }), over: fc.nat({ max: 3 }) }),
   fc.record({
@@ -101,7 +101,7 @@ test("whatever happens to an answer, the client gets all images that were asked 
       const { data = [] } = json as { data?: readonly { b64_json: string }[] };
       expect(bridge.state).toBe(usable ? "complete" : "failed");
       expect(data.map((item) => item.b64_json)).toEqual(usable ? images : []);
-      // What failed costs nothing.
+      // A failed answer costs nothing.
       const reports = bridge.usage !== undefined || bridge.reportedCostUsd !== undefined;
       expect(reports && !usable).toBe(false);
     }),

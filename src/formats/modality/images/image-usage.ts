@@ -8,7 +8,7 @@ import {
 } from "../../wire/neutral/usage-report.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
-/** What a provider reported about its images. */
+/** A provider's report about its images. */
 export interface ImageReport {
   /** Undefined when it counted no tokens: a guess is never billed. */
   readonly usage: Usage | undefined;
@@ -59,7 +59,7 @@ export function readImageReport(
   };
 }
 
-/** What the listing declares for the images of this request; undefined: nothing that fits. */
+/** The usage that the listing declares for the images of this request; undefined: none that fits. */
 export function declaredUsage(
   request: ParsedImageRequest,
   { imageTokens, supportedParameters }: Deployment,

@@ -33,7 +33,7 @@ export const images: Modality<ParsedImageRequest> = {
   },
 };
 
-/** What settlement will make of the report, as far as it names a cost. */
+/** The cost that settlement will make of the report, as far as it names one. */
 function costOf(
   { usage, costUsd }: ImageReport,
   { billing, prices }: Deployment,

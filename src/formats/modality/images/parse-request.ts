@@ -191,7 +191,7 @@ export interface ImageField {
 /** The members of the body by name, in the order in which they were sent. */
 type ImageFields = ReadonlyMap<string, ImageField>;
 
-/** What the gateway reads itself: never checked against a listing. */
+/** The fields that the gateway reads itself: never checked against a listing. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model", "prompt", "provider", "route", "models", "transforms", "stream", "partial_images",
   "response_format",

@@ -106,7 +106,7 @@ function rewordingOf(value: unknown): string | undefined {
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
 }
 
-/** What providers repeat of the request, with what they chose where it left that to them. */
+/** The fields of the request that providers repeat, with their choice where it left that to them. */
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 

@@ -122,7 +122,7 @@ function instantOf(value: unknown): number | undefined {
   return Math.round(value < MILLISECONDS_FROM ? value * 1000 : value);
 }
 
-/** What providers call the states of a job, in lower case. */
+/** The providers' words for the states of a job, in lower case. */
 const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   queued: "queued",
   pending: "queued",
@@ -172,13 +172,13 @@ export type ProviderJobState =
   /** A state that is not in the table. */
   | "unknown";
 
-/** What a provider says of its job, in one form whatever its dialect. */
+/** A provider's report about its job, in one form whatever its dialect. */
 export interface ProviderJob {
   readonly id: string | undefined;
   readonly state: ProviderJobState;
   /** 0 to 100. */
   readonly progress: number | undefined;
-  /** What it reports to have cost; read from the raw text. */
+  /** The cost that it reports; read from the raw text. */
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
   /** The model's name as reported, whatever was reported. */
@@ -189,7 +189,7 @@ export interface ProviderJob {
 export interface VideoAcceptBridge extends AnswerBridge {
   /** Set exactly when `state` is `complete`; it has an id. */
   readonly job: ProviderJob | undefined;
-  /** What was asked for: the seconds that were written upstream. */
+  /** The seconds that were written upstream. */
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
 }

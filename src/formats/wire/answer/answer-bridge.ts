@@ -37,7 +37,7 @@ export interface AnswerBridge {
   readonly contentType: string;
   /** The last usage the provider reported; undefined while it reported none. */
   readonly usage: Usage | undefined;
-  /** What the listing declares for a complete answer that reports no usage; absent: nothing. */
+  /** The usage that the listing declares for a complete answer that reports none; absent: none. */
   readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as raw number text, for `reported_cost` listings. */
   readonly reportedCostUsd: string | undefined;
@@ -58,7 +58,7 @@ export interface AnswerBridge {
   push(bytes: Buffer): void;
   /** The provider's body ended (cleanly). Leaves `complete` or `failed`. */
   end(): void;
-  /** What became ready for the client since the last call; undefined when that is nothing. */
+  /** The output that became ready for the client since the last call; undefined when there is none. */
   takeOutput(): Output | undefined;
   /**
    * The last bytes of a `complete` answer, sent after the settlement committed.

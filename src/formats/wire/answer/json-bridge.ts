@@ -150,7 +150,7 @@ function readBody(
 
 /** A provider's body, parsed but for what nobody reads. */
 export interface ParsedAnswer extends AnswerJson {
-  /** What is made of `text`, with the provider's own bytes where they were left out. */
+  /** The answer made of `text`, with the provider's own bytes where they were left out. */
   readonly restored: (made: string) => string;
 }
 

@@ -5,12 +5,15 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
 /**
- * What one event of the provider meant: nothing for the client yet, content (the commit point),
+ * The meaning of one event of the provider: nothing for the client yet, content (the commit point),
  * the end mark, or a failure.
  */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
-/** What a stream bridge drives: either relays a stream of the client's own wire, or translates. */
+/**
+ * The part that a stream bridge drives: it either relays a stream of the client's own wire, or
+ * translates.
+ */
 export interface StreamDriver {
   readonly report: UsageReport | undefined;
   /** See `AnswerBridge`. */

@@ -163,7 +163,7 @@ interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** What the caller wants done with the tools; meaningless without any, so dropped then. */
+/** The caller's choice about the tools; meaningless without any, so dropped then. */
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },

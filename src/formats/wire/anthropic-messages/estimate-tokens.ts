@@ -1,11 +1,11 @@
 import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
-/** What a request costs beside its texts, as the common chat templates have it. */
+/** The tokens of a request beside its texts, as the common chat templates have it. */
 const REQUEST_TOKENS = 3;
 const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
-/** What providers commonly count for a picture, whatever the size of its file. */
+/** The tokens that providers commonly count for a picture, whatever the size of its file. */
 const IMAGE_TOKENS = 1_600;
 /** A page of a document is some three thousand tokens and a hundred thousand base64 characters. */
 const BASE64_CHARS_PER_TOKEN = 32;
@@ -98,7 +98,7 @@ function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): 
   return values.reduce<number>((total, value) => total + tokensOf(value), 0);
 }
 
-/** What a run of like characters is, as far as a tokenizer cares. */
+/** The kind of a run of like characters, as far as a tokenizer cares. */
 type RunKind = "letters" | "digits" | "spaces" | "symbols" | "wide" | "other";
 
 /** Characters of one kind that commonly share a token. */

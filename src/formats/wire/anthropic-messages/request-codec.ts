@@ -73,7 +73,7 @@ function findNested(doc: JsonDocument, content: JsonNode, place: Place): void {
   if (content !== ABSENT) findInContent(doc, content, place);
 }
 
-/** What a checked content block holds; undefined for text and for blocks of other types. */
+/** The kind of a checked content block; undefined for text and for blocks of other types. */
 export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"] | undefined {
   const type = doc.isObject(block) ? doc.member(block, word.type) : ABSENT;
   return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];

@@ -67,7 +67,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
     const text = readEventText(event.data);
-    // What was learned is a delta of a text block: it is sent as it came.
+    // The learned event is a delta of a text block: it is sent as it came.
     if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";
@@ -160,7 +160,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const { index } = value;
     if (type === "content_block_start") {
       const known = this.#blocks.get(index);
-      // What was learned has the index in it, which from here on is another block's.
+      // The learned event has the index in it, which from here on is another block's.
       if (known !== undefined) this.#repeated = new RepeatedEvent();
       this.#blocks.set(index, this.#blockCount++);
     }

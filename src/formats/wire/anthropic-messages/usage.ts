@@ -11,7 +11,7 @@ export interface ReportedCounts {
   readonly cacheWrite1h?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** Of one that was reported as something that is not a count. */
+  /** The flaw of a report that is not a count. */
   readonly flaw?: string;
 }
 

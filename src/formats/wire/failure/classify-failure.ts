@@ -57,7 +57,7 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
 
 /** A failed answer, read: what the classes below are made from. */
 export interface Failed {
-  /** What the failure means; differs from `upstreamStatus` for an error inside a 200. */
+  /** The status by its meaning; it differs from `upstreamStatus` for an error inside a 200. */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;

@@ -1,6 +1,6 @@
 import { type Refusal, refusalGround, refusalTimes } from "../../../kernel/index.ts";
 
-/** What the error body of every wire says of a refusal (specification, "Body shape"). */
+/** The metadata of a refusal in the error body of every wire (specification, "Body shape"). */
 export function errorMetadata(refusal: Refusal): Record<string, string | boolean> {
   return {
     ...refusalGround(refusal),

@@ -1,7 +1,7 @@
 import { refusal } from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "./upstream-failure.ts";
 
-/** What went wrong before a status line came, or on the way to it. */
+/** A fault before a status line came, or on the way to it. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
 /** A connection that gave no usable answer. */

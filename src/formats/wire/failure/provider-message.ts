@@ -114,7 +114,7 @@ function cut(text: string): string {
   return `${text.slice(0, PROVIDER_MESSAGE_CHARS_MAX - 1).trimEnd()}…`;
 }
 
-/** What a provider said about its failure, collected from every shape that providers use. */
+/** A provider's text about its failure, collected from every shape that providers use. */
 export interface ProviderErrorText {
   /** Lower-case codes, types and statuses, numbers as text. */
   readonly codes: readonly string[];

@@ -5,7 +5,7 @@ export type StrikeKind = "strike" | "timeout" | "neutral";
 
 /** A classified failure of one attempt. */
 export interface UpstreamFailure {
-  /** What the caller sees when no other deployment can serve. */
+  /** The refusal that the caller sees when no other deployment can serve. */
   readonly refusal: Refusal;
   /** May another deployment be tried, as long as no output has reached the client? */
   readonly failover: boolean;
@@ -18,7 +18,7 @@ export interface UpstreamFailure {
   readonly coolSeconds?: number;
 }
 
-/** What was read of a provider's answer, or the failure when it cannot be used. */
+/** A provider's answer as read, or the failure when it cannot be used. */
 export type ReadAnswer<T extends object> = ({ readonly ok: true } & T) | FailedRead;
 
 export interface FailedRead {

@@ -10,8 +10,8 @@ import {
 import { isBoolean, isInteger } from "./check-shape.ts";
 
 /**
- * What a listing takes instead of this value, as a text that follows "must be"; undefined when it
- * takes the value.
+ * The values that a listing takes instead of this one, as a text that follows "must be"; undefined
+ * when it takes the value.
  */
 export function whatIsTaken(
   doc: JsonDocument,

@@ -14,7 +14,7 @@ import {
 } from "../../../kernel/index.ts";
 import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 
-/** What is wrong with a value, and where below the value that was checked. */
+/** The problem of a value, and its place below the value that was checked. */
 export interface Problem {
   readonly isProblem: true;
   readonly path: readonly (string | number)[];
@@ -97,7 +97,7 @@ export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
 export interface ShapeRules {
   /** Members that must be there. */
   readonly required?: readonly ChatWord[];
-  /** What to say of a member that is not among the fields; without it such members pass. */
+  /** The problem of a member that is not among the fields; without it such members pass. */
   readonly other?: (name: string) => Problem | undefined;
 }
 

@@ -81,7 +81,7 @@ export function readControls(doc: JsonDocument): ProviderControls {
   };
 }
 
-/** What `checkProvider` has let through. */
+/** The controls that `checkProvider` has let through. */
 interface SentControls {
   readonly only?: readonly string[] | null;
   readonly ignore?: readonly string[] | null;

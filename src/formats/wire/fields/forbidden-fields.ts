@@ -66,7 +66,7 @@ function isNamedIn(names: ReadonlySet<string>, name: string): boolean {
   return names.has(foldName(name).replaceAll(/[^\p{L}\p{N}]/gu, ""));
 }
 
-/** What the top level of a chat body never holds. */
+/** Refuses the names that the top level of a chat body never holds. */
 export function refuseForbidden(name: string): Problem | undefined {
   if (prototypeNames.has(name)) return problem("is not accepted; remove it", name);
   return refuseCredential(name);
@@ -83,7 +83,7 @@ const contentNames = new Set([
   "schema", "state", "structured_outputs", "system", "text",
 ]); // prettier-ignore
 
-/** What holds schemas, and what it holds them in. */
+/** The fields that hold schemas, and the fields in which they hold them. */
 const schemaHolders = new Set([
   "functions",
   "output_config",

@@ -61,7 +61,7 @@ export interface AnswerCodec {
   ): string;
 }
 
-/** What the client's answer is labelled with. */
+/** The labels of the client's answer. */
 export interface AnswerLabel {
   /** The request id without dashes: the tail of every id made for this answer. */
   readonly idTail: string;

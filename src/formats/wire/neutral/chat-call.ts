@@ -9,8 +9,9 @@ import {
 import { word } from "../fields/chat-vocabulary.ts";
 
 /**
- * What both chat wires can say, as one wire's decoder leaves it and the other's encoder takes it.
- * Texts of the caller stay JSON string tokens: they are moved, never decoded.
+ * A chat request in the terms that both chat wires share, as one wire's decoder leaves it and the
+ * other's encoder takes it. Texts of the caller stay JSON string tokens: they are moved, never
+ * decoded.
  */
 export interface ChatCall {
   readonly system: readonly JsonText[];
@@ -58,7 +59,7 @@ export interface ToolCall {
   readonly name: JsonText;
   /** A JSON object, as sent. */
   readonly input: JsonText;
-  /** What its provider gave with it, to be brought back; absent: nothing. */
+  /** The signature that its provider gave with it, to be brought back; absent: none. */
   readonly signature?: string;
 }
 
@@ -91,7 +92,8 @@ export class MediaCollector {
 
   add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
     this.parts.push({ path, kind });
-    // Of a part that its provider fetches the body holds an address, which says nothing of its size.
+    // For a part that its provider fetches the body holds an address, which says nothing of its
+    // size.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;
@@ -140,7 +142,7 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
   if (taken.includes(asked)) return asked;
   const rank = WORDS.indexOf(asked);
   if (rank === -1) return undefined;
-  // Who asks for some effort is never given none.
+  // A caller that asks for some effort is never given none.
   const known = WORDS.filter((each) => taken.includes(each) && each !== "none");
   const distance = (each: string): number => Math.abs(WORDS.indexOf(each) - rank);
   return known.toSorted((a, b) => distance(a) - distance(b))[0];

@@ -5,7 +5,7 @@ import type { TranslationIssues } from "./translation-issues.ts";
 export interface DropRule {
   /** Word ids of the members that are carried over or refused by name. */
   readonly carried: ReadonlySet<number>;
-  /** What precedes the member in its name: `messages[].`. */
+  /** The path before the member in its name: `messages[].`. */
   readonly path: string;
   readonly notes: TranslationIssues;
 }

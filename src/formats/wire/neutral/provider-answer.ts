@@ -13,7 +13,7 @@ export interface ProviderAnswer {
   /** As it is reported; undefined: not at all. */
   readonly usage: Fields | undefined;
   readonly calls: readonly ProviderCall[];
-  /** What breaks the format of its wire. */
+  /** The places where it breaks the format of its wire. */
   readonly flaws: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
-/** What a probe asks of a chat provider, before it is written in the body of a wire. */
+/** A probe's question to a chat provider, before it is written in the body of a wire. */
 export interface ChatQuestion {
   readonly text: string;
   readonly maxTokens: number;
@@ -81,13 +81,16 @@ export interface ProviderQuestions {
   writeBody(question: ChatQuestion): Readonly<Record<string, unknown>>;
   readWhole(json: Fields | undefined): ProviderAnswer;
   readStream(events: readonly ProviderEvent[]): ProviderAnswer;
-  /** What an answer says that ended by itself or at a stop sequence, and one that was cut. */
+  /**
+   * The finish reasons of an answer that ended by itself or at a stop sequence, and of one that was
+   * cut.
+   */
   readonly finishes: { readonly stopped: readonly string[]; readonly cut: readonly string[] };
 }
 
-/** What of a provider's profile its answers are read by; nothing: as its wire says. */
+/** The part of a provider's profile by which its answers are read; absent: as its wire says. */
 export interface AnswerReading {
-  /** What a total has above its parts is reasoning. */
+  /** The part of a total above its parts is reasoning. */
   readonly usageGap?: "reasoning";
   /** Calls carry signatures that the next turn has to bring back. */
   readonly toolSignature?: "gemini";

@@ -20,7 +20,7 @@ export function parseEventJson(text: string | undefined): EventJson | undefined 
   return value === undefined ? undefined : { text, value };
 }
 
-/** What is before and behind the text in an event, quotes included. */
+/** The bytes before and behind the text in an event, quotes included. */
 export interface TextFrame {
   readonly before: string;
   readonly after: string;

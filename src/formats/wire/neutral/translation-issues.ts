@@ -30,7 +30,7 @@ export function headerName(name: string): string {
 /** The end of most refusals: why, and what to do. */
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
-/** What happens to the request's fields when it is translated to the other wire. */
+/** The effect on the request's fields when it is translated to the other wire. */
 export interface TranslationNeeds {
   /**
    * Fields that cannot be translated: the request is not servable there. Path first, then the

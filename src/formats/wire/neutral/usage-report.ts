@@ -9,7 +9,7 @@ import {
   type Usage,
 } from "../../../kernel/index.ts";
 
-/** What a provider reported about one answer so far. */
+/** A provider's report about one answer so far. */
 export interface UsageReport {
   readonly usage: Usage;
   /** Raw number text of the provider's own cost in USD. */
@@ -45,8 +45,8 @@ const INPUT_AND_OUTPUT = [
 ];
 
 /**
- * What is wrong with a report that counts input and output, in either naming, with the parts of
- * each in it; undefined: nothing. A host may count one of them only.
+ * The flaw of a report that counts input and output, in either naming, with the parts of each in
+ * it; undefined: none. A host may count one of them only.
  */
 export function inputOutputFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, INPUT_AND_OUTPUT);
@@ -79,10 +79,10 @@ export function costText(raw: string | undefined): string | undefined {
 }
 
 /**
- * What a provider says its answer cost: `usage.cost` in USD, else `usage.cost_in_usd_ticks`, as
- * plain decimal USD text ("0.0832"), read digit by digit from the answer's own text, which must be
- * valid JSON. Undefined when it says nothing, or nothing that is an amount. A number that no bill
- * could hold comes as `hugeUsd`, which is above every reserve.
+ * The cost that a provider reports for its answer: `usage.cost` in USD, else
+ * `usage.cost_in_usd_ticks`, as plain decimal USD text ("0.0832"), read digit by digit from the
+ * answer's own text, which must be valid JSON. Undefined when it says nothing, or nothing that is
+ * an amount. A number that no bill could hold comes as `hugeUsd`, which is above every reserve.
  */
 export function readReportedCost(text: string): string | undefined {
   const usage = findPath(text, "usage");

@@ -217,7 +217,7 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   }
 }
 
-/** What a checked content part holds; undefined for text and for parts of unknown types. */
+/** The kind of a checked content part; undefined for text and for parts of unknown types. */
 export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] | undefined {
   return kindByWord[doc.word(doc.member(part, word.type))];
 }

@@ -18,7 +18,7 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse.ts";
 import { usageJson } from "./usage.ts";
 
-/** What every chunk of one answer repeats. */
+/** The label that every chunk of one answer repeats. */
 export interface ChunkLabel {
   readonly id: string;
   readonly createdSeconds: number;
@@ -54,7 +54,7 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** What is known of an answer that died, before its terminal error; nothing when nothing is. */
+/** The known usage of an answer that died, before its terminal error; empty when there is none. */
 export function knownUsageText(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
@@ -138,10 +138,10 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   function_call: "tool_calls",
   length: "length",
   content_filter: "refusal",
-  // Of Z.ai.
+  // Z.ai's word.
   sensitive: "refusal",
   model_context_window_exceeded: "length",
-  // Of Mistral.
+  // Mistral's word.
   model_length: "length",
   // Words of the other wire, which gateways in between hand on.
   max_tokens: "length",
@@ -180,7 +180,7 @@ export function wordOfReason(reason: FinishReason, usesFunctions: boolean): stri
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-/** What the answer holds and the client knows, beside the provider's word for its end. */
+/** The facts about an answer and its client that stand beside the provider's word for its end. */
 interface WordUse {
   readonly hasCalls: boolean;
   readonly usesFunctions: boolean;

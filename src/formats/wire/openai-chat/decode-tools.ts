@@ -48,7 +48,7 @@ export interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** What the caller wants done with the tools; meaningless without any, so dropped then. */
+/** The caller's choice about the tools; meaningless without any, so dropped then. */
 export function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },

@@ -46,7 +46,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-/** What a profile says of the messages that are written here. */
+/** The profile's rules for the messages that are written here. */
 interface MessageForm {
   readonly textOnly: boolean;
   readonly noNull: boolean;

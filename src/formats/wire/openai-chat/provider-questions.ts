@@ -137,7 +137,7 @@ function readChunks(events: readonly ProviderEvent[]): ProviderAnswer {
   };
 }
 
-/** What the chunks of one answer say together. */
+/** The chunks of one answer together. */
 class ChunkParts {
   text = "";
   thinking = "";

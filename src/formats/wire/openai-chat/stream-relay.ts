@@ -72,7 +72,7 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
   readonly #fragments: CallFragments;
-  /** What a repeated event becomes. */
+  /** The sent form of a repeated event. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
@@ -259,7 +259,7 @@ function headOf(chunk: Fields, label: AnswerLabel): string {
   });
 }
 
-/** What the provider asks of us is not what the client pays: only the last chunk has a cost. */
+/** The provider's price is not the client's: only the last chunk has a cost. */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);
@@ -291,7 +291,7 @@ function hasCalls(delta: Fields): boolean {
   return asObject(delta["function_call"]) !== undefined;
 }
 
-/** What the client is shown of a choice: calls of tools, other content, or nothing. */
+/** The content of a choice as the client sees it: calls of tools, other content, or nothing. */
 function contentOf(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";

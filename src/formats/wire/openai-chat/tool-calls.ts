@@ -22,7 +22,7 @@ interface Said {
   readonly name: string;
 }
 
-/** What is wrong with one fragment of a call. */
+/** A flaw in one fragment of a call. */
 interface Flaw {
   /** The index that the fragment should have. */
   readonly call: number;
@@ -233,8 +233,8 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * What the provider takes for a call whose signature is lost (ai.google.dev, thought signatures,
- * read 22 November 2026): without one, a call of the current turn is a 400.
+ * The text that the provider takes for a call whose signature is lost (ai.google.dev, thought
+ * signatures, read 22 November 2026): without one, a call of the current turn is a 400.
  */
 export const STAND_IN_SIGNATURE = "skip_thought_signature_validator";
 

@@ -43,7 +43,7 @@ export function readUsage(
   };
 }
 
-/** What the total has above prompt and completion; 0 where they are its parts. */
+/** The part of the total above prompt and completion; 0 where they are its parts. */
 function gapOf(reported: Fields): number {
   const total = countOf(reported["total_tokens"]) ?? 0;
   const prompt = countOf(reported["prompt_tokens"]);

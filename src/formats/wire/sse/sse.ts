@@ -214,7 +214,7 @@ export class OutputPieces {
     return text;
   }
 
-  /** What waits, with `text` behind it. */
+  /** The waiting text, with `text` behind it. */
   takeWith(text: string): string {
     this.#text += text;
     return this.take() ?? "";

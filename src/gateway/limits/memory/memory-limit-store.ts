@@ -15,7 +15,7 @@ import { type Excess, ScopeUse, type StoreTime, withLongerWait } from "./scope-u
 const SWEPT_PER_NEW_SCOPE = 2;
 const SWEPT_PER_SECOND = 64;
 
-/** What of a claim its lease remembers. */
+/** The parts of a claim that its lease remembers. */
 type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {

@@ -18,12 +18,12 @@ export interface Excess {
   readonly kind: LimitKind;
   readonly limit: number;
   readonly retryAfterSeconds: number;
-  /** What counts, and what the request adds; absent where nothing is counted. */
+  /** The use, and the amount that the request adds; absent where nothing is counted. */
   readonly used?: number;
   readonly asked?: number;
 }
 
-/** What only few scopes need: a pace, a cooldown, declared windows. */
+/** The parts that only few scopes need: a pace, a cooldown, declared windows. */
 class ScopeExtras {
   readonly windows: DeclaredWindows = new DeclaredWindows();
   /** When the next turn of a paced scope is free. */
@@ -37,7 +37,7 @@ class ScopeExtras {
   }
 }
 
-/** What one scope has used; made on first use, dropped when nothing of it counts any more. */
+/** The use of one scope; made on first use, dropped when nothing of it counts any more. */
 export class ScopeUse {
   readonly requests: RollingWindow = new RollingWindow();
   readonly tokens: RollingWindow = new RollingWindow();

@@ -2,7 +2,7 @@ import type { ClaimOutcome, LimitClaim, TokenCount } from "../limit-store.ts";
 import { Asked } from "./asked.ts";
 import type { ClaimSpec } from "./claim-spec.ts";
 
-/** What a claim answers when Redis did not. */
+/** The outcome of a claim that Redis did not answer. */
 export const UNAVAILABLE: ClaimOutcome = { kind: "unavailable" };
 
 /** A claim that was sent and has no answer yet. */
@@ -10,7 +10,7 @@ export class AskedClaim extends Asked<ClaimOutcome> {
   /** Name of the lease, should it be granted. */
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** What has to have a free place besides. */
+  /** The scope that has to have a free place besides. */
   readonly departed: ClaimSpec | undefined;
   /** The estimate. */
   readonly charged: TokenCount;

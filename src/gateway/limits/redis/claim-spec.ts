@@ -12,7 +12,7 @@ import {
 import { pacingIntervalUs, pacingWaitUsMax } from "../pace.ts";
 import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 
-/** What stays the same for every claim of the same scopes: made once, sent every time. */
+/** The part that stays the same for every claim of the same scopes: made once, sent every time. */
 export interface ClaimSpec {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
@@ -79,7 +79,7 @@ export function refusedBy(
   };
 }
 
-/** What the script counted in each scope; undefined when no script of ours says that. */
+/** The counts of the script in each scope; undefined when no script of ours answers so. */
 export function usagesOf(
   { scopes }: ClaimSpec,
   answer: readonly number[],
@@ -145,7 +145,7 @@ interface Reason {
   readonly limit: number | undefined;
 }
 
-/** What the script's reasons stand for, by their number; behind them come the declared windows. */
+/** The meaning of the script's reasons, by their number; behind them come the declared windows. */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),
   (limits) => ({ kind: "rps", limit: limits.requestsPerSecond }),

@@ -67,7 +67,7 @@ export class OpenLeases {
     return lease;
   }
 
-  /** Those that pass, by where they are held. */
+  /** The leases that pass, by the place where they are held. */
   bySpec(passes: (lease: RedisLease) => boolean): Map<ClaimSpec, RedisLease[]> {
     const found = new Map<ClaimSpec, RedisLease[]>();
     for (const lease of this.#open) {

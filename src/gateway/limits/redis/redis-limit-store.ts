@@ -221,7 +221,7 @@ export class RedisLimitStore implements LimitStore {
       this.#deadlines.unwatch(asked);
       asked.answer(usages);
     };
-    // What was asked before it counts.
+    // Earlier steps count first.
     this.#calls.flush();
     this.#scripts.run("peekLimits", spec.keys, [this.#time()]).then(
       (answer) => end(isNumbers(answer) ? usagesOf(spec, answer) : undefined),
@@ -298,7 +298,7 @@ export class RedisLimitStore implements LimitStore {
   async #holdAll(spec: ClaimSpec, leases: readonly RedisLease[], nowMs: number): Promise<void> {
     for (let from = 0; from < leases.length; from += STEPS_MAX) {
       const some = leases.slice(from, from + STEPS_MAX);
-      // Those that are released or departed meanwhile are not held again.
+      // Leases that were released or departed meanwhile are not held again.
       const held = some.filter((lease) => lease.at !== -1 && lease.heldIn === spec);
       const ids = held.map((lease) => lease.id);
       if (ids.length === 0) continue;

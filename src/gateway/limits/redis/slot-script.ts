@@ -1,5 +1,5 @@
 /**
- * What the scripts of a slot begin with. KEYS of every script: the slot's marker, then for each
+ * The beginning of every script of a slot. KEYS of every script: the slot's marker, then for each
  * scope its usage (a hash) and its leases (a sorted set by expiry second). ARGV[1] is the time in
  * microseconds for tests, else empty.
  *

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 
 import { MaybeInteger, MaybeText, nullable, oneOf } from "../../../kernel/json/schema-parts.ts";
 
-/** What the JSON of limits calls one, and what the rest of the program does. */
+/** The names of the limits in JSON, and in the rest of the program. */
 export const LIMIT_NAMES = {
   rpm: "requestsPerMinute",
   tpm: "tokensPerMinute",
@@ -69,7 +69,7 @@ export const LimitChange = Type.Object(
 );
 export type LimitChange = Static<typeof LimitChange>;
 
-/** What is stored now, and what holds for requests because of it. */
+/** The stored limit, and the limit that applies to requests because of it. */
 export const ChangedLimit = Type.Object({
   scope: oneOf(...SCOPES),
   key_id: Type.Optional(Type.String()),

@@ -29,7 +29,7 @@ import {
 import type { ListingVerification, Verification } from "../../verification/verification.ts";
 import { PerToken, Pricing, showPrices, usdPerToken } from "./prices.ts";
 
-/** What is known of listings by conformance runs and live answers. */
+/** The verdicts on listings by conformance runs and live answers. */
 export type Verdicts = Pick<Verification, "of">;
 
 /** The longest page of any list. */
@@ -43,7 +43,7 @@ const TOKENS_MAX = 999_999_999;
 /** The most values that one list of a query may have. */
 const VALUES_MAX = 16;
 
-/** What every token of a request costs whose prompt is above the bound. */
+/** The price of every token of a request whose prompt is above the bound. */
 export const priceTier = shape((is: DefineField<PriceTier>) => ({
   above_prompt_tokens: is(Type.Integer(), (tier) => tier.abovePromptTokens),
   pricing: is(Pricing, ({ prices }) => showPrices(prices)),
@@ -66,7 +66,7 @@ const Checked = nullable(
 
 type FindListing<R> = (record: R) => Deployment | undefined;
 
-/** What an entry says of its first listing, and of each. */
+/** The prices that an entry has for its first listing, and for each. */
 function defineListingPrices<R>(is: DefineField<R>, of: FindListing<R>) {
   return {
     price_tiers: is(

@@ -34,7 +34,7 @@ create function first_byte_span(p_ms integer) returns smallint language sql immu
     end::smallint
 $$;
 
--- Of a settled attempt, below 0 where the provider costs more than the customer pays.
+-- The margin of a settled attempt, below 0 where the provider costs more than the customer pays.
 create function margin_of(cost numeric, owed numeric) returns bigint language sql immutable as $$
   select case when owed is null then 0 else div(cost, 1000000) - div(owed, 1000000) end::bigint
 $$;
@@ -71,8 +71,8 @@ create trigger hold_is_kept before truncate on hold
   for each statement execute function refuse_change();
 create trigger attempt_is_kept before truncate on attempt
   for each statement execute function refuse_change();
--- Of a finished attempt only the late correction changes anything, beside which one is its request's
--- row: that also of a frozen day, because a later day's attempt may be the one that ends.
+-- Only the late correction changes a finished attempt, beside the number of attempts in its
+-- request's row: that also of a frozen day, because a later day's attempt may be the one that ends.
 create function keep_finished_attempt() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
@@ -322,8 +322,8 @@ begin
   if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
-    -- Of two closings of one attempt the nested loop meets the first one first.
-    -- What the later parts read comes first: reading a column reads those in front of it, too.
+    -- When one attempt is closed twice, the nested loop meets the first closing first. What the
+    -- later parts read comes first: reading a column reads those in front of it, too.
     with released as (
       delete from hold h
       using (
@@ -921,8 +921,8 @@ create function move_between_platform_accounts(p_moves jsonb) returns void langu
     set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
 $$;
 
--- What is taken back is owed by the organization (receivable:<org>), and a wallet that owes pays
--- whatever becomes free in it at once, by a new credit or by a released hold. So a wallet that
+-- Money that is taken back is owed by the organization (receivable:<org>), and a wallet that owes
+-- pays whatever becomes free in it at once, by a new credit or by a released hold. So a wallet that
 -- still owes has nothing free, which the row itself checks.
 create function pay_what_is_owed() returns trigger language plpgsql as $$
 declare
@@ -1025,7 +1025,7 @@ begin
       and closed_position <= coalesce((v_through ->> org_id)::bigint, 0)
       and corrected_position > coalesce((v_through ->> org_id)::bigint, 0)
     union all
-    -- What is in flight will be added to its day.
+    -- An attempt in flight will be added to its day.
     select key_id, (created_at at time zone 'utc')::date, 0
     from hold where org_id = any (p_orgs) and key_id = any (p_keys) and created_at >= v_begin
   ) x group by key_id, day;
@@ -1123,7 +1123,7 @@ begin
   where i.instance_id = p_instance;
   select coalesce(max(life), 1) into v_life from ledger_life;
   finding := case
-    -- Of a life that is over nothing is asked.
+    -- A life that is over is not checked.
     when p_life < v_life then null
     when p_life > v_life then format('life %s of the books is gone', p_life)
     when not is_attempt_kept(p_attempt) then format('attempt %s is gone', p_attempt)
@@ -1677,7 +1677,7 @@ begin
     execute format('create trigger %I after update or delete on %I
       for each row execute function notify_account_change()', v_table || '_change_is_notified', v_table);
   end loop;
-  -- Of a new organization and a new key nobody remembers anything yet.
+  -- A new organization and a new key are in nobody's memory yet.
   foreach v_table in array array['limit_override', 'dedicated_endpoint', 'routing_policy',
     'connection'] loop
     execute format('create trigger %I after insert on %I

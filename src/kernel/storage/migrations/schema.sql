@@ -54,7 +54,7 @@ create unique index one_trial_key_per_org on api_key (org_id) where origin = 'tr
 create unique index one_playground_key on api_key (org_id)
   where origin = 'playground' and disabled_at is null;
 
--- What an organization or its contract sets.
+-- The limits that an organization or its contract sets.
 create table limit_override (
   org_id text not null references org,
   scope text not null check (scope in ('org', 'key', 'model')),
@@ -145,7 +145,7 @@ create table console_account (
 create unique index one_account_per_verified_email on console_account (email_norm)
   where email_verified_at is not null;
 
--- Who may sign in to an account: subjects of identity providers.
+-- The people who may sign in to an account: subjects of identity providers.
 create table console_identity (
   issuer text not null,
   subject text not null,
@@ -220,7 +220,7 @@ create table seen_logout_token (
   primary key (issuer, token_id)
 );
 
--- Who belongs to an organization and as what. An account is always a member of its own one.
+-- The members of an organization and their roles. An account is always a member of its own one.
 create table org_member (
   org_id text not null references org,
   account_id text not null references console_account on delete cascade,
@@ -230,7 +230,7 @@ create table org_member (
 );
 create index org_member_by_account on org_member (account_id);
 
--- Who is invited, by e-mail.
+-- The people who are invited, by e-mail.
 create table org_invitation (
   invitation_id text primary key,
   org_id text not null references org,
@@ -291,7 +291,7 @@ create table account (
 -- that the month has (`month_position`): the sequence is moved there once the month has come.
 create sequence ledger_position;
 
--- What moved between two accounts: by an attempt, or by something that happens once and has a
+-- The movements between two accounts: by an attempt, or by something that happens once and has a
 -- reference. One partition for each month, by position. Rows are only inserted.
 create sequence transfer_number;
 create table transfer (
@@ -359,8 +359,8 @@ create table instance_lease (
   beat bigint not null default 0
 ) with (fillfactor = 50);
 
--- What is in flight: a row from its commit to its end, which takes it away and writes the finished
--- attempt in one transaction.
+-- The attempts in flight: a row from its commit to its end, which takes it away and writes the
+-- finished attempt in one transaction.
 create table hold (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -393,7 +393,7 @@ create table hold (
   autovacuum_analyze_threshold = 100000, autovacuum_vacuum_cost_delay = 0
 );
 
--- What several attempts of one request used and cost together.
+-- The use and the cost of several attempts of one request together.
 create type attempt_sums as (
   attempts bigint, prompt bigint, cached_prompt bigint, cache_write bigint, completion bigint,
   internal_reasoning bigint, cost_pico numeric, debit bigint, duration_ms bigint,
@@ -454,7 +454,7 @@ create table attempt (
   closed_at timestamptz not null,
   corrected_at timestamptz,
   cache_write_1h bigint,
-  -- What the provider is owed where it is not the cost; null: the cost.
+  -- The debt to the provider where it is not the cost; null: the cost.
   owed_pico numeric(38, 0),
   -- These were said by the headers of the answer and by nothing else in the row; null: it was not sent.
   remaining_rpm bigint,
@@ -513,8 +513,8 @@ create table spend (
   primary key (scope, id, month)
 ) with (fillfactor = 50);
 
--- What a key settled, by the UTC day of admission. A row that is there is exact. Rows of earlier
--- weeks are of no use to a cap, and keys without such a cap have none.
+-- The settled spend of a key, by the UTC day of admission. A row that is there is exact. Rows of
+-- earlier weeks are of no use to a cap, and keys without such a cap have none.
 create table spend_day (
   key_id text not null,
   day date not null,
@@ -593,7 +593,7 @@ create table retired_day (
   owed_pico numeric(38, 0)
 );
 
--- What organizations and keys had settled in retired days, by month of admission.
+-- The settled spend of organizations and keys in retired days, by month of admission.
 create table retired_spend (
   day date not null references retired_day,
   scope text not null check (scope in ('org', 'key')),
@@ -605,7 +605,8 @@ create table retired_spend (
 -- A wallet's page adds up days that were taken out of the journal.
 create index retired_spend_by_id on retired_spend (scope, id, day);
 
--- What keys settled by the day of admission in days that left the journal while they were of use to a cap.
+-- The settled spend of keys by the day of admission, in days that left the journal while they were
+-- of use to a cap.
 create table retired_spend_day (
   retired date not null references retired_day,
   key_id text not null,
@@ -619,7 +620,8 @@ create table audit_checkpoint (
   day date primary key,
   -- The steps up to this one are summed up here.
   position bigint not null,
-  -- What ended after that position has this id or a later one, unless it was corrected.
+  -- Attempts that ended after that position have this id or a later one, unless they were
+  -- corrected.
   from_attempt bigint not null,
   -- The text that was signed; it has the digest of the rows below and of the checkpoint before.
   document text not null,
@@ -636,7 +638,7 @@ create table audit_checkpoint_account (
   primary key (day, account_id)
 );
 
--- What was spent between the checkpoint before and this one, in months of admission.
+-- The spend between the checkpoint before and this one, in months of admission.
 create table audit_checkpoint_spend (
   day date not null,
   scope text not null check (scope in ('org', 'key')),
@@ -682,7 +684,8 @@ create table books_alarm (
 );
 create unique index one_open_alarm on books_alarm ((true)) where ended_in_life is null;
 
--- What a provider claims for attempts that the books have lost: owed to it, and paid by no customer.
+-- The claims of a provider for attempts that the books have lost: owed to it, and paid by no
+-- customer.
 create table lost_cost (
   ref text primary key,
   life integer not null references ledger_life,
@@ -702,7 +705,7 @@ create index lost_cost_by_end on lost_cost (provider_id, ended_at);
 
 -- == Settlement with providers ==
 
--- What is before this instant is settled with the providers: nothing is closed there any more.
+-- Everything before this instant is settled with the providers: nothing is closed there any more.
 create table settlement_horizon (
   only_row boolean primary key default true check (only_row),
   through timestamptz not null
@@ -719,7 +722,7 @@ create table provider_period (
   after_end_at timestamptz,
   mode text not null check (mode in ('prepaid', 'arrears')),
   every text not null check (every in ('half_daily', 'daily', 'weekly', 'monthly')),
-  -- Of the closings and corrections in the period; the same in its lines.
+  -- The number of closings and corrections in the period; the same in its lines.
   attempts bigint not null,
   settled bigint not null,
   voids bigint not null,
@@ -813,7 +816,7 @@ create table provider_payment (
   foreign key (provider_id, start_at) references provider_period
 );
 
--- What a provider's own statement says, compared with ours; once per file.
+-- A provider's own statement, compared with ours; once per file.
 create table provider_statement (
   statement_id bigint generated always as identity primary key,
   provider_id text not null,
@@ -1029,13 +1032,13 @@ create table alert_crossing (
   primary key (org_id, kind, subject, threshold, period)
 );
 
--- What was noticed.
+-- The events that were noticed.
 create table alert_event (
   event_id text primary key,
   org_id text not null references org,
   kind text not null,
   facts jsonb not null,
-  -- What it reports, where that happens once.
+  -- The subject of an event that happens once.
   once text unique,
   at timestamptz not null default now()
 );
@@ -1079,7 +1082,7 @@ create table alert_delivery (
   state text not null default 'waiting' check (state in ('waiting', 'delivered', 'failed')),
   tries integer not null default 0,
   next_at timestamptz not null default now(),
-  -- What the last try was answered: a status, or why there was none.
+  -- The answer to the last try: a status, or the reason why there was none.
   last_answer text,
   last_at timestamptz,
   unique (event_id, destination_id)
@@ -1120,7 +1123,7 @@ create table video_job (
   completed_at timestamptz,
   expires_at timestamptz,
   error_code text,
-  -- What the provider reports that it cost, whoever pays for it.
+  -- The cost by the provider's report, whoever pays for it.
   reported_cost_pico numeric,
   debit bigint,
   deadline_at timestamptz not null,
@@ -1167,7 +1170,7 @@ create index optimize_search_running on optimize_search (lease_until) where stat
 
 -- == How far listings are trusted ==
 
--- What conformance runs found of each listing.
+-- The findings of conformance runs about each listing.
 create table listing_verdict (
   verdict_id bigint generated always as identity primary key,
   provider_id text not null,
@@ -1233,7 +1236,7 @@ create table usage_day (
 create table usage_rolled (
   org_id text not null,
   day date not null,
-  -- Of the attempts of the day, also of those that are not a request's last.
+  -- The debits of the day's attempts, also of those that are not a request's last.
   debit bigint not null,
   -- Requests of these sums that were refused as well, as the answer about their hold was lost.
   also_refused uuid[] not null,
@@ -1288,7 +1291,7 @@ create table listing_day_sum (
   failed bigint not null,
   used_hours integer not null,
   up_hours integer not null,
-  -- Of streamed answers that arrived: their tokens, and the time from the first byte to the last.
+  -- Streamed answers that arrived: their tokens, and the time from the first byte to the last.
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
@@ -1366,5 +1369,5 @@ create table change (
 );
 create index change_by_org on change (org_id, position);
 create index change_by_time on change (at);
--- What a catalog that is taken into use is compared with.
+-- The last taken prices, with which the next catalog is compared.
 create index change_of_prices on change (target, position) where action = 'price.change';

@@ -21,7 +21,7 @@ const SENTENCES = [
   "After the long winter a student measures the quiet garden behind the station, where the morning train stops for a minute.",
 ];
 
-/** Of decisions: a state. */
+/** The text of a state in decisions. */
 export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
 
 const SENTENCES_OF_COPY = 3;
@@ -78,7 +78,7 @@ const TIME_TOOL: QuestionTool = {
   given: { city: "Lisbon" },
 };
 
-/** What an answer in a format has: a whole number under this name. */
+/** The schema of an answer in a format: a whole number under this name. */
 export const FORMAT_SCHEMA = {
   type: "object",
   properties: { boats: { type: "integer" }, harbour: { type: "string" } },

@@ -22,13 +22,13 @@ export interface FactProbe extends Probe {
   readonly hasTools: boolean;
   /** Copies of the measured text in all of the prompt. */
   readonly copies: number;
-  /** What of the table it is, for findings. */
+  /** The row of the table, for findings. */
   readonly about: string;
   /** The same question with other facts, for a model that did not obey. */
   readonly again: () => FactProbe;
 }
 
-/** What a customer's request may have besides a text. */
+/** The parts that a customer's request may have besides a text. */
 const DIMENSIONS = {
   system: ["without", "with"],
   history: ["without", "with"],
@@ -242,7 +242,7 @@ function usualValue(name: string, descriptor: CapabilityDescriptor | undefined):
 const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 16_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
-/** Of the measured text with every tokenizer in use, so that a text is not too long for one. */
+/** The tokens of the measured text with every tokenizer in use, so that a text is not too long for one. */
 const COPY_TOKENS = 85;
 
 /** Tokens of the long text that this listing is asked to read. */
@@ -315,7 +315,7 @@ export function shortFact(subject: Subject, number: number): FactProbe {
   };
 }
 
-/** Of `facts`, those that an answer does not say. */
+/** The facts that an answer does not have. */
 export function unsaid({ facts }: FactProbe, answer: string): readonly Fact[] {
   // Hosts of some models write thousands with a comma.
   const text = answer.replaceAll(/(\d)[,.\u202f ](?=\d{3}\b)/g, "$1").normalize("NFC");

@@ -49,7 +49,7 @@ async function chatUsage(lab: Lab): Promise<Finding> {
   return worstOf(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
 
-/** Of every answer that was seen: integers, sums, parts not above their whole. */
+/** The findings over every answer that was seen: integers, sums, parts not above their whole. */
 function arithmeticFindings(answers: readonly Observation[]): (Finding | undefined)[] {
   return answers
     .filter((seen) => seen.isPlain && isServed(seen))
@@ -88,7 +88,7 @@ function sameFinding(
   });
 }
 
-/** What each row of the table, and a long text, adds to the tokens of a prompt. */
+/** The tokens that each row of the table, and a long text, adds to a prompt. */
 async function tableFindings(
   lab: Lab,
   perCopy: number | undefined,
@@ -109,7 +109,8 @@ async function tableFindings(
       if (asking !== undefined) parts.push(growthFinding({ ...asking, probe, seen }));
     }
   } catch (fault) {
-    // What was seen is judged; C10, which asks the same, says what was not asked.
+    // The seen answers are judged; C10, which sends the same, reports the probes that were not
+    // sent.
     if (!(fault instanceof ProbeNotSent)) throw fault;
   }
   return parts;
@@ -118,7 +119,10 @@ async function tableFindings(
 /** Share by which the tokens of more text may differ from those of the text. */
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** Of a fact in its own alphabet, with the question for it; names of other scripts have more. */
+/**
+ * The most tokens of a fact in its own alphabet, with the question for it; names of other scripts
+ * have more.
+ */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
@@ -219,8 +223,8 @@ const REASONING = ["reasoning", "reasoning_effort", "thinking"];
 const FRAME_TOKENS_MAX = 40;
 
 /**
- * What one more copy of the text costs is free of the frame around it: that is compared with the
- * tokens of the text; then the frame itself with what a frame may be.
+ * The tokens of one more copy of the text are free of the frame around it: they are compared with
+ * the tokens of the text; then the frame itself with its greatest size.
  */
 async function lengthFinding(
   lab: Lab,

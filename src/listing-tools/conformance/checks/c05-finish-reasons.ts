@@ -59,8 +59,9 @@ function cutFinding({ deployment }: Lab, seen: Observation, { cut }: Words): Fin
 }
 
 /**
- * Of every answer: what ended by itself says so, and one that was cut has as many tokens as its
- * bound. A model that speaks until it is cut is truly cut, even where a word was asked for.
+ * Checks the end of every answer: one that ended by itself says so, and one that was cut has as
+ * many tokens as its bound. A model that speaks until it is cut is truly cut, even where a word was
+ * asked for.
  */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
@@ -75,7 +76,7 @@ function endFinding({ deployment }: Lab, seen: Observation, words: Words): Findi
   const finish = answer?.finish;
   if (finish === undefined || words.stopped.includes(finish)) return undefined;
   if ((answer?.calls.length ?? 0) > 0) return undefined;
-  // What it lacks is C3's.
+  // A missing usage is a finding of C3.
   if (usage === undefined) return undefined;
   const tokens = outputTokensTotal(usage);
   const isCut = words.cut.includes(finish) && tokens >= (bound ?? 0) - CUT_TOLERANCE;

@@ -62,7 +62,7 @@ async function callFinding(lab: Lab, stream: boolean): Promise<Finding | undefin
   return misfit === undefined ? undefined : failed(`${how} ${misfit}`, { tool: WEATHER_TOOL.name });
 }
 
-/** What is wrong with a call of the weather tool; undefined: nothing. */
+/** The flaw of a call of the weather tool; undefined: none. */
 function misfitOf({ id, name, argumentsText }: ProviderCall): string | undefined {
   if (id === "") return "has no id, so that its result cannot be given";
   if (name !== WEATHER_TOOL.name) return "names another tool";
@@ -99,7 +99,7 @@ async function translatedFinding(lab: Lab): Promise<Finding | undefined> {
   return undefined;
 }
 
-/** What the listing declares about who is called, whole and streamed. */
+/** The findings on the listing's declared choice of tools, whole and streamed. */
 async function choiceFindings(lab: Lab): Promise<readonly (Finding | undefined)[]> {
   const { deployment } = lab;
   const choices = deployment.supportedParameters.get("tool_choice");

@@ -41,7 +41,7 @@ async function boundFinding(
   return warned(`a bound of ${bound} tokens is refused with ${status}`, { bound, status });
 }
 
-/** Of every answer that was seen. */
+/** Checks the bound of every answer that was seen. */
 function excessFinding(seen: Observation): Finding | undefined {
   const { bound, usage, probe } = seen;
   if (!isServed(seen) || bound === undefined || usage === undefined) return undefined;

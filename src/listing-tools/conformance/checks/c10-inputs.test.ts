@@ -8,13 +8,13 @@ import { declaredInputs } from "./c10-inputs.ts";
 
 const everything = chatListing(["text", "image", "file", "audio", "video"]);
 
-/** What comes back: a text, an answer, or `unsent`. */
+/** The model's answer: a text, an answer, or `unsent`. */
 type Said = string | Answer;
 type Say = (probe: Probe) => Said;
 
 const READ_WORD = /input: (\w+)/;
 
-/** What a model that reads everything says. */
+/** The answer of a model that reads everything. */
 function honest(probe: Probe): string {
   if (isFacts(probe)) return probe.facts.map(({ value }) => value).join(" ");
   return READ_WORD.exec(probe.name)?.[1] ?? "lemon";

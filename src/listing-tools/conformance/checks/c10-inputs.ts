@@ -38,7 +38,7 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   return worstOf(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** What one input has shown is not lost when another one is over the budget. */
+/** The finding of one input is not lost when another one is over the budget. */
 async function findingOf(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();

@@ -6,11 +6,11 @@ import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import { videoProbes } from "../videos/video-probes.ts";
 
-/** What every modality has: a usual request, and some that are wrong. */
+/** The probes of every modality: a usual request, and some that are wrong. */
 interface CommonProbes {
   /** The cheapest usual request. */
   readonly plain: (subject: Subject) => Probe;
-  /** What is not JSON, an unknown model, a value out of range. */
+  /** The wrong requests: a body that is not JSON, an unknown model, a value out of range. */
   readonly bad: (subject: Subject) => readonly Probe[];
 }
 

@@ -111,7 +111,7 @@ function outputFinding(seen: Observation): Finding | undefined {
   return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
-/** What further copies of the state cost is free of the questions and of any frame. */
+/** The tokens of further copies of the state are free of the questions and of any frame. */
 async function lengthFinding(
   deployment: Deployment,
   once: number,

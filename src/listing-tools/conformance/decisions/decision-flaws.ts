@@ -5,7 +5,7 @@ import type { Fields } from "../../../formats/index.ts";
 
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(["result", "success", "errors", "messages"]);
 
-/** What is not as the declared envelope has it; undefined: nothing, or none is declared. */
+/** The difference of an answer from the declared envelope; undefined: none, or none is declared. */
 export function envelopeFlaw(
   json: Fields,
   envelope: DecisionsListing["envelope"],
@@ -30,7 +30,7 @@ export function otherMembers(
   return Object.keys(json).filter((name) => !ENVELOPE_MEMBERS.has(name));
 }
 
-/** What a declared envelope holds, or all of it. */
+/** The contents of a declared envelope, or the whole body. */
 export function openedBody(json: Fields, decisions: Deployment["decisions"]): Fields {
   return decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
 }
@@ -62,7 +62,7 @@ const NAME_OF_KIND: Readonly<Record<string, string>> = {
   relations: "relation_extraction",
 };
 
-/** What is wrong with the answers to these questions; undefined: nothing. */
+/** The flaw of the answers to these questions; undefined: none. */
 export function answersFlaw(
   answers: readonly NamedAnswer[],
   questions: readonly AskedQuestion[],
@@ -84,7 +84,7 @@ const SUM_TOLERANCE = 0.02;
 /** Members of an answer that are one probability. */
 const SHARES: ReadonlySet<string> = new Set(["noul", "probability", "confidence"]);
 
-/** What is wrong with the probabilities anywhere in an answer; undefined: nothing. */
+/** The flaw of the probabilities anywhere in an answer; undefined: none. */
 export function probabilityFlaw(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return firstOf(answer, probabilityFlaw);
   const fields = asObject(answer);

@@ -11,7 +11,7 @@ export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
 }
 
-/** What a state says that a question is about, and what a true answer is. */
+/** A probe whose state tells the fact of its question, with the true answer. */
 export interface ToldProbe extends DecisionProbe {
   readonly truth: Readonly<Record<string, string | number | boolean>>;
 }
@@ -181,7 +181,7 @@ function asking({
   };
 }
 
-/** Of each three, one is in a state; none is in the text around it. */
+/** The facts to tell: of each three, one is in a state; none is in the text around it. */
 const TOLD = {
   place: ["forest", "desert", "mountain"],
   colour: ["red", "blue", "purple"],

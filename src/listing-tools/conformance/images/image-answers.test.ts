@@ -22,7 +22,7 @@ interface Report {
   readonly usage?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What an honest provider answers. */
+/** The answer of an honest provider. */
 function honest(probe: Probe, { billing }: Deployment): Report {
   const count = imageCount(probe);
   const { size = "1024x1024", prompt } = probe.body;
@@ -42,7 +42,7 @@ function honest(probe: Probe, { billing }: Deployment): Report {
 
 type Cheat = (report: Report, probe: Probe) => Answer | Report | "unsent";
 
-/** What each of the three checks finds out about a provider of images. */
+/** The results of each of the three checks on a provider of images. */
 async function statusesOf(deployment: Deployment, cheat: Cheat = (report) => report) {
   const lab = stubLab(deployment, (probe) => {
     const answer = cheat(honest(probe, deployment), probe);

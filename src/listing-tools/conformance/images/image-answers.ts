@@ -76,7 +76,7 @@ function shapeFinding(
   if (at !== -1) {
     return failed(`data[${at}].b64_json is not a PNG, JPEG or WebP that can be decoded`, evidence);
   }
-  // What an image costs is another promise than its form.
+  // The price of an image is another promise than its form.
   if (isServed(seen) || isAboveHold(deployment, probe, answer)) return undefined;
   const why = seen.failure?.refusal.message ?? "";
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);

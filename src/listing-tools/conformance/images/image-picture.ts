@@ -4,7 +4,7 @@ import { crc32, inflateSync } from "node:zlib";
 import type { ImageSize } from "./image-size.ts";
 
 /**
- * What of a file is drawn, as a hash: two files with one of them are of one picture, whatever else
+ * The hash of the drawn part of a file: two files with one hash are of one picture, whatever else
  * is in them. Undefined: it cannot be decoded.
  */
 export function pictureOf(file: Buffer, size: ImageSize): string | undefined {

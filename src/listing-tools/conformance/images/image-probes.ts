@@ -21,7 +21,7 @@ export type ShapeParameter = (typeof SHAPE_PARAMETERS)[number];
 export interface ShapeProbe {
   readonly parameter: ShapeParameter;
   readonly value: string;
-  /** Of the file; undefined: none is asked for. */
+  /** The format of the file; undefined: none is requested. */
   readonly format: string | undefined;
   readonly isUsual: boolean;
   readonly probe: Probe;

@@ -1,7 +1,7 @@
 import type { ShapeParameter } from "./image-probes.ts";
 import type { ImageSize } from "./image-size.ts";
 
-/** What a value of `size` or of `aspect_ratio` promises. */
+/** The promise of a value of `size` or of `aspect_ratio`. */
 export interface AskedShape {
   readonly value: string;
   readonly width: number;

@@ -1,4 +1,4 @@
-/** What the first bytes of an image file say about it. */
+/** The facts in the first bytes of an image file. */
 export interface ImageSize {
   readonly format: "png" | "jpeg" | "webp";
   readonly width: number;

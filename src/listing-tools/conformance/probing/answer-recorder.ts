@@ -5,7 +5,7 @@ import { isPieces, type Output, type WholeBody } from "../../../formats/index.ts
 
 /** Most bytes that are kept of one answer, of the provider's body and of the client's each. */
 export const BODY_KEPT_BYTES_MAX = 4_194_304;
-/** Of a provider's images: as much as the gateway itself would take. */
+/** The most bytes of a provider's images: as many as the gateway itself would take. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
 /** Takes an answer's client bytes, and listens to the provider's on their way to the attempt. */

@@ -3,7 +3,7 @@ import type { Lab } from "./lab.ts";
 import { type Observation, ProbeNotSent } from "./observation.ts";
 import type { Probe } from "./probe.ts";
 
-/** What came of probes of which each is judged by itself. */
+/** The results of probes of which each is judged by itself. */
 export interface Judged<J> {
   readonly parts: readonly J[];
   /** Why the others were not sent; undefined: all were. */

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 
 /**
- * What is random in a run, by name: one name has one value in a run, and another one in the next,
- * so that no provider can learn an answer by heart.
+ * The random values of a run, by name: one name has one value in a run, and another one in the
+ * next, so that no provider can learn an answer by heart.
  */
 export class Chance {
   readonly #seed: string;

@@ -39,7 +39,7 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** What came of a file. */
+/** The result for a file. */
 export interface FilePart {
   readonly end: ContentEnd;
   /** Undefined: there was no file. */

@@ -18,7 +18,7 @@ export type Subject = Pick<Lab, "deployment" | "chance">;
 /** One model under test: what was asked of it, and what it answered. */
 export class Lab {
   readonly deployment: Deployment;
-  /** Of a video listing; undefined: this run does not ask after jobs. */
+  /** The questions to a video listing; undefined: this run does not ask after jobs. */
   readonly jobs: JobQuestions | undefined;
   readonly chance: Chance = new Chance();
   readonly #send: Send;

@@ -19,19 +19,19 @@ export interface Observation {
   readonly body: Buffer;
   /** In how many pieces the body arrived. */
   readonly pieces: number;
-  /** What the gateway's own reader makes of it; undefined: a usable answer. */
+  /** The failure that the gateway's own reader finds; undefined: a usable answer. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
   /** The provider, or the way to it, broke the connection in the answer. */
   readonly wasReset: boolean;
-  /** Of a usable answer, as settlement would read it. */
+  /** The usage of a usable answer, as settlement would read it. */
   readonly usage: Usage | undefined;
   /** Why its counts cannot be right; undefined: they can. */
   readonly usageFlaw: string | undefined;
   /** Its finish reason is missing, or names a call that is not there. */
   readonly hasWrongFinish: boolean;
   readonly servedModel: ServedModel | undefined;
-  /** What a client would have got: UTF-8 text, cut at the same bound. */
+  /** The client's view of it: UTF-8 text, cut at the same bound. */
   readonly output: string;
   readonly firstByteMs: number | null;
   /** Dispatches that this took: connection errors and 429 are tried again. */
@@ -49,7 +49,7 @@ export class ProbeNotSent extends Error {
   }
 }
 
-/** What the gateway would answer its client instead; empty: the answer is usable. */
+/** The answer that the gateway would give its client instead; empty: the answer is usable. */
 export function problemOf({ failure }: Observation): string {
   return failure?.refusal.message ?? "";
 }

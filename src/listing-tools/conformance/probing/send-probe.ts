@@ -186,7 +186,8 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
     const keptBytesMax = isImage ? IMAGE_BODY_KEPT_BYTES_MAX : undefined;
     const recorder = new AnswerRecorder(keptBytesMax);
     const result = await ready.dispatch(deps, recorder);
-    // What comes behind the end mark is of no use to a customer, and says something of the provider.
+    // Bytes behind the end mark are of no use to a customer, and reveal something about the
+    // provider.
     if (result.upstreamStatus !== null) await recorder.closed(TRAILING_MS);
     costMicroUsd = costOf(ready, result);
     return observationOf(ready, { result, recorder, tries });
@@ -195,7 +196,7 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
   }
 }
 
-/** What the provider will bill, as far as it says; a 2xx that says nothing may cost its worst. */
+/** The provider's bill, as far as it reports it; a 2xx without a report may cost its worst. */
 function costOf({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
   const { upstreamStatus, bridge } = result;
   if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;

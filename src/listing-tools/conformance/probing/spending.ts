@@ -1,7 +1,7 @@
 import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../../kernel/index.ts";
 
 /**
- * What one run may spend: the most that a probe can cost is held before it is sent, so that probes
+ * The budget of one run: the most that a probe can cost is held before it is sent, so that probes
  * in flight never pass the budget together. What a provider bills above its own prices is counted
  * all the same, and ends the run the sooner.
  */

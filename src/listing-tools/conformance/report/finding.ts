@@ -27,7 +27,7 @@ export type CheckStatus = "pass" | "warn" | "fail" | "skip" | "error";
 export type EvidenceValue = string | number | boolean | null | readonly EvidenceValue[];
 export type Evidence = Readonly<Record<string, EvidenceValue>>;
 
-/** What a check found out. */
+/** The result of a check. */
 export interface Finding {
   readonly status: CheckStatus;
   /** One sentence: what was seen, or why the check did not run. */

@@ -4,7 +4,7 @@ export const PROVIDER_TEXT_CHARS_MAX = 300;
 const REMOVED = "[removed]";
 /** Shorter texts are not secret: taking them out would spoil every sentence. */
 const SECRET_CHARS_MIN = 6;
-/** Of a secret, any part of this length is found. */
+/** Any part of a secret that is this long is found. */
 const SECRET_PIECE_CHARS = 8;
 /** A prompt is known by pieces of this length: any part of it twice as long is found. */
 const PROMPT_PIECE_CHARS = 16;

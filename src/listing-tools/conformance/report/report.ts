@@ -1,7 +1,7 @@
 import type { CheckId, CheckStatus, Evidence } from "./finding.ts";
 import type { ProviderVerdict, Verdict } from "./verdict.ts";
 
-/** What one run found out, as it is written to a file: no key, no prompt, no long provider text. */
+/** The result of one run, as it is written to a file: no key, no prompt, no long provider text. */
 export interface ConformanceReport {
   readonly report_version: "1";
   readonly provider: string;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What the boxes of a film's file say. */
+/** The facts in the boxes of a film's file. */
 export type Film =
   | {
       readonly ok: true;
@@ -51,7 +51,7 @@ function hashOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Of a box's head, and of the box; 0 is all that is left, after 1 the size follows in 64 bits. */
+/** The size of a box's head, and of the box; 0 is all that is left, after 1 the size follows in 64 bits. */
 function sizeOf(bytes: Buffer, left: number): readonly [head: number, size: number] {
   const size = bytes.readUInt32BE(0);
   if (size === 0) return [8, left];

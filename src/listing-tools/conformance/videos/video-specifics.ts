@@ -23,7 +23,7 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return worstOf(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** What one video has shown is not lost when another one is over the budget. */
+/** The finding of one video is not lost when another one is over the budget. */
 async function findingOf({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
@@ -48,7 +48,7 @@ async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
 
 interface Asking {
   readonly jobs: JobQuestions;
-  /** What was shown until now: each job has a film of its own. */
+  /** The films until now: each job has a film of its own. */
   readonly films: Set<string>;
 }
 
@@ -146,7 +146,7 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // Of a file that does not say its length, or is not read by ranges, no more is known.
+  // The length of a file that does not state it, or is not read by ranges, stays unknown.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;

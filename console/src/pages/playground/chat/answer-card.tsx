@@ -17,7 +17,7 @@ import type { ChatAnswer, ToolResult } from "./chat-types.ts";
 import { EditForm } from "./edit-form.tsx";
 import { ToolCalls } from "./tool-calls.tsx";
 
-/** What can be done with an answer while nothing is running. */
+/** The actions on an answer while nothing is running. */
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;

@@ -34,7 +34,7 @@ const STRUCTURES = new Set([
   "n",
 ]);
 
-/** What can be set for these models: everything that at least one of them declares. */
+/** The parameters for these models: every one that at least one of them declares. */
 export function shownParameters(models: readonly Model[]): readonly ShownParameter[] {
   const shown = new Map<string, Descriptor>();
   for (const { parameters } of models) {

@@ -114,7 +114,7 @@ export default function ChatTab(props: TabProps): ReactElement {
   );
 }
 
-/** What one of the chosen models cannot be sent of the conversation. */
+/** The part of the conversation that one of the chosen models does not take. */
 function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | undefined {
   return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
@@ -122,7 +122,7 @@ function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | u
 /** A preset replaces what was set before, also where it sets nothing. */
 const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, routing: {} };
 
-/** Below it the settings lie over the conversation, and are closed at first. */
+/** On a narrower window the settings lie over the conversation, and are closed at first. */
 const WIDE = "(min-width: 62.01em)";
 
 /** The call that was made last, or would be made first. */

@@ -6,7 +6,7 @@ import classes from "./chat.module.css";
 
 export type ChatDialog = "code" | "history" | "presets";
 
-/** What can be done with the conversation as a whole. */
+/** The actions on the conversation as a whole. */
 export function ChatTools(props: {
   readonly isEmpty: boolean;
   readonly hasModel: boolean;

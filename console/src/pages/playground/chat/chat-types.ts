@@ -13,7 +13,7 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** What a person says that a tool gave. */
+/** A person's text that stands for the result of a tool. */
 export interface ToolResult {
   readonly callId: string;
   readonly content: string;
@@ -21,7 +21,7 @@ export interface ToolResult {
 
 export interface ChatAnswer {
   readonly modelId: string;
-  /** Of this attempt: what comes late from an earlier one is not for this answer. */
+  /** The attempt that this answer belongs to: late events of an earlier one are dropped. */
   readonly attemptId?: string;
   readonly text: string;
   readonly reasoning: string;
@@ -53,7 +53,7 @@ export interface Turn {
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
-/** What a parameter was set to; absent: the provider's own default. */
+/** The values of the parameters; an absent one is the provider's own default. */
 export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
 
 /** Which providers serve a request: the `provider` object of its body. */
@@ -67,7 +67,7 @@ export interface Routing {
   readonly isStrict?: boolean;
 }
 
-/** What is asked for besides the messages; absent: nothing. */
+/** The request's settings besides the messages; an absent one is not sent. */
 export interface ChatSettings {
   readonly modelIds: readonly string[];
   readonly system: string;

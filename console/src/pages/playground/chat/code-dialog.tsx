@@ -8,7 +8,7 @@ import { AppLink } from "../../../ui/app-link.tsx";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 
 export interface CodeCall {
-  /** Of the model. */
+  /** The name of the model. */
   readonly name: string;
   readonly of: Omit<SnippetOf, "gatewayUrl">;
 }

@@ -11,11 +11,11 @@ import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachm
 export interface ComposerProps {
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** What has to be mended in the settings before a message can be sent. */
+  /** The setting that has to be mended before a message can be sent. */
   readonly settingsProblem?: string | undefined;
   /** Kinds of files that the chosen models take. */
   readonly kinds: readonly Attachment["kind"][];
-  /** What earlier messages carry: it is sent again with this one. */
+  /** The files of earlier messages: they are sent again with this one. */
   readonly sent: readonly Attachment[];
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void;
   readonly onStop: () => void;

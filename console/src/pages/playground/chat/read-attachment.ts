@@ -2,11 +2,11 @@ import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
 /**
- * Of all files of a conversation, as each request carries them all: as text they grow by a third,
- * and a request has 10 MB at most.
+ * The most bytes of all files of a conversation, as each request carries them all: as text they
+ * grow by a third, and a request has 10 MB at most.
  */
 export const ATTACHMENT_BYTES_MAX = 6_000_000;
-/** Of a picture's longer side: providers refuse larger ones. */
+/** The longest side of a picture in pixels: providers refuse larger ones. */
 export const IMAGE_SIDE_PX_MAX = 8_000;
 
 const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
@@ -85,7 +85,7 @@ function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 100_000) / 10} MB`;
 }
 
-/** Of a picture, as far as it matters; rejects what is none. */
+/** Reads the size of a picture; rejects a file that is none. */
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
 /** The file as it is sent, or why it cannot be: what only looks like a picture costs a request. */

@@ -12,7 +12,7 @@ export default function RoutingFields(props: {
 }): ReactElement {
   const { models, routing, onChange } = props;
   const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
-  // What a preset brought stays visible, also where no chosen model has it.
+  // An entry that a preset brought stays visible, also where no chosen model has it.
   for (const id of [routing.order, routing.only, routing.ignore].flat()) {
     if (id !== undefined) ids.add(id);
   }

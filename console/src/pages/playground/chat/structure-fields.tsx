@@ -11,7 +11,7 @@ import { canReasonOff, readSchema, readTools, routingBody, takes } from "./reque
 const RoutingFields = lazy(() => import("./routing-fields.tsx"));
 
 export interface StructureFieldsProps {
-  /** Those that are asked. */
+  /** The chosen models. */
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
   readonly onChange: (change: Partial<ChatSettings>) => void;

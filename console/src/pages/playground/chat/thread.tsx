@@ -16,7 +16,7 @@ export interface ThreadProps {
   readonly models: readonly Model[];
 }
 
-/** What was said, oldest first: in one column, or in one for each of several models. */
+/** The conversation, oldest message first: in one column, or in one for each of several models. */
 export function Thread(props: ThreadProps): ReactElement {
   const { conversation, isBusy } = props.chat;
   const { turns, settings } = conversation;
@@ -116,7 +116,7 @@ function useActions(chat: Chat): Actions {
   );
 }
 
-/** What a screen reader announces of each answer once all of them have ended. */
+/** The announcement of a screen reader for each answer, once all of them have ended. */
 function endsOf(turns: readonly Turn[]): string {
   const answers = turns.at(-1)?.answers ?? [];
   return answers.map(endOf).join(" ");

@@ -13,9 +13,9 @@ import type { Chat } from "./use-chat.ts";
 
 export interface TurnViewProps {
   readonly turn: Turn;
-  /** What follows: where that carries results, the calls of this one are answered. */
+  /** The turn that follows: where it carries results, the calls of this one are answered. */
   readonly next: Turn | undefined;
-  /** Of the column; undefined: the answers of all models. */
+  /** The model of the column; undefined for the answers of all models. */
   readonly modelId?: string | undefined;
   readonly names: ReadonlyMap<string, string>;
   readonly isBusy: boolean;

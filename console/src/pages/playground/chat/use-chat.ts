@@ -46,7 +46,7 @@ export interface Chat {
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
-  /** What a new conversation begins with. */
+  /** The settings of a new conversation. */
   readonly settings: ChatSettings;
   /** Whether the conversation that this tab of the browser had open may be shown. */
   readonly mayReopen: (kept: Conversation) => boolean;
@@ -67,13 +67,13 @@ export function useChat(options: {
       const next = { ...conversation, title: titleOf(turns), updatedAtMs: Date.now(), turns };
       setConversation(next);
       OpenThread.remember(orgId, next.id);
-      // What was said is kept at once: a page that is left before the answer loses the answer only.
+      // A message is kept at once: whoever leaves the page before the answer loses only the answer.
       void conversations.keep(next).then(setKept);
       ask(turns, conversation.settings);
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
       go([...before, newTurn(said, files, conversation.settings.modelIds)]);
-    /** What is still coming in ends here; what has come is kept. */
+    /** An answer that is still coming in ends here; its text so far is kept. */
     const leave = (): void => {
       stop();
       if (isBusy) void conversations.keep(conversation);

@@ -21,7 +21,7 @@ export interface DecisionDraft {
 
 export type DecisionWire = "systemone" | "gliner";
 
-/** What is wrong with the form, with the field it is about. */
+/** A problem of the form, with the field that has it. */
 export interface DraftProblem {
   readonly field: "state" | "questions" | "name" | "labels" | "range";
   readonly questionId?: string;

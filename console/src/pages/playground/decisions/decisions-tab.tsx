@@ -155,7 +155,7 @@ function newQuestion(wire: DecisionWire): QuestionDraft {
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };
 
-/** What the form begins with: runnable, and easily written over. */
+/** The example with which the form begins: runnable, and easily written over. */
 const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
   systemone: {
     isJsonState: true,

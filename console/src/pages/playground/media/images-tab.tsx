@@ -18,7 +18,7 @@ const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
 /** Pictures are large: so many calls are shown and kept, the newest first. */
 const CALLS_MAX = 12;
 
-/** What one request made. */
+/** The result of one request. */
 interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
   readonly id: string;
   readonly orgId: string;

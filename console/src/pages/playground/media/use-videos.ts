@@ -89,7 +89,7 @@ function keepLooking(
   };
 }
 
-/** What is known now; undefined when it could not be asked. */
+/** The present state of a job; undefined when it could not be asked. */
 async function pollJob(job: VideoJob, signal: AbortSignal): Promise<VideoJob | undefined> {
   try {
     const read = readJob(await sendJson(`/videos/${encodeURIComponent(job.id)}`, { signal }));

@@ -24,7 +24,7 @@ type Reported = Pick<
   "status" | "progress" | "seconds" | "expiresAtMs" | "errorCode" | "costUsd" | "requestId"
 > & { readonly id: string; readonly createdAtMs: number };
 
-/** What the videos route reported about a job; undefined when it is not a job. */
+/** The state of a job as the videos route reported it; undefined when the answer is not a job. */
 export function readJob({ json, costUsd }: JsonAnswer): Reported | undefined {
   const id = text(member(json, "id"));
   const status = STATES.find((each) => each === member(json, "status"));
