@@ -4,8 +4,6 @@ import {
   OTHER_MODEL,
   unread,
   readOf,
-  prompt,
-  output,
   asIf,
   calls,
   type TextCheats,

@@ -6,7 +6,6 @@ import {
   output,
   twice,
   asIf,
-  calls,
   textFrames,
   pieces,
   afterEnd,
