@@ -250,6 +250,7 @@ const COLUMNS: readonly Column<Row>[] = [
     id: "context",
     label: "Context",
     align: "right",
+    shownFrom: "wide",
     sortValue: ({ listing }) => listing.context_length ?? 0,
     render: ({ listing }) => (
       <span className={kit.figures}>
