@@ -121,6 +121,11 @@ export function chosenIn(answer: unknown): string | undefined {
   return typeof chosen === "string" ? chosen : undefined;
 }
 
+/** The level that an answer to a question of a score gives, from 1 on; NaN: it gives none. */
+export function levelIn(answer: unknown): number {
+  return Number(asObject(answer)?.["score"]) + 1;
+}
+
 function distributionFlaw(value: unknown): string | undefined {
   const shares: readonly unknown[] = Array.isArray(value)
     ? value

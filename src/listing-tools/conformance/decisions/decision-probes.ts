@@ -2,6 +2,7 @@ import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
 import { assert, asObject, tryParse } from "../../../kernel/index.ts";
 import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
+import { chosenIn, levelIn } from "./decision-flaws.ts";
 import { pngOf, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
@@ -14,6 +15,16 @@ export interface DecisionProbe extends Probe {
 /** A probe whose state tells the fact of its question, with the true answer. */
 export interface ToldProbe extends DecisionProbe {
   readonly truth: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Which state tells its facts, and where. */
+export interface ToldState {
+  /** The state's place among the three of a run. */
+  readonly at: number;
+  /** The state begins with its facts; otherwise it ends with them. */
+  readonly isFirst: boolean;
+  /** The wrong answers to this state, by question: the next one's facts are none of them. */
+  readonly wrong?: ReadonlyMap<string, unknown>;
 }
 
 export interface AskedQuestion {
@@ -48,18 +59,20 @@ export const decisionProbes = {
       questions: SEVERAL[grammarOf(deployment)],
     }),
   /**
-   * Questions of which each has one true answer, on another state with each attempt. `isFirst`: the
-   * state begins with what it says.
+   * Questions of which each has one true answer. The three states of a run name different things,
+   * so an answer that is always the same is wrong for two of them at least.
    */
-  told: (subject: Subject, attempt: number, isFirst: boolean): ToldProbe => {
-    const { deployment, chance } = subject;
-    // No two attempts have anything in common.
-    const seed = `told ${isFirst}`;
-    const pick = (name: keyof typeof TOLD): string =>
-      chance.shuffled(`${seed} ${name}`, TOLD[name])[attempt % 3] ?? "";
+  told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
+    const pick = (name: keyof typeof TOLD): string => {
+      const values = chance.shuffled(`told ${name}`, TOLD[name]);
+      const value = values[at] ?? "";
+      if (wrong === undefined) return value;
+      return values.find((each) => each !== value && each !== chosenIn(wrong.get(name))) ?? "";
+    };
     const [place, colour, animal] = [pick("place"), pick("colour"), pick("animal")];
     const [, other = ""] = TOLD.animal.filter((each) => each !== animal);
-    const birds = attempt % 2 === 0 ? 5 : 1;
+    const isMany = wrong === undefined ? at === 1 : levelIn(wrong.get("birds")) < 3;
+    const birds = isMany ? 5 : 1;
     const fact = `In the ${place} a ${colour} ${animal} was seen beside ${birds} birds.`;
     const isGliner = grammarOf(deployment) === "gliner";
     const labelled = (name: keyof typeof TOLD): AskedQuestion =>
@@ -100,7 +113,8 @@ export const decisionProbes = {
       named("false", other),
       isGliner ? found : score,
     ];
-    const name = `what a state says ${isFirst ? "first" : "last"}${attempt > 1 ? `, state ${attempt}` : ""}`;
+    const again = wrong === undefined ? "" : ", again";
+    const name = `what state ${at + 1} says ${isFirst ? "first" : "last"}${again}`;
     const { body } = asking({ name, copies: 1, questions });
     const state = isFirst ? `${fact} ${MEASURED_TEXT}` : `${MEASURED_TEXT} ${fact}`;
     const truth = { place, colour, animal, true: true, false: false, birds };

@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { ZERO_USAGE } from "../../../kernel/core/usage.ts";
+import { decisionProbes } from "./decision-probes.ts";
 import { decisionSpecifics } from "./decision-specifics.ts";
 import { type Answer, decisionListing, stubLab } from "../fixtures/stub-lab.ts";
+import { Chance } from "../probing/chance.ts";
 import type { Probe } from "../probing/probe.ts";
 
 const STATE_TOKENS = 400;
@@ -109,4 +111,30 @@ describe("two questions of one name", () => {
 test("where a usual request is refused, C11 has nothing to say", async () => {
   const refused = (): Answer => ({ status: 500 });
   expect(await findingOf(decisionListing(), refused)).toMatchObject({ status: "skip" });
+});
+
+test("an answer that is always the same is wrong twice in a row, in every run", () => {
+  const deployment = decisionListing();
+  const answers = {
+    place: ["forest", "desert", "mountain"].map((choice) => ({ choice })),
+    birds: [0, 1, 2, 3, 4].map((score) => ({ score })),
+  };
+  for (let seed = 0; seed < 50; seed += 1) {
+    const subject = { deployment, chance: new Chance(`${seed}`) };
+    const truthOf = (state: Parameters<typeof decisionProbes.told>[1]) =>
+      decisionProbes.told(subject, state).truth;
+    for (const [name, given] of Object.entries(answers).flatMap(([id, all]) =>
+      all.map((answer) => [id, answer] as const),
+    )) {
+      const isRight = (truth: unknown): boolean =>
+        "choice" in given ? given.choice === truth : Math.abs(given.score + 1 - Number(truth)) < 2;
+      const wrong = new Map([[name, given]]);
+      const caught = [true, false, false].some(
+        (isFirst, at) =>
+          !isRight(truthOf({ at, isFirst })[name]) &&
+          !isRight(truthOf({ at, isFirst, wrong })[name]),
+      );
+      expect({ seed, name, given, caught }).toMatchObject({ caught: true });
+    }
+  }
 });

@@ -3,7 +3,7 @@ import { jsonOf } from "../chat/read-chat.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import { failed, type Finding } from "../report/finding.ts";
-import { answersOf, chosenIn, openedBody } from "./decision-flaws.ts";
+import { answersOf, chosenIn, levelIn, openedBody } from "./decision-flaws.ts";
 import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
 
 /**
@@ -13,43 +13,42 @@ import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
 export async function toldFindings(lab: Lab): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
   // Two states that begin alike: an answer that is kept by a beginning is another one's.
-  for (const [isFirst, attempt] of [
-    [true, 1],
-    [false, 1],
-    [false, 2],
-  ] as const) {
-    const first = decisionProbes.told(lab, attempt, isFirst);
+  for (const [at, isFirst] of [true, false, false].entries()) {
+    const first = decisionProbes.told(lab, { at, isFirst });
     const wrong = wrongOf(lab, first, await lab.ask(first));
     if (wrong.size === 0) continue;
-    const second = decisionProbes.told(lab, attempt + 1, isFirst);
+    const second = decisionProbes.told(lab, { at, isFirst, wrong });
     const again = wrongOf(lab, second, await lab.ask(second));
-    const name = [...wrong].find((each) => again.has(each));
+    const name = [...wrong.keys()].find((each) => again.has(each));
     if (name === undefined) continue;
+    const place = isFirst ? "start" : "end";
     parts.push(
-      failed(
-        `question ${name} is answered against what the state says at its ${isFirst ? "start" : "end"}`,
-        {
-          probe: second.name,
-        },
-      ),
+      failed(`question ${name} is answered against what the state says at its ${place}`, {
+        probe: second.name,
+      }),
     );
   }
   return parts;
 }
 
+/** The wrong answers, by question. */
 function wrongOf(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,
   seen: Observation,
-): ReadonlySet<string> {
-  if (!isServed(seen)) return new Set();
+): ReadonlyMap<string, unknown> {
+  if (!isServed(seen)) return new Map();
   const opened = openedBody(jsonOf(seen.body) ?? {}, decisions);
   const answers = new Map(answersOf(opened, decisions?.wire ?? "systemone"));
-  const wrong = questions.filter(({ id, kind }, at) => {
-    const answer = answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`);
-    return answer !== undefined && !isTrue(answer, truth[id], String(body["state"]));
-  });
-  return new Set(wrong.map(({ id }) => id));
+  const given = questions.map(
+    ({ id, kind }, at) =>
+      [id, answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`)] as const,
+  );
+  return new Map(
+    given.filter(
+      ([id, answer]) => answer !== undefined && !isTrue(answer, truth[id], String(body["state"])),
+    ),
+  );
 }
 
 function isTrue(
@@ -60,7 +59,7 @@ function isTrue(
   const fields = asObject(answer) ?? {};
   if (typeof truth === "string") return chosenIn(answer) === truth;
   // From the lowest level on: one beside the true one may be a matter of opinion.
-  if (typeof truth === "number") return Math.abs(Number(fields["score"]) + 1 - truth) <= 1.5;
+  if (typeof truth === "number") return Math.abs(levelIn(answer) - truth) <= 1.5;
   if (truth === undefined) return textsIn(answer).every((text) => state.includes(text));
   const { noul, probability = noul } = fields;
   if (typeof probability === "number") return probability > 0.5 === truth;
