@@ -2,7 +2,6 @@ import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
 import { assert, asObject, tryParse } from "../../../kernel/index.ts";
 import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
-import { chosenIn, levelIn } from "./decision-flaws.ts";
 import { pngOf, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
@@ -23,8 +22,11 @@ export interface ToldState {
   readonly at: number;
   /** The state begins with its facts; otherwise it ends with them. */
   readonly isFirst: boolean;
-  /** The wrong answers to this state, by question: the next one's facts are none of them. */
-  readonly wrong?: ReadonlyMap<string, unknown>;
+  /**
+   * The choices and levels that were answered wrongly to this state, by question: the facts to tell
+   * are none of them.
+   */
+  readonly wrong?: ReadonlyMap<string, string | number>;
 }
 
 export interface AskedQuestion {
@@ -67,11 +69,11 @@ export const decisionProbes = {
       const values = chance.shuffled(`told ${name}`, TOLD[name]);
       const value = values[at] ?? "";
       if (wrong === undefined) return value;
-      return values.find((each) => each !== value && each !== chosenIn(wrong.get(name))) ?? "";
+      return values.find((each) => each !== value && each !== wrong.get(name)) ?? "";
     };
     const [place, colour, animal] = [pick("place"), pick("colour"), pick("animal")];
     const [, other = ""] = TOLD.animal.filter((each) => each !== animal);
-    const isMany = wrong === undefined ? at === 1 : levelIn(wrong.get("birds")) < 3;
+    const isMany = wrong === undefined ? at === 1 : Number(wrong.get("birds")) < 3;
     const birds = isMany ? 5 : 1;
     const fact = `In the ${place} a ${colour} ${animal} was seen beside ${birds} birds.`;
     const isGliner = grammarOf(deployment) === "gliner";

@@ -31,24 +31,22 @@ export async function toldFindings(lab: Lab): Promise<readonly (Finding | undefi
   return parts;
 }
 
-/** The wrong answers, by question. */
+/** The wrong choices and levels, by question. */
 function wrongOf(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,
   seen: Observation,
-): ReadonlyMap<string, unknown> {
-  if (!isServed(seen)) return new Map();
+): ReadonlyMap<string, string | number> {
+  const wrong = new Map<string, string | number>();
+  if (!isServed(seen)) return wrong;
   const opened = openedBody(jsonOf(seen.body) ?? {}, decisions);
   const answers = new Map(answersOf(opened, decisions?.wire ?? "systemone"));
-  const given = questions.map(
-    ({ id, kind }, at) =>
-      [id, answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`)] as const,
-  );
-  return new Map(
-    given.filter(
-      ([id, answer]) => answer !== undefined && !isTrue(answer, truth[id], String(body["state"])),
-    ),
-  );
+  for (const [at, { id, kind }] of questions.entries()) {
+    const answer = answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`);
+    if (answer === undefined || isTrue(answer, truth[id], String(body["state"]))) continue;
+    wrong.set(id, chosenIn(answer) ?? levelIn(answer));
+  }
+  return wrong;
 }
 
 function isTrue(
