@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { newRequestId, type AttemptId, type KeyId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
+import { settingsSql } from "../../src/kernel/storage/session-settings.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { bookQueries } from "../../src/ledger/audit/audit-queries.ts";
@@ -228,6 +229,7 @@ describe("of a journal with many other requests", () => {
     };
     try {
       await client.query("begin");
+      await client.query(settingsSql({ statementTimeoutMs: 60_000 }, "transaction"));
       await client.query(OTHERS_SQL);
       await client.query("analyze attempt");
       await client.query("analyze hold");
