@@ -4,7 +4,13 @@ import { describe, expect, test } from "vitest";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { debitOf, ended, until } from "../../support/books.ts";
-import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import {
+  deepTest,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  withBrowser,
+} from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
 import {
   startGatedProvider,
@@ -151,7 +157,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("one prompt goes to two models, each with the parameters that it declares", async () => {
+  deepTest("one prompt goes to two models, each with the parameters that it declares", async () => {
     const { page, complaints } = await chatter("compare");
     const parameters = page.getByRole("region", { name: "Parameters" });
     await parameters.getByLabel("Max output tokens").fill("200");
@@ -181,7 +187,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a picture is attached where the model reads pictures, and code names it", async () => {
+  deepTest("a picture is attached where the model reads pictures, and code names it", async () => {
     const { page, complaints } = await chatter("attach");
     await chooseModel(page, "Rich");
     const chooser = page.waitForEvent("filechooser");
@@ -273,7 +279,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a message is edited and sent again; what came after it is gone", async () => {
+  deepTest("a message is edited and sent again; what came after it is gone", async () => {
     const { page, complaints } = await chatter("edit");
     await say(page, "First words");
     await answerOf(page, "Plain").getByText("You said: First words").waitFor();
@@ -287,44 +293,49 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the composer is in view at every size, and an answer is shown as Markdown", async () => {
-    const { page, complaints } = await chatter("markdown");
-    const outside: string[] = [];
-    page.on("request", (request) => outside.push(new URL(request.url()).origin));
-    const said = "- **bold** [away](https://example.com/)\n- ![cat](https://example.com/cat.png)";
-    await say(page, `# Title\n\n${said}\n\n<img src=x onerror=alert(1)>`);
-    const answer = answerOf(page, "Plain");
-    await answer.locator("li strong", { hasText: "bold" }).waitFor();
-    await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
-    await expect.poll(() => answer.locator("img").count()).toBe(0);
-    const link = answer.getByRole("link", { name: "away" });
-    await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
-    await answer.getByRole("link", { name: "Image: cat" }).waitFor();
-    await answer.getByText(/^cost \$/).waitFor();
-    await expectAccessible(page, "an answer in Markdown");
-    expect(new Set(outside)).toEqual(new Set([new URL(fixture.consoleUrl).origin]));
+  deepTest(
+    "the composer is in view at every size, and an answer is shown as Markdown",
+    async () => {
+      const { page, complaints } = await chatter("markdown");
+      const outside: string[] = [];
+      page.on("request", (request) => outside.push(new URL(request.url()).origin));
+      const said = "- **bold** [away](https://example.com/)\n- ![cat](https://example.com/cat.png)";
+      await say(page, `# Title\n\n${said}\n\n<img src=x onerror=alert(1)>`);
+      const answer = answerOf(page, "Plain");
+      await answer.locator("li strong", { hasText: "bold" }).waitFor();
+      await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
+      await expect.poll(() => answer.locator("img").count()).toBe(0);
+      const link = answer.getByRole("link", { name: "away" });
+      await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
+      await answer.getByRole("link", { name: "Image: cat" }).waitFor();
+      await answer.getByText(/^cost \$/).waitFor();
+      await expectAccessible(page, "an answer in Markdown");
+      expect(new Set(outside)).toEqual(new Set([new URL(fixture.consoleUrl).origin]));
 
-    await say(page, "A long answer [words:900]");
-    await page.getByText(/^word1\b/).waitFor();
-    for (const [width, height] of [
-      [1280, 720],
-      [1280, 900],
-      [390, 844],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      const bottom = await page.getByRole("textbox", { name: "Message" }).evaluate((box) => {
-        const { bottom: end } = box.closest("form")?.getBoundingClientRect() ?? { bottom: 1e9 };
-        return end;
-      });
-      expect(bottom, `the composer ends within ${width} by ${height}`).toBeLessThanOrEqual(height);
-      const high = await page.evaluate<number>("document.documentElement.scrollHeight");
-      expect(high, `the page is no higher than ${height}`).toBeLessThanOrEqual(height);
-    }
-    await expectFits(page);
-    expect(complaints).toEqual([]);
-  });
+      await say(page, "A long answer [words:900]");
+      await page.getByText(/^word1\b/).waitFor();
+      for (const [width, height] of [
+        [1280, 720],
+        [1280, 900],
+        [390, 844],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        const bottom = await page.getByRole("textbox", { name: "Message" }).evaluate((box) => {
+          const { bottom: end } = box.closest("form")?.getBoundingClientRect() ?? { bottom: 1e9 };
+          return end;
+        });
+        expect(bottom, `the composer ends within ${width} by ${height}`).toBeLessThanOrEqual(
+          height,
+        );
+        const high = await page.evaluate<number>("document.documentElement.scrollHeight");
+        expect(high, `the page is no higher than ${height}`).toBeLessThanOrEqual(height);
+      }
+      await expectFits(page);
+      expect(complaints).toEqual([]);
+    },
+  );
 
-  test("tools, a schema and routing are sent, and a preset sets them again", async () => {
+  deepTest("tools, a schema and routing are sent, and a preset sets them again", async () => {
     const { page, complaints } = await chatter("structures");
     await chooseModel(page, "Rich");
     await page.getByLabel("No reasoning").check();
@@ -409,7 +420,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("twenty requests a minute do not bind the playground's own key", async () => {
+  deepTest("twenty requests a minute do not bind the playground's own key", async () => {
     const { page, complaints, orgId } = await chatter("many", null);
     const statuses = await page.evaluate(async () => {
       const seen: number[] = [];
