@@ -49,10 +49,10 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
       await page.setViewportSize({ width: 1280, height: 900 });
       await open(page, path);
       await page.getByRole("table", { name, exact: true }).waitFor();
-      await expect.poll(() => hiddenPx(page, name), `${path} at 1280`).toBe(0);
+      await expect.poll(() => hiddenPx(page, name), { message: `${path} at 1280` }).toBe(0);
       expect.soft(await highestRowPx(page, name), path).toBeLessThanOrEqual(ROW_PX_MAX);
       await page.setViewportSize({ width: 1920, height: 1000 });
-      await expect.poll(() => hiddenPx(page, name), `${path} at 1920`).toBe(0);
+      await expect.poll(() => hiddenPx(page, name), { message: `${path} at 1920` }).toBe(0);
       expect.soft(await widthPx(page, name), path).toBeGreaterThan(1500);
     }
     await page.setViewportSize({ width: 1280, height: 900 });
