@@ -105,72 +105,69 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest(
-    "leaves a cap as it is when the field is blank, removes it at 0, sets any other",
-    async () => {
-      const ann = await newcomer(fixture, browser, { name: "caps", usd: "5" });
-      const { page } = ann;
-      const { secret, keyId } = await makeKey(fixture, page, { name: "capped", cap_usd: TINY_USD });
-      await expectRefusedBy("key", secret);
-      await open(page, "/keys");
-      const row = page.getByRole("row", { name: "capped" });
-      const dialog = page.getByRole("dialog", { name: "Edit “capped”" });
-      const edit = async (): Promise<Locator> => {
-        await row.getByRole("button", { name: "Edit capped" }).click();
-        return dialog.getByLabel("Monthly cap in dollars");
-      };
-      const save = async (): Promise<void> => {
-        await dialog.getByRole("button", { name: "Save" }).click();
-        await dialog.waitFor({ state: "detached" });
-      };
+  deepTest("leaves a cap as it is at a blank, removes it at 0, and sets any other", async () => {
+    const ann = await newcomer(fixture, browser, { name: "caps", usd: "5" });
+    const { page } = ann;
+    const { secret, keyId } = await makeKey(fixture, page, { name: "capped", cap_usd: TINY_USD });
+    await expectRefusedBy("key", secret);
+    await open(page, "/keys");
+    const row = page.getByRole("row", { name: "capped" });
+    const dialog = page.getByRole("dialog", { name: "Edit “capped”" });
+    const edit = async (): Promise<Locator> => {
+      await row.getByRole("button", { name: "Edit capped" }).click();
+      return dialog.getByLabel("Monthly cap in dollars");
+    };
+    const save = async (): Promise<void> => {
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
 
-      const field = await edit();
-      await expect.poll(() => field.inputValue()).toBe("");
-      await expect.poll(() => field.getAttribute("placeholder")).toBe(TINY_USD);
-      await dialog.getByText("Leave blank to keep the current cap. 0 removes it.").waitFor();
-      for (const [typed, words] of Object.entries(NO_CAPS)) {
-        await field.fill(typed);
-        await dialog.getByRole("button", { name: "Save" }).click();
-        await dialog.getByText(words).waitFor();
-      }
-      await expectAccessible(page, "a refused cap");
-      await field.fill("");
-      await save();
-      await row.getByText("$0.000100").waitFor();
-      await expectRefusedBy("key", secret);
+    const field = await edit();
+    await expect.poll(() => field.inputValue()).toBe("");
+    await expect.poll(() => field.getAttribute("placeholder")).toBe(TINY_USD);
+    await dialog.getByText("Leave blank to keep the current cap. 0 removes it.").waitFor();
+    for (const [typed, words] of Object.entries(NO_CAPS)) {
+      await field.fill(typed);
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByText(words).waitFor();
+    }
+    await expectAccessible(page, "a refused cap");
+    await field.fill("");
+    await save();
+    await row.getByText("$0.000100").waitFor();
+    await expectRefusedBy("key", secret);
 
-      await (await edit()).fill("0");
-      await save();
-      await row.getByText("No cap").waitFor();
-      await expectServed(secret);
-      await (await edit()).fill("2.25");
-      await save();
-      await row.getByText("$2.25").waitFor();
-      await edit();
-      await dialog.getByLabel("Expires").selectOption("7");
-      await dialog.getByPlaceholder("All models").click();
-      const model = page.getByRole("listbox").getByRole("option").first();
-      const modelId = await model.innerText();
-      await model.click();
-      // The list of models closes with the focus.
-      await page.keyboard.press("Tab");
-      await expectAccessible(page, "a key with an expiry and one model");
-      await save();
-      await row.getByText("expires in 7 days").waitFor();
-      await row.getByRole("link", { name: "capped" }).click();
-      await page.getByText(modelId, { exact: true }).first().waitFor();
-      expect((await callGateway(fixture, secret)).status).toBe(200);
-      await runSql(fixture.gateway, "update api_key set expires_at = now() where key_id = $1", [
-        keyId,
-      ]);
-      await open(page, `/keys/${keyId}`);
-      await page.getByText("To use it again, choose Edit and set a later date").waitFor();
-      await page.keyboard.press("Control+k");
-      await page.getByRole("option", { name: "capped expired" }).waitFor();
-      await page.keyboard.press("Escape");
-      expect(ann.complaints).toEqual([]);
-    },
-  );
+    await (await edit()).fill("0");
+    await save();
+    await row.getByText("No cap").waitFor();
+    await expectServed(secret);
+    await (await edit()).fill("2.25");
+    await save();
+    await row.getByText("$2.25").waitFor();
+    await edit();
+    await dialog.getByLabel("Expires").selectOption("7");
+    await dialog.getByPlaceholder("All models").click();
+    const model = page.getByRole("listbox").getByRole("option").first();
+    const modelId = await model.innerText();
+    await model.click();
+    // The list of models closes with the focus.
+    await page.keyboard.press("Tab");
+    await expectAccessible(page, "a key with an expiry and one model");
+    await save();
+    await row.getByText("expires in 7 days").waitFor();
+    await row.getByRole("link", { name: "capped" }).click();
+    await page.getByText(modelId, { exact: true }).first().waitFor();
+    expect((await callGateway(fixture, secret)).status).toBe(200);
+    await runSql(fixture.gateway, "update api_key set expires_at = now() where key_id = $1", [
+      keyId,
+    ]);
+    await open(page, `/keys/${keyId}`);
+    await page.getByText("To use it again, choose Edit and set a later date").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("option", { name: "capped expired" }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(ann.complaints).toEqual([]);
+  });
 
   deepTest("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
     const ann = await newcomer(fixture, browser, { name: "orgcap", usd: "5" });
@@ -350,50 +347,47 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  deepTest(
-    "knows nothing of the playground's own key: not in lists, by its id, nor in files",
-    async () => {
-      const ann = await newcomer(fixture, browser, { name: "managed", usd: "5" });
-      const { page, orgId } = ann;
-      const answers = noteAnswers(page);
-      await open(page, "/playground");
-      await page.getByRole("textbox", { name: "Message" }).fill("Hello");
-      await page.getByRole("button", { name: "Send", exact: true }).click();
-      await page.getByRole("group", { name: "Answer of" }).getByText("$").first().waitFor();
-      const managed = String(await fixture.gateway.backend.accountStore.playgroundKey(orgId));
-      expect(managed.length).toBeGreaterThan(5);
-      for (const path of ["/keys?status=all", "/limits", "/usage", "/", "/settings"]) {
-        await open(page, path);
-        expect(await page.content()).not.toContain(managed);
-      }
-      await open(page, "/keys?status=all");
-      await expect.poll(() => page.getByRole("row").count()).toBe(2);
-      await page.getByRole("row", { name: "Trial key" }).waitFor();
+  deepTest("knows nothing of the playground's own key, in lists, by its id, in files", async () => {
+    const ann = await newcomer(fixture, browser, { name: "managed", usd: "5" });
+    const { page, orgId } = ann;
+    const answers = noteAnswers(page);
+    await open(page, "/playground");
+    await page.getByRole("textbox", { name: "Message" }).fill("Hello");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByRole("group", { name: "Answer of" }).getByText("$").first().waitFor();
+    const managed = String(await fixture.gateway.backend.accountStore.playgroundKey(orgId));
+    expect(managed.length).toBeGreaterThan(5);
+    for (const path of ["/keys?status=all", "/limits", "/usage", "/", "/settings"]) {
+      await open(page, path);
+      expect(await page.content()).not.toContain(managed);
+    }
+    await open(page, "/keys?status=all");
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    await page.getByRole("row", { name: "Trial key" }).waitFor();
 
-      await page.goto(`${fixture.consoleUrl}/keys/${managed}`);
-      await page.getByRole("alert").getByText("Not found").waitFor();
-      await page.getByRole("alert").getByRole("link", { name: "Back to Keys" }).waitFor();
-      await expectAccessible(page, "a key that is none");
-      for (const [route, body] of [
-        [`PATCH /api/console/keys/${managed}`, { name: "mine" }],
-        [`POST /api/console/keys/${managed}/disable`, { confirm_name: "Playground" }],
-        ["POST /api/admission-limits", { scope: "key", key_id: managed, rpm: 1 }],
-      ] as const) {
-        expect((await ask(fixture, page, route, body)).status).toBe(404);
-      }
-      for (const file of ["requests.csv", "credit-ledger.csv", "export.json"]) {
-        const answer = await page.request.get(`${fixture.consoleUrl}/api/console/${file}`);
-        const text = await answer.text();
-        expect({ file, status: answer.status() }).toEqual({ file, status: 200 });
-        expect(text).not.toContain(managed);
-        expect(file !== "requests.csv" || text.includes("Playground")).toBe(true);
-      }
-      const reported = (await answers.all()).filter(({ text }) => text.includes(managed));
-      // The refusal of its page may name what was asked for.
-      expect(reported.filter(({ status }) => status !== 404)).toEqual([]);
-      expect(ann.complaints).toEqual([]);
-    },
-  );
+    await page.goto(`${fixture.consoleUrl}/keys/${managed}`);
+    await page.getByRole("alert").getByText("Not found").waitFor();
+    await page.getByRole("alert").getByRole("link", { name: "Back to Keys" }).waitFor();
+    await expectAccessible(page, "a key that is none");
+    for (const [route, body] of [
+      [`PATCH /api/console/keys/${managed}`, { name: "mine" }],
+      [`POST /api/console/keys/${managed}/disable`, { confirm_name: "Playground" }],
+      ["POST /api/admission-limits", { scope: "key", key_id: managed, rpm: 1 }],
+    ] as const) {
+      expect((await ask(fixture, page, route, body)).status).toBe(404);
+    }
+    for (const file of ["requests.csv", "credit-ledger.csv", "export.json"]) {
+      const answer = await page.request.get(`${fixture.consoleUrl}/api/console/${file}`);
+      const text = await answer.text();
+      expect({ file, status: answer.status() }).toEqual({ file, status: 200 });
+      expect(text).not.toContain(managed);
+      expect(file !== "requests.csv" || text.includes("Playground")).toBe(true);
+    }
+    const reported = (await answers.all()).filter(({ text }) => text.includes(managed));
+    // The refusal of its page may name what was asked for.
+    expect(reported.filter(({ status }) => status !== 404)).toEqual([]);
+    expect(ann.complaints).toEqual([]);
+  });
 });
 
 const NO_CAPS: Readonly<Record<string, string>> = {

@@ -137,22 +137,19 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest(
-    "a search ends when the budget does not cover another call, and spends no more",
-    async () => {
-      const { page, complaints } = await searcher("budget", "10");
-      const prompts = Array.from({ length: 10 }, (_none, n) => `prompt ${n}`);
-      await fillIn(page, { name: "Small", prompts, budget: "0.10" });
-      await page.getByRole("button", { name: "Start search" }).click();
-      await page.waitForURL(/\/optimize\/search_/);
-      await page.getByText("Budget used up", { exact: true }).waitFor();
-      await page.getByText(/^Why it ended: what is left of the budget/).waitFor();
-      await expectAccessible(page, "a search over its budget");
-      const { json } = await ask(fixture, page, "GET /api/console/optimize");
-      expect(Number(at(json, "data.0.spent_usd"))).toBeLessThanOrEqual(0.1);
-      expect(complaints).toEqual([]);
-    },
-  );
+  deepTest("a search ends when its budget covers no other call, and spends no more", async () => {
+    const { page, complaints } = await searcher("budget", "10");
+    const prompts = Array.from({ length: 10 }, (_none, n) => `prompt ${n}`);
+    await fillIn(page, { name: "Small", prompts, budget: "0.10" });
+    await page.getByRole("button", { name: "Start search" }).click();
+    await page.waitForURL(/\/optimize\/search_/);
+    await page.getByText("Budget used up", { exact: true }).waitFor();
+    await page.getByText(/^Why it ended: what is left of the budget/).waitFor();
+    await expectAccessible(page, "a search over its budget");
+    const { json } = await ask(fixture, page, "GET /api/console/optimize");
+    expect(Number(at(json, "data.0.spent_usd"))).toBeLessThanOrEqual(0.1);
+    expect(complaints).toEqual([]);
+  });
 
   deepTest("without credit a search ends at once and says why", async () => {
     const { page, complaints } = await searcher("poor");

@@ -293,47 +293,42 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest(
-    "the composer is in view at every size, and an answer is shown as Markdown",
-    async () => {
-      const { page, complaints } = await chatter("markdown");
-      const outside: string[] = [];
-      page.on("request", (request) => outside.push(new URL(request.url()).origin));
-      const said = "- **bold** [away](https://example.com/)\n- ![cat](https://example.com/cat.png)";
-      await say(page, `# Title\n\n${said}\n\n<img src=x onerror=alert(1)>`);
-      const answer = answerOf(page, "Plain");
-      await answer.locator("li strong", { hasText: "bold" }).waitFor();
-      await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
-      await expect.poll(() => answer.locator("img").count()).toBe(0);
-      const link = answer.getByRole("link", { name: "away" });
-      await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
-      await answer.getByRole("link", { name: "Image: cat" }).waitFor();
-      await answer.getByText(/^cost \$/).waitFor();
-      await expectAccessible(page, "an answer in Markdown");
-      expect(new Set(outside)).toEqual(new Set([new URL(fixture.consoleUrl).origin]));
+  deepTest("the composer is in view at every size, and an answer is Markdown", async () => {
+    const { page, complaints } = await chatter("markdown");
+    const outside: string[] = [];
+    page.on("request", (request) => outside.push(new URL(request.url()).origin));
+    const said = "- **bold** [away](https://example.com/)\n- ![cat](https://example.com/cat.png)";
+    await say(page, `# Title\n\n${said}\n\n<img src=x onerror=alert(1)>`);
+    const answer = answerOf(page, "Plain");
+    await answer.locator("li strong", { hasText: "bold" }).waitFor();
+    await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
+    await expect.poll(() => answer.locator("img").count()).toBe(0);
+    const link = answer.getByRole("link", { name: "away" });
+    await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
+    await answer.getByRole("link", { name: "Image: cat" }).waitFor();
+    await answer.getByText(/^cost \$/).waitFor();
+    await expectAccessible(page, "an answer in Markdown");
+    expect(new Set(outside)).toEqual(new Set([new URL(fixture.consoleUrl).origin]));
 
-      await say(page, "A long answer [words:900]");
-      await page.getByText(/^word1\b/).waitFor();
-      for (const [width, height] of [
-        [1280, 720],
-        [1280, 900],
-        [390, 844],
-      ] as const) {
-        await page.setViewportSize({ width, height });
-        const bottom = await page.getByRole("textbox", { name: "Message" }).evaluate((box) => {
-          const { bottom: end } = box.closest("form")?.getBoundingClientRect() ?? { bottom: 1e9 };
-          return end;
-        });
-        expect(bottom, `the composer ends within ${width} by ${height}`).toBeLessThanOrEqual(
-          height,
-        );
-        const high = await page.evaluate<number>("document.documentElement.scrollHeight");
-        expect(high, `the page is no higher than ${height}`).toBeLessThanOrEqual(height);
-      }
-      await expectFits(page);
-      expect(complaints).toEqual([]);
-    },
-  );
+    await say(page, "A long answer [words:900]");
+    await page.getByText(/^word1\b/).waitFor();
+    for (const [width, height] of [
+      [1280, 720],
+      [1280, 900],
+      [390, 844],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      const bottom = await page.getByRole("textbox", { name: "Message" }).evaluate((box) => {
+        const { bottom: end } = box.closest("form")?.getBoundingClientRect() ?? { bottom: 1e9 };
+        return end;
+      });
+      expect(bottom, `the composer ends within ${width} by ${height}`).toBeLessThanOrEqual(height);
+      const high = await page.evaluate<number>("document.documentElement.scrollHeight");
+      expect(high, `the page is no higher than ${height}`).toBeLessThanOrEqual(height);
+    }
+    await expectFits(page);
+    expect(complaints).toEqual([]);
+  });
 
   deepTest("tools, a schema and routing are sent, and a preset sets them again", async () => {
     const { page, complaints } = await chatter("structures");

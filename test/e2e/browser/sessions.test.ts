@@ -98,23 +98,20 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest(
-    "that the identity provider ends is over in the browser, and says who ended it",
-    async () => {
-      const { page, complaints } = await signedIn("kim", "/keys");
-      const logoutToken = await fixture.provider.logoutToken({ sub: "kim" });
-      const reported = await fetch(`${fixture.url}/auth/backchannel-logout`, {
-        method: "POST",
-        body: new URLSearchParams({ logout_token: logoutToken }),
-      });
-      expect(reported.status).toBe(200);
-      // The open page notices by itself.
-      await page.waitForURL((url) => url.pathname === "/sign-in");
-      await page.getByText("Your identity provider ended your session.").waitFor();
-      await expectAccessible(page, "ended by the provider");
-      expect(complaints).toEqual([]);
-    },
-  );
+  deepTest("that the identity provider ends is over here, and says who ended it", async () => {
+    const { page, complaints } = await signedIn("kim", "/keys");
+    const logoutToken = await fixture.provider.logoutToken({ sub: "kim" });
+    const reported = await fetch(`${fixture.url}/auth/backchannel-logout`, {
+      method: "POST",
+      body: new URLSearchParams({ logout_token: logoutToken }),
+    });
+    expect(reported.status).toBe(200);
+    // The open page notices by itself.
+    await page.waitForURL((url) => url.pathname === "/sign-in");
+    await page.getByText("Your identity provider ended your session.").waitFor();
+    await expectAccessible(page, "ended by the provider");
+    expect(complaints).toEqual([]);
+  });
 
   deepTest("is what another tab has too: signing out there closes the pages here", async () => {
     const { page, context, complaints } = await signedIn("dan", "/billing");
@@ -207,42 +204,39 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     expect([...owner.complaints, ...guest.complaints]).toEqual([]);
   });
 
-  deepTest(
-    "is offered beside an own organization, opened by its link, and the page says when it is over",
-    async () => {
-      const owner = await signedIn("lea", "/settings/members");
-      const guest = await signedIn("kay", "/");
-      const { page } = guest;
-      const link = await invite(owner, "kay@example.com", "billing");
-      await page.reload();
-      const offer = page.getByRole("region", { name: "You are invited" });
-      await offer.getByText("lea@example.com invites you to lea as billing.").waitFor();
-      await expectAccessible(page, "invited beside an own organization");
-      await page.getByRole("button", { name: "Your account" }).click();
-      await page.getByRole("link", { name: "Invitation to lea" }).waitFor();
-      await page.goto(`${fixture.url}/welcome`);
-      await offer.getByRole("link", { name: "View invitation" }).click();
-      await page.waitForURL(`${fixture.url}/join`);
+  deepTest("is offered beside an own organization, until the page says it is over", async () => {
+    const owner = await signedIn("lea", "/settings/members");
+    const guest = await signedIn("kay", "/");
+    const { page } = guest;
+    const link = await invite(owner, "kay@example.com", "billing");
+    await page.reload();
+    const offer = page.getByRole("region", { name: "You are invited" });
+    await offer.getByText("lea@example.com invites you to lea as billing.").waitFor();
+    await expectAccessible(page, "invited beside an own organization");
+    await page.getByRole("button", { name: "Your account" }).click();
+    await page.getByRole("link", { name: "Invitation to lea" }).waitFor();
+    await page.goto(`${fixture.url}/welcome`);
+    await offer.getByRole("link", { name: "View invitation" }).click();
+    await page.waitForURL(`${fixture.url}/join`);
 
-      await page.goto("about:blank");
-      await page.goto(link);
-      await page.getByRole("button", { name: "Join lea" }).click();
-      await page.waitForURL(`${fixture.url}/`);
-      await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-      await expect.poll(() => page.getByRole("alert").count()).toBe(0);
-      expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(link.slice(-43));
-      await page.getByRole("button", { name: "Your account" }).click();
-      await page.getByText("lea · billing").waitFor();
+    await page.goto("about:blank");
+    await page.goto(link);
+    await page.getByRole("button", { name: "Join lea" }).click();
+    await page.waitForURL(`${fixture.url}/`);
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    await expect.poll(() => page.getByRole("alert").count()).toBe(0);
+    expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(link.slice(-43));
+    await page.getByRole("button", { name: "Your account" }).click();
+    await page.getByText("lea · billing").waitFor();
 
-      await owner.page.reload();
-      await remove(owner, "kay@example.com");
-      const said = "You are no longer a member of lea. This page now shows kay.";
-      await page.getByRole("alert").getByText(said).waitFor();
-      await page.getByRole("button", { name: "Hide this notice", exact: true }).click();
-      await page.getByRole("alert").waitFor({ state: "detached" });
-      expect([...owner.complaints, ...guest.complaints]).toEqual([]);
-    },
-  );
+    await owner.page.reload();
+    await remove(owner, "kay@example.com");
+    const said = "You are no longer a member of lea. This page now shows kay.";
+    await page.getByRole("alert").getByText(said).waitFor();
+    await page.getByRole("button", { name: "Hide this notice", exact: true }).click();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    expect([...owner.complaints, ...guest.complaints]).toEqual([]);
+  });
 });
 
 /** The settings page has a button of that name too. */

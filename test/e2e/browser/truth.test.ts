@@ -210,37 +210,34 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     }
   });
 
-  deepTest(
-    "the best of a search is one that its judge chose, else nothing is decided",
-    async () => {
-      const { page, complaints } = await newcomer(fixture, browser, { name: "judge", usd: "50" });
-      await open(page, "/optimize");
-      await page.getByRole("textbox", { name: "Name", exact: true }).fill("A contest");
-      await page.getByRole("textbox", { name: "Prompts" }).fill("one\ntwo\nthree");
-      // Found by a part of the id, and taken by Enter.
-      for (const id of ["t/two", "t/mid"]) {
-        await page.getByRole("combobox", { name: "Models" }).fill(id);
-        await page.getByRole("option").first().waitFor();
-        await page.keyboard.press("Enter");
-      }
-      await page.keyboard.press("Escape");
-      await page.getByRole("radio", { name: "Best judged" }).check();
-      await page.getByRole("combobox", { name: "Judge" }).fill("t/low");
+  deepTest("the best of a search was chosen by its judge, else nothing is decided", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "judge", usd: "50" });
+    await open(page, "/optimize");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("A contest");
+    await page.getByRole("textbox", { name: "Prompts" }).fill("one\ntwo\nthree");
+    // Found by a part of the id, and taken by Enter.
+    for (const id of ["t/two", "t/mid"]) {
+      await page.getByRole("combobox", { name: "Models" }).fill(id);
       await page.getByRole("option").first().waitFor();
       await page.keyboard.press("Enter");
-      await page.getByLabel("Max output tokens").fill("16");
-      await page.getByRole("button", { name: "Start search" }).click();
-      await page.waitForURL(/\/optimize\/search_/);
-      await page.getByText("Finished", { exact: true }).waitFor();
-      const { json } = await ask(fixture, page, "GET /api/console/optimize");
-      // The simulated judge answers no letter.
-      expect(at(json, "data.0.results.0")).toMatchObject({ win_rate: null, rank: null });
-      await page.getByText("Not decided", { exact: true }).waitFor();
-      await page.getByText("The judge chose an answer to fewer than half").waitFor();
-      await expectAccessible(page, "a search without a winner");
-      expect(complaints).toEqual([]);
-    },
-  );
+    }
+    await page.keyboard.press("Escape");
+    await page.getByRole("radio", { name: "Best judged" }).check();
+    await page.getByRole("combobox", { name: "Judge" }).fill("t/low");
+    await page.getByRole("option").first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Max output tokens").fill("16");
+    await page.getByRole("button", { name: "Start search" }).click();
+    await page.waitForURL(/\/optimize\/search_/);
+    await page.getByText("Finished", { exact: true }).waitFor();
+    const { json } = await ask(fixture, page, "GET /api/console/optimize");
+    // The simulated judge answers no letter.
+    expect(at(json, "data.0.results.0")).toMatchObject({ win_rate: null, rank: null });
+    await page.getByText("Not decided", { exact: true }).waitFor();
+    await page.getByText("The judge chose an answer to fewer than half").waitFor();
+    await expectAccessible(page, "a search without a winner");
+    expect(complaints).toEqual([]);
+  });
 
   test("the causes of rejected requests add up, and the errors below are among them", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "sums", usd: "50" });
@@ -275,43 +272,38 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  deepTest(
-    "the first call works in the order of the page, and without a key one is made by a press",
-    async () => {
-      const visitor = await newVisitor(browser);
-      const { page, complaints } = visitor;
-      await signIn(fixture, visitor, "first-minute@example.com");
-      await giveCredit(fixture, page, "5");
-      await open(page, "/welcome");
-      const code = (): Promise<string> =>
-        page.locator("pre").filter({ hasText: "curl" }).first().innerText();
-      const trial = await page.locator("[data-secret]").innerText();
-      await page.getByRole("button", { name: "I saved it" }).click();
-      await page.getByRole("button", { name: "I saved it" }).waitFor({ state: "detached" });
-      expect(await code()).toContain(trial);
-      await page.getByRole("link", { name: "Go to overview" }).click();
-      await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-      await page.goBack();
-      await expect.poll(code).toContain(trial);
+  deepTest("the first call works in the order of the page, and a press makes a key", async () => {
+    const visitor = await newVisitor(browser);
+    const { page, complaints } = visitor;
+    await signIn(fixture, visitor, "first-minute@example.com");
+    await giveCredit(fixture, page, "5");
+    await open(page, "/welcome");
+    const code = (): Promise<string> =>
+      page.locator("pre").filter({ hasText: "curl" }).first().innerText();
+    const trial = await page.locator("[data-secret]").innerText();
+    await page.getByRole("button", { name: "I saved it" }).click();
+    await page.getByRole("button", { name: "I saved it" }).waitFor({ state: "detached" });
+    expect(await code()).toContain(trial);
+    await page.getByRole("link", { name: "Go to overview" }).click();
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    await page.goBack();
+    await expect.poll(code).toContain(trial);
 
-      await page.reload();
-      await page.getByRole("button", { name: "Create a key and put it in" }).click();
-      const made = await page.locator("[data-secret]").innerText();
-      expect(made).not.toBe(trial);
-      const refused = await callGateway(fixture, made, chatBody("gpt-4o"));
-      expect(refused.status).toBe(404);
-      await page.getByText("“gpt-4o” was not listed here").waitFor();
-      await page.getByText("is a model that answers").waitFor();
-      await expectAccessible(page, "a first call that was refused");
-      await page.getByText("Stream", { exact: true }).click();
-      expect(await code()).toContain('"stream": true');
-      expect(await statusOf(await code(), "")).toBe("200");
-      await page
-        .getByText(/Your first request succeeded\. test\/\w+ of first answered in/)
-        .waitFor();
-      expect(complaints).toEqual([]);
-    },
-  );
+    await page.reload();
+    await page.getByRole("button", { name: "Create a key and put it in" }).click();
+    const made = await page.locator("[data-secret]").innerText();
+    expect(made).not.toBe(trial);
+    const refused = await callGateway(fixture, made, chatBody("gpt-4o"));
+    expect(refused.status).toBe(404);
+    await page.getByText("“gpt-4o” was not listed here").waitFor();
+    await page.getByText("is a model that answers").waitFor();
+    await expectAccessible(page, "a first call that was refused");
+    await page.getByText("Stream", { exact: true }).click();
+    expect(await code()).toContain('"stream": true');
+    expect(await statusOf(await code(), "")).toBe("200");
+    await page.getByText(/Your first request succeeded\. test\/\w+ of first answered in/).waitFor();
+    expect(complaints).toEqual([]);
+  });
 });
 
 async function open(page: Page, path: string): Promise<void> {

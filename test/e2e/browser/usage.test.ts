@@ -108,64 +108,61 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     expect(new Set(rows.map((row) => row["request_id"])).size).toBe(traffic.requests);
   });
 
-  deepTest(
-    "keeps range, filters and grouping in its address, and comes back as it was",
-    async () => {
-      const { page } = ann;
-      const body = { key_ids: [traffic.keys.alpha.keyId], tags: ["ci"] };
-      await ask(fixture, page, "POST /api/console/keys/change", body);
-      await open(page, "/usage");
-      await check(page, "Time range", "7 days");
-      await check(page, "Group by", "Key");
-      await choose(page, "Status", "Succeeded", "Cancelled");
-      await choose(page, "Key", /^alpha /);
-      await choose(page, "Tag", "ci");
-      await page.getByText("A tag includes the keys that have it now").waitFor();
-      await choose(page, "Model", "test/a");
-      await choose(page, "Provider", "prov-a");
-      const expected = {
-        range: "7d",
-        status: "succeeded,cancelled",
-        by: "key",
-        key: traffic.keys.alpha.keyId,
-        tag: "ci",
-        model: "test/a",
-        provider: "prov-a",
-      };
-      await until("all of it is in the address", () => {
-        const search = Object.fromEntries(new URL(page.url()).searchParams);
-        return JSON.stringify(sorted(search)) === JSON.stringify(sorted(expected));
-      });
-      const expectView = async (): Promise<void> => {
-        await pageShown(page);
-        await expect.poll(() => isChecked(page, "Time range", "7 days")).toBe(true);
-        await expect.poll(() => isChecked(page, "Group by", "Key")).toBe(true);
-        for (const chip of ["Model: test/a", "Status: Succeeded", "Status: Cancelled"]) {
-          await page.getByRole("button", { name: `Remove the filter ${chip}` }).waitFor();
-        }
-        const log = await readTable(page, "Requests, newest first");
-        expect(log.column("Model")).toEqual(["test/a"]);
-        expect(log.column("Key")).toEqual(["alpha"]);
-        expect((await readTable(page, "Figures by key")).total("Requests")).toBe("1");
-        await expect.poll(() => downloadedRows(page)).toHaveLength(1);
-      };
-      await until("the log follows the filters", async () => {
-        const log = await readTable(page, "Requests, newest first");
-        return log.rows.length === 1;
-      });
-      await expectView();
-      await expectAccessible(page, "filtered usage");
-      await page.reload();
-      await expectView();
-      await page.getByRole("button", { name: "Clear filters" }).click();
-      await page.waitForURL((url) => !url.searchParams.has("status"));
-      // Several ticks in one menu are one step.
-      await page.goBack();
-      await page.waitForURL((url) => url.searchParams.get("status") === "succeeded,cancelled");
-      await page.getByRole("button", { name: "Remove the filter Status: Cancelled" }).click();
-      await page.waitForURL((url) => url.searchParams.get("status") === "succeeded");
-    },
-  );
+  deepTest("keeps range, filters and grouping in its address, and comes back so", async () => {
+    const { page } = ann;
+    const body = { key_ids: [traffic.keys.alpha.keyId], tags: ["ci"] };
+    await ask(fixture, page, "POST /api/console/keys/change", body);
+    await open(page, "/usage");
+    await check(page, "Time range", "7 days");
+    await check(page, "Group by", "Key");
+    await choose(page, "Status", "Succeeded", "Cancelled");
+    await choose(page, "Key", /^alpha /);
+    await choose(page, "Tag", "ci");
+    await page.getByText("A tag includes the keys that have it now").waitFor();
+    await choose(page, "Model", "test/a");
+    await choose(page, "Provider", "prov-a");
+    const expected = {
+      range: "7d",
+      status: "succeeded,cancelled",
+      by: "key",
+      key: traffic.keys.alpha.keyId,
+      tag: "ci",
+      model: "test/a",
+      provider: "prov-a",
+    };
+    await until("all of it is in the address", () => {
+      const search = Object.fromEntries(new URL(page.url()).searchParams);
+      return JSON.stringify(sorted(search)) === JSON.stringify(sorted(expected));
+    });
+    const expectView = async (): Promise<void> => {
+      await pageShown(page);
+      await expect.poll(() => isChecked(page, "Time range", "7 days")).toBe(true);
+      await expect.poll(() => isChecked(page, "Group by", "Key")).toBe(true);
+      for (const chip of ["Model: test/a", "Status: Succeeded", "Status: Cancelled"]) {
+        await page.getByRole("button", { name: `Remove the filter ${chip}` }).waitFor();
+      }
+      const log = await readTable(page, "Requests, newest first");
+      expect(log.column("Model")).toEqual(["test/a"]);
+      expect(log.column("Key")).toEqual(["alpha"]);
+      expect((await readTable(page, "Figures by key")).total("Requests")).toBe("1");
+      await expect.poll(() => downloadedRows(page)).toHaveLength(1);
+    };
+    await until("the log follows the filters", async () => {
+      const log = await readTable(page, "Requests, newest first");
+      return log.rows.length === 1;
+    });
+    await expectView();
+    await expectAccessible(page, "filtered usage");
+    await page.reload();
+    await expectView();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.waitForURL((url) => !url.searchParams.has("status"));
+    // Several ticks in one menu are one step.
+    await page.goBack();
+    await page.waitForURL((url) => url.searchParams.get("status") === "succeeded,cancelled");
+    await page.getByRole("button", { name: "Remove the filter Status: Cancelled" }).click();
+    await page.waitForURL((url) => url.searchParams.get("status") === "succeeded");
+  });
 
   test("opens a day by its name in the table, and says so in the address", async () => {
     const { page } = ann;
