@@ -5,7 +5,7 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 /** `deep`: every property with many fresh seeds, and the files that only a deep run has. */
 const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
 const CONSOLE = "test/support/global-console.ts";
-/** What measures, loads or fills a machine: one file after the other, after all others. */
+/** What measures processor time, loads or fills a machine: after all others, two at a time. */
 const HEAVY = [
   "test/**/*.heavy.test.ts",
   "test/torture/**/*.test.ts",
@@ -52,7 +52,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["src/kernel/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
           exclude: [...exclude, ...HEAVY],
           pool: "forks",
-          maxWorkers: 4,
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },
@@ -64,7 +64,7 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...exclude, ...HEAVY, "test/e2e/browser/**"],
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: 4,
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },
@@ -88,7 +88,7 @@ const config: ViteUserConfig = defineConfig({
           exclude,
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: 1,
+          maxWorkers: 2,
           sequence: { groupOrder: 3 },
         },
       },

@@ -83,10 +83,11 @@ function pumpedTexts(pattern: string, chars: number): string[] {
 function matchMs(regex: RegExp, text: string): number {
   let fastest = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS && fastest > MATCH_MS_MAX; run += 1) {
-    const before = performance.now();
+    const before = process.cpuUsage();
     if (regex.global) text.replaceAll(regex, "");
     else regex.test(text);
-    fastest = Math.min(fastest, performance.now() - before);
+    const { user, system } = process.cpuUsage(before);
+    fastest = Math.min(fastest, (user + system) / 1_000);
   }
   return fastest;
 }

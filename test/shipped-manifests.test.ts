@@ -64,7 +64,7 @@ describe("the shipped manifests", () => {
 
   test("drafted again from the snapshots and the review have the same bytes", async () => {
     expect(await staleCatalogFiles(root)).toEqual([]);
-  }, 60_000);
+  });
 
   test("compile together without an issue and with every key set", () => {
     const parsed = parseManifestFiles(files);

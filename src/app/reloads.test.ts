@@ -50,7 +50,7 @@ test("a catalog whose prices could not be stored is tried again though no file c
   await vi.waitFor(() => expect(ensurePricePins).toHaveBeenCalledTimes(2), WAIT);
   expect(holder.current).toBe(first.catalog);
   await vi.waitFor(() => expect(holder.current).not.toBe(first.catalog), WAIT);
-}, 30_000);
+});
 
 const WAIT = { timeout: 5_000 };
 

@@ -46,7 +46,7 @@ beforeAll(async () => {
   ids["open"] = await hold(THIRD, 800n);
   books = new DamagedBooks(backend);
   await books.remember();
-}, 60_000);
+});
 afterEach(() => books.repair());
 
 let made = 0n;

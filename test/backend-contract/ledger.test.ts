@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { newRequestId, type AttemptId, type KeyId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { settingsSql } from "../../src/kernel/storage/session-settings.ts";
+import { beginSession } from "../../src/kernel/storage/connection.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { bookQueries } from "../../src/ledger/audit/audit-queries.ts";
@@ -220,6 +220,7 @@ describe("of a journal with many other requests", () => {
   async function readBy(text: string, values: readonly unknown[]): Promise<number> {
     const client = new Client({ connectionString: backend.connectionString });
     await client.connect();
+    await beginSession(client, { statementTimeoutMs: 0 });
     const read = async (): Promise<number> => {
       const { rows } = await client.query<{ n: number }>(
         `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer as n
@@ -229,7 +230,6 @@ describe("of a journal with many other requests", () => {
     };
     try {
       await client.query("begin");
-      await client.query(settingsSql({ statementTimeoutMs: 60_000 }, "transaction"));
       await client.query(OTHERS_SQL);
       await client.query("analyze attempt");
       await client.query("analyze hold");

@@ -51,7 +51,7 @@ beforeAll(async () => {
   before = await figures();
   const archive = new DayFolder(join(root, "days"));
   outcome = await retireOldDays(books, { key, archive, drop: true });
-}, 60_000);
+});
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 async function statementOf(orgId: OrgId, month: string): Promise<Statement> {

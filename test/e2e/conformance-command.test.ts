@@ -304,14 +304,10 @@ describe("stored verdicts", () => {
 
   /** A process knows a verdict of another one after some seconds. */
   async function untilState(state: string): Promise<unknown> {
-    return await until(
-      `it is ${state}`,
-      async () => {
-        const shown = await verification();
-        return at(shown, "state") === state ? shown : undefined;
-      },
-      20_000,
-    );
+    return await until(`it is ${state}`, async () => {
+      const shown = await verification();
+      return at(shown, "state") === state ? shown : undefined;
+    });
   }
 
   function conformance(...args: readonly string[]): Promise<CommandResult> {

@@ -5,8 +5,9 @@ import type { Deployment } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../../src/catalog/catalog-input.ts";
 import type { Check } from "../../src/listing-tools/conformance/checks/check.ts";
+import { Chance } from "../../src/listing-tools/conformance/probing/chance.ts";
 import { jobQuestions } from "../../src/listing-tools/conformance/probing/job-questions.ts";
-import { Lab } from "../../src/listing-tools/conformance/probing/lab.ts";
+import { Lab, type Send } from "../../src/listing-tools/conformance/probing/lab.ts";
 import type { CheckReport } from "../../src/listing-tools/conformance/report/finding.ts";
 import { runChecks } from "../../src/listing-tools/conformance/run-checks.ts";
 import {
@@ -19,9 +20,11 @@ import { parseUsd, ZERO_MICRO_USD } from "../../src/kernel/core/money.ts";
 import { type Simulator, startSimulator } from "../../src/dev/simulator/simulator.ts";
 import { attemptClassifier } from "../../src/upstream/classifier.ts";
 import { UpstreamClient } from "../../src/upstream/upstream-client.ts";
+import { seedOf } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const TODAY = "2026-11-20";
+const SEED = String(seedOf("conformance"));
 
 /** Providers of the simulator, and models of theirs that are asked as a conformance run asks. */
 export class ConformanceBench {
@@ -57,7 +60,8 @@ export class ConformanceBench {
     const deps = this.#deps(budgetUsd);
     const [upstream] = this.#clients;
     const jobs = jobQuestions({ ...deps, upstream, pollMs: 1, deadlineMs: 5_000 }, deployment);
-    return new Lab(deployment, (probe) => sendProbe(deps, deployment, probe), jobs);
+    const send: Send = (probe) => sendProbe(deps, deployment, probe);
+    return new Lab(deployment, send, jobs, new Chance(SEED));
   }
 
   async run(lab: Lab, checks: readonly Check[]): Promise<readonly CheckReport[]> {

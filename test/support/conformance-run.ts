@@ -11,6 +11,7 @@ import {
   type Simulator,
   startSimulator,
 } from "../../src/dev/simulator/simulator.ts";
+import { seedOf } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -27,6 +28,9 @@ export interface Host {
   /** The features that some checks ask about and that it does not declare. */
   readonly lacks?: readonly string[];
 }
+
+/** Of what a run draws for its questions; that of the simulator is each call's. */
+const SEED = String(seedOf("conformance"));
 
 const EVERY_INPUT = { input_modalities: ["text", "image", "file", "audio", "video"] };
 const IMAGES_READ = "images in the prompt";
@@ -158,6 +162,7 @@ export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
     concurrency: 1,
     timeoutMs,
     jobPollMs: 5,
+    seed: SEED,
     signal: new AbortController().signal,
   });
   if (!outcome.ok) throw new Error(outcome.problems.join("\n"));

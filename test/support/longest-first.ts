@@ -6,7 +6,7 @@ const LONG = [
   "/test/e2e/crash/",
   "/test/e2e/operator/backup.test.ts",
   "/test/e2e/operator/first-run.test.ts",
-  "/test/e2e/operator/packed-program.test.ts",
+  "/test/e2e/operator/packed-program.deep.test.ts",
   "/test/simulation/",
   "/test/e2e/images-faults.test.ts",
   "/test/e2e/conformance-",

@@ -1,19 +1,8 @@
 import { execFile } from "node:child_process";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-
-import { quickOrDeep } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** The entries that a fresh clone of the repository does not have. */
@@ -33,9 +22,8 @@ export interface PackedProgram {
 }
 
 /**
- * `npm pack` in a copy of the repository, installed into an empty folder. A deep run does all of it as
- * a customer does, with the registry. A quick one takes the console's pages from this run, and links
- * to the project's own packages instead of installing them: those that a customer gets, no others.
+ * `npm pack` in a copy of the repository, installed into an empty folder as a customer does,
+ * with the registry.
  */
 export async function installPackedProgram(): Promise<PackedProgram> {
   const root = mkdtempSync(join(tmpdir(), "tokenmarket-packed-"));
@@ -45,7 +33,7 @@ export async function installPackedProgram(): Promise<PackedProgram> {
     const packed = await packProgram(join(root, "repository"), root);
     const folder = join(root, "empty");
     const packageFolder = join(folder, "node_modules", "tokenmarket");
-    await quickOrDeep(unpack, install)(packed.tarball, folder);
+    await install(packed.tarball, folder);
     return {
       folder,
       packageFolder,
@@ -69,10 +57,7 @@ async function packProgram(repository: string, target: string): Promise<Packed> 
     filter: (path) => path === ROOT || dirname(path) !== ROOT || !NOT_CLONED.has(basename(path)),
   });
   symlinkSync(join(ROOT, "node_modules"), join(repository, "node_modules"));
-  const prepare = quickOrDeep(buildQuickly, () => Promise.resolve());
-  await prepare(repository);
-  const scripts = quickOrDeep(["--ignore-scripts"], []);
-  const args = ["pack", "--json", "--pack-destination", target, ...scripts];
+  const args = ["pack", "--json", "--pack-destination", target];
   const { stdout } = await run("npm", args, { cwd: repository, maxBuffer: 2 ** 26 });
   const document = stdout.slice(stdout.search(/^\[$/m));
   const [packed] = JSON.parse(document) as { filename: string; files: { path: string }[] }[];
@@ -81,46 +66,10 @@ async function packProgram(repository: string, target: string): Promise<Packed> 
   return { tarball: join(target, packed.filename), files };
 }
 
-/**
- * Makes the output of `npm run build`, its types checked elsewhere; the pages are those that the
- * run has built for all its tests.
- */
-async function buildQuickly(repository: string): Promise<void> {
-  const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-  await run(process.execPath, [compiler, "-p", "tsconfig.build.json", "--noCheck"], {
-    cwd: repository,
-  });
-  await run("npm", ["run", "build:sql"], { cwd: repository });
-  cpSync(join(ROOT, "dist/console"), join(repository, "dist/console"), { recursive: true });
-}
-
 async function install(tarball: string, folder: string): Promise<void> {
   mkdirSync(folder);
   // npm's own default, whatever this machine says: `overrides` count for the root package only, so a
   // customer gets newer packages below ours than the project does, with other wishes for Node.
   const args = ["install", "--engine-strict=false", "--no-audit", "--prefer-offline", tarball];
   await run("npm", args, { cwd: folder, maxBuffer: 2 ** 26 });
-}
-
-async function unpack(tarball: string, folder: string): Promise<void> {
-  const modules = join(folder, "node_modules");
-  const target = join(modules, "tokenmarket");
-  mkdirSync(target, { recursive: true });
-  await run("tar", ["-xzf", tarball, "--strip-components", "1", "-C", target]);
-  for (const name of customerPackages()) {
-    const linked = join(modules, name);
-    mkdirSync(dirname(linked), { recursive: true });
-    symlinkSync(join(ROOT, "node_modules", name), linked);
-  }
-}
-
-/** Names of the installed packages that are not there for development only. */
-function customerPackages(): string[] {
-  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
-    readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
-  };
-  return Object.entries(lock.packages)
-    .filter(([path, { dev = false }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev)
-    .map(([path]) => relative("node_modules", path))
-    .filter((name) => existsSync(join(ROOT, "node_modules", name)));
 }

@@ -99,14 +99,19 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
   );
 }
 
-/** A new page begins at its content for people who read by ear or by keyboard. */
+/**
+ * A new page begins at its content for people who read by ear or by keyboard. A dialog that was opened
+ * while the page was loading keeps the focus.
+ */
 function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null> {
   const main = useRef<HTMLElement>(null);
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   const shown = useRef(pathname);
   useEffect(() => {
     if (pathname === undefined || pathname === shown.current) return;
-    if (shown.current !== undefined) main.current?.focus({ preventScroll: true });
+    const dialog = document.activeElement?.closest('[role="dialog"]') ?? null;
+    if (shown.current !== undefined && dialog === null)
+      main.current?.focus({ preventScroll: true });
     shown.current = pathname;
     onNewPage();
   }, [pathname, onNewPage]);

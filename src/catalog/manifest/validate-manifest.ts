@@ -76,8 +76,12 @@ function schemaProblems(value: unknown): ManifestProblem[] {
   return (compiled.errors ?? []).filter(isCause).map(problemOf);
 }
 
+/** To check the schema itself and to shorten its code took a fifth of the time of a start. */
+const COMPILED_QUICKLY = { meta: false, validateSchema: false, code: { optimize: false } } as const;
+
 function compileSchema(): ValidateFunction {
-  const ajv = new Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true });
+  const options = { allErrors: true, verbose: true, allowUnionTypes: true };
+  const ajv = new Ajv2020({ ...options, ...COMPILED_QUICKLY });
   ajv.addVocabulary(["x-rule", "x-help"]);
   return ajv.compile(manifestSchema);
 }

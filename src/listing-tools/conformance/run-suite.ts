@@ -6,6 +6,7 @@ import { attemptClassifier, type Outbound, UpstreamClient } from "../../upstream
 import type { Check } from "./checks/check.ts";
 import { CHECKS } from "./checks/index.ts";
 import type { CheckId, CheckReport } from "./report/finding.ts";
+import { Chance } from "./probing/chance.ts";
 import { type JobDeps, jobQuestions } from "./probing/job-questions.ts";
 import { Lab, type Send } from "./probing/lab.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
@@ -29,6 +30,8 @@ export interface SuiteOptions extends ListingsOptions {
   readonly concurrency: number;
   /** Longest whole answer, in milliseconds. */
   readonly timeoutMs: number;
+  /** Of the values that are random in each run. Default: one of its own. */
+  readonly seed?: string;
   /** Between two questions after a video. Default 3000 ms. */
   readonly jobPollMs?: number;
   /** Aborted: the run ends with a report of what ran. */
@@ -130,7 +133,7 @@ async function testModel(run: Run, deployment: Deployment): Promise<ModelReport>
   };
   const polling = { ...deps, ...(jobPollMs && { pollMs: jobPollMs }) };
   const jobs = deployment.modality === "video" ? jobQuestions(polling, deployment) : undefined;
-  const reports = await runChecks(new Lab(deployment, send, jobs), {
+  const reports = await runChecks(new Lab(deployment, send, jobs, new Chance(options.seed)), {
     checks,
     nowMs: () => deps.clock.monotonicMs(),
     signal: deps.signal,

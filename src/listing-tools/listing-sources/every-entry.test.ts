@@ -74,7 +74,7 @@ describe.each(Object.entries(SNAPSHOTS))("every entry of %s", (_name, source) =>
         expect([model.id, model.is_ready === false]).toEqual([model.id, reasons.length > 0]);
       }
     }
-  }, 60_000);
+  });
 });
 
 function isPrice(text: string): boolean {

@@ -168,4 +168,4 @@ test("processes that are killed between decision, charge, answer and credit: one
   const rules = await backend.query("select is_on, paused_at from top_up_rule");
   expect(rules).toEqual(orgIds.map(() => ({ is_on: true, paused_at: null })));
   expect(await fixture.broken()).toEqual([]);
-}, 90_000);
+});

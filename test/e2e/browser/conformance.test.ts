@@ -10,6 +10,7 @@ import { signReport } from "../../../src/listing-tools/conformance/report/signed
 import { openSigningKey } from "../../../src/ledger/retention/signing-key.ts";
 import { until } from "../../support/books.ts";
 import {
+  deepTest,
   expectAccessible,
   expectFits,
   hasChromium,
@@ -162,7 +163,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("fits in the dark and on a phone", async () => {
+  deepTest("fits in the dark and on a phone", async () => {
     const who = { name: "night", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     await open(page, "/providers/lab-a?listing=lab/chat-large-preview");

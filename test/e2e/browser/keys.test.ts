@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
+import { deepTest, expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import {
   ask,
   callGateway,
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("leaves a cap as it is when the field is blank, removes it at 0, sets any other", async () => {
+  deepTest("leaves a cap as it is at a blank, removes it at 0, and sets any other", async () => {
     const ann = await newcomer(fixture, browser, { name: "caps", usd: "5" });
     const { page } = ann;
     const { secret, keyId } = await makeKey(fixture, page, { name: "capped", cap_usd: TINY_USD });
@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
+  deepTest("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
     const ann = await newcomer(fixture, browser, { name: "orgcap", usd: "5" });
     const { page } = ann;
     const under = { name: "under", cap_usd: "2", cap_week_usd: "1", cap_day_usd: "0.5" };
@@ -347,7 +347,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("knows nothing of the playground's own key: not in lists, by its id, nor in files", async () => {
+  deepTest("knows nothing of the playground's own key, in lists, by its id, in files", async () => {
     const ann = await newcomer(fixture, browser, { name: "managed", usd: "5" });
     const { page, orgId } = ann;
     const answers = noteAnswers(page);

@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
+import { deepTest, expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import {
   ask,
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("holds one model back for all keys together, and lets the others be", async () => {
+  deepTest("holds one model back for all keys together, and lets the others be", async () => {
     const who = { name: "model", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     const { secret } = await makeKey(fixture, page, { name: "app" });
@@ -211,7 +211,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("says why a request was refused, and that one it does not know is none", async () => {
+  deepTest("says why a request was refused, and that one it does not know is none", async () => {
     const who = { name: "why", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     const { secret } = await makeKey(fixture, page, { name: "app" });

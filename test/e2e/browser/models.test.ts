@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import {
+  deepTest,
   expectAccessible,
   expectFits,
   hasChromium,
@@ -76,7 +77,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     }
   });
 
-  test("models stand newest first, equal dates by name, and without a date last", async () => {
+  deepTest("models stand newest first, equal dates by name, and without a date last", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
     await expect.poll(() => cardIds(page)).toEqual(NEWEST_FIRST);
@@ -90,7 +91,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("as a table say how they served the organization, where the window is wide enough", async () => {
+  deepTest("as a wide table say how they served the organization", async () => {
     const { page, orgId, complaints } = await newcomer(fixture, browser, { name: "served" });
     await runSql(
       fixture.gateway,
@@ -202,7 +203,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("four models at most are compared, with what the own requests would have cost", async () => {
+  deepTest("four models at most are compared, with the cost of the own requests", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "cora", usd: "5" });
     const { secret } = await makeKey(fixture, page, { name: "ci" });
     await callGateway(fixture, secret, chatBody("m/newest"));
@@ -237,7 +238,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("who used a model reads what it will cost until the notice is dismissed, and others do not", async () => {
+  deepTest("who used a model reads its new price until that is dismissed, no other", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "nora", usd: "5" });
     const { secret } = await makeKey(fixture, page, { name: "ci" });
     await open(page, "/keys");

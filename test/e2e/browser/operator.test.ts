@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import {
+  deepTest,
   expectAccessible,
   hasChromium,
   newVisitor,
@@ -57,7 +58,7 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("records a deposit, closes a period and compares a statement", async () => {
+  deepTest("records a deposit, closes a period and compares a statement", async () => {
     await serveYesterday(fixture.gateway, "test/a", ["one", "two words"]);
     const { page, complaints } = await openBoss();
     await page.goto(`${fixture.consoleUrl}/operator/settlement`);

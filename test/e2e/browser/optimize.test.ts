@@ -4,7 +4,13 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import {
+  deepTest,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  withBrowser,
+} from "../../support/browser.ts";
 import { ask, newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
@@ -99,7 +105,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a stopped search keeps what it found and calls no more", async () => {
+  deepTest("a stopped search keeps what it found and calls no more", async () => {
     const { page, complaints, orgId } = await searcher("stop", "10");
     const name = "Long";
     const prompts = Array.from({ length: 30 }, (_none, n) => `prompt ${n}`);
@@ -131,7 +137,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a search ends when the budget does not cover another call, and spends no more", async () => {
+  deepTest("a search ends when its budget covers no other call, and spends no more", async () => {
     const { page, complaints } = await searcher("budget", "10");
     const prompts = Array.from({ length: 10 }, (_none, n) => `prompt ${n}`);
     await fillIn(page, { name: "Small", prompts, budget: "0.10" });
@@ -145,7 +151,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("without credit a search ends at once and says why", async () => {
+  deepTest("without credit a search ends at once and says why", async () => {
     const { page, complaints } = await searcher("poor");
     const prompts = ["one", "two", "three"];
     await fillIn(page, { name: "Poor", prompts, budget: "1.00" });

@@ -4,7 +4,13 @@ import { describe, expect, test } from "vitest";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { debitOf, ended, until } from "../../support/books.ts";
-import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import {
+  deepTest,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  withBrowser,
+} from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
 import {
   startGatedProvider,
@@ -151,7 +157,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("one prompt goes to two models, each with the parameters that it declares", async () => {
+  deepTest("one prompt goes to two models, each with the parameters that it declares", async () => {
     const { page, complaints } = await chatter("compare");
     const parameters = page.getByRole("region", { name: "Parameters" });
     await parameters.getByLabel("Max output tokens").fill("200");
@@ -181,7 +187,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a picture is attached where the model reads pictures, and code names it", async () => {
+  deepTest("a picture is attached where the model reads pictures, and code names it", async () => {
     const { page, complaints } = await chatter("attach");
     await chooseModel(page, "Rich");
     const chooser = page.waitForEvent("filechooser");
@@ -273,7 +279,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a message is edited and sent again; what came after it is gone", async () => {
+  deepTest("a message is edited and sent again; what came after it is gone", async () => {
     const { page, complaints } = await chatter("edit");
     await say(page, "First words");
     await answerOf(page, "Plain").getByText("You said: First words").waitFor();
@@ -287,7 +293,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the composer is in view at every size, and an answer is shown as Markdown", async () => {
+  deepTest("the composer is in view at every size, and an answer is Markdown", async () => {
     const { page, complaints } = await chatter("markdown");
     const outside: string[] = [];
     page.on("request", (request) => outside.push(new URL(request.url()).origin));
@@ -324,7 +330,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("tools, a schema and routing are sent, and a preset sets them again", async () => {
+  deepTest("tools, a schema and routing are sent, and a preset sets them again", async () => {
     const { page, complaints } = await chatter("structures");
     await chooseModel(page, "Rich");
     await page.getByLabel("No reasoning").check();
@@ -409,7 +415,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("twenty requests a minute do not bind the playground's own key", async () => {
+  deepTest("twenty requests a minute do not bind the playground's own key", async () => {
     const { page, complaints, orgId } = await chatter("many", null);
     const statuses = await page.evaluate(async () => {
       const seen: number[] = [];

@@ -4,7 +4,13 @@ import { describe, expect, test } from "vitest";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { debitOf, ended } from "../../support/books.ts";
-import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import {
+  deepTest,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  withBrowser,
+} from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { decisionManifest, decisionModel } from "../../support/decisions.ts";
@@ -132,7 +138,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     expect(complaints).toEqual([]);
   });
 
-  test("a video that fails costs nothing and says what to do", async () => {
+  deepTest("a video that fails costs nothing and says what to do", async () => {
     const { page, complaints } = await maker("no-video", "videos");
     const fault = `[[fault:job:{"states":["queued"],"final":"failed","moderated":true,"ms":1}]]`;
     await page.getByRole("textbox", { name: "Prompt" }).fill(`a forbidden ship ${fault}`);

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import {
+  deepTest,
   expectAccessible,
   hasChromium,
   newVisitor,
@@ -47,7 +48,7 @@ async function signedIn(name: string, path: string): Promise<Visitor> {
 }
 
 describe.skipIf(!hasChromium)("a session", () => {
-  test("that is ended in one browser continues in another", async () => {
+  deepTest("that is ended in one browser continues in another", async () => {
     const here = await signedIn("ann", "/settings");
     const there = await signedIn("ann", "/keys");
     await signOutInMenu(here.page);
@@ -97,7 +98,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that the identity provider ends is over in the browser, and says who ended it", async () => {
+  deepTest("that the identity provider ends is over here, and says who ended it", async () => {
     const { page, complaints } = await signedIn("kim", "/keys");
     const logoutToken = await fixture.provider.logoutToken({ sub: "kim" });
     const reported = await fetch(`${fixture.url}/auth/backchannel-logout`, {
@@ -112,7 +113,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is what another tab has too: signing out there closes the pages here", async () => {
+  deepTest("is what another tab has too: signing out there closes the pages here", async () => {
     const { page, context, complaints } = await signedIn("dan", "/billing");
     const tab = await context.newPage();
     await tab.goto(`${fixture.url}/settings`);
@@ -203,7 +204,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     expect([...owner.complaints, ...guest.complaints]).toEqual([]);
   });
 
-  test("is offered beside an own organization, opened by its link, and the page says when it is over", async () => {
+  deepTest("is offered beside an own organization, until the page says it is over", async () => {
     const owner = await signedIn("lea", "/settings/members");
     const guest = await signedIn("kay", "/");
     const { page } = guest;

@@ -1,7 +1,13 @@
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import {
+  deepTest,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  withBrowser,
+} from "../../support/browser.ts";
 import { makeKey, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS } from "../../support/usage-traffic.ts";
@@ -37,16 +43,16 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await Promise.all(Array.from({ length: KEYS - 1 }, (_none, at) => make(at + 1)));
   });
 
-  test("fit at 1280 pixels without scrolling sideways, and use the width at 1920", async () => {
+  deepTest("fit at 1280 pixels without scrolling sideways, and use the width at 1920", async () => {
     const { page } = ann;
     for (const [path, name] of Object.entries(TABLES)) {
       await page.setViewportSize({ width: 1280, height: 900 });
       await open(page, path);
       await page.getByRole("table", { name, exact: true }).waitFor();
-      expect.soft(await hiddenPx(page, name), `${path} at 1280`).toBe(0);
+      await expect.poll(() => hiddenPx(page, name), { message: `${path} at 1280` }).toBe(0);
       expect.soft(await highestRowPx(page, name), path).toBeLessThanOrEqual(ROW_PX_MAX);
       await page.setViewportSize({ width: 1920, height: 1000 });
-      expect.soft(await hiddenPx(page, name), `${path} at 1920`).toBe(0);
+      await expect.poll(() => hiddenPx(page, name), { message: `${path} at 1920` }).toBe(0);
       expect.soft(await widthPx(page, name), path).toBeGreaterThan(1500);
     }
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -117,7 +123,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await expect.poll(() => isFocused(links.first())).toBe(true);
   });
 
-  test("are cards on a phone, each value with the name of its column", async () => {
+  deepTest("are cards on a phone, each value with the name of its column", async () => {
     const { page } = ann;
     await page.setViewportSize({ width: 390, height: 844 });
     for (const path of ["/keys?rows=25", "/usage", "/models?view=table", "/providers"]) {

@@ -12,7 +12,13 @@ import type {
 } from "../../../src/account/console-api/contract.ts";
 import { parseUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
-import { expectAccessible, hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
+import {
+  deepTest,
+  expectAccessible,
+  hasChromium,
+  newVisitor,
+  withBrowser,
+} from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import {
@@ -204,7 +210,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     }
   });
 
-  test("the best of a search is one that its judge chose, else nothing is decided", async () => {
+  deepTest("the best of a search was chosen by its judge, else nothing is decided", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "judge", usd: "50" });
     await open(page, "/optimize");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("A contest");
@@ -266,7 +272,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the first call works in the order of the page, and without a key one is made by a press", async () => {
+  deepTest("the first call works in the order of the page, and a press makes a key", async () => {
     const visitor = await newVisitor(browser);
     const { page, complaints } = visitor;
     await signIn(fixture, visitor, "first-minute@example.com");

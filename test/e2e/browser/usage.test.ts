@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
-import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
+import { deepTest, expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import {
   ask,
   callGateway,
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     expect(new Set(rows.map((row) => row["request_id"])).size).toBe(traffic.requests);
   });
 
-  test("keeps range, filters and grouping in its address, and comes back as it was", async () => {
+  deepTest("keeps range, filters and grouping in its address, and comes back so", async () => {
     const { page } = ann;
     const body = { key_ids: [traffic.keys.alpha.keyId], tags: ["ci"] };
     await ask(fixture, page, "POST /api/console/keys/change", body);
@@ -183,7 +183,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectAccessible(page, "a wrong range of one's own");
   });
 
-  test("shows a key's spend on its own page as it does here", async () => {
+  deepTest("shows a key's spend on its own page as it does here", async () => {
     const { page } = ann;
     for (const name of ["alpha", "beta"] as const) {
       await open(page, "/usage?by=key");
@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectAccessible(page, "a key's page");
   });
 
-  test("sorts all requests, and follows new ones where it is asked to", async () => {
+  deepTest("sorts all requests, and follows new ones where it is asked to", async () => {
     const { page } = ann;
     await open(page, "/usage?range=1h&rows=25&sort=cost.desc");
     const byCost = await readTable(page, "Requests, sorted");

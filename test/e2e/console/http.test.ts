@@ -189,7 +189,7 @@ describe("a path of any form", () => {
       "content-type": "application/json",
     };
     expect(await failuresOf(fixture.url, [...within, ...asked], session)).toEqual([]);
-  }, 120_000);
+  });
 
   test("below any of the gateway's is answered without a fault, with a key", async () => {
     const key = await addKey(fixture.gateway.backend, ann.orgId);
@@ -221,7 +221,7 @@ describe("a path of any form", () => {
     );
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     expect(await failuresOf(base, [...below, ...queries], headers)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 describe("every answer", () => {

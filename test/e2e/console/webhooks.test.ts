@@ -83,7 +83,7 @@ describe("a webhook", () => {
       isFirst = false;
     });
     const sent = await ann.do(`POST ${DESTINATIONS}/${id}/test`);
-    await until("it was tried twice", () => receiver.at(path).length === 2, 30_000);
+    await until("it was tried twice", () => receiver.at(path).length === 2);
     for (const got of receiver.at(path)) {
       expect(got.headers["webhook-id"]).toBe(textAt(sent.json, "event_id"));
       expect(verified(got, secret)).toMatchObject({
@@ -102,7 +102,7 @@ describe("a webhook", () => {
     for (const route of [`GET ${ALERTS}`, `GET ${ALERTS}/deliveries`, "GET /api/console/changes"]) {
       expect((await ann.do(route)).text).not.toContain("whsec_");
     }
-  }, 60_000);
+  });
 
   test("is signed with both secrets after a rotation, and says until when", async () => {
     const path = "/hooks/rotated";

@@ -4,7 +4,7 @@ import { crashSuite } from "./crash-suite.ts";
 import { expectDecided } from "./expect-decided.ts";
 import { FAIL_POINTS } from "./fail-points.ts";
 import { CHARGED, KILLED, leftOpen } from "./left-open.ts";
-import { QUICK_ROWS } from "./matrix.ts";
+import { MATRIX, QUICK_ROWS } from "./matrix.ts";
 import { doomedStates, expectServedAgain } from "./scenario.ts";
 import { expectServedOut } from "./sigterm.ts";
 
@@ -13,9 +13,9 @@ const AT_START = ["joined", "recovered"] as const;
 
 const suite = crashSuite();
 
-test("every run kills the process at every fail point", () => {
-  const killedAt = [...QUICK_ROWS.map((row) => row.diesAt), ...AT_START];
-  expect(killedAt.toSorted()).toEqual(FAIL_POINTS.toSorted());
+test("the process is killed at every fail point, at most of them in the deep run", () => {
+  const killedAt = new Set<string>([...MATRIX.map((row) => row.diesAt), ...AT_START]);
+  expect([...killedAt].toSorted()).toEqual(FAIL_POINTS.toSorted());
 });
 
 suite.testRows(QUICK_ROWS);

@@ -148,14 +148,10 @@ test("a second server on the same data closes what the killed first left", async
   expect(second.ready["gateway_url"]).not.toBe(gatewayUrl());
   await running?.end("SIGKILL");
   running = second;
-  await until(
-    "the second has recovered it",
-    async () => {
-      const { debits, heldMicroUsd } = await books();
-      return heldMicroUsd === 0 && debits.some((entry) => entry.ref === requestId);
-    },
-    25_000,
-  );
+  await until("the second has recovered it", async () => {
+    const { debits, heldMicroUsd } = await books();
+    return heldMicroUsd === 0 && debits.some((entry) => entry.ref === requestId);
+  });
   await expectChargedOnce(requestId, reserveOf(request));
   await auditIsClean();
 });

@@ -9,6 +9,8 @@ import { problemsOf, quantileMs } from "../../support/steady-traffic.ts";
 import { beginUpgrade } from "../../support/upgrade.ts";
 
 const PER_SECOND = 100;
+/** Those that wait for a step come all at once: few enough for a busy machine to serve them in time. */
+const PER_SECOND_BEHIND_STEPS = 20;
 const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
 /** The time for which a step may hold up a reserve, and the request's own time on a busy machine. */
@@ -51,7 +53,7 @@ test("a long report in the way of a step makes no request fail, and none wait ov
   await report.connect();
   onTestFinished(() => report.end());
   await report.query("begin; select count(*) from transfer; select count(*) from attempt");
-  const busy = upgrade.traffic(gateway, PER_SECOND);
+  const busy = upgrade.traffic(gateway, PER_SECOND_BEHIND_STEPS);
   const tried: object[] = [];
   const log = { info: () => undefined, warn: (line: object) => void tried.push(line) };
   const upgraded = upgrade.migrate({ log });

@@ -20,14 +20,15 @@ export class Lab {
   readonly deployment: Deployment;
   /** The questions to a video listing; undefined: this run does not ask after jobs. */
   readonly jobs: JobQuestions | undefined;
-  readonly chance: Chance = new Chance();
+  readonly chance: Chance;
   readonly #send: Send;
   readonly #asked = new Map<string, Promise<Observation>>();
   readonly #seen: Observation[] = [];
   readonly #ended: ProviderJob[] = [];
 
-  constructor(deployment: Deployment, send: Send, jobs?: JobQuestions) {
+  constructor(deployment: Deployment, send: Send, jobs?: JobQuestions, chance = new Chance()) {
     this.deployment = deployment;
+    this.chance = chance;
     this.#send = send;
     this.jobs = jobs;
   }

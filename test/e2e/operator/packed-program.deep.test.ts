@@ -15,7 +15,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { at } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
-import { isDeep } from "../../support/depth.ts";
 import { bearer, httpCall } from "../../support/http-call.ts";
 import { installPackedProgram, type PackedProgram } from "../../support/packed-program.ts";
 import { openAccountByCommands } from "../../support/operator.ts";
@@ -47,8 +46,7 @@ afterEach(async () => {
 function emptyPlace(name: string): ProgramPlace {
   const cwd = join(packed.folder, name);
   mkdirSync(cwd);
-  const mainFile = join(packed.packageFolder, "dist/cli/main.js");
-  return { command: isDeep ? ["npx", "tokenmarket"] : [process.execPath, mainFile], cwd };
+  return { command: ["npx", "tokenmarket"], cwd };
 }
 
 const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
@@ -136,10 +134,9 @@ describe("the tarball", () => {
 });
 
 describe("installed in an empty folder", () => {
-  // A deep run starts the embedded database of the package, a quick one uses that of the run.
   test("dev serves with the simulated provider, a key and the console", async () => {
     const place = emptyPlace("dev");
-    const program = await startPacked("dev", place, isDeep ? {} : books());
+    const program = await startPacked("dev", place, {});
     const key = readFileSync(join(place.cwd, "data/dev-key"), "utf8").trim();
     expect(await modelIds(key)).toContain("sim/both");
     const answer = await httpCall(`${gatewayUrl()}/v1/chat/completions`, {
