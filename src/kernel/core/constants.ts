@@ -33,8 +33,8 @@ export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 /** The most bytes of all of them together, lent and idle. */
 export const POOL_BYTES_MAX: number = 64 * MiB;
 /**
- * The smallest pooled buffer. undici keeps a body as long as its answer takes: one that was allocated
- * would hold its piece of memory as long as a stream, one that was lent does not.
+ * The smallest pooled buffer. undici keeps a body as long as its answer takes: one that was
+ * allocated would hold its piece of memory as long as a stream, one that was lent does not.
  */
 export const POOLED_BYTES_MIN: number = KiB;
 /** Above this there are too few requests to keep memory for. */
