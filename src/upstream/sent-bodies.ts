@@ -17,7 +17,6 @@ type DispatchedBody = Omit<Dispatcher.DispatchOptions, "body"> & {
  */
 export class SentBodies {
   readonly #pool: BufferPool;
-  readonly #open = new WeakMap<Uint8Array, SentBody>();
 
   constructor(pool: BufferPool) {
     this.#pool = pool;
@@ -35,12 +34,13 @@ export class SentBodies {
       return;
     }
     const sent = new SentBody(loan);
-    this.#open.set(loan.bytes, sent);
-    body.writeTo(loan.bytes);
+    const bytes: FollowedBytes = loan.bytes;
+    bytes[SENT] = sent;
+    body.writeTo(bytes);
     const followed = handler instanceof PassingHandler ? handler : new PassingHandler(handler);
     followed.body = sent;
     try {
-      dispatcher.dispatch({ ...options, body: loan.bytes }, followed);
+      dispatcher.dispatch({ ...options, body: bytes }, followed);
     } catch (fault) {
       sent.requestEnded();
       throw fault;
@@ -63,7 +63,7 @@ export class SentBodies {
       second?: BufferEncoding | WriteCallback,
       third?: WriteCallback,
     ): boolean => {
-      const sent = typeof chunk === "string" ? undefined : this.#open.get(chunk);
+      const sent = typeof chunk === "string" ? undefined : (chunk as FollowedBytes)[SENT];
       if (sent === undefined) {
         return typeof second === "function"
           ? write.call(socket, chunk, undefined, second)
@@ -77,6 +77,13 @@ export class SentBodies {
       return write.call(socket, chunk, undefined, (fault) => sent.written(fault));
     };
   }
+}
+
+/** On the bytes themselves: a weak map of them all would be walked by each collection. */
+const SENT = Symbol("sent body");
+
+interface FollowedBytes extends Buffer {
+  [SENT]?: SentBody;
 }
 
 type WriteCallback = (fault?: Error | null) => void;
