@@ -106,7 +106,8 @@ export async function startServe(
   const folders = ["--data", dataFolder, "--manifests", manifestFolder, "--config", configFile];
   const program = await startProgram({
     command: process.execPath,
-    args: [COMMAND_FILE, "serve", ...ports, ...folders, ...more],
+    // With the flag of both images.
+    args: ["--max-semi-space-size=16", COMMAND_FILE, "serve", ...ports, ...folders, ...more],
     logFile,
     env: { TM_ALLOW_PRIVATE_UPSTREAMS: "1", NODE_ENV: "production", ...env },
   });

@@ -187,18 +187,17 @@ class KeptConnections {
 
   #follow(socket: Socket): void {
     const connection: Connection = { requests: 0, hasRead: false };
-    const write = socket.write.bind(socket);
-    const read = socket.read.bind(socket);
+    const { write, read } = socket;
     Object.assign(socket, {
       // undici announces a request and writes its head in one go.
       write: (...args: Parameters<typeof write>) => {
         this.#starting?.startsOn(connection);
         this.#starting = undefined;
-        return write(...args);
+        return write.apply(socket, args);
       },
       // The socket's own count has bytes of TLS in it, of which a server sends some when it closes.
       read: (bytes?: number): unknown => {
-        const chunk: unknown = read(bytes);
+        const chunk: unknown = read.call(socket, bytes);
         if (chunk !== null) connection.hasRead = true;
         return chunk;
       },
@@ -235,6 +234,7 @@ class KeptRequest extends PassingHandler {
   }
 
   override onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+    this.body?.requestEnded();
     const isUnanswered = this.#connection?.hasRead === false;
     const isOver = "code" in error && ENDED_CODES.has(error.code);
     if (isUnanswered && isOver && this.#handler.isUnwanted !== true) this.#sendAgain();

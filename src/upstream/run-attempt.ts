@@ -210,11 +210,10 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     if (status < 200 || this.#phase !== "headers") return;
     const nowMs = this.#input.clock.monotonicMs();
     this.#status = status;
-    this.#headers = headers;
     this.#firstByteMs = Math.round(nowMs - this.#startedMs);
     this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
     if (status >= 300) {
-      this.#awaitErrorBody(nowMs);
+      this.#awaitErrorBody(nowMs, headers);
       return;
     }
     const encoding = headers["content-encoding"];
@@ -224,7 +223,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     }
     if (this.#input.stream && !isEventStream(headers["content-type"])) {
       // Some providers answer a stream request with a plain JSON error under a 200.
-      this.#awaitErrorBody(nowMs);
+      this.#awaitErrorBody(nowMs, headers);
       return;
     }
     this.#phase = "answer";
@@ -333,8 +332,9 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#firstOutputMs = Math.round(this.#input.clock.monotonicMs() - this.#startedMs);
   }
 
-  #awaitErrorBody(nowMs: number): void {
+  #awaitErrorBody(nowMs: number, headers: FailedAnswer["headers"]): void {
     this.#phase = "error_body";
+    this.#headers = headers;
     this.#totalDueMs = Math.min(this.#totalDueMs, nowMs + ERROR_BODY_TIMEOUT_MS);
     this.#idleDueMs = Number.POSITIVE_INFINITY;
     this.dueMs = this.#totalDueMs;

@@ -152,6 +152,23 @@ test("without a buffer to lend the body is sent all the same", async () => {
   expect(await send("x")).toBe(200);
 });
 
+test("while an answer comes, nothing is kept of the bytes that its head came in", async () => {
+  onSocket = (socket) => void socket.once("data", () => socket.write(ANSWER));
+  let kept: unknown;
+  await new Promise<void>((resolve, reject) => {
+    bodies.dispatch(
+      dispatcher,
+      { method: "POST", path: "/", body: edited("x") },
+      {
+        onResponseData: (controller) => void (kept = controller.rawHeaders),
+        onResponseEnd: () => resolve(),
+        onResponseError: (_controller, fault) => reject(fault),
+      },
+    );
+  });
+  expect(kept).toBeNull();
+});
+
 function holding(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...outcome) => {

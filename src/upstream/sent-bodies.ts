@@ -17,7 +17,6 @@ type DispatchedBody = Omit<Dispatcher.DispatchOptions, "body"> & {
  */
 export class SentBodies {
   readonly #pool: BufferPool;
-  readonly #open = new WeakMap<Uint8Array, SentBody>();
 
   constructor(pool: BufferPool) {
     this.#pool = pool;
@@ -35,11 +34,13 @@ export class SentBodies {
       return;
     }
     const sent = new SentBody(loan);
-    this.#open.set(loan.bytes, sent);
-    body.writeTo(loan.bytes);
+    const bytes: FollowedBytes = loan.bytes;
+    bytes[SENT] = sent;
+    body.writeTo(bytes);
+    const followed = handler instanceof PassingHandler ? handler : new PassingHandler(handler);
+    followed.body = sent;
     try {
-      const followed = new SentBodyHandler(handler, sent);
-      dispatcher.dispatch({ ...options, body: loan.bytes }, followed);
+      dispatcher.dispatch({ ...options, body: bytes }, followed);
     } catch (fault) {
       sent.requestEnded();
       throw fault;
@@ -56,26 +57,33 @@ export class SentBodies {
   }
 
   follow(socket: Pick<Socket, "write" | "destroy">): void {
-    const write = socket.write.bind(socket);
+    const { write } = socket;
     socket.write = (
       chunk: Uint8Array | string,
       second?: BufferEncoding | WriteCallback,
       third?: WriteCallback,
     ): boolean => {
-      const sent = typeof chunk === "string" ? undefined : this.#open.get(chunk);
+      const sent = typeof chunk === "string" ? undefined : (chunk as FollowedBytes)[SENT];
       if (sent === undefined) {
         return typeof second === "function"
-          ? write(chunk, undefined, second)
-          : write(chunk, second, third);
+          ? write.call(socket, chunk, undefined, second)
+          : write.call(socket, chunk, second, third);
       }
       if (!sent.startWriting()) {
         // By now the memory may hold the body of another customer.
         socket.destroy(new Error("a body is written once"));
         return false;
       }
-      return write(chunk, undefined, (fault) => sent.written(fault));
+      return write.call(socket, chunk, undefined, (fault) => sent.written(fault));
     };
   }
+}
+
+/** On the bytes themselves: a weak map of them all would be walked by each collection. */
+const SENT = Symbol("sent body");
+
+interface FollowedBytes extends Buffer {
+  [SENT]?: SentBody;
 }
 
 type WriteCallback = (fault?: Error | null) => void;
@@ -111,53 +119,40 @@ class SentBody {
   }
 }
 
-/** Passes everything on; what extends it says where it does more. */
+/** Passes everything on, and reports the end of the request to its body. */
 export class PassingHandler implements Dispatcher.DispatchHandler {
+  /** Its body, where that is in a lent buffer. */
+  body: SentBody | undefined;
   readonly #handler: Dispatcher.DispatchHandler;
 
   constructor(handler: Dispatcher.DispatchHandler) {
     this.#handler = handler;
   }
 
-  onRequestStart(...start: Parameters<Handler["onRequestStart"]>): void {
-    this.#handler.onRequestStart?.(...start);
+  onRequestStart(controller: Controller, context: unknown): void {
+    this.#handler.onRequestStart?.(controller, context);
   }
 
   onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
     this.#handler.onResponseStart?.(...head);
+    // Read by nobody, and undici would keep them, and the bytes they came in, as long as a stream.
+    head[0].rawHeaders = null;
   }
 
-  onResponseData(...data: Parameters<Handler["onResponseData"]>): void {
-    this.#handler.onResponseData?.(...data);
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    this.#handler.onResponseData?.(controller, chunk);
   }
 
   onResponseEnd(...end: Parameters<Handler["onResponseEnd"]>): void {
+    this.body?.requestEnded();
     this.#handler.onResponseEnd?.(...end);
   }
 
-  onResponseError(...failure: Parameters<Handler["onResponseError"]>): void {
-    this.#handler.onResponseError?.(...failure);
-  }
-}
-
-/** Reports the end of the request, too. */
-class SentBodyHandler extends PassingHandler {
-  readonly #sent: SentBody;
-
-  constructor(handler: Dispatcher.DispatchHandler, sent: SentBody) {
-    super(handler);
-    this.#sent = sent;
-  }
-
-  override onResponseEnd(...end: Parameters<Handler["onResponseEnd"]>): void {
-    this.#sent.requestEnded();
-    super.onResponseEnd(...end);
-  }
-
-  override onResponseError(...failure: Parameters<Handler["onResponseError"]>): void {
-    this.#sent.requestEnded();
-    super.onResponseError(...failure);
+  onResponseError(controller: Controller, error: Error): void {
+    this.body?.requestEnded();
+    this.#handler.onResponseError?.(controller, error);
   }
 }
 
 type Handler = Required<Dispatcher.DispatchHandler>;
+type Controller = Dispatcher.DispatchController;

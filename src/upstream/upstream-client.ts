@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 
 import type { Deployment, OwnKey } from "../catalog/index.ts";
-import { assert, type AttemptId, BufferPool } from "../kernel/index.ts";
+import { assert, type AttemptId, BufferPool, EditedBytes } from "../kernel/index.ts";
 import {
   type KeyCheck,
   providerAuth,
@@ -163,8 +163,14 @@ export class UpstreamClient {
     };
     const sendOn = (dispatcher: Dispatcher, to: Dispatcher.DispatchHandler): void => {
       if (body === undefined) dispatcher.dispatch(options, to);
-      else if (Buffer.isBuffer(body)) dispatcher.dispatch({ ...options, body }, to);
-      else this.#bodies.dispatch(dispatcher, { ...options, body }, to);
+      else if (!Buffer.isBuffer(body)) this.#bodies.dispatch(dispatcher, { ...options, body }, to);
+      else if (body.length === body.buffer.byteLength)
+        dispatcher.dispatch({ ...options, body }, to);
+      else {
+        // A piece of shared memory would hold all of it as long as the answer takes.
+        const own = new EditedBytes(body, []);
+        this.#bodies.dispatch(dispatcher, { ...options, body: own }, to);
+      }
     };
     const followed = this.#connections.handler(handler, () => {
       this.#options.onSentAgain?.(deployment);

@@ -309,3 +309,65 @@ test("of parallel closings none is lost or counted twice, however often caps com
   expect(await wrongDays(orgs)).toEqual([]);
   expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
 });
+
+/** Everything that the books say of an organization, but for its ids and the order of others. */
+async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
+  const [books] = await backend.query(
+    `select
+      (select jsonb_build_array(credits, debits, owed, reserved) from account
+        where account_id = 'wallet:' || $1) as wallet,
+      (select jsonb_agg(jsonb_build_array(scope, reserved, settled) order by scope) from spend
+        where id in ($1, $2)) as spend,
+      (select jsonb_agg(reserve order by attempt_id) from hold where org_id = $1) as holds,
+      (select jsonb_agg(jsonb_build_array(state, reserve, debit, overrun) order by attempt_id)
+        from attempt where org_id = $1) as attempts,
+      (select jsonb_agg(jsonb_build_array(kind, amount) order by attempt_id, kind)
+        from transfer where debit_account = 'wallet:' || $1) as transfers`,
+    [orgId, keyId],
+  );
+  return books;
+}
+
+test("an organization's rows end in a batch with others as they end alone: a server of its own can have them", async () => {
+  const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
+  const amounts = [
+    [100n, 300n, 250n, 90n, 400n],
+    [120n, 120n, 60n, 10n, 5n],
+  ];
+  const orgs: readonly Org[][] = [
+    [await newOrg(1_000n), await newOrg(250n)],
+    [await newOrg(1_000n), await newOrg(250n)],
+  ];
+  for (const [first] of orgs) {
+    if (first === undefined) throw new Error("two organizations");
+    await backend.accountStore.setOrgCap(first.orgId, microUsd(700n), testOperator);
+  }
+  const [mixed, alone] = orgs.map((pair) =>
+    pair.map((org, at) =>
+      (amounts[at] ?? []).map((amount) =>
+        reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, amount),
+      ),
+    ),
+  );
+  if (mixed === undefined || alone === undefined) throw new Error("two pairs");
+  /** Holds these rows and ends every second one that was held, each step in one batch. */
+  const run = async (holds: ReturnType<typeof reserveRow>[]): Promise<readonly unknown[]> => {
+    const { outcomes } = await runBatch(lane, { member, closings: [], holds });
+    const held = holds.filter((_, at) => outcomes[at]?.kind === "reserved");
+    const closings = held
+      .filter(({ reserveMicroUsd }) => reserveMicroUsd > 50n)
+      .map(({ attemptId, reserveMicroUsd }) => closeRow(attemptId, reserveMicroUsd / 3n));
+    await runBatch(lane, { member, closings, holds: [] });
+    return outcomes;
+  };
+  const together = await run((mixed[0] ?? []).flatMap((row, at) => [row, mixed[1]?.[at] ?? row]));
+  const apart = [await run(alone[0] ?? []), await run(alone[1] ?? [])];
+  expect([0, 1].map((at) => together.filter((_, n) => n % 2 === at))).toEqual(apart);
+  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "cap" }));
+  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "low_balance" }));
+  for (const at of [0, 1]) {
+    const [one, other] = orgs.map((pair) => pair[at]);
+    if (one === undefined || other === undefined) throw new Error("two pairs");
+    expect(await booksOf(one)).toEqual(await booksOf(other));
+  }
+});

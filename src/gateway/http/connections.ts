@@ -21,10 +21,14 @@ export class ConnectionBound {
   #refusedOpen = 0;
 
   constructor(server: Server, bound: { readonly max: number; readonly lingerMs: number }) {
+    // One listener for all of them: each of its own would be kept as long as its connection.
+    const onClosed = (): void => {
+      this.#open -= 1;
+    };
     server.on("connection", (socket) => {
       if (this.#open < bound.max) {
         this.#open += 1;
-        socket.once("close", () => (this.#open -= 1));
+        socket.on("close", onClosed);
         return;
       }
       // Answers take descriptors too: beyond this many at once there is none.

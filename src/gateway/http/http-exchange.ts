@@ -74,11 +74,8 @@ export class HttpExchange implements ClientExchange, Deadline {
   #unread: UnreadAnswer | undefined;
   #finishing = false;
   #isChunked = false;
+  #hasSent = false;
   #lingerMs: number | undefined;
-  /** Bytes that waited were taken; after all of them were, nothing is due. */
-  readonly #moved = (): void => {
-    if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
-  };
 
   constructor(input: ExchangeInput) {
     this.#input = input;
@@ -163,7 +160,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     // A chunk of no bytes would end the body.
     if (this.gone || output.length === 0) return true;
     const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
-    if (this.#send(output, isBehind ? this.#moved : undefined)) return true;
+    if (this.#send(output, isBehind ? () => this.#moved() : undefined)) return true;
     if (!this.#listensToDrain) {
       this.#listensToDrain = true;
       this.#input.response.on("drain", () => {
@@ -243,10 +240,19 @@ export class HttpExchange implements ClientExchange, Deadline {
     else response.destroy();
   }
 
+  /** Bytes that waited were taken; after all of them were, nothing is due. */
+  #moved(): void {
+    if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
+  }
+
   #send(output: Output, onTaken?: () => void): boolean {
     const bytes = Buffer.byteLength(output);
+    const { response } = this.#input;
     const framed = this.#isChunked ? chunkOf(output, bytes) : output;
-    return this.#input.response.write(framed, encodingOf(output, bytes), onTaken);
+    if (this.#hasSent) return response.write(framed, encodingOf(output, bytes), onTaken);
+    this.#hasSent = true;
+    // A text would be joined with the head, whose parts the server then keeps as long as the stream.
+    return response.write(typeof framed === "string" ? Buffer.from(framed) : framed, onTaken);
   }
 
   /**

@@ -32,8 +32,11 @@ export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 /** The most bytes of all of them together, lent and idle. */
 export const POOL_BYTES_MAX: number = 64 * MiB;
-/** The smallest pooled buffer: a smaller allocation is cheap. */
-export const POOLED_BYTES_MIN: number = 8 * KiB;
+/**
+ * The smallest pooled buffer. undici keeps a body as long as its answer takes: one that was
+ * allocated would hold its piece of memory as long as a stream, one that was lent does not.
+ */
+export const POOLED_BYTES_MIN: number = KiB;
 /** Above this there are too few requests to keep memory for. */
 export const POOLED_BYTES_MAX: number = 4 * MiB;
 

@@ -26,6 +26,8 @@ export const NULL_KIND = 7;
 const KIND_MASK = 7;
 /** Set on strings and keys that hold a backslash. */
 export const ESCAPED_FLAG = 8;
+/** Set on keys, whose fourth entry is the id of a word. */
+export const KEY_FLAG = 16;
 
 /**
  * A checked JSON body: the bytes, and a tape with the position of each value. Values are read by

@@ -8,6 +8,8 @@ export interface KeyRules {
   readonly forbidden: readonly string[];
   /** Places of free data: keys from the root on, `""` for any item of an array. */
   readonly freeData?: readonly (readonly string[])[];
+  /** The member of the top level that is sent again and again with the same bytes. */
+  readonly repeated?: string;
 }
 
 export const defaultRules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS };
@@ -18,6 +20,8 @@ export interface RuleWords {
   readonly forbidden: readonly number[];
   readonly forbiddenInFreeData: readonly number[];
   readonly freeData: readonly (readonly number[])[];
+  /** 0: there is none. */
+  readonly repeated: number;
 }
 
 /** In a path of ids: any item of an array. */
@@ -29,13 +33,14 @@ const knownRules = new WeakMap<KeyRules, RuleWords>();
 export function wordsOf(rules: KeyRules, table: WordTable): RuleWords {
   const known = knownRules.get(rules);
   if (known?.table === table) return known;
-  const { forbidden, freeData = [] } = rules;
+  const { forbidden, freeData = [], repeated } = rules;
   const idOf = (name: string): number => table.idOf(name);
   const made = {
     table,
     forbidden: forbidden.map(idOf),
     forbiddenInFreeData: FREE_DATA_FORBIDDEN_KEYS.map(idOf),
     freeData: freeData.map((path) => path.map((key) => (key === "" ? ARRAY_ITEM : idOf(key)))),
+    repeated: repeated === undefined ? 0 : idOf(repeated),
   };
   knownRules.set(rules, made);
   return made;

@@ -144,3 +144,42 @@ function isGoodPrefix(body: Buffer, length: number): boolean {
   }
   return false;
 }
+
+/** Bytes of the escape behind a backslash; 0 when it is none. */
+export function escapeLength(body: Buffer, at: number): number {
+  const letter = body[at];
+  if (letter === 0x75) {
+    for (let i = 1; i <= 4; i++) if (!isHex(body[at + i])) return 0;
+    return 5;
+  }
+  // " \ / b f n r t
+  const plain =
+    letter === 0x22 ||
+    letter === 0x5c ||
+    letter === 0x2f ||
+    letter === 0x62 ||
+    letter === 0x66 ||
+    letter === 0x6e ||
+    letter === 0x72 ||
+    letter === 0x74;
+  return plain ? 1 : 0;
+}
+
+function isHex(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    (byte >= 0x41 && byte <= 0x46) ||
+    (byte >= 0x61 && byte <= 0x66)
+  );
+}
+
+/** Behind the digits that stand at `start`. */
+export function digitsEnd(body: Buffer, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = body[at];
+    if (byte === undefined || byte < 0x30 || byte > 0x39) return at;
+    at++;
+  }
+}

@@ -6,6 +6,7 @@ import {
   ESCAPED_FLAG,
   FALSE_KIND,
   JsonDocument,
+  KEY_FLAG,
   NODE_SIZE,
   NULL_KIND,
   NUMBER_KIND,
@@ -28,7 +29,8 @@ import {
   wordsOf,
   WordTable,
 } from "./json-keys.ts";
-import { firstBadByte, PlainRun } from "./json-text.ts";
+import { digitsEnd, escapeLength, firstBadByte, PlainRun } from "./json-text.ts";
+import { RepeatedParts, writePart } from "./repeated-parts.ts";
 
 /**
  * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps all positions.
@@ -81,6 +83,7 @@ const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
 /** Scans are synchronous, so all of them share one growing tape and copy out what they used. */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
+const parts = new RepeatedParts();
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
 const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
 /** The word of the key whose value each open container is, or `ARRAY_ITEM`. */
@@ -107,6 +110,9 @@ class Scan {
   #keys = 0;
   #others = 0;
   #lastKey = 0;
+  /** The node of the part that may come again, and the keys before it. */
+  #partNode = -2;
+  #keysBefore = 0;
   /** Did the string just skipped hold a backslash? */
   #escaped = false;
   #fault: JsonFault | undefined;
@@ -186,10 +192,40 @@ class Scan {
     const word = this.#keyWord(start);
     this.#lastKey = word;
     if (word !== 0 && this.#isForbidden(word)) return this.#failKey(start);
-    if (!this.#record(STRING_KIND | this.#escapedBit(), start, this.#at, word)) return false;
+    const kind = STRING_KIND | KEY_FLAG | this.#escapedBit();
+    if (!this.#record(kind, start, this.#at, word)) return false;
     if (this.#skipSpace() !== COLON) return this.#unexpected();
     this.#at += 1;
-    return this.#value();
+    const isRepeated = word !== 0 && word === this.#rules.repeated && this.#depth === 1;
+    return isRepeated ? this.#repeatedValue() : this.#value();
+  }
+
+  /** A value that has come before is not read again. */
+  #repeatedValue(): boolean {
+    this.#skipSpace();
+    const start = this.#at;
+    const part = parts.find(this.#body, start, this.#rules);
+    if (part === undefined) {
+      this.#partNode = this.#top;
+      this.#keysBefore = this.#keys;
+      return this.#value();
+    }
+    this.#keys += part.keys;
+    if (this.#keys > this.#kept.keysMax) return this.#fail("keys", start);
+    while (this.#top + part.tape.length > scratch.length) {
+      if (!growScratch()) return this.#fail("values", start);
+    }
+    writePart(part, scratch, { top: this.#top, start });
+    this.#top += part.tape.length;
+    this.#at += part.bytes.length;
+    return true;
+  }
+
+  #notePart(node: number): void {
+    const rules = this.#rules;
+    const keys = this.#keys - this.#keysBefore;
+    const place = { start: scratch[node + 1] ?? 0, end: this.#at };
+    parts.note(this.#body, place, { rules, keys, tape: () => scratch.slice(node, this.#top) });
   }
 
   #isForbidden(word: number): boolean {
@@ -240,6 +276,7 @@ class Scan {
     if (node >= 0) {
       scratch[node + 2] = this.#at;
       scratch[node + 3] = this.#top;
+      if (node === this.#partNode) this.#notePart(node);
     }
     return true;
   }
@@ -346,42 +383,4 @@ function growScratch(): boolean {
   grown.set(scratch);
   scratch = grown;
   return true;
-}
-
-/** Bytes of the escape behind a backslash; 0 when it is none. */
-function escapeLength(body: Buffer, at: number): number {
-  const letter = body[at];
-  if (letter === 0x75) {
-    for (let i = 1; i <= 4; i++) if (!isHex(body[at + i])) return 0;
-    return 5;
-  }
-  // " \ / b f n r t
-  const plain =
-    letter === QUOTE ||
-    letter === BACKSLASH ||
-    letter === 0x2f ||
-    letter === 0x62 ||
-    letter === 0x66 ||
-    letter === 0x6e ||
-    letter === 0x72 ||
-    letter === 0x74;
-  return plain ? 1 : 0;
-}
-
-function isHex(byte: number | undefined): boolean {
-  if (byte === undefined) return false;
-  return (
-    (byte >= 0x30 && byte <= 0x39) ||
-    (byte >= 0x41 && byte <= 0x46) ||
-    (byte >= 0x61 && byte <= 0x66)
-  );
-}
-
-function digitsEnd(body: Buffer, start: number): number {
-  let at = start;
-  for (;;) {
-    const byte = body[at];
-    if (byte === undefined || byte < 0x30 || byte > 0x39) return at;
-    at++;
-  }
 }

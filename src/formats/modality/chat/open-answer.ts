@@ -71,9 +71,7 @@ function translatingReader(open: OpenChatAnswer): AnswerReader {
 
 function labelOf(open: OpenChatAnswer): AnswerLabel {
   return {
-    get idTail() {
-      return open.requestId.replaceAll("-", "");
-    },
+    idTail: open.requestId.replaceAll("-", ""),
     modelId: open.deployment.modelId,
     createdSeconds: open.createdSeconds,
     wantsUsageChunk: open.request.wantsUsageChunk,

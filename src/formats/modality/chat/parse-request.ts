@@ -74,6 +74,7 @@ const keyRules: KeyRules = {
     ["output_config", "format", "schema"],
     ["messages", "", "content", "", "input"],
   ],
+  repeated: "tools",
 };
 
 /** The body with its types checked, or the 400 that names the field. */

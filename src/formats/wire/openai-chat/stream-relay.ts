@@ -71,12 +71,14 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
-  readonly #fragments: CallFragments;
+  /** Made for the first fragment of a call, which few streams have. */
+  #fragments: CallFragments | undefined;
   /** The sent form of a repeated event. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
-  #head: string | undefined;
+  /** Of the first chunk. */
+  #named: ChunkNames | undefined;
   #hasChoices = false;
   /** The first finish reason; empty: none yet. */
   #finish = "";
@@ -88,7 +90,6 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#label = label;
     this.#note = note;
     this.#reading = reading;
-    this.#fragments = new CallFragments(reading ?? {});
     this.#model = new ModelSplice(label.modelId, ["model"]);
   }
 
@@ -118,7 +119,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#note.take(chunk["model"]);
     const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
     const choice = asObject(choices?.[0]);
-    this.#head ??= headOf(chunk, this.#label);
+    this.#named ??= namesOf(chunk, this.#label);
     this.#keepUsage(json);
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, choices, out);
@@ -184,12 +185,18 @@ export class OpenaiChatRelay implements StreamDriver {
     let text =
       delta === undefined
         ? withChoiceMember(chunk, "delta", "{}")
-        : this.#fragments.mend(chunk, delta);
+        : this.#withCalls(chunk, delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
     if (typeof finish !== "string") return text;
     const word = finish === "" ? null : this.#clientWord(finish);
     if (word === finish) return text;
     return withChoiceMember(text, "finish_reason", JSON.stringify(word));
+  }
+
+  #withCalls(chunk: string, calls: unknown): string {
+    if (!Array.isArray(calls) || calls.length === 0) return chunk;
+    this.#fragments ??= new CallFragments(this.#reading ?? {});
+    return this.#fragments.mend(chunk, calls);
   }
 
   #clientWord(word: string): string {
@@ -240,7 +247,8 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #headText(): string {
-    return this.#head ?? headOf({}, this.#label);
+    const { modelId } = this.#label;
+    return chunkHead({ ...(this.#named ?? namesOf({}, this.#label)), modelId });
   }
 
   /** The provider's own usage object, so that details we do not know stay in. */
@@ -251,12 +259,16 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 }
 
-function headOf(chunk: Fields, label: AnswerLabel): string {
-  return chunkHead({
+interface ChunkNames {
+  readonly id: string;
+  readonly createdSeconds: number;
+}
+
+function namesOf(chunk: Fields, label: AnswerLabel): ChunkNames {
+  return {
     id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
     createdSeconds: countOf(chunk["created"]) ?? label.createdSeconds,
-    modelId: label.modelId,
-  });
+  };
 }
 
 /** The provider's price is not the client's: only the last chunk has a cost. */

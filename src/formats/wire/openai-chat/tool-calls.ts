@@ -15,8 +15,6 @@ import type { ChatEvent } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { signedId } from "../neutral/tool-calls.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
-
 interface Said {
   readonly id: string;
   readonly name: string;
@@ -44,9 +42,7 @@ export class CallFragments {
     this.#reader = new ToolCallReader(reading);
   }
 
-  mend(chunk: string, delta: Fields): string {
-    const calls = delta["tool_calls"];
-    if (!Array.isArray(calls) || calls.length === 0) return chunk;
+  mend(chunk: string, calls: readonly unknown[]): string {
     const flaws = calls.map((fragment) => this.#flawOf(fragment));
     if (flaws.every((flaw) => flaw === undefined)) return chunk;
     let text = "";

@@ -164,7 +164,7 @@ const FIRST_BYTES = 256;
 
 /** Bytes that arrive in pieces, kept in one block that doubles: a slow drip stays linear. */
 export class GrowingBuffer {
-  #block: Buffer = Buffer.alloc(0);
+  #block: Buffer = NO_BYTES;
   #length = 0;
 
   get length(): number {
@@ -186,7 +186,7 @@ export class GrowingBuffer {
   /** Hands the bytes over and starts again; the block is the taker's from here on. */
   take(): Buffer {
     const bytes = this.#block.subarray(0, this.#length);
-    this.#block = Buffer.alloc(0);
+    this.#block = NO_BYTES;
     this.#length = 0;
     return bytes;
   }

@@ -1,0 +1,120 @@
+import { KEY_FLAG, NODE_SIZE } from "./json-document.ts";
+import type { RuleWords } from "./json-keys.ts";
+
+/** A smaller part is read as fast as it is looked up. */
+const PART_BYTES_MIN = 4_096;
+/** All parts that are kept, with their tapes. */
+const KEPT_BYTES_MAX = 16_777_216;
+const PARTS_MAX = 32;
+const SEEN_SLOTS = 256;
+const SAMPLES = 16;
+
+/** A value that has come before, with its place on a tape. */
+export interface RepeatedPart {
+  readonly bytes: Buffer;
+  /** Positions count from the value's first byte, places on the tape from its own. */
+  readonly tape: Int32Array;
+  /** Keys in it, also those that are too deep for the tape. */
+  readonly keys: number;
+  /** By which it was checked. */
+  readonly rules: RuleWords;
+}
+
+/**
+ * The tools of a conversation come with each of its requests, byte for byte. Comparing them with
+ * those of an earlier request costs a fiftieth of reading them. What came once is not kept, and all
+ * of them together are bounded.
+ */
+export class RepeatedParts {
+  /** Whose last use is latest comes first. */
+  readonly #parts: RepeatedPart[] = [];
+  /** Fingerprints of parts that came once. */
+  readonly #seen = new Int32Array(SEEN_SLOTS);
+  #keptBytes = 0;
+
+  /** The part that stands at `start` in these bytes. */
+  find(body: Buffer, start: number, rules: RuleWords): RepeatedPart | undefined {
+    const at = this.#parts.findIndex((part) => part.rules === rules && isAt(part, body, start));
+    const found = this.#parts[at];
+    if (found !== undefined && at > 0) {
+      this.#parts.splice(at, 1);
+      this.#parts.unshift(found);
+    }
+    return found;
+  }
+
+  /** Takes note of a part that was read; `tape` is where it was written, from `node` to `top`. */
+  note(
+    body: Buffer,
+    { start, end }: { readonly start: number; readonly end: number },
+    read: Omit<RepeatedPart, "bytes" | "tape"> & { readonly tape: () => Int32Array },
+  ): void {
+    if (end - start < PART_BYTES_MIN) return;
+    const print = fingerprint(body, start, end);
+    const slot = print & (SEEN_SLOTS - 1);
+    if (this.#seen[slot] !== print) {
+      this.#seen[slot] = print;
+      return;
+    }
+    const bytes = Buffer.from(body.subarray(start, end));
+    const part = { ...read, bytes, tape: relative(read.tape(), start) };
+    if (sizeOf(part) > KEPT_BYTES_MAX) return;
+    this.#parts.unshift(part);
+    this.#keptBytes += sizeOf(part);
+    while (this.#keptBytes > KEPT_BYTES_MAX || this.#parts.length > PARTS_MAX) {
+      const dropped = this.#parts.pop();
+      if (dropped !== undefined) this.#keptBytes -= sizeOf(dropped);
+    }
+  }
+}
+
+/** Writes a part's tape to `target` from `top` on, for a value that starts at `start`. */
+export function writePart(
+  { tape }: RepeatedPart,
+  target: Int32Array,
+  { top, start }: { readonly top: number; readonly start: number },
+): void {
+  moveTape(tape, target, { to: top, bytes: start, places: top });
+}
+
+function relative(tape: Int32Array, start: number): Int32Array {
+  const made = new Int32Array(tape.length);
+  // The first node is the value itself: the place behind it tells where it was.
+  const node = (tape[3] ?? 0) - tape.length;
+  moveTape(tape, made, { to: 0, bytes: -start, places: -node });
+  return made;
+}
+
+function moveTape(
+  tape: Int32Array,
+  target: Int32Array,
+  by: { readonly to: number; readonly bytes: number; readonly places: number },
+): void {
+  const { to, bytes, places } = by;
+  for (let at = 0; at < tape.length; at += NODE_SIZE) {
+    const kind = tape[at] ?? 0;
+    const next = tape[at + 3] ?? 0;
+    target[to + at] = kind;
+    target[to + at + 1] = (tape[at + 1] ?? 0) + bytes;
+    target[to + at + 2] = (tape[at + 2] ?? 0) + bytes;
+    // Of a key it is the id of its word.
+    target[to + at + 3] = (kind & KEY_FLAG) === 0 ? next + places : next;
+  }
+}
+
+function isAt({ bytes }: RepeatedPart, body: Buffer, start: number): boolean {
+  const end = start + bytes.length;
+  if (end > body.length || body[end - 1] !== bytes[bytes.length - 1]) return false;
+  return bytes.compare(body, start, end) === 0;
+}
+
+function fingerprint(body: Buffer, start: number, end: number): number {
+  let print = end - start;
+  const step = Math.floor((end - start) / SAMPLES);
+  for (let at = start; at < end; at += step) print = (Math.imul(print, 31) + (body[at] ?? 0)) | 0;
+  return print;
+}
+
+function sizeOf({ bytes, tape }: RepeatedPart): number {
+  return bytes.length + tape.byteLength;
+}
