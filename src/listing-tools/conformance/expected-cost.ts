@@ -6,8 +6,7 @@ import {
   type MicroUsd,
   ZERO_USAGE,
 } from "../../kernel/index.ts";
-import { boundFor, chatProbes, otherWires } from "./chat/chat-probes.ts";
-import { LARGE_BOUND } from "./chat/counted.ts";
+import { boundFor, chatProbes, LARGE_BOUND, otherWires, smallBounds } from "./chat/chat-probes.ts";
 import { factRows, longFacts, shortFact } from "./chat/fact-probes.ts";
 import { MEDIA_KINDS, mediaPair } from "./chat/input-probes.ts";
 import { decisionProbes } from "./decisions/decision-probes.ts";
@@ -51,6 +50,7 @@ type Expected = readonly [probe: Probe | undefined, output: number, input?: numb
 const SHORT_TOKENS = 30;
 const COPY_TOKENS = 120;
 const COUNT_TOKENS = 300;
+const STORY_TOKENS = 900;
 const FILE_TOKENS = 300;
 const ENGLISH_BYTES_PER_TOKEN = 4;
 const REPEATS = 10;
@@ -119,14 +119,16 @@ function ofText(subject: Subject): readonly Expected[] {
       [chatProbes.shortStream(deployment, wire), SHORT_TOKENS],
     ]),
     ...[1, 1, 1, 3].map((copies): Expected => [chatProbes.measured(subject, copies), 16]),
-    // The copy itself, and two questions that have four copies of it together.
-    ...(["english", "alphabets"] as const).flatMap((what) =>
-      Array.from({ length: 3 }, (): Expected => [
-        chatProbes.recited(subject, what, false),
-        COPY_TOKENS,
-      ]),
-    ),
-    ...[1, 5, 16, large].flatMap((bound) =>
+    [chatProbes.framed(subject), 16],
+    [chatProbes.story(subject, false), STORY_TOKENS],
+    [chatProbes.story(subject, true), STORY_TOKENS],
+    // Each copy, and its text sent back in two questions.
+    ...(["english", "alphabets"] as const).flatMap((what): Expected[] => [
+      [chatProbes.recited(subject, what, false), COPY_TOKENS],
+      [chatProbes.recited(subject, what, false), 2 * SHORT_TOKENS, 3 * COPY_TOKENS],
+    ]),
+    [chatProbes.story(subject, false), 2 * SHORT_TOKENS, 3 * STORY_TOKENS],
+    ...[1, ...smallBounds(subject), large].flatMap((bound) =>
       [false, true].map((stream): Expected => [
         chatProbes.long(subject, bound, stream),
         Math.min(bound, COUNT_TOKENS),
@@ -159,6 +161,7 @@ function ofFeatures(subject: Subject): readonly Expected[] {
           both((how) => chatProbes.tool(subject, how, wire && { wire })),
         )
       : []),
+    ...(supportedParameters.has("tools") ? both((how) => chatProbes.bothCalls(subject, how)) : []),
     ...(supportedParameters.has("tool_choice")
       ? (["none", "required"] as const).flatMap((choice) =>
           both((how) => chatProbes.toolChoice(subject, choice, how)),
