@@ -410,8 +410,29 @@ describe("stored verdicts", () => {
       state: "verified",
       checked_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       failed_checks: [],
+      warned_checks: [],
+      overbilled_percent: null,
       suspect_since: null,
     });
+    gateway.simulator.script({ fault: "cheat:honest-default-prompt" });
+    expect((await conformance("run", ...args)).stdout).toContain(
+      "op/model is verified but for C4 usage arithmetic",
+    );
+    expect(await untilState("verified_in_part")).toMatchObject({
+      failed_checks: [],
+      warned_checks: [{ id: "C4", title: "usage arithmetic" }],
+      overbilled_percent: null,
+    });
+    await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
+    gateway.simulator.script({ fault: "cheat:usage-plus-10-percent" });
+    expect((await conformance("run", ...args)).code).toBe(1);
+    expect(await untilState("failed")).toMatchObject({
+      failed_checks: [{ id: "C4" }],
+      overbilled_percent: expect.toSatisfy((percent) => percent >= 9 && percent <= 13),
+    });
+    await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
+    expect((await conformance("run", ...args)).code).toBe(0);
+    await untilState("verified");
     const text = readFileSync(served(), "utf8");
     writeFileSync(served(), text.replace("{", '{"note":"one word more",'));
     await untilState("changed");

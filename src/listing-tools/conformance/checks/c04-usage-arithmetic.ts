@@ -52,6 +52,11 @@ async function chatUsage(lab: Lab): Promise<Finding> {
   return worstOf(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
 
+/** How much more is billed than there is, in whole percent. */
+function percentOf(billed: number, actual: number): number {
+  return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
+}
+
 /** The findings over every answer that was seen: integers, sums, parts not above their whole. */
 function arithmeticFindings(answers: readonly Observation[]): (Finding | undefined)[] {
   return answers
@@ -75,6 +80,7 @@ function sameFinding(
   if (a !== b) {
     return failed(`the same prompt is billed differently when ${how}`, {
       ...(about !== undefined && { about }),
+      percent_too_much: percentOf(Math.max(a, b), Math.min(a, b)),
       prompt_tokens: a,
       [second.stream ? "prompt_tokens_streamed" : "prompt_tokens_repeated"]: b,
     });
@@ -89,6 +95,7 @@ function sameFinding(
   }
   return failed(`the same answer is billed differently when ${how}`, {
     ...(about !== undefined && { about }),
+    percent_too_much: percentOf(Math.max(said, saidAgain), Math.min(said, saidAgain)),
     output_tokens: said,
     [second.stream ? "output_tokens_streamed" : "output_tokens_repeated"]: saidAgain,
   });
@@ -167,6 +174,7 @@ function growthFinding(of: {
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
     about: probe.about,
+    percent_too_much: percentOf(billed, expected),
     tokens_billed: Math.round(billed),
     tokens_expected: Math.round(expected),
     allowed_beside_them: Math.round(spread + beside),
@@ -259,6 +267,7 @@ async function lengthFinding(
   const reference = await referenceCount(lab.deployment, proseOf(lab.chance, 1));
   const { kind, tolerancePercent } = compareTokens(perCopy, reference);
   const evidence = {
+    percent_too_much: percentOf(perCopy, reference.tokens),
     tokens_billed: Math.round(perCopy),
     tokens_expected: reference.tokens,
     counted_by: reference.by,
@@ -350,6 +359,7 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (Math.abs(asked - answered) <= spread) return undefined;
   return failed("the same text has more tokens in the prompt than in the answer, or fewer", {
     text: what,
+    percent_too_much: percentOf(Math.max(asked, answered), Math.min(asked, answered)),
     tokens_in_the_answer: answered,
     tokens_in_the_prompt: Math.round(asked),
     tolerance_percent: ECHO_TOLERANCE * 100,
