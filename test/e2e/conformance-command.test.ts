@@ -414,6 +414,9 @@ describe("stored verdicts", () => {
       overbilled_percent: null,
       suspect_since: null,
     });
+    const text = readFileSync(served(), "utf8");
+    writeFileSync(served(), text.replace("{", '{"note":"one word more",'));
+    await untilState("changed");
     gateway.simulator.script({ fault: "cheat:honest-default-prompt" });
     expect((await conformance("run", ...args)).stdout).toContain(
       "op/model is verified but for C4 usage arithmetic",
@@ -427,19 +430,8 @@ describe("stored verdicts", () => {
     gateway.simulator.script({ fault: "cheat:usage-plus-10-percent" });
     expect((await conformance("run", ...args)).code).toBe(1);
     expect(await untilState("failed")).toMatchObject({
-      failed_checks: [{ id: "C4" }],
+      failed_checks: [{ id: "C4", title: "usage arithmetic" }],
       overbilled_percent: expect.toSatisfy((percent) => percent >= 9 && percent <= 13),
-    });
-    await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
-    expect((await conformance("run", ...args)).code).toBe(0);
-    await untilState("verified");
-    const text = readFileSync(served(), "utf8");
-    writeFileSync(served(), text.replace("{", '{"note":"one word more",'));
-    await untilState("changed");
-    gateway.simulator.script({ fault: "model_echo:cheaper" });
-    expect((await conformance("run", ...args)).code).toBe(1);
-    expect(await untilState("failed")).toMatchObject({
-      failed_checks: [{ id: "C7", title: expect.any(String) }],
     });
   });
 });

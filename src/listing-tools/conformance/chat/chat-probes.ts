@@ -102,7 +102,7 @@ const ALPHABETS_LINE = [
 ];
 
 /** Texts of which an answer is a copy: English, and some other alphabets. */
-export const RECITED = {
+const RECITED = {
   english: (chance: Chance): string => proseOf(chance, 1),
   alphabets: (chance: Chance): string => chance.shuffled("alphabets", ALPHABETS_LINE).join(" "),
 } as const;

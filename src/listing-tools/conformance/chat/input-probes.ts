@@ -54,7 +54,7 @@ const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
 };
 
 /** Two prompts with two images each, which differ in the one that is asked about. */
-export interface ManyImages {
+interface ManyImages {
   readonly which: "first" | "last";
   readonly both: readonly [Probe, Probe];
 }
