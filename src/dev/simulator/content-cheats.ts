@@ -249,7 +249,7 @@ export const CONTENT_CHEATS: TextCheats = {
     "Of several images in a prompt the first one is read.",
     {
       request: (request) => {
-        const [first] = request.media.filter(({ kind }) => kind === "image");
+        const first = request.media.find(({ kind }) => kind === "image");
         return {
           ...request,
           media: request.media.filter((each) => each.kind !== "image" || each === first),

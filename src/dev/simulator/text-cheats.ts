@@ -228,8 +228,8 @@ export const TEXT_CHEATS: TextCheats = {
     {
       answer: (answer, { request }) => {
         if (answer.stopSequence === null) return answer;
-        const { output } = answerTo({ ...request, stops: [] }).usage;
-        return { ...answer, usage: { ...answer.usage, output } };
+        const { usage } = answerTo({ ...request, stops: [] });
+        return { ...answer, usage: { ...answer.usage, output: usage.output } };
       },
     },
     "stop sequences",

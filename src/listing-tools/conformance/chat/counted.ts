@@ -5,9 +5,9 @@ import { boundFor, chatProbes, countedNumbers, LARGE_BOUND, wireOf } from "./cha
 import { readChat } from "./read-chat.ts";
 
 /**
- * A long answer that says it ended by itself is whole: no piece of it is lost or came twice. A model
- * may count badly: only what ends in the middle of plain numbers, or what is right in the other
- * form, is the provider's.
+ * A long answer that says it ended by itself is whole: no piece of it is lost or came twice. A
+ * model may count badly: only what ends in the middle of plain numbers, or what is right in the
+ * other form, is the provider's.
  */
 export async function countedFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;
