@@ -4,12 +4,14 @@ import type { Command } from "commander";
 
 import { readOutbound } from "../app/index.ts";
 import { keyProblems, validateManifest } from "../catalog/index.ts";
-import { isOwnVariable } from "../kernel/index.ts";
+import { formatUsd, isOwnVariable, type MicroUsd, parseUsd } from "../kernel/index.ts";
 import {
   CHECK_IDS,
   type CheckId,
   type ConformanceReport,
+  type ExpectedCosts,
   exitCodeOf,
+  expectedCosts,
   junitReport,
   markdownReport,
   readSignedReport,
@@ -52,6 +54,7 @@ export function addConformanceCommand(program: Command, context: CommandContext)
     .option("--evidence <folder>", "write one file a model with what was seen")
     .option("--json [file]", "write the report as JSON to this file, or to standard output")
     .option("--concurrency <n>", "models tested at once (default 2)")
+    .option("--estimate", "only say what a whole run will cost, and send nothing")
     .option("--allow-private", "let the endpoint be loopback or private")
     .option("--decisions-public-form", "ask a decisions host in its own public grammar")
     .option("--sign <key>", "sign the JSON report with this Ed25519 key (PEM); made when missing")
@@ -84,6 +87,22 @@ async function runConformance(
   const manifestText = readFileSync(manifest, "utf8");
   const misused = misusedKeys(basename(manifest), manifestText);
   if (misused.length > 0) return invalid(misused);
+  const listings = {
+    manifestText,
+    file: basename(manifest),
+    env: context.env,
+    clock,
+    decisionsPublicForm: flags["decisionsPublicForm"] === true,
+    models: globsOf(flags["models"]),
+  };
+  const checks = checksOf(textsOf(flags)["checks"]);
+  const budgetMicroUsd = readUsd(flags, "budget-usd");
+  const concurrency = readWhole(flags, "concurrency", { min: 1, max: 32 }) ?? 2;
+  const timeoutMs = readTimeoutMs(flags);
+  const expected = expectedCosts(listings);
+  if (!expected.ok) return invalid(expected.problems);
+  const costText = expectedText(expected.costs, budgetMicroUsd);
+  if (flags["estimate"] === true) return { json: expected.costs, text: costText };
   const isRecorded = flags["record"] === true;
   // Nor is anything spent for a database that does not answer.
   if (isRecorded) await record(context, flags, []);
@@ -91,20 +110,16 @@ async function runConformance(
   // The first one ends the run with a report of what ran.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
   const progress = conformanceProgress(context);
+  context.stderr.write(`${costText}\n`);
   try {
     const outcome = await runSuite({
-      manifestText,
-      file: basename(manifest),
-      env: context.env,
-      clock,
+      ...listings,
       allowPrivateUpstreams: flags["allowPrivate"] === true,
       outbound: readOutbound(readConfig(context, flags)),
-      decisionsPublicForm: flags["decisionsPublicForm"] === true,
-      models: globsOf(flags["models"]),
-      checks: checksOf(textsOf(flags)["checks"]),
-      budgetMicroUsd: readUsd(flags, "budget-usd"),
-      concurrency: readWhole(flags, "concurrency", { min: 1, max: 32 }) ?? 2,
-      timeoutMs: readTimeoutMs(flags),
+      checks,
+      budgetMicroUsd,
+      concurrency,
+      timeoutMs,
       signal: stop.signal,
       onProgress: progress.checkEnded,
     });
@@ -120,6 +135,18 @@ async function runConformance(
     progress.end();
     stopListening();
   }
+}
+
+/** What a whole run will cost, by model where there are several. */
+function expectedText({ expected_usd, models }: ExpectedCosts, budget: MicroUsd): string {
+  const usd = (amount: string | null): string => (amount === null ? "unknown" : `$${amount}`);
+  const each =
+    models.length === 1 ? [] : models.map((model) => `\n  ${model.id}: ${usd(model.expected_usd)}`);
+  const isShort = (parseUsd(expected_usd) ?? 0n) > budget;
+  const bound = isShort
+    ? "more than the budget, so that not all can be asked: raise --budget-usd"
+    : `at most $${formatUsd(budget)}`;
+  return `a whole run costs about $${expected_usd} (${bound})${each.join("")}`;
 }
 
 function recordedText(verdicts: readonly ListingVerdict[]): string {

@@ -1,3 +1,4 @@
+export * from "./conformance/expected-cost.ts";
 export * from "./conformance/report/finding.ts";
 export * from "./conformance/report/report.ts";
 export * from "./conformance/report/signed-report.ts";

@@ -4,10 +4,30 @@ import { type Cheat, CHEAT_NAMES as NAMES, CHEATS } from "../../src/dev/simulato
 import { type Host, HOSTS, runAgainst } from "../support/conformance-run.ts";
 import { isDeep, quickOrDeep } from "../support/depth.ts";
 
+const CHAT = HOSTS.filter(({ modality }) => modality === "text");
+
 const HONEST_RUNS = quickOrDeep(2 * HOSTS.length, 50);
 
+const [DISHONEST, CLUMSY] = [false, true].map((isHonest) =>
+  NAMES.filter((name) => name.startsWith("honest-") === isHonest),
+) as [string[], string[]];
+
 /** In a quick run the first cheat of each kind of listing and feature that each check is to notice. */
-const PLAYED = NAMES.filter((name, at) => isDeep || NAMES.map(kindOf).indexOf(kindOf(name)) === at);
+const PLAYED = DISHONEST.filter(
+  (name, at) => isDeep || DISHONEST.map(kindOf).indexOf(kindOf(name)) === at,
+);
+
+describe.concurrent("who is honest and clumsy is failed by no check", () => {
+  test.each(CLUMSY.flatMap((name) => CHAT.map((host) => [name, host] as const)))(
+    "%s, $1.name",
+    async (name, host) => {
+      const { report } = await runAgainst(host, { fault: `cheat:${name}` });
+      const lines = report.models.flatMap(({ checks }) => checks);
+      expect(lines.filter(({ status }) => status === "fail" || status === "error")).toEqual([]);
+      expect(["pass", "warn"]).toContain(report.verdict);
+    },
+  );
+});
 
 describe.concurrent(
   "who breaks one promise is caught by the check of that promise, and by no other",

@@ -136,11 +136,37 @@ describe("the exit code", () => {
   });
 });
 
+describe("what a run will cost", () => {
+  test("is said without sending anything, for people and for programs", async () => {
+    const before = await calls();
+    const { code, stdout } = await run(["--estimate"]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^a whole run costs about \$0\.\d+ \(at most \$1\.000000\)\n$/),
+    });
+    const { models, expected_usd } = JSON.parse((await run(["--estimate", "--json"])).stdout) as {
+      expected_usd: string;
+      models: unknown;
+    };
+    expect(models).toEqual([{ id: "op/model", expected_usd }]);
+    expect(await calls()).toBe(before);
+  });
+
+  test("is said to be too much for a smaller budget", async () => {
+    const { stdout } = await run(["--estimate", "--budget-usd", "0.0001"]);
+    expect(stdout).toContain("more than the budget");
+  });
+});
+
 describe("without a terminal", () => {
   test("every check is one plain line when it has ended", async () => {
     folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
     const { stderr } = await run([]);
-    const lines = stderr.trimEnd().split("\n");
+    const [cost, ...checked] = stderr.trimEnd().split(/\n(?! )/);
+    expect(cost).toMatch(
+      /^a whole run costs about \$0\.\d+ \(at most \$1\.000000\)\n {2}op\/a: \$0\.\d+\n/,
+    );
+    const lines = checked;
     const line = /^(pass |skip |warn |fail |error) (C\d{1,2}) {1,2}(op\/[ab]): \S.*$/;
     expect(lines.filter((each) => !line.test(each))).toEqual([]);
     const named = new Set(lines.map((each) => line.exec(each)?.slice(2).join(" ")));
@@ -167,7 +193,7 @@ test("ended by Ctrl-C it reports what ran, says that this is not all, and answer
   const args = ["--allow-private", "--concurrency", "1", "--json", inFolder("report.json")];
   const running = await spawnCommand(["conformance", "run", manifest, ...args], OPERATOR_ENV);
   await until("the first model has run", () =>
-    running.stderr().split("\n").length > CHECKS ? running : undefined,
+    running.stderr().split("\n").length > 3 + CHECKS ? running : undefined,
   );
   expect(await running.end("SIGINT")).toBe(2);
   const report = reportAt("report.json");
@@ -380,15 +406,28 @@ describe("stored verdicts", () => {
       state: "verified",
       checked_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       failed_checks: [],
+      warned_checks: [],
+      overbilled_percent: null,
       suspect_since: null,
     });
     const text = readFileSync(served(), "utf8");
     writeFileSync(served(), text.replace("{", '{"note":"one word more",'));
     await untilState("changed");
-    gateway.simulator.script({ fault: "model_echo:cheaper" });
+    gateway.simulator.script({ fault: "cheat:honest-default-prompt" });
+    expect((await conformance("run", ...args)).stdout).toContain(
+      "op/model is verified but for C4 usage arithmetic",
+    );
+    expect(await untilState("verified_in_part")).toMatchObject({
+      failed_checks: [],
+      warned_checks: [{ id: "C4", title: "usage arithmetic" }],
+      overbilled_percent: null,
+    });
+    await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
+    gateway.simulator.script({ fault: "cheat:usage-plus-10-percent" });
     expect((await conformance("run", ...args)).code).toBe(1);
     expect(await untilState("failed")).toMatchObject({
-      failed_checks: [{ id: "C7", title: expect.any(String) }],
+      failed_checks: [{ id: "C4", title: "usage arithmetic" }],
+      overbilled_percent: expect.toSatisfy((percent) => percent >= 9 && percent <= 13),
     });
   });
 });

@@ -162,6 +162,8 @@ describe("GET /v1/models", () => {
             state: "unchecked",
             checked_at: null,
             failed_checks: [],
+            warned_checks: [],
+            overbilled_percent: null,
             suspect_since: null,
           },
         },

@@ -218,6 +218,17 @@ describe("a finished video", () => {
     expect((await endOf(fixture.gateway, account, video)).debitMicroUsd).toBe(0n);
   });
 
+  test("ten without a cost make the listing suspect, and those with one do not", async () => {
+    const suspects = () => fixture.gateway.backend.verdictStore.suspects();
+    for (let n = 0; n < 10; n += 1) {
+      await poll(await running({ id: "x", status: "completed", usage: { cost: 0.1 } }));
+    }
+    expect(await suspects()).toEqual([]);
+    for (let n = 0; n < 10; n += 1) await poll(await running({ id: "x", status: "completed" }));
+    await until("the listing is suspect", async () => (await suspects()).length > 0);
+    expect(await suspects()).toMatchObject([{ providerId: "films", modelId: "test/video" }]);
+  });
+
   test("that cost too much is counted", async () => {
     const labels = 'provider="films",model="test/video"';
     const before = await metric("tm_video_cost_over_reserve_total", labels);

@@ -170,7 +170,7 @@ export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
 }
 
 /** The first listing of the file, at this address and with a key. */
-function manifestAt({ manifest: file, modality, listing, baseUrl }: ListingAt): string {
+export function manifestAt({ manifest: file, modality, listing, baseUrl }: ListingAt): string {
   const manifest = JSON.parse(readFileSync(resolve(ROOT, file), "utf8")) as {
     readonly endpoint: Record<string, unknown>;
     readonly models: readonly Record<string, unknown>[];

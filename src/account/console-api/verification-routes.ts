@@ -6,6 +6,8 @@ import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { instant } from "../../kernel/index.ts";
 import {
+  isPassed,
+  overbilledPercent,
   type ListingVerdict,
   type ListingVerification,
   type RecordedCheck,
@@ -71,7 +73,7 @@ export function shownTrust(
   { hasChecks }: { readonly hasChecks: boolean },
 ): ListingTrust {
   const hidden = hostTexts(listing.baseUrl);
-  const counts = state === "verified" || state === "expired";
+  const counts = isPassed(state) || state === "expired";
   return {
     provider: listing.providerId,
     model: listing.modelId,
@@ -82,6 +84,7 @@ export function shownTrust(
     ends_at:
       verdict !== undefined && counts ? instant(verdict.checkedAtMs + VERIFIED_FOR_MS) : null,
     flaws: verdict === undefined ? [] : flawsOf(verdict, hidden),
+    overbilled_percent: overbilledPercent(verdict),
     suspect: suspect === undefined ? null : shownSuspicion(suspect),
     checks: hasChecks ? (verdict?.checks ?? []).map((each) => shownCheck(each, hidden)) : [],
   };

@@ -9,6 +9,7 @@ import {
   type DatabaseCheckGroup,
 } from "./doctor-check.ts";
 import {
+  isPassed,
   listingKey,
   stateOf,
   VERIFIED_FOR_MS,
@@ -150,7 +151,7 @@ const STATES: readonly ListingState[] = [
 ];
 
 function expiresSoon({ state, expiresMs }: KnownListing): boolean {
-  return state === "verified" && expiresMs - clock.nowMs() <= EXPIRES_WITHIN_MS;
+  return isPassed(state) && expiresMs - clock.nowMs() <= EXPIRES_WITHIN_MS;
 }
 
 function warningOf(

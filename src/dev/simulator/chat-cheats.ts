@@ -43,7 +43,8 @@ export function cheatedCall(
   const plain = { ...read, stream: by.isStream(read) };
   const asked: Asked = { body, request: plain };
   const effects = effectsOf<TextEffect>(by, TEXT_CHEATS).filter(
-    ({ when = "", every = 1 }) => by.number % every === 0 && hasTraits(when, asked),
+    ({ when = "", every = 1, after = 0 }) =>
+      by.number % every === 0 && by.number >= after && hasTraits(when, asked),
   );
   const request = effects.reduce((seen, { read: change, request: adapt }) => {
     const { promptTokens, cacheMarkedTokens, hourMarkedTokens } = plain;

@@ -1,5 +1,7 @@
 import { answerTo } from "./answer.ts";
+import { objectsOf } from "./json.ts";
 import {
+  isSaid,
   textOfPart,
   OTHER_MODEL,
   unread,
@@ -82,6 +84,20 @@ export const CONTENT_CHEATS: TextCheats = {
     "A call has a value that the tool does not know.",
     { answer: calls((call) => ({ arguments: call.arguments.replace("celsius", "kelvin") })) },
     "tools",
+  ],
+  "calls-swapped": [
+    "C6",
+    "Two calls of an answer have each other's arguments.",
+    {
+      answer: (answer) => {
+        const swapped = answer.calls.map(({ arguments: own }) => own).toReversed();
+        return {
+          ...answer,
+          calls: answer.calls.map((call, at) => ({ ...call, arguments: swapped[at] ?? "" })),
+        };
+      },
+    },
+    "single calls",
   ],
   "format-ignored": [
     "C6",
@@ -228,6 +244,20 @@ export const CONTENT_CHEATS: TextCheats = {
     },
     "images in the prompt",
   ],
+  "second-image-dropped": [
+    "C10",
+    "Of several images in a prompt the first one is read.",
+    {
+      request: (request) => {
+        const first = request.media.find(({ kind }) => kind === "image");
+        return {
+          ...request,
+          media: request.media.filter((each) => each.kind !== "image" || each === first),
+        };
+      },
+    },
+    "images in the prompt",
+  ],
   "system-dropped": ["C10", "The system message is not read.", { read: unread("system") }],
   "system-dropped-in-stream": [
     "C10",
@@ -246,6 +276,22 @@ export const CONTENT_CHEATS: TextCheats = {
     "tools",
   ],
   "history-dropped": ["C10", "Earlier turns are not read.", { read: unread("history") }],
+  "turns-forgotten": [
+    "C10",
+    "Of several earlier turns the last one is read.",
+    {
+      read: (body) => {
+        const messages = objectsOf(body["messages"]);
+        const said = messages.flatMap(({ role, content }, at) =>
+          role === "assistant" && isSaid(content) ? [at] : [],
+        );
+        if (said.length < 2) return body;
+        const from = (said.at(-1) ?? 1) - 1;
+        const kept = messages.filter(({ role }, at) => at >= from || role === "system");
+        return { ...body, messages: kept };
+      },
+    },
+  ],
   "answers-dropped": [
     "C10",
     "Of earlier turns the answers are not read.",

@@ -13,6 +13,10 @@ import {
   type TextCheats,
 } from "./text-effects.ts";
 import { CONTENT_CHEATS } from "./content-cheats.ts";
+import { CLUMSY_MODELS } from "./clumsy-models.ts";
+
+/** The bounds that a reader of the suite would expect in its requests. */
+const KNOWN_BOUNDS = new Set([1, 5, 16, 512, 1_024, 2_048, 4_096]);
 
 /** Every cheat of a chat provider: which check finds it, what it does, and how. */
 export const TEXT_CHEATS: TextCheats = {
@@ -187,6 +191,74 @@ export const TEXT_CHEATS: TextCheats = {
     "Half a prompt token more is reported.",
     { json: (text) => text.replaceAll(/"(prompt_tokens|input_tokens)":(\d+)/g, '"$1":$2.5') },
   ],
+  "output-plus-quarter-when-long": [
+    "C4",
+    "A quarter more output tokens are reported of answers above 100.",
+    {
+      usage: ({ output: n }, { request: { maxTokens = 1e9 } }) =>
+        n > 100 ? { output: Math.min(maxTokens, Math.ceil(n * 1.25)) } : {},
+    },
+  ],
+  "usage-rounded-to-64": [
+    "C4",
+    "Prompt tokens are rounded up to the next multiple of 64.",
+    { usage: prompt((n) => Math.ceil(n / 64) * 64) },
+  ],
+  "usage-plus-10-percent-from-sixtieth": [
+    "C4",
+    "From the sixtieth answer on a tenth more prompt tokens are reported.",
+    { after: 60, usage: prompt((n) => n * 1.1) },
+  ],
+  "usage-plus-20-percent-with-other-bounds": [
+    "C4",
+    "A fifth more prompt tokens are reported of requests whose bound the checks do not send.",
+    {
+      usage: prompt((n, { request }) => (KNOWN_BOUNDS.has(request.maxTokens ?? 0) ? n : n * 1.2)),
+    },
+  ],
+  "tools-billed-thrice": [
+    "C4",
+    "The definitions of tools are billed three times.",
+    { usage: prompt((n, { body }) => n + 2 * tokensOf(JSON.stringify(body["tools"] ?? ""))) },
+    "tools",
+  ],
+  "stop-billed": [
+    "C4",
+    "What a stop sequence has cut is billed.",
+    {
+      answer: (answer, { request }) => {
+        if (answer.stopSequence === null) return answer;
+        const { usage } = answerTo({ ...request, stops: [] });
+        return { ...answer, usage: { ...answer.usage, output: usage.output } };
+      },
+    },
+    "stop sequences",
+  ],
+  "format-plus-constant": [
+    "C4",
+    "A request for a format has 400 tokens more.",
+    { when: "format", usage: prompt((n) => n + 400) },
+    "formats",
+  ],
+  "stream-billed-by-piece": [
+    "C4 and others",
+    "A stream is billed three tokens for each piece of text.",
+    {
+      when: "stream",
+      answer: (answer) =>
+        answer.calls.length > 0
+          ? answer
+          : {
+              ...answer,
+              usage: { ...answer.usage, output: Math.ceil(answer.text.length / 8) * 3 },
+            },
+    },
+  ],
+  "empty-and-billed": [
+    "C4 and others",
+    "Every twelfth answer is empty, and is billed.",
+    { every: 12, answer: (answer) => ({ ...answer, text: "" }) },
+  ],
 
   "stop-leaked": [
     "C5",
@@ -274,6 +346,15 @@ export const TEXT_CHEATS: TextCheats = {
             },
     },
   ],
+  "answer-capped-at-1000": [
+    "C5",
+    "No answer is longer than 1,000 tokens; it says that its bound cut it.",
+    {
+      answer: (_answer, { request }) =>
+        answerTo({ ...request, maxTokens: Math.min(1_000, request.maxTokens ?? 1_000) }),
+    },
+  ],
 
   ...CONTENT_CHEATS,
+  ...CLUMSY_MODELS,
 };

@@ -15,6 +15,8 @@ export interface TextEffect {
   readonly when?: string;
   /** Only of each so many-th answer. */
   readonly every?: number;
+  /** Only of answers from this one on. */
+  readonly after?: number;
   /** The model's name in the answer; `*` is the right one. */
   readonly model?: string;
   /** The prompt as the model reads it; the usage is of the whole one. */
@@ -75,7 +77,7 @@ function mapPart(
   };
 }
 
-function isSaid(content: unknown): boolean {
+export function isSaid(content: unknown): boolean {
   return typeof content === "string"
     ? content !== ""
     : objectsOf(content).some(({ type }) => type === "text");
@@ -98,6 +100,7 @@ const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   stream: ({ request }) => request.stream,
   whole: ({ request }) => !request.stream,
   system: ({ body }) => textOfPart(body, "system") !== "",
+  unguided: ({ body }) => textOfPart(body, "system") === "",
   history: ({ body }) => textOfPart(body, "answers") !== "",
   tools: ({ request }) => request.tools.length > 0,
   results: ({ body }) => textOfPart(body, "results") !== "",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ListingVerdict } from "./verdict-store.ts";
-import { stateOf, Verification, VERIFIED_FOR_MS } from "./verification.ts";
+import { overbilledPercent, stateOf, Verification, VERIFIED_FOR_MS } from "./verification.ts";
 
 const NOW_MS = Date.parse("2026-11-23T10:00:00Z");
 const SHA256 = "ab".repeat(32);
@@ -29,7 +29,7 @@ function verdict(more: Partial<ListingVerdict> = {}): ListingVerdict {
 
 test.each([
   ["a passed run", verdict(), "verified"],
-  ["one that warned", verdict({ verdict: "warn" }), "verified"],
+  ["one that warned", verdict({ verdict: "warn" }), "verified_in_part"],
   ["one that failed", verdict({ verdict: "fail" }), "failed"],
   ["one that could not ask", verdict({ verdict: "inconclusive" }), "unchecked"],
   ["none", undefined, "unchecked"],
@@ -98,4 +98,17 @@ test("a listing that is suspect no more is reported once, so that its counts sta
   await verification.refresh();
   expect(verification.isSuspect(DEPLOYMENT)).toBe(false);
   expect(cleared).toEqual(["lab/lab/one"]);
+});
+
+test.each([
+  [{ percent_too_much: 16.6 }, 17],
+  [{ percent_too_much: 1e9 }, 100_000],
+  [{ percent_too_much: -3 }, null],
+  [{ percent_too_much: "much" }, null],
+  [{}, null],
+  [undefined, null],
+])("a run with the evidence %j says that %s percent too much is billed", (evidence, percent) => {
+  const check = { id: "C4", status: "fail", title: "usage", message: "", ms: 1 } as const;
+  const checks = [{ ...check, ...(evidence && { evidence }) }];
+  expect(overbilledPercent(verdict({ verdict: "fail", checks }))).toBe(percent);
 });

@@ -1,15 +1,22 @@
-import { type Clock, Job, type Logger } from "../../kernel/index.ts";
+import { asObject, type Clock, Job, type Logger } from "../../kernel/index.ts";
 import { type ListingName, listingKey } from "./listing-name.ts";
 import type { ListingVerdict, SuspectListing } from "./verdict-store.ts";
 import type { VerdictStore } from "./postgres-verdict-store.ts";
 
 /**
  * - `verified`: the newest run passed, with this manifest and upstream id, at most so long ago.
+ * - `verified_in_part`: so it did, but for some checks, which it warned of.
  * - `failed`: the newest run failed.
  * - `changed`, `expired`: a passed run that counts no more.
  * - `unchecked`: no run has had a result.
  */
-export type VerificationState = "verified" | "failed" | "changed" | "expired" | "unchecked";
+export type VerificationState =
+  "verified" | "verified_in_part" | "failed" | "changed" | "expired" | "unchecked";
+
+/** Does a run of the listing as it is now say that it keeps its promises, or most of them? */
+export function isPassed(state: VerificationState): boolean {
+  return state === "verified" || state === "verified_in_part";
+}
 
 export interface ListingVerification {
   readonly state: VerificationState;
@@ -89,7 +96,7 @@ export class Verification {
 
   isVerified(listing: KnownListing): boolean {
     const verdict = this.#verdicts.get(listing.id);
-    return stateOf(verdict, listing, this.#options.clock.nowMs()) === "verified";
+    return isPassed(stateOf(verdict, listing, this.#options.clock.nowMs()));
   }
 
   isSuspect({ id }: Pick<KnownListing, "id">): boolean {
@@ -121,5 +128,17 @@ export function stateOf(
   const isSame =
     verdict.upstreamModelId === upstreamModelId && verdict.manifestSha256 === manifestSha256;
   if (!isSame) return "changed";
-  return nowMs - verdict.checkedAtMs > VERIFIED_FOR_MS ? "expired" : "verified";
+  if (nowMs - verdict.checkedAtMs > VERIFIED_FOR_MS) return "expired";
+  return verdict.verdict === "warn" ? "verified_in_part" : "verified";
+}
+
+/** A signed report of another program may say anything. */
+const PERCENT_MAX = 100_000;
+
+/** Whole percent that the newest run found to be billed too much; null: none, or it is not known. */
+export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
+  const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};
+  const { percent_too_much: percent } = asObject(evidence) ?? {};
+  if (typeof percent !== "number" || !(percent > 0)) return null;
+  return Math.round(Math.min(percent, PERCENT_MAX));
 }

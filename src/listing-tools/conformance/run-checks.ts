@@ -14,8 +14,8 @@ export interface CheckRun {
 
 /**
  * Runs the checks of one model, one after another, and answers in the order of their numbers. C1
- * comes first: of an endpoint that is not reached, nothing else is asked. C7 comes last: it judges
- * every answer that the others have seen.
+ * comes first: of an endpoint that is not reached, nothing else is asked. Those that judge every
+ * answer come last: a provider that is honest to its first requests only is seen by them.
  */
 export async function runChecks(lab: Lab, run: CheckRun): Promise<readonly CheckReport[]> {
   const reports = new Map<CheckId, CheckReport>();
@@ -39,8 +39,12 @@ export async function runChecks(lab: Lab, run: CheckRun): Promise<readonly Check
   return run.checks.flatMap(({ id }) => reports.get(id) ?? []);
 }
 
+const JUDGE_EVERY_ANSWER: readonly CheckId[] = ["C5", "C9", "C4", "C7"];
+
 function inRunningOrder(checks: readonly Check[]): readonly Check[] {
-  return [...checks.filter(({ id }) => id !== "C7"), ...checks.filter(({ id }) => id === "C7")];
+  return checks.toSorted(
+    (one, other) => JUDGE_EVERY_ANSWER.indexOf(one.id) - JUDGE_EVERY_ANSWER.indexOf(other.id),
+  );
 }
 
 async function findingOf(

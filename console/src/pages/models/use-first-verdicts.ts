@@ -1,7 +1,7 @@
 import type { ListingTrust, Model } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { trustWord } from "../verification/verification-labels.ts";
+import { overbilledWords, TRUST } from "../verification/verification-labels.ts";
 
 /**
  * How far the first listing of each model is trusted, in a word; undefined: for signed-in readers
@@ -28,6 +28,7 @@ function useVerdict(model: Model | undefined): string | undefined {
 }
 
 function verdictWord(trust: ListingTrust): string {
-  const word = trustWord(trust);
-  return trust.suspect === null ? word : `${word}, but live answers break its promises`;
+  const billing = overbilledWords(trust.overbilled_percent);
+  const words = [TRUST[trust.state].word, ...(billing === undefined ? [] : [billing])].join(", ");
+  return trust.suspect === null ? words : `${words}, but live answers break its promises`;
 }

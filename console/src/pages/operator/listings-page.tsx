@@ -92,6 +92,7 @@ const CIRCUITS: Readonly<Record<OperatorListing["circuit"], readonly [Tone, stri
 
 const VERDICTS: Readonly<Record<OperatorListing["verdict"], readonly [Tone, string]>> = {
   verified: ["ok", "Verified"],
+  verified_in_part: ["warn", "Verified in part"],
   failed: ["bad", "Failed"],
   changed: ["warn", "Changed since"],
   expired: ["warn", "Expired"],

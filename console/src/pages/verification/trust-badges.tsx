@@ -3,19 +3,19 @@ import type { ReactElement } from "react";
 import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Time } from "../../ui/time.tsx";
-import { TRUST, trustWord } from "./verification-labels.ts";
+import { overbilledWords, TRUST } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
 /** A listing's verdict as text and marks, with the days of it. */
 export function TrustBadges({ trust }: { readonly trust: ListingTrust }): ReactElement {
   const { state, suspect, checked_at } = trust;
-  const { tone } = TRUST[state];
+  const { tone, word } = TRUST[state];
+  const billing = overbilledWords(trust.overbilled_percent);
   return (
     <div className={styles.trust}>
       <div className={styles.badges}>
-        <StatusBadge tone={trust.verdict === "warn" && state === "verified" ? "warn" : tone}>
-          {trustWord(trust)}
-        </StatusBadge>
+        <StatusBadge tone={tone}>{word}</StatusBadge>
+        {billing === undefined ? null : <StatusBadge tone="bad">{billing}</StatusBadge>}
         {suspect === null ? null : <StatusBadge tone="warn">Suspect</StatusBadge>}
       </div>
       {checked_at === null ? null : (

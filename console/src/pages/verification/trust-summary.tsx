@@ -3,18 +3,20 @@ import type { ReactElement } from "react";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import kit from "../../ui/kit.module.css";
-import type { TrustCount } from "./verification-labels.ts";
+import { overbilledWords, type TrustCount } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
 /** How many of a provider's listings are verified, with those that have a problem. */
 export function TrustSummary({ count }: { readonly count: TrustCount }): ReactElement {
   const { listed, verified, failed, suspect } = count;
+  const billing = overbilledWords(count.overbilledPercent);
   return (
     <div className={styles.badges}>
       <span className={kit.figures}>
         {formatCount(verified)} of {formatCount(listed)}
       </span>
       {failed === 0 ? null : <StatusBadge tone="bad">{formatCount(failed)} failed</StatusBadge>}
+      {billing === undefined ? null : <StatusBadge tone="bad">{billing}</StatusBadge>}
       {suspect === 0 ? null : <StatusBadge tone="warn">{formatCount(suspect)} suspect</StatusBadge>}
     </div>
   );

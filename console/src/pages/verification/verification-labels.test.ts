@@ -30,6 +30,7 @@ function listing(model: string, change: Partial<ListingTrust> = {}): ListingTrus
     checked_at: "2026-11-20T10:00:00.000Z",
     ends_at: null,
     flaws: [],
+    overbilled_percent: null,
     suspect: null,
     checks: [],
     ...change,
@@ -63,16 +64,22 @@ test("what live answers broke is named with its share, and what they kept is not
 test("a provider's listings are counted without those of others", () => {
   const listings = [
     listing("a"),
-    listing("b", { state: "failed", suspect: SUSPICION }),
+    listing("b", { state: "failed", suspect: SUSPICION, overbilled_percent: 17 }),
     listing("c", { provider: "other" }),
   ];
-  expect(countTrust(listings, "lab")).toEqual({ listed: 2, verified: 1, failed: 1, suspect: 1 });
+  expect(countTrust(listings, "lab")).toEqual({
+    listed: 2,
+    verified: 1,
+    failed: 1,
+    suspect: 1,
+    overbilledPercent: 17,
+  });
 });
 
 test("a state is explained with what its run was", () => {
-  expect(trustSentence(listing("a", { verdict: "warn", source: "watch" }))).toBe(
-    "The latest conformance run passed with this manifest and model. It had warnings. Recorded from a scheduled run.",
-  );
+  expect(
+    trustSentence(listing("a", { state: "verified_in_part", verdict: "warn", source: "watch" })),
+  ).toBe("The latest conformance run passed but for its warnings. Recorded from a scheduled run.");
   const none = { state: "unchecked", verdict: null, source: null } as const;
   expect(trustSentence(listing("a", none))).toBe("No conformance run has finished yet.");
   expect(trustSentence(listing("a", { ...none, verdict: "inconclusive", source: "run" }))).toBe(

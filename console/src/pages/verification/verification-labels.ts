@@ -16,6 +16,11 @@ export const TRUST: Readonly<
     tone: "ok",
     meaning: "The latest conformance run passed with this manifest and model.",
   },
+  verified_in_part: {
+    word: "Verified in part",
+    tone: "warn",
+    meaning: "The latest conformance run passed but for its warnings.",
+  },
   failed: {
     word: "Failed",
     tone: "bad",
@@ -115,21 +120,25 @@ export interface TrustCount {
   readonly verified: number;
   readonly failed: number;
   readonly suspect: number;
+  /** The most that one of them bills too much, in percent; null: none does. */
+  readonly overbilledPercent: number | null;
 }
 
 export function countTrust(listings: readonly ListingTrust[], provider: string): TrustCount {
   const own = listings.filter((each) => each.provider === provider);
+  const overbilled = own.map((each) => each.overbilled_percent ?? 0);
   return {
     listed: own.length,
     verified: own.filter(({ state }) => state === "verified").length,
     failed: own.filter(({ state }) => state === "failed").length,
     suspect: own.filter(({ suspect }) => suspect !== null).length,
+    overbilledPercent: Math.max(0, ...overbilled) || null,
   };
 }
 
-/** Verified in all, or but for what the run warned of. */
-export function trustWord({ state, verdict }: Pick<ListingTrust, "state" | "verdict">): string {
-  return state === "verified" && verdict === "warn" ? "Verified in part" : TRUST[state].word;
+/** `"bills 17 % too much"`; undefined: no run has found that. */
+export function overbilledWords(percent: number | null): string | undefined {
+  return percent === null ? undefined : `bills ${percent}% too much`;
 }
 
 /** Its place in the order, or that the others are tried before it. */
@@ -147,7 +156,7 @@ export function trustSentence({ state, verdict, source }: ListingTrust): string 
 
 const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
   pass: "",
-  warn: "It had warnings. ",
+  warn: "",
   fail: "",
   inconclusive: "The last run could not complete enough checks. ",
 };

@@ -15,6 +15,7 @@ import {
   UsdInput,
   Fields,
 } from "./shared.ts";
+import { TrustState } from "./verification.ts";
 
 /** Why something was done, for the change log. */
 const Reason = ShortText(
@@ -160,7 +161,7 @@ export const OperatorListing = Type.Object({
   pool_cooldown_seconds: Count,
   /** Percent of what was declared that is used at most. */
   pool_usable_percent: Count,
-  verdict: oneOf("verified", "failed", "changed", "expired", "unchecked"),
+  verdict: TrustState,
   checked_at: nullable(Instant),
   /** Since when live answers break what the listing promises. */
   suspect_since: nullable(Instant),

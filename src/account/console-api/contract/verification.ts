@@ -44,15 +44,24 @@ export const Suspicion = Type.Object({
 });
 export type Suspicion = Static<typeof Suspicion>;
 
+export const TrustState = oneOf(
+  "verified",
+  "verified_in_part",
+  "failed",
+  "changed",
+  "expired",
+  "unchecked",
+);
+
 /** How far one provider's listing of a model is trusted now. */
 export const ListingTrust = Type.Object({
   provider: Type.String(),
   model: Type.String(),
   /**
-   * `verified`: the newest run passed, and it counts; `changed` and `expired`: it counts no more;
-   * `unchecked`: no run has had a result.
+   * `verified`: the newest run passed, and it counts; `verified_in_part`: but for its warnings;
+   * `changed` and `expired`: it counts no more; `unchecked`: no run has had a result.
    */
-  state: oneOf("verified", "failed", "changed", "expired", "unchecked"),
+  state: TrustState,
   /** The verdict of the run that the state comes from; null without one, as are its source and its time. */
   verdict: nullable(RunVerdict),
   source: nullable(RunSource),
@@ -61,6 +70,8 @@ export const ListingTrust = Type.Object({
   ends_at: nullable(Instant),
   /** The checks of that run that did not pass. */
   flaws: Type.Array(CheckFlaw),
+  /** Percent that it found to be billed too much; null: none, or it is not known how much. */
+  overbilled_percent: nullable(Type.Integer()),
   /** Live answers break what the listing promises: it is tried last. */
   suspect: nullable(Suspicion),
   /** Everything that run found; empty unless one provider is asked for. */

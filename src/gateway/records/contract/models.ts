@@ -26,7 +26,11 @@ import {
   Whole,
   Word,
 } from "../../../kernel/index.ts";
-import type { ListingVerification, Verification } from "../../verification/verification.ts";
+import {
+  type ListingVerification,
+  overbilledPercent,
+  type Verification,
+} from "../../verification/verification.ts";
 import { PerToken, Pricing, showPrices, usdPerToken } from "./prices.ts";
 
 /** The verdicts on listings by conformance runs and live answers. */
@@ -100,16 +104,24 @@ function showListingPrices(listing: Deployment | undefined): Static<typeof Prici
 
 const FailedCheck = Type.Object({ id: Type.String(), title: Type.String() });
 
+const State = oneOf("verified", "verified_in_part", "failed", "changed", "expired", "unchecked");
+
 const verification = shape((is: DefineField<ListingVerification>) => ({
-  state: is(oneOf("verified", "failed", "changed", "expired", "unchecked"), ({ state }) => state),
+  state: is(State, ({ state }) => state),
   checked_at: is(MaybeInstant, ({ verdict }) => instantOrNull(verdict?.checkedAtMs)),
-  failed_checks: is(List(FailedCheck), ({ verdict }) =>
-    (verdict?.checks ?? [])
-      .filter(({ status }) => status === "fail")
-      .map(({ id, title }) => ({ id, title })),
-  ),
+  failed_checks: is(List(FailedCheck), (of) => checksThat(of, "fail")),
+  warned_checks: is(List(FailedCheck), (of) => checksThat(of, "warn")),
+  overbilled_percent: is(nullable(Type.Integer()), ({ verdict }) => overbilledPercent(verdict)),
   suspect_since: is(MaybeInstant, ({ suspect }) => instantOrNull(suspect?.sinceMs)),
 }));
+
+function checksThat(
+  { verdict }: ListingVerification,
+  ended: "fail" | "warn",
+): Static<typeof FailedCheck>[] {
+  const checks = (verdict?.checks ?? []).filter(({ status }) => status === ended);
+  return checks.map(({ id, title }) => ({ id, title }));
+}
 
 const Capacity = Type.Object({
   type: oneOf("request", "prompt", "completion"),

@@ -6,7 +6,7 @@ import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** Enough for a short answer, and for a model that thinks before it speaks. */
-export const SHORT_ANSWER_TOKENS = 512;
+export const ANSWER_TOKENS = 2_048;
 
 export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
@@ -32,6 +32,11 @@ export function proseOf(chance: Chance, copies: number): string {
   return Array.from({ length: copies }, (_each, at) =>
     chance.shuffled(`copy ${at}`, chosen).join(" "),
   ).join(" ");
+}
+
+/** Two small bounds, other ones in each run. */
+export function smallBounds({ chance }: Subject): readonly [number, number] {
+  return [chance.whole("smallest bound", 4, 9), chance.whole("small bound", 12, 25)];
 }
 
 const COUNTED_NUMBERS = 120;
@@ -97,10 +102,18 @@ const ALPHABETS_LINE = [
 ];
 
 /** Texts of which an answer is a copy: English, and some other alphabets. */
-export const RECITED = {
+const RECITED = {
   english: (chance: Chance): string => proseOf(chance, 1),
   alphabets: (chance: Chance): string => chance.shuffled("alphabets", ALPHABETS_LINE).join(" "),
 } as const;
+
+const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
+
+/** Seven words, or so many tokens. */
+const FRAMED_SYSTEM = "You are a reader of short texts.";
+
+/** The largest bound that is asked for; a listing's own maximum where that is less. */
+export const LARGE_BOUND = 4_096;
 
 /** The probes of a chat listing, in the wire of its provider unless another is named. */
 export const chatProbes = {
@@ -108,15 +121,22 @@ export const chatProbes = {
     probe(
       deployment,
       { name: stream ? "short stream" : "short answer", wire },
-      { text: SHORT_TEXT, maxTokens: SHORT_ANSWER_TOKENS, stream },
+      { text: SHORT_TEXT, maxTokens: ANSWER_TOKENS, stream },
     ),
   shortStream: (deployment: Deployment, wire = wireOf(deployment)): Probe =>
     chatProbes.short(deployment, wire, true),
   measured: (subject: Subject, copies: number, how: "" | ", stream" | ", again" = ""): Probe =>
     chatProbe(subject, `measured text, ${copies} ${copies === 1 ? "copy" : "copies"}${how}`, {
       text: proseOf(subject.chance, copies),
-      maxTokens: 16,
+      maxTokens: smallBounds(subject)[1],
       stream: how === ", stream",
+    }),
+  /** With a system message, so that no template adds one of its own. */
+  framed: (subject: Subject): Probe =>
+    chatProbe(subject, "measured text, system message", {
+      system: FRAMED_SYSTEM,
+      text: proseOf(subject.chance, 1),
+      maxTokens: smallBounds(subject)[1],
     }),
   /** An answer of some length, whatever the model is: a copy of what the prompt has. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
@@ -124,15 +144,22 @@ export const chatProbes = {
       // One of them plain, the other one as a part of a request that has more.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
-      maxTokens: SHORT_ANSWER_TOKENS,
+      maxTokens: ANSWER_TOKENS,
       stream,
     }),
   /** A text of the model's own, sent back: `copies` of it. */
-  echoed: (subject: Subject, text: string, asked: { what: string; copies: number }): Probe =>
+  echoed: (
+    subject: Subject,
+    text: string,
+    asked: { readonly what: string; readonly copies: number },
+  ): Probe =>
     chatProbe(
       subject,
       `its own text, ${asked.what}, ${asked.copies} ${asked.copies === 1 ? "copy" : "copies"}`,
-      { text: Array.from({ length: asked.copies }, () => text).join("\n"), maxTokens: 16 },
+      {
+        text: Array.from({ length: asked.copies }, () => text).join("\n"),
+        maxTokens: subject.chance.whole(`echo ${asked.what} ${asked.copies}`, 26, 61),
+      },
     ),
   long: (subject: Subject, maxTokens: number, stream = false, attempt = 1): Probe => {
     const numbers = countedNumbers(subject, attempt);
@@ -146,6 +173,13 @@ export const chatProbes = {
       },
     );
   },
+  /** Longer than any other answer: a smaller bound than the listed one shows. */
+  story: (subject: Subject, stream: boolean): Probe =>
+    chatProbe(subject, `a story${stream ? ", stream" : ""}`, {
+      text: "Write a story of about six hundred words about a night in a harbour.",
+      maxTokens: LARGE_BOUND,
+      stream,
+    }),
   /** `isSecond`: the sequence that ends it is the second one. */
   stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
     const word = stopWord(subject);
@@ -153,8 +187,9 @@ export const chatProbes = {
       subject,
       `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`,
       {
-        text: "Repeat exactly this line: first second third fourth fifth sixth",
-        maxTokens: SHORT_ANSWER_TOKENS,
+        // What would follow is long: who bills it bills more than the answer can have.
+        text: `Repeat exactly this line: first second third fourth fifth sixth ${proseOf(subject.chance, 1)}`,
+        maxTokens: ANSWER_TOKENS,
         stops: isSecond ? ["seventh", word] : [word],
         stream,
       },
@@ -170,7 +205,7 @@ export const chatProbes = {
       { name: `tool call${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`, wire },
       {
         text: `What is the weather in ${askedCity(subject, stream, attempt)} in celsius? Use get_weather.`,
-        maxTokens: SHORT_ANSWER_TOKENS,
+        maxTokens: ANSWER_TOKENS,
         tools: { of: [TIME_TOOL, WEATHER_TOOL], choice: { name: WEATHER_TOOL.name } },
         stream,
       },
@@ -182,21 +217,28 @@ export const chatProbes = {
         choice === "none"
           ? "What is the weather in Lisbon in celsius? Use get_weather."
           : "Good morning. How are you?",
-      maxTokens: SHORT_ANSWER_TOKENS,
+      maxTokens: ANSWER_TOKENS,
       tools: { of: [WEATHER_TOOL, TIME_TOOL], choice },
       stream,
     }),
   singleCall: (subject: Subject, stream: boolean): Probe =>
     chatProbe(subject, `one call at most${stream ? ", stream" : ""}`, {
-      text: "What are the weather and the time in Lisbon? Use both get_weather and get_time.",
-      maxTokens: SHORT_ANSWER_TOKENS,
+      text: BOTH_TEXT,
+      maxTokens: ANSWER_TOKENS,
       tools: { of: [WEATHER_TOOL, TIME_TOOL], isSingle: true },
+      stream,
+    }),
+  bothCalls: (subject: Subject, stream: boolean): Probe =>
+    chatProbe(subject, `two calls${stream ? ", stream" : ""}`, {
+      text: BOTH_TEXT,
+      maxTokens: ANSWER_TOKENS,
+      tools: { of: [WEATHER_TOOL, TIME_TOOL] },
       stream,
     }),
   formatted: (subject: Subject, stream: boolean): Probe =>
     chatProbe(subject, `answer as JSON${stream ? ", stream" : ""}`, {
       text: "Describe a harbour as JSON: boats is how many there are, harbour is its name.",
-      maxTokens: SHORT_ANSWER_TOKENS,
+      maxTokens: ANSWER_TOKENS,
       schema: FORMAT_SCHEMA,
       stream,
     }),

@@ -1,13 +1,14 @@
 import { failed, type Finding } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
-import { boundFor, chatProbes, countedNumbers, wireOf } from "./chat-probes.ts";
+import { boundFor, chatProbes, countedNumbers, LARGE_BOUND, wireOf } from "./chat-probes.ts";
 import { readChat } from "./read-chat.ts";
 
-/** The largest bound that is asked for; a listing's own maximum where that is less. */
-export const LARGE_BOUND = 4_096;
-
-/** A long answer that says it ended by itself is whole: no piece of it is lost or came twice. */
+/**
+ * A long answer that says it ended by itself is whole: no piece of it is lost or came twice. A
+ * model may count badly: only what ends in the middle of plain numbers, or what is right in the
+ * other form, is the provider's.
+ */
 export async function countedFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;
   const bound = boundFor(deployment, LARGE_BOUND);
@@ -17,7 +18,9 @@ export async function countedFinding(lab: Lab, stream: boolean): Promise<Finding
   const second = await lab.ask(chatProbes.long(lab, bound, stream, 2));
   const flaw = flawOf(lab, second, 2);
   if (flaw === undefined || !isCounted(lab, second)) return undefined;
-  return failed(`${stream ? "a long stream" : "a long answer"} is not whole: ${flaw}`);
+  const other = await lab.ask(chatProbes.long(lab, bound, !stream));
+  if (!flaw.isCut && flawOf(lab, other, 1) !== undefined) return undefined;
+  return failed(`${stream ? "a long stream" : "a long answer"} is not whole: ${flaw.what}`);
 }
 
 /** Did it end by itself? One that its bound has cut lacks its end. */
@@ -26,15 +29,26 @@ function isCounted({ deployment }: Lab, seen: Observation): boolean {
   return wireOf(deployment).providerQuestions?.finishes.stopped.includes(finish) === true;
 }
 
-function flawOf(lab: Lab, seen: Observation, attempt: number): string | undefined {
+interface Flaw {
+  readonly what: string;
+  /** It ends in plain numbers, as nobody ends who gives up. */
+  readonly isCut: boolean;
+}
+
+function flawOf(lab: Lab, seen: Observation, attempt: number): Flaw | undefined {
   const text = readChat(lab.deployment, seen)?.text ?? "";
-  const said = [...text.matchAll(/\d+/g)].map(([number]) => Number(number));
+  const all = [...text.matchAll(/\d+/g)].map(([number]) => Number(number));
   const wanted = countedNumbers(lab, attempt);
+  const [first, second] = wanted;
+  // Some models announce what they will do, numbers included.
+  const from = all.findIndex((number, at) => number === first && all[at + 1] === second);
+  const said = all.slice(Math.max(0, from));
   const at = wanted.findIndex((number, index) => said[index] !== number);
   if (at === -1) {
-    return said.length === wanted.length ? undefined : "it goes on behind its end";
+    const isTwice = said[wanted.length] === wanted.at(-1);
+    return isTwice ? { what: "it goes on behind its end", isCut: false } : undefined;
   }
   return at === said.length
-    ? `it ends after ${at} of ${wanted.length} numbers`
-    : `number ${at + 1} of ${wanted.length} is another one`;
+    ? { what: `it ends after ${at} of ${wanted.length} numbers`, isCut: /^[\d\s,]+$/.test(text) }
+    : { what: `number ${at + 1} of ${wanted.length} is another one`, isCut: false };
 }

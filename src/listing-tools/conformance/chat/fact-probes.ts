@@ -3,7 +3,7 @@ import type { ChatQuestion, QuestionTool } from "../../../formats/index.ts";
 import type { Chance } from "../probing/chance.ts";
 import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
-import { chatProbe, proseOf, WEATHER_TOOL } from "./chat-probes.ts";
+import { ANSWER_TOKENS, chatProbe, proseOf, WEATHER_TOOL } from "./chat-probes.ts";
 import { coveringRows, type RowOf } from "./covering-rows.ts";
 
 /** Something that a prompt says in one place, and that the answer has to say again. */
@@ -20,12 +20,17 @@ export interface FactProbe extends Probe {
   /** How many of them are not in Latin letters. */
   readonly otherFacts: number;
   readonly hasTools: boolean;
+  readonly hasSystem: boolean;
+  /** Earlier turns that say nothing. */
+  readonly turns: number;
   /** Copies of the measured text in all of the prompt. */
   readonly copies: number;
+  /** Those of them that are in the definition of a tool. */
+  readonly toolCopies: number;
   /** The row of the table, for findings. */
   readonly about: string;
-  /** The same question with other facts, for a model that did not obey. */
-  readonly again: () => FactProbe;
+  /** The same with other values, and with a question for one fact alone: models may not obey. */
+  readonly again: (of: string) => FactProbe;
 }
 
 /** The parts that a customer's request may have besides a text. */
@@ -47,7 +52,7 @@ export interface FactRow {
   readonly longer: FactProbe;
 }
 
-const MORE_COPIES = 4;
+const MORE_COPIES = 3;
 
 /**
  * A row for every two things that a request may have together, and for every declared parameter one
@@ -79,12 +84,19 @@ interface Asking {
   readonly parameter: Parameter | undefined;
   readonly copies: number;
   readonly stream: boolean;
-  readonly attempt?: number;
+  readonly again?: Again;
+}
+
+/** A later try, for one fact. */
+interface Again {
+  readonly attempt: number;
+  readonly of: string;
 }
 
 function rowProbe(subject: Subject, asking: Asking): FactProbe {
   const { deployment, chance } = subject;
-  const { row, at, parameter, copies, stream, attempt = 1 } = asking;
+  const { row, at, parameter, copies, stream, again } = asking;
+  const attempt = again?.attempt ?? 1;
   const prose = proseOf(chance, copies);
   // A whole answer and a stream are of one prompt.
   const said = new Facts(chance, `${at} ${copies} ${attempt}`, row.alphabet);
@@ -98,13 +110,15 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
       history: [
         {
           asked: `${prose} ${said.in("an earlier message of the user")}`,
-          answered: `I see. ${said.in("an earlier answer")}`,
+          answered: "I see.",
         },
+        ...SMALL_TALK,
+        { asked: "Good.", answered: `I see. ${said.in("an earlier answer")}` },
       ],
     }),
     ...(row.tools !== "without" && {
       tools: {
-        of: [isAnswered ? LOOK_UP_TOOL : WEATHER_TOOL],
+        of: [describedBy(isAnswered ? LOOK_UP_TOOL : WEATHER_TOOL, prose)],
         ...(isAnswered
           ? { result: `${prose} ${said.in("the result of a tool")}` }
           : deployment.supportedParameters.has("tool_choice") && { choice: "none" as const }),
@@ -112,7 +126,7 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
     }),
   };
   const parts = [prose, said.in("the last message"), said.in("the end of the last message")];
-  const text = [...parts, said.question()].join(" ");
+  const text = [...parts, said.question(again?.of)].join(" ");
   const about = [
     stream ? "a stream" : "a whole answer",
     ...(row.system === "with" ? ["a system message"] : []),
@@ -121,21 +135,34 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
     ...(row.alphabet === "latin" ? [] : ["other alphabets"]),
     ...(parameter === undefined ? [] : [parameter.name]),
   ].join(", ");
-  const slots = 1 + [row.system === "with", hasHistory, isAnswered].filter(Boolean).length;
+  const hasTools = row.tools !== "without";
+  const hasSystem = row.system === "with";
+  const slots = 1 + [hasSystem, hasHistory, isAnswered, hasTools].filter(Boolean).length;
   const name = `facts ${at + 1}.${attempt}, ${copies} copies${stream ? ", stream" : ""}`;
   return {
     ...chatProbe(subject, name, { ...question, text }, parameter?.body),
     facts: said.all,
     otherFacts: row.alphabet === "latin" ? 0 : said.all.length,
-    hasTools: row.tools !== "without",
+    hasTools,
+    hasSystem,
+    turns: hasHistory ? 1 + SMALL_TALK.length : 0,
     copies: slots * copies,
+    toolCopies: hasTools ? copies : 0,
     about,
-    again: () => rowProbe(subject, { ...asking, attempt: attempt + 1 }),
+    again: (of) => rowProbe(subject, { ...asking, again: { attempt: attempt + 1, of } }),
   };
 }
 
-/** Enough for some words, and for a model that thinks before it speaks. */
-const ANSWER_TOKENS = 1_024;
+/** Turns between the first and the last of a conversation. */
+const SMALL_TALK = [
+  { asked: "Do you follow?", answered: "Yes." },
+  { asked: "Shall we go on?", answered: "Gladly." },
+] as const;
+
+/** The tool with a text in the description of its parameters, where no provider bounds it. */
+function describedBy(tool: QuestionTool, description: string): QuestionTool {
+  return { ...tool, schema: { ...tool.schema, description } };
+}
 
 const LOOK_UP_TOOL: QuestionTool = {
   name: "look_up",
@@ -176,8 +203,10 @@ class Facts {
     return `The ${of} is ${value}.`;
   }
 
-  question(): string {
-    const asked = this.all.map(({ of }) => `What is the ${of}?`).join(" ");
+  /** The question for all of them, or for one. */
+  question(only?: string): string {
+    const wanted = this.all.filter(({ of }) => only === undefined || of === only);
+    const asked = wanted.map(({ of }) => `What is the ${of}?`).join(" ");
     return `${asked} Answer with the ${this.#kind}s alone, in this order, exactly as they are written.`;
   }
 
@@ -239,8 +268,17 @@ function usualValue(name: string, descriptor: CapabilityDescriptor | undefined):
     : usual;
 }
 
+/** A single message in English. */
+const PLAIN_TEXT = {
+  otherFacts: 0,
+  hasTools: false,
+  hasSystem: false,
+  turns: 0,
+  toolCopies: 0,
+} as const;
+
 const CONTEXT_SHARE = 0.6;
-const LONG_TOKENS_MAX = 16_000;
+const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
 /** The tokens of the measured text with every tokenizer in use, so that a text is not too long for one. */
 const COPY_TOKENS = 85;
@@ -261,7 +299,8 @@ const MIDDLES = [
 ] as const;
 
 /** Facts at the start, at three places in the middle and at the end of a long text. */
-export function longFacts(subject: Subject, stream: boolean, attempt = 1): FactProbe {
+export function longFacts(subject: Subject, stream: boolean, again?: Again): FactProbe {
+  const attempt = again?.attempt ?? 1;
   const { deployment, chance } = subject;
   const tokens = longTokens(deployment, stream);
   const copies = Math.max(10, Math.floor(tokens / COPY_TOKENS));
@@ -280,19 +319,18 @@ export function longFacts(subject: Subject, stream: boolean, attempt = 1): FactP
     );
   }
   parts.push(proseOf(chance, copies - (before.at(-1) ?? 0)));
-  parts.push(said.in("the end of a long text"), said.question());
+  parts.push(said.in("the end of a long text"), said.question(again?.of));
   return {
-    ...chatProbe(subject, attempt === 1 ? name : `${name}, again`, {
+    ...chatProbe(subject, attempt === 1 ? name : `${name}, try ${attempt}`, {
       text: parts.join(" "),
       maxTokens: ANSWER_TOKENS,
       stream,
     }),
     facts: said.all,
-    otherFacts: 0,
-    hasTools: false,
+    ...PLAIN_TEXT,
     copies,
     about: `a text of about ${tokens} tokens${stream ? ", streamed" : ""}`,
-    again: () => longFacts(subject, stream, attempt + 1),
+    again: (of) => longFacts(subject, stream, { attempt: attempt + 1, of }),
   };
 }
 
@@ -307,8 +345,7 @@ export function shortFact(subject: Subject, number: number): FactProbe {
       stream: true,
     }),
     facts: said.all,
-    otherFacts: 0,
-    hasTools: false,
+    ...PLAIN_TEXT,
     copies: 0,
     about: "two requests at a time",
     again: () => shortFact(subject, number + 100),
@@ -317,7 +354,16 @@ export function shortFact(subject: Subject, number: number): FactProbe {
 
 /** The facts that an answer does not have. */
 export function unsaid({ facts }: FactProbe, answer: string): readonly Fact[] {
-  // Hosts of some models write thousands with a comma.
-  const text = answer.replaceAll(/(\d)[,.\u202f ](?=\d{3}\b)/g, "$1").normalize("NFC");
-  return facts.filter(({ value }) => !text.includes(value));
+  const text = plainly(answer);
+  return facts.filter(({ value }) => !text.includes(plainly(value)));
+}
+
+/** Models write thousands with a comma, words with emphasis and other dashes, and no dots on a ё. */
+function plainly(text: string): string {
+  return text
+    .normalize("NFC")
+    .replaceAll(/[*_`\\]/g, "")
+    .replaceAll(/(\d)[,.\u00a0\u202f ](?=\d{3}\b)/g, "$1")
+    .replaceAll(/ ?[-\u2010-\u2015\u2212] ?/g, "-")
+    .replaceAll("ё", "е");
 }

@@ -20,7 +20,7 @@ interface MediaQuestion {
 }
 
 /** Enough for a short answer, and for a model that thinks before it speaks. */
-const ANSWER_TOKENS = 1_024;
+const ANSWER_TOKENS = 2_048;
 
 const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
   image: {
@@ -52,6 +52,34 @@ const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
     ],
   },
 };
+
+/** Two prompts with two images each, which differ in the one that is asked about. */
+interface ManyImages {
+  readonly which: "first" | "last";
+  readonly both: readonly [Probe, Probe];
+}
+
+/** Empty: its wire has no images. */
+export function manyImages(deployment: Deployment): readonly ManyImages[] {
+  const partOf = PARTS[deployment.wire]?.image;
+  if (partOf === undefined) return [];
+  const [red, blue] = [RED, BLUE].map((colour) => partOf(pngOf(colour).toString("base64")));
+  const of = (which: string, colours: string, parts: readonly unknown[]): Probe => {
+    const text = `Which colour fills the ${which} of these two images, red or blue? Answer with one word.`;
+    const name = `two images, ${colours}, the ${which}`;
+    return asked(deployment, name, [...parts, { type: "text", text }]);
+  };
+  return [
+    {
+      which: "last",
+      both: [of("last", "red red", [red, red]), of("last", "red blue", [red, blue])],
+    },
+    {
+      which: "first",
+      both: [of("first", "red red", [red, red]), of("first", "blue red", [blue, red])],
+    },
+  ];
+}
 
 /** Two probes that differ in their file alone, with the word that each answer should have. */
 export interface MediaPair {

@@ -1,5 +1,5 @@
-import { boundFor, chatProbes, otherWires } from "../chat/chat-probes.ts";
-import { countedFinding, LARGE_BOUND } from "../chat/counted.ts";
+import { boundFor, chatProbes, LARGE_BOUND, otherWires } from "../chat/chat-probes.ts";
+import { countedFinding } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
 import { failed, passed, skipped, warned } from "../report/finding.ts";
 import { isServed, problemOf } from "../probing/observation.ts";

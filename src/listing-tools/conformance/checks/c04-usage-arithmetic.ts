@@ -1,12 +1,13 @@
 import { type Deployment, exactCost } from "../../../catalog/index.ts";
 import { promptTokensTotal, type Usage } from "../../../kernel/index.ts";
-import { chatProbes, proseOf, type RECITED } from "../chat/chat-probes.ts";
+import { chatProbes, proseOf } from "../chat/chat-probes.ts";
 import { type FactProbe, factRows, longFacts } from "../chat/fact-probes.ts";
 import type { Check } from "./check.ts";
 import { decisionUsage } from "../decisions/decision-answers.ts";
 import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
 import { imageUsage } from "../images/image-answers.ts";
 import type { Lab } from "../probing/lab.ts";
+import type { Probe } from "../probing/probe.ts";
 import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
@@ -40,13 +41,20 @@ async function chatUsage(lab: Lab): Promise<Finding> {
     sameFinding(lab, once, again),
     sameFinding(lab, once, streamed),
     length.finding,
-    await echoFinding(lab, "english", false),
-    await echoFinding(lab, "alphabets", true),
-    ...(await tableFindings(lab, length.perCopy)),
+    ...(length.perCopy === undefined ? [] : await frameFindings(lab, once, length.perCopy)),
+    await echoFinding(lab, "english", chatProbes.recited(lab, "english", false)),
+    await echoFinding(lab, "alphabets", chatProbes.recited(lab, "alphabets", true)),
+    await echoFinding(lab, "a story", chatProbes.story(lab, false)),
+    ...(await tableFindings(lab, once, length.perCopy)),
     ...arithmeticFindings(lab.seen()),
     ...lab.seen().map((seen) => outputFinding(lab, seen) ?? dearFinding(lab, seen)),
   ];
   return worstOf(parts, passed("usage adds up, and agrees with itself and with the text"));
+}
+
+/** How much more is billed than there is, in whole percent. */
+function percentOf(billed: number, actual: number): number {
+  return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
 }
 
 /** The findings over every answer that was seen: integers, sums, parts not above their whole. */
@@ -72,17 +80,22 @@ function sameFinding(
   if (a !== b) {
     return failed(`the same prompt is billed differently when ${how}`, {
       ...(about !== undefined && { about }),
+      percent_too_much: percentOf(Math.max(a, b), Math.min(a, b)),
       prompt_tokens: a,
       [second.stream ? "prompt_tokens_streamed" : "prompt_tokens_repeated"]: b,
     });
   }
-  const [one, other] = [first, second].map((seen) => readChat(deployment, seen)?.text);
+  const [one, other] = [first, second].map((seen) => {
+    const { text, thinking } = readChat(deployment, seen) ?? {};
+    return `${thinking} ${text}`;
+  });
   const [said, saidAgain] = [first.usage.completion, second.usage.completion];
   if (one !== other || Math.abs(said - saidAgain) <= Math.max(2, ECHO_TOLERANCE * said)) {
     return undefined;
   }
   return failed(`the same answer is billed differently when ${how}`, {
     ...(about !== undefined && { about }),
+    percent_too_much: percentOf(Math.max(said, saidAgain), Math.min(said, saidAgain)),
     output_tokens: said,
     [second.stream ? "output_tokens_streamed" : "output_tokens_repeated"]: saidAgain,
   });
@@ -91,10 +104,12 @@ function sameFinding(
 /** The tokens that each row of the table, and a long text, adds to a prompt. */
 async function tableFindings(
   lab: Lab,
+  { usage }: Observation,
   perCopy: number | undefined,
 ): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
-  const asking = perCopy === undefined ? undefined : { perCopy };
+  const frame = usage === undefined ? 0 : promptTokensTotal(usage) - (perCopy ?? 0);
+  const asking = perCopy === undefined ? undefined : { perCopy, frame };
   try {
     for (const { whole, stream, longer } of factRows(lab)) {
       const [first, streamed] = [await lab.ask(whole), await lab.ask(stream)];
@@ -126,6 +141,8 @@ const GROWTH_TOKENS_MIN = 10;
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
+/** Two short messages, each in its frame. */
+const TURN_TOKENS_MAX = 25;
 /** Some providers teach a model its tools in a prompt of their own. */
 const TOOLS_TOKENS_MAX = 600;
 
@@ -135,11 +152,13 @@ const TOOLS_TOKENS_MAX = 600;
  */
 function growthFinding(of: {
   readonly perCopy: number;
+  /** Tokens beside the text of a request without a system message. */
+  readonly frame: number;
   readonly probe: FactProbe;
   readonly seen: Observation;
   readonly before?: readonly [FactProbe, Observation];
 }): Finding | undefined {
-  const { perCopy, probe, seen, before } = of;
+  const { perCopy, frame, probe, seen, before } = of;
   if (!isServed(seen) || seen.usage === undefined) return undefined;
   const [earlier, earlierSeen] = before ?? [];
   if (before !== undefined && earlierSeen?.usage === undefined) return undefined;
@@ -149,19 +168,27 @@ function growthFinding(of: {
     (earlierSeen?.usage === undefined ? 0 : promptTokensTotal(earlierSeen.usage));
   const expected = copies * perCopy;
   const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
-  const beside = earlier === undefined ? besideTokensMax(probe) : 0;
-  if (billed <= expected + spread + beside && billed >= expected - spread) return undefined;
+  const beside = earlier === undefined ? besideTokensMax(probe, frame) : 0;
+  // Some templates leave out what the parameters of a tool are about.
+  const least = expected - (probe.toolCopies - (earlier?.toolCopies ?? 0)) * perCopy;
+  if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
     about: probe.about,
+    percent_too_much: percentOf(billed, expected),
     tokens_billed: Math.round(billed),
     tokens_expected: Math.round(expected),
     allowed_beside_them: Math.round(spread + beside),
   });
 }
 
-function besideTokensMax({ facts, otherFacts, hasTools }: FactProbe): number {
+function besideTokensMax(
+  { facts, otherFacts, hasTools, hasSystem, turns }: FactProbe,
+  frame: number,
+): number {
   const own = (facts.length - otherFacts) * FACT_TOKENS_MAX + otherFacts * OTHER_FACT_TOKENS_MAX;
-  return FRAME_TOKENS_MAX + QUESTION_TOKENS_MAX + own + (hasTools ? TOOLS_TOKENS_MAX : 0);
+  const around = hasSystem ? Math.min(frame, FRAME_TOKENS_MAX) : frame;
+  const more = QUESTION_TOKENS_MAX + turns * TURN_TOKENS_MAX + (hasTools ? TOOLS_TOKENS_MAX : 0);
+  return Math.max(0, around) + own + more;
 }
 
 /** No token is less than a byte of what it says; a call and an end have a few of their own. */
@@ -219,8 +246,11 @@ function hiddenFinding(
 
 const REASONING = ["reasoning", "reasoning_effort", "thinking"];
 
-/** Tokens that a request may have beside its text: a template, a date, a short instruction. */
-const FRAME_TOKENS_MAX = 40;
+/** Tokens that a request may have beside its text: a template, a date, what a model is. */
+const FRAME_TOKENS_MAX = 90;
+/** Where there is no system message some templates have one of their own. */
+const TEMPLATE_TOKENS_MAX = 600;
+const FRAMED_SYSTEM_TOKENS = 10;
 
 /**
  * The tokens of one more copy of the text are free of the frame around it: they are compared with
@@ -237,6 +267,7 @@ async function lengthFinding(
   const reference = await referenceCount(lab.deployment, proseOf(lab.chance, 1));
   const { kind, tolerancePercent } = compareTokens(perCopy, reference);
   const evidence = {
+    percent_too_much: percentOf(perCopy, reference.tokens),
     tokens_billed: Math.round(perCopy),
     tokens_expected: reference.tokens,
     counted_by: reference.by,
@@ -249,38 +280,76 @@ async function lengthFinding(
       finding: judge("the tokens billed for a known text are not what it has", evidence),
     };
   }
-  const frameTokens = first - perCopy;
-  if (frameTokens <= FRAME_TOKENS_MAX && frameTokens >= -2) return { perCopy };
-  return {
-    perCopy,
-    finding: failed("a request is billed for tokens that it does not have", {
-      ...evidence,
-      tokens_beside_the_text: Math.round(frameTokens),
-      allowed: FRAME_TOKENS_MAX,
-    }),
-  };
+  return { perCopy };
+}
+
+/**
+ * The frame around a text: that of a request with a system message is a template's alone, and
+ * without one it may have a system message of the template's own, which customers should know of.
+ */
+async function frameFindings(
+  lab: Lab,
+  once: Observation,
+  perCopy: number,
+): Promise<readonly (Finding | undefined)[]> {
+  const framed = await lab.ask(chatProbes.framed(lab));
+  const beside = ({ usage }: Observation): number | undefined =>
+    usage && Math.round(promptTokensTotal(usage) - perCopy);
+  const [own, withSystem] = [beside(once), beside(framed)];
+  const finding = (tokens: number, allowed: number, judge = failed): Finding | undefined =>
+    tokens <= allowed && tokens >= -2
+      ? undefined
+      : judge("a request is billed for tokens that it does not have", {
+          tokens_beside_the_text: tokens,
+          allowed,
+        });
+  if (own === undefined || withSystem === undefined || !isServed(framed)) return [];
+  return [
+    finding(withSystem, FRAME_TOKENS_MAX + FRAMED_SYSTEM_TOKENS),
+    finding(own, TEMPLATE_TOKENS_MAX) ?? finding(own, FRAME_TOKENS_MAX, warned),
+    ...lab.seen().map((seen) => sizeFinding(lab, seen, { own, perCopy })),
+  ];
+}
+
+/** Tokens that a schema may have, where a provider explains it to its model in words. */
+const FORMAT_TOKENS_MAX = 256;
+const SIZE_FACTOR_MAX = 1.3;
+
+/** Whatever a request asks for beside its text is billed by its size. */
+function sizeFinding(
+  { deployment, chance }: Lab,
+  { isPlain, wire, usage, plainBytes, probe, ...seen }: Observation,
+  { own, perCopy }: { readonly own: number; readonly perCopy: number },
+): Finding | undefined {
+  if (!isPlain || usage === undefined || plainBytes === undefined) return undefined;
+  if (wire?.id !== deployment.wire || seen.failure !== undefined) return undefined;
+  const text = (SIZE_FACTOR_MAX * plainBytes * perCopy) / proseOf(chance, 1).length;
+  const beside = /tool|call|fact/.test(probe) ? TOOLS_TOKENS_MAX : FORMAT_TOKENS_MAX;
+  const tokens = promptTokensTotal(usage);
+  const most = Math.round(Math.max(own, 0) + text + beside);
+  if (tokens <= most) return undefined;
+  const evidence = { probe, tokens_billed: tokens, at_most: most };
+  return failed("a request is billed for tokens that it does not have", evidence);
 }
 
 /** Share by which the prompt tokens of a text may differ from its output tokens. */
 const ECHO_TOLERANCE = 0.04;
 const ECHO_TOKENS_MIN = 24;
-const ECHO_COPIES = 3;
+const ECHO_COPIES = 2;
 
 /**
  * A text of the model's own has as many tokens in the prompt as it had in the answer: the provider
  * is compared with itself, whatever its tokenizer is.
  */
-async function echoFinding(
-  lab: Lab,
-  what: keyof typeof RECITED,
-  stream: boolean,
-): Promise<Finding | undefined> {
+async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Finding | undefined> {
   const { deployment } = lab;
-  const recited = await lab.ask(chatProbes.recited(lab, what, stream));
+  const recited = await lab.ask(probe);
   const text = readChat(deployment, recited)?.text ?? "";
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
-  const { completion: answered } = recited.usage;
+  const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
+  // Some servers show what a model thinks, and count it as a part of the answer.
+  if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));
   if (once.usage === undefined || more.usage === undefined) return undefined;
@@ -290,6 +359,7 @@ async function echoFinding(
   if (Math.abs(asked - answered) <= spread) return undefined;
   return failed("the same text has more tokens in the prompt than in the answer, or fewer", {
     text: what,
+    percent_too_much: percentOf(Math.max(asked, answered), Math.min(asked, answered)),
     tokens_in_the_answer: answered,
     tokens_in_the_prompt: Math.round(asked),
     tolerance_percent: ECHO_TOLERANCE * 100,

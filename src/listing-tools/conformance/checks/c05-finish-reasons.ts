@@ -1,6 +1,12 @@
 import { outputTokensTotal } from "../../../kernel/index.ts";
-import { boundFor, chatProbes, stopWord, wireOf } from "../chat/chat-probes.ts";
-import { LARGE_BOUND } from "../chat/counted.ts";
+import {
+  boundFor,
+  chatProbes,
+  LARGE_BOUND,
+  smallBounds,
+  stopWord,
+  wireOf,
+} from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
 import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -8,7 +14,6 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 import type { ProviderQuestions } from "../../../formats/index.ts";
 
-const SMALL_BOUND = 5;
 /** Some engines end an answer a token before its bound. */
 const CUT_TOLERANCE = 1;
 
@@ -26,11 +31,12 @@ export const finishReasons: Check = {
     if (words === undefined) return skipped("there is no reader of this wire");
     await lab.ask(chatProbes.short(deployment));
     const parts = [
-      cutFinding(lab, await lab.ask(chatProbes.long(lab, SMALL_BOUND)), words),
-      cutFinding(lab, await lab.ask(chatProbes.long(lab, SMALL_BOUND, true)), words),
+      cutFinding(lab, await lab.ask(chatProbes.long(lab, smallBounds(lab)[0])), words),
+      cutFinding(lab, await lab.ask(chatProbes.long(lab, smallBounds(lab)[0], true)), words),
     ];
     for (const stream of [false, true]) {
       await lab.ask(chatProbes.long(lab, boundFor(deployment, LARGE_BOUND), stream));
+      await lab.ask(chatProbes.story(lab, stream));
     }
     if (deployment.supportedParameters.has("stop")) {
       for (const stream of [false, true]) {
@@ -43,14 +49,16 @@ export const finishReasons: Check = {
 };
 
 /** Only of an answer that its bound did cut: a longer one is C9's, a shorter one ended by itself. */
-function cutFinding({ deployment }: Lab, seen: Observation, { cut }: Words): Finding | undefined {
+function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
+  const { deployment } = lab;
+  const [bound] = smallBounds(lab);
   const answer = readChat(deployment, seen);
   if (!isServed(seen) || answer?.finish === undefined || cut.includes(answer.finish)) {
     return undefined;
   }
   const tokens = seen.usage === undefined ? undefined : outputTokensTotal(seen.usage);
-  if (tokens !== SMALL_BOUND) return undefined;
-  return failed(`an answer that was cut at ${SMALL_BOUND} tokens ends with ${answer.finish}`, {
+  if (tokens !== bound) return undefined;
+  return failed(`an answer that was cut at ${bound} tokens ends with ${answer.finish}`, {
     probe: seen.probe,
     finish: answer.finish,
     expected: cut,

@@ -10,7 +10,7 @@ import type { Check } from "./check.ts";
 import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
 import { asObject, tryParse } from "../../../kernel/index.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, problemOf } from "../probing/observation.ts";
+import { isServed, type Observation, problemOf } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 import type { ProviderCall } from "../../../formats/index.ts";
 import { readChat } from "../chat/read-chat.ts";
@@ -32,6 +32,7 @@ export const toolCalls: Check = {
     const parts: (Finding | undefined)[] = [];
     if (has(deployment, "tools")) {
       parts.push(await callFinding(lab, false), await callFinding(lab, true));
+      parts.push(await swappedFinding(lab, false), await swappedFinding(lab, true));
       parts.push(await translatedFinding(lab), ...(await choiceFindings(lab)));
     }
     if (has(deployment, "response_format")) {
@@ -50,16 +51,36 @@ function has({ supportedParameters }: Deployment, name: string): boolean {
   return supportedParameters.has(name);
 }
 
+/** A model may make a call badly once; what a provider does to its calls it does to each. */
 async function callFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
-  const seen = await lab.ask(chatProbes.tool(lab, stream));
+  const first = await callFlaw(lab, stream, 1);
+  const again = first === undefined ? undefined : await callFlaw(lab, stream, 2);
+  return again === undefined ? undefined : failed(again, { tool: WEATHER_TOOL.name });
+}
+
+async function callFlaw(lab: Lab, stream: boolean, attempt: number): Promise<string | undefined> {
+  const seen = await lab.ask(chatProbes.tool(lab, stream, { attempt }));
   const how = stream ? "the streamed call" : "the call";
-  if (!isServed(seen)) return failed(`${how} failed: ${problemOf(seen)}`);
+  if (!isServed(seen)) return `${how} failed: ${problemOf(seen)}`;
   const [call, ...more] = readChat(lab.deployment, seen)?.calls ?? [];
-  if (call === undefined)
-    return failed(`the forced tool was not called${stream ? " in a stream" : ""}`);
-  if (more.length > 0) return failed(`${how} came ${more.length + 1} times`);
-  const misfit = misfitOf(call) ?? (await otherCity(lab, stream, call));
-  return misfit === undefined ? undefined : failed(`${how} ${misfit}`, { tool: WEATHER_TOOL.name });
+  if (call === undefined) return `the forced tool was not called${stream ? " in a stream" : ""}`;
+  if (more.length > 0) return `${how} came ${more.length + 1} times`;
+  const isAsked = call.argumentsText.includes(askedCity(lab, stream, attempt));
+  const misfit =
+    misfitOf(call) ?? (isAsked ? undefined : "is about another city than was asked for");
+  return misfit && `${how} ${misfit}`;
+}
+
+/** Of two calls each has the arguments of its own tool. */
+async function swappedFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
+  const seen = await lab.ask(chatProbes.bothCalls(lab, stream));
+  const { calls = [] } = readChat(lab.deployment, seen) ?? {};
+  const hasUnit = new Map(
+    calls.map(({ name, argumentsText }) => [name, argumentsText.includes('"unit"')]),
+  );
+  const isSwapped = hasUnit.size === 2 && hasUnit.get(WEATHER_TOOL.name) === false;
+  if (!isSwapped || ![...hasUnit.values()].includes(true)) return undefined;
+  return failed("two calls of an answer have each other's arguments", { probe: seen.probe });
 }
 
 /** The flaw of a call of the weather tool; undefined: none. */
@@ -72,20 +93,6 @@ function misfitOf({ id, name, argumentsText }: ProviderCall): string | undefined
   if (typeof city !== "string") return "has no city, which is required";
   if (unit !== "celsius" && unit !== "fahrenheit") return "has a unit that the tool does not know";
   return Object.keys(others).length > 0 ? "has arguments that the tool does not know" : undefined;
-}
-
-/** A model may mistake a city once; a call that was kept of another request does so always. */
-async function otherCity(
-  lab: Lab,
-  stream: boolean,
-  first: ProviderCall,
-): Promise<string | undefined> {
-  if (first.argumentsText.includes(askedCity(lab, stream, 1))) return undefined;
-  const again = await lab.ask(chatProbes.tool(lab, stream, { attempt: 2 }));
-  const [call] = readChat(lab.deployment, again)?.calls ?? [];
-  return call?.argumentsText.includes(askedCity(lab, stream, 2)) === true
-    ? undefined
-    : "is about another city than was asked for";
 }
 
 async function translatedFinding(lab: Lab): Promise<Finding | undefined> {
@@ -148,11 +155,16 @@ async function countFinding(
     readonly what: string;
   },
 ): Promise<Finding | undefined> {
-  const seen = await lab.ask(probe);
+  const ask = async (asked: Probe) => {
+    const answer = await lab.ask(asked);
+    const { calls: made = [] } = readChat(lab.deployment, answer) ?? {};
+    return { answer, calls: made, isRight: made.length >= least && made.length <= most };
+  };
+  const first = await ask(probe);
+  const { answer: seen, calls, isRight } = first.isRight ? first : await ask(againOf(probe));
   const evidence = { probe: probe.name, status: seen.status };
   if (!isServed(seen)) return failed(`${probe.name}: refused: ${problemOf(seen)}`, evidence);
-  const { calls = [] } = readChat(lab.deployment, seen) ?? {};
-  if (calls.length < least || calls.length > most) return failed(what, evidence);
+  if (!isRight) return failed(what, evidence);
   const ids = new Set(calls.map(({ id }) => id));
   return ids.size < calls.length || ids.has("")
     ? failed("two calls of an answer cannot be told apart by their ids", evidence)
@@ -161,12 +173,22 @@ async function countFinding(
 
 async function formatFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const probe = chatProbes.formatted(lab, stream);
-  const seen = await lab.ask(probe);
   const how = stream ? "a streamed answer" : "an answer";
-  if (!isServed(seen)) return failed(`${how} in a format is refused: ${problemOf(seen)}`);
+  const flaw = formatFlaw(lab, await lab.ask(probe));
+  const again = flaw === undefined ? flaw : formatFlaw(lab, await lab.ask(againOf(probe)));
+  return again === undefined ? undefined : failed(`${how} ${again}`);
+}
+
+function formatFlaw(lab: Lab, seen: Observation): string | undefined {
+  if (!isServed(seen)) return `in a format is refused: ${problemOf(seen)}`;
   const answer = asObject(tryParse(readChat(lab.deployment, seen)?.text ?? "")?.value);
-  if (answer === undefined) return failed(`${how} is not the JSON that was asked for`);
+  if (answer === undefined) return "is not the JSON that was asked for";
   const fits = Number.isInteger(answer["boats"]) && typeof answer["harbour"] === "string";
   const isMore = Object.keys(answer).length > FORMAT_SCHEMA.required.length;
-  return fits && !isMore ? undefined : failed(`${how} does not fit the schema that was asked for`);
+  return fits && !isMore ? undefined : "does not fit the schema that was asked for";
+}
+
+/** The same once more: a model may not obey once. */
+function againOf(probe: Probe): Probe {
+  return { ...probe, name: `${probe.name}, again` };
 }

@@ -1,13 +1,9 @@
 import { outputTokensTotal } from "../../../kernel/index.ts";
-import { boundFor, chatProbes } from "../chat/chat-probes.ts";
-import { LARGE_BOUND } from "../chat/counted.ts";
+import { boundFor, chatProbes, LARGE_BOUND, smallBounds } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
 import { failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
-
-/** The last one is the listing's own maximum where that is less. */
-const BOUNDS = [1, 5, 16, LARGE_BOUND];
 
 /** C9: no answer is longer than its bound: customers' holds and caps depend on it. */
 export const outputBound: Check = {
@@ -16,7 +12,8 @@ export const outputBound: Check = {
   inapplicable: ({ modality }) =>
     modality === "text" ? undefined : "only chat has an output bound",
   run: async (lab) => {
-    const bounds = [...new Set(BOUNDS.map((bound) => boundFor(lab.deployment, bound)))];
+    const asked = [1, ...smallBounds(lab), LARGE_BOUND];
+    const bounds = [...new Set(asked.map((bound) => boundFor(lab.deployment, bound)))];
     const parts: (Finding | undefined)[] = [];
     for (const bound of bounds) {
       parts.push(await boundFinding(lab, bound, false), await boundFinding(lab, bound, true));

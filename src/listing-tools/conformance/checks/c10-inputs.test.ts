@@ -13,11 +13,12 @@ type Said = string | Answer;
 type Say = (probe: Probe) => Said;
 
 const READ_WORD = /input: (\w+)/;
+const MANY_IMAGES = /(red|blue) (red|blue)/;
 
 /** The answer of a model that reads everything. */
 function honest(probe: Probe): string {
   if (isFacts(probe)) return probe.facts.map(({ value }) => value).join(" ");
-  return READ_WORD.exec(probe.name)?.[1] ?? "lemon";
+  return READ_WORD.exec(probe.name)?.[1] ?? MANY_IMAGES.exec(probe.name)?.[0] ?? "lemon";
 }
 
 function isFacts(probe: Probe): probe is FactProbe {
@@ -57,6 +58,10 @@ describe("a listing that reads what it declares passes", () => {
       "audio input: silence",
       "video input: red",
       "video input: blue",
+      "two images, red red, the last",
+      "two images, red blue, the last",
+      "two images, red red, the first",
+      "two images, blue red, the first",
     ]);
   });
 
@@ -81,6 +86,37 @@ describe("a listing that reads what it declares passes", () => {
 
 describe("what is declared and not read is noticed", () => {
   const image = chatListing(["text", "image"]);
+  /** The answer to the images of a prompt of two, which are `first` and `last`. */
+  const ofTwo =
+    (answer: (first: string, last: string) => string): Say =>
+    (probe) => {
+      const [, first = "", last = ""] = MANY_IMAGES.exec(probe.name) ?? [];
+      return first === "" ? honest(probe) : answer(first, last);
+    };
+
+  test("of two images in a prompt one is not read", async () => {
+    const message = (which: string) => `of two images in a prompt the ${which} one is not read`;
+    const first = await findingOf(
+      image,
+      ofTwo((one) => one),
+    );
+    expect(first).toMatchObject({ status: "fail", message: message("last") });
+    const last = await findingOf(
+      image,
+      ofTwo((_one, other) => other),
+    );
+    expect(last).toMatchObject({ status: "fail", message: message("first") });
+  });
+
+  test("of a model that sees no difference between two images nothing is said", async () => {
+    expect(
+      await findingOf(
+        image,
+        ofTwo(() => "Red."),
+      ),
+    ).toMatchObject({ status: "pass" });
+  });
+
   const about =
     (answer: string | Answer): Say =>
     (probe) =>
@@ -111,7 +147,7 @@ describe("a fact of a prompt", () => {
       all.flatMap((fact) => (fact.place === place ? [] : [fact.value])).join(" ");
 
   test.each<[string, string, (probe: FactProbe) => Said, string, string]>([
-    ["is not known", "16000", without("the middle of a long text"), "fail", "the middle of a long"],
+    ["is not known", "12000", without("the middle of a long text"), "fail", "the middle of a long"],
     ["of the system message is lost", "facts", without("the system message"), "fail", "the system"],
     [
       "of an earlier answer is lost",
@@ -120,9 +156,9 @@ describe("a fact of a prompt", () => {
       "fail",
       "an earlier",
     ],
-    ["is refused", "16000", () => ({ status: 400 }), "fail", "answered with 400"],
-    ["gets no text", "16000", () => "", "warn", "gets no text"],
-    ["is over the budget", "16000", () => "unsent", "skip", "over the budget"],
+    ["is refused", "12000", () => ({ status: 400 }), "fail", "answered with 400"],
+    ["gets no text", "12000", () => "", "warn", "gets no text"],
+    ["is over the budget", "12000", () => "unsent", "skip", "over the budget"],
   ])("%s", async (_what, part, answer, status, message) => {
     const found = await findingOf(text, facts(part, answer));
     expect(found.status).toBe(status);

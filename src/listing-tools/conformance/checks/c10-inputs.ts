@@ -3,8 +3,15 @@ import type { Check } from "./check.ts";
 import { answersOf, openedBody } from "../decisions/decision-flaws.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
-import { type FactProbe, factRows, longFacts, shortFact, unsaid } from "../chat/fact-probes.ts";
-import { MEDIA_KINDS, type MediaKind, mediaPair } from "../chat/input-probes.ts";
+import {
+  type Fact,
+  type FactProbe,
+  factRows,
+  longFacts,
+  shortFact,
+  unsaid,
+} from "../chat/fact-probes.ts";
+import { manyImages, MEDIA_KINDS, type MediaKind, mediaPair } from "../chat/input-probes.ts";
 import type { Lab } from "../probing/lab.ts";
 import { BLUE, pngOf, RED } from "../probing/media-files.ts";
 import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
@@ -32,6 +39,9 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   const parts: Finding[] = [];
   for (const kind of MEDIA_KINDS.filter((each) => inputModalities.has(each))) {
     parts.push(await findingOf(`${kind} input`, () => kindFinding(lab, kind)));
+  }
+  if (inputModalities.has("image")) {
+    parts.push(await findingOf("two images", () => manyImagesFinding(lab)));
   }
   parts.push(...(await factFindings(lab)));
   const unasked = parts.find(({ status }) => status === "skip");
@@ -71,6 +81,22 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
     : warned(`answers about a ${kind} vary, and do not say what is in it`, evidence);
 }
 
+/**
+ * Where one of two images is read, answers about the other one are all the same. A listing need not
+ * take two, and of a model that names always one colour both seem to be unread.
+ */
+async function manyImagesFinding(lab: Lab): Promise<Finding> {
+  const unread: string[] = [];
+  for (const { which, both } of manyImages(lab.deployment)) {
+    const [first, second] = [await lab.ask(both[0]), await lab.ask(both[1])];
+    if (!isServed(first) || !isServed(second)) return passed("two images: not taken");
+    if (answerText(lab, first) === answerText(lab, second)) unread.push(which);
+  }
+  return unread.length === 1
+    ? failed(`of two images in a prompt the ${unread[0]} one is not read`)
+    : passed("two images: read");
+}
+
 const SHOWN_CHARS = 60;
 
 function names(answer: string, word: string, otherWord: string): boolean {
@@ -95,9 +121,9 @@ function answerText({ deployment }: Lab, seen: Observation): string {
 async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
   const parts: Finding[] = [];
-  const told = new Map<string, string>();
+  const told = new Set<string>();
   const judge = async (probe: FactProbe): Promise<void> => {
-    for (const { value } of probe.facts) told.set(value, probe.about);
+    for (const { value } of probe.facts) told.add(value);
     parts.push(await findingOf(probe.about, () => factFinding(lab, probe, told)));
   };
   for (const probe of rows) await judge(probe);
@@ -115,33 +141,45 @@ const AT_ONCE_REPEATS = 4;
 
 /**
  * A provider that cuts a prompt has lost what it said there; one that keeps answers gives one to
- * another prompt. A model may not obey once: then it is asked for other facts of the same places.
+ * another prompt. A model may not obey: it is then asked for what it has left out alone, twice.
  */
 async function factFinding(
   lab: Lab,
   probe: FactProbe,
-  told: ReadonlyMap<string, string>,
+  told: ReadonlySet<string>,
 ): Promise<Finding> {
   const seen = await lab.ask(probe);
   if (!isServed(seen)) return refusedFinding(`a request (${probe.about})`, seen);
-  const lost = unsaid(probe, textIn(lab, seen));
-  if (lost.length === 0) return passed(`${probe.about}: read`);
-  const second = probe.again();
-  const again = await lab.ask(second);
-  const text = textIn(lab, again);
-  const places = new Set(unsaid(second, text).map(({ place }) => place));
-  const fact = lost.find(({ place }) => places.has(place));
-  if (fact === undefined) return passed(`${probe.about}: read`);
-  const evidence = { about: probe.about, answer: text.slice(0, SHOWN_CHARS) };
-  if (text === "") return warned("a question about the prompt gets no text", evidence);
   const first = textIn(lab, seen);
-  const own = new Set([...probe.facts, ...second.facts].map(({ value }) => value));
-  const isOthers = [...told.keys()].some(
-    (value) => !own.has(value) && (first.includes(value) || text.includes(value)),
+  const own = new Set(probe.facts.map(({ value }) => value));
+  if ([...told].some((value) => !own.has(value) && first.includes(value))) {
+    return failed("an answer is one to another request", { about: probe.about });
+  }
+  let last = probe;
+  let text = first;
+  const isUnknown = async ({ of }: Fact): Promise<boolean> => {
+    last = last.again(of);
+    text = textIn(lab, await lab.ask(last));
+    return unsaid(last, text).some((each) => each.of === of);
+  };
+  // Each alone, until one of them is not known twice more.
+  const unknown = await firstOf(
+    unsaid(probe, first),
+    async (fact) => (await isUnknown(fact)) && (await isUnknown(fact)),
   );
-  return isOthers
-    ? failed("an answer is one to another request", evidence)
-    : failed(`what ${fact.place} says is not known`, evidence);
+  if (unknown === undefined) return passed(`${probe.about}: read`);
+  const evidence = { about: probe.about, answer: text.slice(0, SHOWN_CHARS) };
+  return text === ""
+    ? warned("a question about the prompt gets no text", evidence)
+    : failed(`what ${unknown.place} says is not known`, evidence);
+}
+
+async function firstOf<T>(
+  items: readonly T[],
+  holds: (item: T) => Promise<boolean>,
+): Promise<T | undefined> {
+  for (const item of items) if (await holds(item)) return item;
+  return undefined;
 }
 
 /** As it is, or the call that came in its place. */

@@ -12,6 +12,9 @@ export type Send = (probe: Probe) => Promise<Observation>;
 /** A model that let so many probes wait in vain is asked nothing more: a run has an end. */
 const TIMEOUTS_MAX = 3;
 
+/** A smaller bound is what a probe is about. */
+const ENOUGH_TOKENS = 256;
+
 /** A listing and what is random in its run. */
 export type Subject = Pick<Lab, "deployment" | "chance">;
 
@@ -42,13 +45,24 @@ export class Lab {
         new ProbeNotSent("skip", `${TIMEOUTS_MAX} probes were not answered in time`),
       );
     }
-    const asking = this.#send(probe).then((observation) => {
+    const asking = this.#send(this.#varied(probe)).then((observation) => {
       assert(observation.probe === probe.name, "an observation is of the probe that was sent");
       this.#seen.push(observation);
       return observation;
     });
     this.#asked.set(probe.name, asking);
     return asking;
+  }
+
+  /**
+   * A bound that is only enough is another one in each probe and run: by no bound a provider knows
+   * that it is checked.
+   */
+  #varied(probe: Probe): Probe {
+    const { max_tokens: bound } = probe.body;
+    if (typeof bound !== "number" || bound < ENOUGH_TOKENS) return probe;
+    const less = this.chance.whole(`bound of ${probe.name}`, 0, Math.floor(bound / 8));
+    return { ...probe, body: { ...probe.body, max_tokens: bound - less } };
   }
 
   /** Keeps what a provider says of a job that has ended. */

@@ -12,6 +12,8 @@ export interface Observation {
   readonly stream: boolean;
   /** Output tokens that a chat answer may have; undefined: nothing bounds them. */
   readonly bound: number | undefined;
+  /** Bytes of the request as a client writes it; undefined: it has a file, or other alphabets. */
+  readonly plainBytes: number | undefined;
   readonly status: number | null;
   /** Lower-case name to value, as the provider sent them. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

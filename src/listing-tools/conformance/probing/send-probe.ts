@@ -209,6 +209,13 @@ function costOf({ deployment, worstMicroUsd }: Prepared, result: AttemptResult):
   return ceilToMicroUsd(exactCost(deployment.prices, usage));
 }
 
+const PLAIN = /^[ -~]*$/;
+
+function plainBytesOf({ body }: Probe): number | undefined {
+  const text = JSON.stringify(body);
+  return PLAIN.test(text) && !text.includes("base64") ? text.length : undefined;
+}
+
 function boundOf({ body }: Probe): number | undefined {
   const { max_tokens: bound } = body;
   return typeof bound === "number" ? bound : undefined;
@@ -231,6 +238,7 @@ function observationOf(
     wire: deployment.modality === "text" ? (probe.wire ?? wires.get(deployment.wire)) : undefined,
     stream,
     bound: boundOf(probe),
+    plainBytes: plainBytesOf(probe),
     status: result.upstreamStatus,
     headers: recorder.headers,
     body: recorder.body(),
