@@ -27,7 +27,6 @@ import {
   strangeShape,
   topUpShape,
 } from "./contract/commands.ts";
-import { FileAnswer } from "./file-answer.ts";
 import type { Call, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readTeam } from "./members-routes.ts";
@@ -234,7 +233,7 @@ function settlementCommands({ operator: { settlement } }: CommandDeps): Group<"s
           yield block.map((entry) => `${entryLine(entry)}\n`).join("");
         }
       }
-      return wholeFile("text/csv", "attempts.csv", pieces());
+      return { fileName: "attempts.csv", pieces: pieces() };
     },
 
     "settlement bear-lost <provider_id>": async ({ params, body, by }) => {
@@ -263,15 +262,6 @@ function settlementCommands({ operator: { settlement } }: CommandDeps): Group<"s
   };
 }
 
-/** As long as it takes: it is written on the machine of the one who asked. */
-function wholeFile(
-  contentType: string,
-  fileName: string,
-  pieces: AsyncIterable<string>,
-): FileAnswer {
-  return new FileAnswer({ contentType, fileName, pieces, headers: {}, onClosed: () => undefined });
-}
-
 const CHANGES_LISTED = 100;
 
 function changeCommands({
@@ -289,12 +279,12 @@ function changeCommands({
       return { changes: changes.map((each) => shownChange(each, emails)) };
     },
 
-    "changes export [org_id]": (call) => {
+    "changes export [org_id]": async (call) => {
       const filter = { sinceMs: 0, ...readFilter(call) };
       const of = { filter, nowMs: clock.nowMs(), privateKey: openExportKey().privateKey };
       const lines = Readable.from(exportLines(changeStore.blocks(filter), of));
       const pieces = lines.map((line: string) => `${line}\n`);
-      return Promise.resolve(wholeFile("application/x-ndjson", "changes.ndjson", pieces));
+      return { fileName: "changes.ndjson", pieces };
     },
 
     "changes retire": async ({ body, by }) => {

@@ -58,10 +58,6 @@ const NOT_JSON = new ConsoleRefusal({
   message: "content-type must be application/json",
 });
 
-/** The access that a request needs: `unverified` takes any session. */
-export type WantedAccess =
-  { readonly access: "unverified" } | { readonly access: "session"; readonly needs: Need };
-
 /** Beside the cookie: which organization the page shows. Another tab may have switched since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
@@ -69,15 +65,14 @@ const SHOWN_ORG_HEADER = "x-tm-org";
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,
   headers: IncomingHttpHeaders,
-  wanted: WantedAccess,
+  need: Need,
 ): Promise<SignedIn | ConsoleRefusal> {
   const session = await identity.readSession(headers.cookie);
   if (session === undefined) return SIGNED_OUT;
-  if (wanted.access === "unverified") return session;
   if (!session.isVerified) return NOT_VERIFIED;
   const shown = headers[SHOWN_ORG_HEADER];
   if (shown !== undefined && shown !== session.orgId) return OTHER_ORG;
-  return mayRole(session.role, wanted.needs) ? session : roleRefusal(session.role, wanted.needs);
+  return mayRole(session.role, need) ? session : roleRefusal(session.role, need);
 }
 
 /** A member whose role is not enough: which one is, and who can change it. */
