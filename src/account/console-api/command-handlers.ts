@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 
-import type { EndpointRecord, RoutingPolicy } from "../../gateway/index.ts";
+import { type EndpointRecord, type RoutingPolicy, resealRows } from "../../gateway/index.ts";
 import {
   accountsIn,
   type ChangeFilter,
@@ -30,6 +30,7 @@ import {
 import type { Call, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readTeam } from "./members-routes.ts";
+import { settlementFiles } from "./settlement-files.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
 
 /** The handlers of operations that only commands have. */
@@ -39,8 +40,18 @@ export function commandHandlers(deps: CommandDeps): Handlers<CommandName> {
     ...endpointCommands(deps),
     ...settlementCommands(deps),
     ...changeCommands(deps),
+    ...settlementFiles(deps),
+    "connection reseal": async ({ by }) => {
+      if (deps.vault === undefined) return NO_ENCRYPTION_KEY;
+      const { resealed, kept, unopened } = await resealRows(deps.sealedTables, deps.vault, by);
+      return { ok: unopened.length === 0, resealed, kept, not_decrypted: [...unopened] };
+    },
   };
 }
+
+const NO_ENCRYPTION_KEY = conflict(
+  "encryption_key (TM_ENCRYPTION_KEY) is not set: there is no key to encrypt with",
+);
 
 type Group<G extends string> = Handlers<Extract<CommandName, `${G} ${string}`>>;
 
@@ -221,7 +232,9 @@ const LOST_MEANINGS: Readonly<Record<LostVerdict, string>> = {
 /** A person has to check these. */
 const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
 
-function settlementCommands({ operator: { settlement } }: CommandDeps): Group<"settlement"> {
+function settlementCommands({
+  operator: { settlement },
+}: CommandDeps): Omit<Group<"settlement">, keyof ReturnType<typeof settlementFiles>> {
   return {
     "settlement attempts <provider_id> <period_start>": async ({ params }) => {
       const found = await closedPeriod(settlement, params);
@@ -269,7 +282,7 @@ function changeCommands({
   team,
   config,
   clock,
-  openExportKey,
+  exportKey,
 }: CommandDeps): Group<"changes"> {
   return {
     "changes list [org_id]": async (call) => {
@@ -281,7 +294,7 @@ function changeCommands({
 
     "changes export [org_id]": async (call) => {
       const filter = { sinceMs: 0, ...readFilter(call) };
-      const of = { filter, nowMs: clock.nowMs(), privateKey: openExportKey().privateKey };
+      const of = { filter, nowMs: clock.nowMs(), privateKey: exportKey.open().privateKey };
       const lines = Readable.from(exportLines(changeStore.blocks(filter), of));
       const pieces = lines.map((line: string) => `${line}\n`);
       return { fileName: "changes.ndjson", pieces };
