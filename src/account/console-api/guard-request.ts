@@ -8,6 +8,7 @@ import {
   rolesWith,
   wideNetwork,
   type ClientAddresses,
+  asText,
 } from "../../kernel/index.ts";
 import type { Identity, SignedIn } from "../identity/identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
@@ -113,7 +114,7 @@ export function clientAddressOf(
   { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
 ): string | undefined {
   const forwarded = headers["x-forwarded-for"];
-  return addresses.of(ip, typeof forwarded === "string" ? forwarded : undefined);
+  return addresses.of(ip, asText(forwarded));
 }
 
 /** The origin of a request that begins or ends a session: its account is not known before. */

@@ -3,7 +3,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { verificationRoutes } from "./contract/verification.ts";
 import type { Handlers } from "./handler.ts";
-import { instant } from "../../kernel/index.ts";
+import { instant, asObject } from "../../kernel/index.ts";
 import {
   type ListingVerdict,
   type ListingVerification,
@@ -132,8 +132,9 @@ function shownCheck(check: RecordedCheck, hidden: readonly string[]): CheckFindi
 const EVIDENCE_MAX = 12;
 
 function shownEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
-  if (typeof evidence !== "object" || evidence === null || Array.isArray(evidence)) return [];
-  const lines = Object.entries(evidence).map(([name, value]) => [name, valueText(value)] as const);
+  const lines = Object.entries(asObject(evidence) ?? {}).map(
+    ([name, value]) => [name, valueText(value)] as const,
+  );
   return lines
     .filter((line): line is readonly [string, string] => line[1] !== undefined)
     .slice(0, EVIDENCE_MAX)
