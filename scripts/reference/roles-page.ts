@@ -1,6 +1,6 @@
 import { ROUTES } from "../../src/account/console-api/contract.ts";
 import type { RouteContract } from "../../src/account/console-api/contract/shared.ts";
-import { PLAYGROUND_ACCESS } from "../../src/account/console-api/playground-routes.ts";
+import { PLAYGROUND_NEED } from "../../src/account/console-api/playground-routes.ts";
 import { mayRole, type Need, NEEDS, ROLES } from "../../src/kernel/core/roles.ts";
 import { code, table } from "./markdown.ts";
 
@@ -21,10 +21,10 @@ export function rolesPage(): string {
 /** Every route with a session, and what it needs. */
 function neededRoutes(): readonly (readonly [name: string, need: Need])[] {
   const routes = Object.entries(ROUTES).flatMap(([name, contract]: [string, RouteContract]) =>
-    contract.access === "session" ? [[name, contract.needs] as const] : [],
+    contract.needs === undefined ? [] : [[name, contract.needs] as const],
   );
   const playground = ["GET", "POST"].map(
-    (method) => [`${method} /playground/v1/*`, PLAYGROUND_ACCESS.needs] as const,
+    (method) => [`${method} /playground/v1/*`, PLAYGROUND_NEED] as const,
   );
   return [...routes, ...playground].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

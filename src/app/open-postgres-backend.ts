@@ -35,6 +35,7 @@ import {
   type WatchStore,
   type JobStore,
   PostgresJobStore,
+  type SealedRows,
 } from "../gateway/index.ts";
 import {
   type AlertQueue,
@@ -42,7 +43,6 @@ import {
   PostgresAlertQueue,
   PostgresAlertStore,
   PostgresWebhookSecrets,
-  type SealedSecretStore,
   type CompanyStore,
   PostgresCompanyStore,
   PostgresPurchaseStore,
@@ -131,7 +131,7 @@ export interface PostgresBackend {
   readonly teamStore: TeamStore;
   readonly alertQueue: AlertQueue;
   /** For operators. */
-  readonly webhookSecrets: SealedSecretStore;
+  readonly webhookSecrets: SealedRows;
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
   readonly jobStore: JobStore;

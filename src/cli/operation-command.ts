@@ -152,13 +152,12 @@ function readOut(flags: Flags): string | undefined {
 
 async function writeFile(
   { stdout }: CommandContext,
-  { pieces, onClosed }: FileAnswer,
+  { pieces }: FileAnswer,
   out: string | undefined,
 ): Promise<CommandAnswer> {
   const text = Readable.from(pieces);
   if (out === undefined) await pipeline(text, stdout, { end: false });
   else await pipeline(text, createWriteStream(out, { flags: "wx", flush: true }));
-  onClosed();
   return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
 }
 
@@ -172,7 +171,7 @@ const SECRET_HELP =
 
 /** Is the organization one that `--org` has to name, and not that of an argument? */
 function isNamedByFlag({ contract, face }: Operation): boolean {
-  const isOfOne = contract.access === "session" || hasField(contract.params, "org_id");
+  const isOfOne = contract.needs !== undefined || hasField(contract.params, "org_id");
   const ids = argumentNames(face.usage);
   return isOfOne && !["org_id", "key_id", "connection_id"].some((name) => ids.includes(name));
 }

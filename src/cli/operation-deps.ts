@@ -8,6 +8,8 @@ import {
   openExportKey,
   readSettlementTerms,
   loadCatalog,
+  readExportKey,
+  sealedTables,
 } from "../app/index.ts";
 import { type Catalog, type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import type { CommandDeps } from "../account/index.ts";
@@ -60,7 +62,11 @@ export function openOperationDeps(
     statements: backend.statementStore,
     topUps: backend.topUpStore,
     changeStore: backend.changeStore,
-    openExportKey: () => openExportKey(config),
+    sealedTables: sealedTables(backend),
+    exportKey: {
+      open: () => openExportKey(config),
+      read: (file) => readExportKey(config, file),
+    },
     operator: {
       orgs: backend.orgDirectory,
       credit: backend.creditStore,

@@ -10,7 +10,7 @@ const body = Type.Object({
   confirm: Type.Optional(Type.Boolean({ description: "true" })),
   confirm_name: Type.String({ description: "what a person types" }),
 });
-const contract = { summary: "", access: "session", needs: "keys", body } as const;
+const contract = { summary: "", needs: "keys", body } as const;
 const face = { usage: "key change <key_id>", typed: ["confirm_name"], none: ["rpm"] } as const;
 const fields = commandFields(contract, face);
 

@@ -1,4 +1,4 @@
-import { csvLine, plainCell } from "../kernel/index.ts";
+import { csvLine, plainCell, asObject } from "../kernel/index.ts";
 
 /** A list of an answer as CSV, with the columns that it has of these. */
 export function csvText(rows: readonly object[], columns: readonly string[] = []): string {
@@ -41,7 +41,7 @@ function flatten(
 }
 
 function isRecord(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return asObject(value) !== undefined;
 }
 
 /** A list of records; an empty one inside a record is rather one of words. */

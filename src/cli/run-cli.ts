@@ -6,7 +6,6 @@ import { programVersion, SecretFiles } from "../app/index.ts";
 import { addBillingCommand } from "./billing-command.ts";
 import { addChangesVerify } from "./changes-verify-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
-import { addConnectionReseal } from "./connection-reseal-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addImportCommand } from "./import-command.ts";
@@ -17,7 +16,6 @@ import { addMigrateCommand } from "./migrate-command.ts";
 import { addOperations } from "./operation-command.ts";
 import { addProbeCommand } from "./probe-command.ts";
 import { addServeCommands } from "./serve-command.ts";
-import { addSettlementFiles } from "./settlement-files.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
 
 /**
@@ -95,12 +93,8 @@ const GROUPS: readonly (readonly [
   ["key", "create and manage virtual keys"],
   ["limits", "set and show the limits of an organization"],
   ["endpoint", "dedicated endpoints: a private manifest as capacity of one organization"],
-  [
-    "connection",
-    "customers' own provider keys, used instead of the marketplace's keys",
-    addConnectionReseal,
-  ],
+  ["connection", "customers' own provider keys, used instead of the marketplace's keys"],
   ["unusual-use", "list and lift restrictions after unusual use on trial credit"],
-  ["settlement", "settle what is owed to providers", addSettlementFiles],
+  ["settlement", "settle what is owed to providers"],
   ["changes", "the change log: who changed what, when and from where", addChangesVerify],
 ];

@@ -9,7 +9,7 @@ import {
   type UpstreamFailure,
   withoutBlame,
 } from "../formats/index.ts";
-import type { Clock } from "../kernel/index.ts";
+import { type Clock, textOf } from "../kernel/index.ts";
 import { NAME_FAULTS } from "./address-guard.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
@@ -45,7 +45,7 @@ function codeOf(error: Error): string {
   // A proxy that opens no tunnel: undici says so in words alone.
   const proxyStatus = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1];
   if (proxyStatus !== undefined) return `proxy status ${proxyStatus}`;
-  return "code" in error && typeof error.code === "string" ? error.code : "";
+  return "code" in error ? textOf(error.code) : "";
 }
 
 function faultOf(code: string): ConnectionFault {

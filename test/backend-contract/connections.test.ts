@@ -6,14 +6,12 @@ import {
   type NewConnection,
 } from "../../src/gateway/accounts/connection-store.ts";
 import {
+  countSealedBy,
   openKeyVault,
+  resealRows,
   SealedKeyFault,
   type KeyVault,
 } from "../../src/gateway/accounts/key-vault.ts";
-import {
-  countSealedBy,
-  resealConnections,
-} from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { zeroPricePin } from "../../src/catalog/deployment-copy.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
@@ -247,16 +245,16 @@ describe("the encryption keys", () => {
         }
       }
     })();
-    const first = await resealConnections(store, ring, testOperator);
+    const first = await resealRows([store], ring, testOperator);
     reseal.isDone = true;
     await opened;
     expect(first).toMatchObject({ resealed: 3, kept: 0 });
     expect(first.unopened.filter(isOurs)).toEqual([]);
-    expect(await resealConnections(store, ring, testOperator)).toMatchObject({
+    expect(await resealRows([store], ring, testOperator)).toMatchObject({
       resealed: 0,
       kept: 3,
     });
-    expect((await countSealedBy(store, ring)).get(String(ring.keyNames[0]))).toBe(3);
+    expect((await countSealedBy([store], ring)).get(String(ring.keyNames[0]))).toBe(3);
     // The second run changed nothing, and so recorded nothing.
     const recorded = "select after from change where action = 'connection.reseal'";
     expect(await backend.query(recorded)).toEqual([{ after: { connections: 3 } }]);
@@ -273,14 +271,12 @@ describe("the encryption keys", () => {
     const { connectionId } = connection;
     const stored = await backend.connectionStore.find(connectionId, "operator");
     assert(stored !== undefined, "it is there");
-    const sealedKey = Buffer.from("sealed anew");
     const store = backend.connectionStore;
-    const stale = [{ connectionId, was: Buffer.from("other"), sealedKey }];
+    const row = { id: connectionId, context: stored, resealed: Buffer.from("sealed anew") };
+    const stale = [{ ...row, sealed: Buffer.from("other") }];
     expect(await store.reseal(stale, testOperator)).toBe(0);
     await store.disable(connectionId, "operator", testOperator);
-    expect(
-      await store.reseal([{ connectionId, was: stored.sealedKey, sealedKey }], testOperator),
-    ).toBe(0);
+    expect(await store.reseal([{ ...row, sealed: stored.sealedKey }], testOperator)).toBe(0);
     expect((await store.find(connectionId, "operator"))?.sealedKey).toEqual(Buffer.alloc(0));
   });
 });

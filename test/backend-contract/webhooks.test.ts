@@ -8,7 +8,8 @@ import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { newWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secrets.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { countSecretsSealedBy, resealSecrets } from "../../src/app/open-key-vault.ts";
+import { sealedTables } from "../../src/app/open-key-vault.ts";
+import { countSealedBy, resealRows } from "../../src/gateway/accounts/key-vault.ts";
 import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
@@ -285,14 +286,18 @@ describe("the secret", () => {
     const ring = vaultOf(`${SECOND_KEY},${FIRST_KEY}`);
     const [second = "", first = ""] = ring.keyNames;
     const of = (counts: object): unknown => new Map(Object.entries(counts));
-    expect(await countSecretsSealedBy(backend, ring)).toEqual(of({ [second]: 0, [first]: 2 }));
-    expect(await resealSecrets(backend, ring, testOperator)).toEqual({
+    expect(await countSealedBy(sealedTables(backend), ring)).toEqual(
+      of({ [second]: 0, [first]: 2 }),
+    );
+    expect(await resealRows(sealedTables(backend), ring, testOperator)).toEqual({
       resealed: 2,
       kept: 0,
       unopened: [],
     });
-    expect(await countSecretsSealedBy(backend, ring)).toEqual(of({ [second]: 2, [first]: 0 }));
-    expect(await resealSecrets(backend, vault, testOperator)).toMatchObject({
+    expect(await countSealedBy(sealedTables(backend), ring)).toEqual(
+      of({ [second]: 2, [first]: 0 }),
+    );
+    expect(await resealRows(sealedTables(backend), vault, testOperator)).toMatchObject({
       unopened: [destinationId],
     });
     await backend.alertStore.sendTest(orgId, destinationId);

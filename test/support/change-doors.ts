@@ -31,7 +31,6 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   dev: ["schema.migrate", "price.change", "org.create", "credit.grant", "key.create"],
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
   "backup create": ["backup.create"],
-  "connection reseal": ["connection.reseal"],
   "console-link": ["console-link.create"],
   "manifest refresh": ["manifest.refresh"],
   "conformance run": ["verdict.record"],
@@ -41,7 +40,6 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "ledger recover": ["ledger.recover"],
   "ledger reopen": ["ledger.reopen"],
   "ledger retire": ["ledger.retire", "ledger.drop"],
-  "settlement put-back": ["settlement.put-back"],
   migrate: ["schema.migrate"],
 };
 
@@ -60,7 +58,6 @@ export const READING_COMMANDS: readonly string[] = [
   "ledger export",
   "ledger verify-export",
   "backup verify",
-  "settlement export",
   "changes verify",
   "simulate",
   "doctor",

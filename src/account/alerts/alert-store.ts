@@ -57,14 +57,6 @@ export interface DeliveryRecord {
   readonly lastAnswer: string | null;
 }
 
-/** Webhooks' secrets, of all organizations. */
-export interface SealedSecret {
-  readonly destinationId: string;
-  readonly orgId: OrgId;
-  readonly sealed: Buffer;
-  readonly isFormer: boolean;
-}
-
 /** A delivery that this process has leased. */
 export interface DueDelivery {
   readonly deliveryId: bigint;

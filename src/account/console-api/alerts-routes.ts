@@ -1,8 +1,12 @@
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { alertRoutes, destinationRoutes } from "./contract/alerts.ts";
+import {
+  AlertDelivery,
+  AlertDestination,
+  type alertRoutes,
+  type destinationRoutes,
+} from "./contract/alerts.ts";
 import type { Handlers } from "./handler.ts";
 import { readCap } from "./read-values.ts";
-import type { ReportGates } from "./report-gates.ts";
 import { CHOSEN_KINDS, ALERT_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
 import { newWebhookSecret, sealSecret } from "../alerts/webhook-secrets.ts";
 import type {
@@ -14,25 +18,16 @@ import {
   newRecordId,
   type OrgId,
   type Role,
-  instant,
   instantOrNull,
   usdOrNull,
 } from "../../kernel/index.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type {
-  BodyOf,
-  DestinationWithSecret,
-  AlertDelivery,
-  AlertDestination,
-  Alerts,
-} from "./contract.ts";
+import type { BodyOf, DestinationWithSecret, Alerts } from "./contract.ts";
 import { shownAddress } from "./show-address.ts";
+import { present } from "./present.ts";
 
 /** Which alerts the organization has chosen, and where they go. */
-export function alertHandlers(
-  deps: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof alertRoutes> {
+export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRoutes> {
   const { alerts } = deps;
   return {
     ...destinationHandlers(deps),
@@ -53,12 +48,9 @@ export function alertHandlers(
       return await readAlerts(deps, session);
     },
 
-    "GET /api/console/alerts/deliveries": ({ session }) =>
-      gates.reads.run(session.orgId, async () => ({
-        data: (await alerts.store.log(session.orgId)).map((each) =>
-          shownDelivery(each, session.role),
-        ),
-      })),
+    "GET /api/console/alerts/deliveries": async ({ session: { orgId, role } }) => ({
+      data: (await alerts.store.log(orgId)).map((each) => shownDelivery(each, role)),
+    }),
   };
 }
 
@@ -248,19 +240,12 @@ export async function readAlerts(
 }
 
 function shownDelivery(record: DeliveryRecord, role: Role): AlertDelivery {
-  return {
-    event_id: record.eventId,
-    kind: record.kind,
-    label: labelOf(record.kind),
-    at: instant(record.atMs),
-    destination_id: record.destinationId,
-    channel: record.channel,
-    address: record.address === null ? null : shownAddress(record.address, role),
-    state: record.state,
-    tries: record.tries,
-    next_try_at: record.state === "waiting" ? instantOrNull(record.nextAtMs) : null,
-    last_answer: record.lastAnswer,
-  };
+  const { address, kind, nextAtMs, state } = record;
+  return present(AlertDelivery, record, {
+    label: labelOf(kind),
+    address: address === null ? null : shownAddress(address, role),
+    next_try_at: state === "waiting" ? instantOrNull(nextAtMs) : null,
+  });
 }
 
 function labelOf(text: string): string {
@@ -269,15 +254,7 @@ function labelOf(text: string): string {
 }
 
 function shownDestination(destination: StoredDestination, role: Role): AlertDestination {
-  return {
-    destination_id: destination.destinationId,
-    channel: destination.channel,
+  return present(AlertDestination, destination, {
     address: shownAddress(destination.address, role),
-    kinds: destination.kinds === null ? null : [...destination.kinds],
-    created_at: instant(destination.createdAtMs),
-    failing_since: instantOrNull(destination.failingSinceMs),
-    disabled_at: instantOrNull(destination.disabledAtMs),
-    disabled_reason: destination.disabledReason,
-    former_secret_until: instantOrNull(destination.formerSecretUntilMs),
-  };
+  });
 }

@@ -11,7 +11,7 @@ import { ReportTimeout } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleError } from "./contract.ts";
-import { FileAnswer } from "./file-answer.ts";
+import type { OpenedFile } from "./file-answer.ts";
 import { isKept, PublicDocument } from "./public-document.ts";
 
 /** Sends what a handler answered. */
@@ -21,7 +21,6 @@ export function sendAnswer(
   answer: unknown,
 ): FastifyReply {
   if (answer instanceof ConsoleRefusal) return sendRefusal(reply, answer);
-  if (answer instanceof FileAnswer) return sendFile(reply, answer);
   if (answer instanceof PublicDocument) return sendDocument(request, reply, answer);
   return reply.type(JSON_TYPE).send(JSON.stringify(answer));
 }
@@ -136,14 +135,14 @@ function sendDocument(
   return reply.type(JSON_TYPE).send(document.body);
 }
 
-function sendFile(reply: FastifyReply, file: FileAnswer): FastifyReply {
+export function sendFile(reply: FastifyReply, contentType: string, file: OpenedFile): FastifyReply {
   const stream = Readable.from(file.pieces, { highWaterMark: 1 });
   stream.once("close", file.onClosed);
   // A client that takes no byte for too long has left.
   // Of the answer, not of its connection, which outlives it: a listener there would stay.
   reply.raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
   return reply
-    .type(file.contentType)
+    .type(`${contentType}; charset=utf-8`)
     .headers(file.headers)
     .header("content-disposition", `attachment; filename="${file.fileName}"`)
     .send(stream);

@@ -13,7 +13,7 @@ import {
   tryParse,
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
-import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
+import { NO_JSON, sendAnswer, sendFile, sendRefusal } from "./answer-request.ts";
 import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
 import { clientAddressOf, readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -23,16 +23,19 @@ import { ROUTES, type RouteName } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
 import { readOperatorSession, staleSignInProblem } from "./guard-operator.ts";
 import type { Call } from "./handler.ts";
+import { type FileAnswer, openFile } from "./file-answer.ts";
 import { openApiDocument } from "./openapi.ts";
 import { PublicDocument } from "./public-document.ts";
+import { openReportGates, type ReportGates } from "./report-gates.ts";
 
 /** Every route of the contract, and the document that describes them. */
 export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  const handlers = consoleHandlers(deps) as unknown as Readonly<Record<RouteName, LooseHandler>>;
-  for (const name of Object.keys(ROUTES) as RouteName[]) {
-    addRoute(app, deps, { name, contract: ROUTES[name], handle: handlers[name] });
+  const gates = openReportGates();
+  const handlers: object = consoleHandlers(deps, gates);
+  for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
+    addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
   }
   // Made on first use: the address is known once the listener is open.
   let document: PublicDocument | undefined;
@@ -51,13 +54,14 @@ interface NamedRoute {
   readonly name: RouteName;
   readonly contract: RouteContract;
   readonly handle: LooseHandler;
+  readonly gates: ReportGates;
 }
 
 /** Its own reader is stricter than the schema: it also sees what is duplicated in the body. */
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
-  const { name, contract, handle } = route;
+  const { name, contract, handle, gates } = route;
   const [method = "", url = ""] = name.split(" ");
   const check = partChecks(contract, name);
   const sessions = new WeakMap<FastifyRequest, SignedIn>();
@@ -74,19 +78,27 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const session = sessions.get(request);
-      const run = (parts: Parts): Promise<unknown> =>
-        handle({
-          ...parts,
-          cookieHeader: request.headers.cookie,
-          session,
-          by: changedBy(deps, request, { contract, session }),
-        } as unknown as Call<RouteName>);
+      const run = (parts: Parts): Promise<unknown> => {
+        const by = changedBy(deps, request, { contract, session });
+        const call = { ...parts, cookieHeader: request.headers.cookie, session, by };
+        const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
+        const { gate } = contract;
+        if (gate === undefined || session === undefined) return work();
+        return gates[gate].run(session.orgId, work);
+      };
       const isCounted = contract.isSetting === true && session !== undefined;
       const steps = { read: () => check(request), run };
       const answer = isCounted
         ? await changeSetting(deps, session, steps)
         : await answerParts(deps, session, steps);
-      return sendAnswer(request, reply, answer);
+      const { answerType } = contract;
+      if (answerType === undefined || session === undefined || answer instanceof ConsoleRefusal) {
+        return sendAnswer(request, reply, answer);
+      }
+      const turn = { gate: gates.files, clock: deps.clock };
+      const file = await openFile(turn, session.orgId, answer as FileAnswer);
+      if (file instanceof ConsoleRefusal) return sendRefusal(reply, file);
+      return sendFile(reply, answerType, file);
     },
   });
 }
@@ -173,10 +185,8 @@ async function openedBy(
     return foreign ?? staleSignInProblem(session, clock.nowMs()) ?? session;
   }
   if (foreign !== undefined) return foreign;
-  if (contract.access === "public") return undefined;
-  const { access, needs } = contract;
-  const wanted = access === "session" ? { access, needs } : { access };
-  return await readOpenSession(deps.identity, headers, wanted);
+  if (contract.needs === undefined) return undefined;
+  return await readOpenSession(deps.identity, headers, contract.needs);
 }
 
 interface Parts {

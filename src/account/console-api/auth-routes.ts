@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { isEmail, type PlainPage } from "../../kernel/index.ts";
+import { isEmail, type PlainPage, textOf } from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity.ts";
 import { sendRefusal } from "./answer-request.ts";
 import { askedFrom, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
@@ -123,7 +123,7 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
     const there = otherName({ host, url: request.url, consoleUrl: consoleUrl() });
     if (there !== undefined) return follow(reply, { location: there, cookies: [] });
     const asked = (request.query as Readonly<Record<string, unknown>>)["t"];
-    const token = typeof asked === "string" ? asked : "";
+    const token = textOf(asked);
     const link = await identity.findLink(token);
     if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
     return sendLinkPage(reply, 200, linkPage({ token, email: link.email }));

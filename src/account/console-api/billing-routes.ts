@@ -3,7 +3,6 @@ import {
   csvLine,
   formatUsd,
   instant,
-  instantOrNull,
   type OrgId,
   plainCell,
   WELCOME_REF_PREFIX,
@@ -12,69 +11,58 @@ import {
 import type { WalletLine } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { Billing, CreditEntry, Purchase, Balance, Receipt } from "./contract.ts";
-import type { billingRoutes } from "./contract/billing.ts";
-import { openFile } from "./file-answer.ts";
+import type { Billing } from "./contract.ts";
+import { Purchase, CreditEntry, Receipt, type billingRoutes } from "./contract/billing.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
-import type { ReportGates } from "./report-gates.ts";
 import type { Balance as LedgerBalance } from "../../ledger/index.ts";
-import { shownCompany, shownIssuer } from "./show-company.ts";
+import { shownIssuer } from "./statement-routes.ts";
+import { present } from "./present.ts";
+import { Balance } from "./contract/shared.ts";
+import { CompanyData } from "./contract/statements.ts";
 
 /** The wallet: what is in it, what went in and out, and how to put more in. */
-export function billingHandlers(
-  deps: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof billingRoutes> {
-  const { billing, companies, reports, clock } = deps;
+export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
+  const { billing, companies, reports } = deps;
   return {
     "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
 
-    "POST /api/console/purchases": ({ session, body, by }) =>
-      gates.payments.run(session.orgId, async () => {
-        const amountMicroUsd = readAmount(body.amount_usd);
-        try {
-          const { orgId, email } = session;
-          const backTo = body.back_to ?? "billing";
-          const savesCard = body.save_card ?? false;
-          const company = await companies.find(orgId);
-          const ofCompany = company === undefined ? {} : { company };
-          const wanted = { orgId, amountMicroUsd, email, backTo, savesCard, ...ofCompany };
-          const started = await billing.startPurchase(wanted, by);
-          return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
-        } catch (fault) {
-          if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);
-          throw fault;
-        }
-      }),
+    "POST /api/console/purchases": async ({ session, body, by }) => {
+      const amountMicroUsd = readAmount(body.amount_usd);
+      try {
+        const { orgId, email } = session;
+        const backTo = body.back_to ?? "billing";
+        const savesCard = body.save_card ?? false;
+        const company = await companies.find(orgId);
+        const ofCompany = company === undefined ? {} : { company };
+        const wanted = { orgId, amountMicroUsd, email, backTo, savesCard, ...ofCompany };
+        const started = await billing.startPurchase(wanted, by);
+        return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
+      } catch (fault) {
+        if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);
+        throw fault;
+      }
+    },
 
-    "GET /api/console/purchases/:purchase_id": ({ session, params }) =>
-      gates.payments.run(session.orgId, async () => {
-        const purchase = await billing.checkPurchase(session.orgId, params.purchase_id);
-        return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
-      }),
+    "GET /api/console/purchases/:purchase_id": async ({ session, params }) => {
+      const purchase = await billing.checkPurchase(session.orgId, params.purchase_id);
+      return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
+    },
 
     "GET /api/console/purchases/:purchase_id/receipt": ({ session, params }) =>
-      gates.reads.run(session.orgId, () => readReceipt(deps, session.orgId, params.purchase_id)),
+      readReceipt(deps, session.orgId, params.purchase_id),
 
-    "GET /api/console/credit-ledger": ({ session, query }) =>
-      gates.reads.run(session.orgId, async () => {
-        const { limit = PAGE_LINES, cursor } = query;
-        const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-        const { lines, nextCursor } = await reports.walletLines(session.orgId, page);
-        return { data: lines.map(shownLine), next_cursor: nextCursor };
-      }),
+    "GET /api/console/credit-ledger": async ({ session, query }) => {
+      const { limit = PAGE_LINES, cursor } = query;
+      const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+      const { lines, nextCursor } = await reports.walletLines(session.orgId, page);
+      return { data: lines.map(shownLine), next_cursor: nextCursor };
+    },
 
-    "GET /api/console/credit-ledger.csv": ({ session }) =>
-      openFile(
-        { gates: gates.files, clock },
-        {
-          orgId: session.orgId,
-          contentType: "text/csv; charset=utf-8",
-          fileName: "credit-ledger.csv",
-          pieces: ledgerCsv(deps, session.orgId),
-        },
-      ),
+    "GET /api/console/credit-ledger.csv": async ({ session }) => ({
+      fileName: "credit-ledger.csv",
+      pieces: ledgerCsv(deps, session.orgId),
+    }),
   };
 }
 
@@ -101,18 +89,7 @@ async function readBilling(deps: ConsoleDeps, orgId: OrgId): Promise<Billing> {
 }
 
 export function shownPurchase(purchase: PurchaseRecord): Purchase {
-  return {
-    purchase_id: purchase.purchaseId,
-    amount_usd: formatUsd(purchase.amountMicroUsd),
-    status: purchase.state,
-    created_at: instant(purchase.createdAtMs),
-    granted_at: instantOrNull(purchase.grantedAtMs),
-    refunded_usd: formatUsd(purchase.refundedMicroUsd),
-    disputed_usd: formatUsd(purchase.disputedMicroUsd),
-    receipt_url: purchase.receiptUrl,
-    is_test_money: purchase.isTestMoney,
-    is_automatic: purchase.isAutomatic,
-  };
+  return present(Purchase, purchase, { status: purchase.state });
 }
 
 function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
@@ -130,10 +107,9 @@ function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRef
   });
 }
 
-export function shownLine({ atMs, kind, ref, amountMicroUsd }: WalletLine): CreditEntry {
-  const isWelcome = kind === "grant" && ref.startsWith(WELCOME_REF_PREFIX);
-  const shown = isWelcome ? "welcome" : kind;
-  return { at: instant(atMs), kind: shown, ref, amount_usd: formatUsd(amountMicroUsd) };
+export function shownLine(line: WalletLine): CreditEntry {
+  const isWelcome = line.kind === "grant" && line.ref.startsWith(WELCOME_REF_PREFIX);
+  return present(CreditEntry, line, { kind: isWelcome ? "welcome" : line.kind });
 }
 
 /** Every line of the wallet, newest first, a page in memory at a time. */
@@ -162,12 +138,10 @@ function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
   return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
 }
 
-export function shownBalance({ settledMicroUsd, heldMicroUsd }: LedgerBalance): Balance {
-  return {
-    available_usd: formatUsd(microUsd(settledMicroUsd - heldMicroUsd)),
-    settled_usd: formatUsd(settledMicroUsd),
-    held_usd: formatUsd(heldMicroUsd),
-  };
+export function shownBalance(balance: LedgerBalance): Balance {
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  const available_usd = formatUsd(microUsd(settledMicroUsd - heldMicroUsd));
+  return present(Balance, balance, { available_usd });
 }
 
 const NOT_PAID = conflict(
@@ -193,18 +167,13 @@ async function readReceipt(
   if (grantedAtMs === null) return NOT_PAID;
   if (hasProviderReceipt(purchase)) return HAS_ANOTHER;
   const company = await deps.companies.find(orgId);
-  return {
+  return present(Receipt, purchase, {
     number: purchase.purchaseId,
     paid_at: instant(grantedAtMs),
-    amount_usd: formatUsd(purchase.amountMicroUsd),
-    refunded_usd: formatUsd(purchase.refundedMicroUsd),
-    disputed_usd: formatUsd(purchase.disputedMicroUsd),
     payment_reference: purchase.paymentId,
-    is_test_money: purchase.isTestMoney,
-    is_automatic: purchase.isAutomatic,
-    company: company === undefined ? null : shownCompany(company),
+    company: company === undefined ? null : present(CompanyData, company),
     issuer: shownIssuer(deps),
-  };
+  });
 }
 
 /** One payment has one receipt; that of the test checkout is a line without the parties. */

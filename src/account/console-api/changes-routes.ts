@@ -11,38 +11,34 @@ import {
 import type { SignedIn } from "../identity/identity.ts";
 import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { ConsoleRefusal } from "./console-refusal.ts";
 import type { ChangeKind, ShownChange } from "./contract.ts";
 import type { changeRoutes } from "./contract/changes.ts";
-import { type FileAnswer, openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
-import type { ReportGates } from "./report-gates.ts";
 import { withShownAddress } from "./show-address.ts";
 
 /** The organization's own part of the change log. */
-export function changeHandlers(
-  deps: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof changeRoutes> {
+export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeRoutes> {
   return {
-    "GET /api/console/changes": ({ session, query }) =>
-      gates.reads.run(session.orgId, async () => {
-        const { before, kind } = query;
-        const page = await deps.changes.page({
-          ...asked(session.orgId, kind),
-          ...(before === undefined ? {} : { before: Number(before) }),
-          limit: PAGE_ROWS + 1,
-        });
-        const data = await shownChanges(deps, page.slice(0, PAGE_ROWS), session);
-        const last = page.length > PAGE_ROWS ? data.at(-1) : undefined;
-        return { data, next_before: last === undefined ? null : String(last.position) };
-      }),
+    "GET /api/console/changes": async ({ session, query }) => {
+      const { before, kind } = query;
+      const page = await deps.changes.page({
+        ...asked(session.orgId, kind),
+        ...(before === undefined ? {} : { before: Number(before) }),
+        limit: PAGE_ROWS + 1,
+      });
+      const data = await shownChanges(deps, page.slice(0, PAGE_ROWS), session);
+      const last = page.length > PAGE_ROWS ? data.at(-1) : undefined;
+      return { data, next_before: last === undefined ? null : String(last.position) };
+    },
 
-    "GET /api/console/changes.csv": ({ session, query }) =>
-      file(deps, gates, { session, kind: query.kind, form: CSV }),
-
-    "GET /api/console/changes.ndjson": ({ session, query }) =>
-      file(deps, gates, { session, kind: query.kind, form: NDJSON }),
+    "GET /api/console/changes.csv": async ({ session, query: { kind } }) => ({
+      fileName: "changes.csv",
+      pieces: filePieces(deps, { session, kind, form: CSV }),
+    }),
+    "GET /api/console/changes.ndjson": async ({ session, query: { kind } }) => ({
+      fileName: "changes.ndjson",
+      pieces: filePieces(deps, { session, kind, form: NDJSON }),
+    }),
   };
 }
 
@@ -50,8 +46,6 @@ const PAGE_ROWS = 50;
 const FILE_PAGE_ROWS = 500;
 
 interface FileForm {
-  readonly contentType: string;
-  readonly fileName: string;
   readonly head: string;
   readonly line: (change: ShownChange) => string;
 }
@@ -71,15 +65,11 @@ const CSV_COLUMNS = [
 ] as const;
 
 const CSV: FileForm = {
-  contentType: "text/csv; charset=utf-8",
-  fileName: "changes.csv",
   head: `${csvLine(CSV_COLUMNS)}\r\n`,
   line: (change) => `${csvLine(CSV_COLUMNS.map((name) => cell(change[name])))}\r\n`,
 };
 
 const NDJSON: FileForm = {
-  contentType: "application/x-ndjson; charset=utf-8",
-  fileName: "changes.ndjson",
   head: "",
   line: (change) => `${JSON.stringify(change)}\n`,
 };
@@ -87,22 +77,6 @@ const NDJSON: FileForm = {
 function cell(value: unknown): string {
   if (value === null) return "";
   return plainCell(typeof value === "string" ? value : JSON.stringify(value));
-}
-
-function file(
-  deps: ConsoleDeps,
-  gates: ReportGates,
-  of: {
-    readonly session: SignedIn;
-    readonly kind: ChangeKind | undefined;
-    readonly form: FileForm;
-  },
-): Promise<FileAnswer | ConsoleRefusal> {
-  const { session, form } = of;
-  const { orgId } = session;
-  const { contentType, fileName } = form;
-  const wanted = { orgId, contentType, fileName, pieces: filePieces(deps, of) };
-  return openFile({ gates: gates.files, clock: deps.clock }, wanted);
 }
 
 async function* filePieces(

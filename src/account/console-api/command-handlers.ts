@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 
-import type { EndpointRecord, RoutingPolicy } from "../../gateway/index.ts";
+import { type EndpointRecord, type RoutingPolicy, resealRows } from "../../gateway/index.ts";
 import {
   accountsIn,
   type ChangeFilter,
@@ -27,10 +27,10 @@ import {
   strangeShape,
   topUpShape,
 } from "./contract/commands.ts";
-import { FileAnswer } from "./file-answer.ts";
 import type { Call, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readTeam } from "./members-routes.ts";
+import { settlementFiles } from "./settlement-files.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
 
 /** The handlers of operations that only commands have. */
@@ -40,8 +40,18 @@ export function commandHandlers(deps: CommandDeps): Handlers<CommandName> {
     ...endpointCommands(deps),
     ...settlementCommands(deps),
     ...changeCommands(deps),
+    ...settlementFiles(deps),
+    "connection reseal": async ({ by }) => {
+      if (deps.vault === undefined) return NO_ENCRYPTION_KEY;
+      const { resealed, kept, unopened } = await resealRows(deps.sealedTables, deps.vault, by);
+      return { ok: unopened.length === 0, resealed, kept, not_decrypted: [...unopened] };
+    },
   };
 }
+
+const NO_ENCRYPTION_KEY = conflict(
+  "encryption_key (TM_ENCRYPTION_KEY) is not set: there is no key to encrypt with",
+);
 
 type Group<G extends string> = Handlers<Extract<CommandName, `${G} ${string}`>>;
 
@@ -222,7 +232,9 @@ const LOST_MEANINGS: Readonly<Record<LostVerdict, string>> = {
 /** A person has to check these. */
 const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
 
-function settlementCommands({ operator: { settlement } }: CommandDeps): Group<"settlement"> {
+function settlementCommands({
+  operator: { settlement },
+}: CommandDeps): Omit<Group<"settlement">, keyof ReturnType<typeof settlementFiles>> {
   return {
     "settlement attempts <provider_id> <period_start>": async ({ params }) => {
       const found = await closedPeriod(settlement, params);
@@ -234,7 +246,7 @@ function settlementCommands({ operator: { settlement } }: CommandDeps): Group<"s
           yield block.map((entry) => `${entryLine(entry)}\n`).join("");
         }
       }
-      return wholeFile("text/csv", "attempts.csv", pieces());
+      return { fileName: "attempts.csv", pieces: pieces() };
     },
 
     "settlement bear-lost <provider_id>": async ({ params, body, by }) => {
@@ -263,15 +275,6 @@ function settlementCommands({ operator: { settlement } }: CommandDeps): Group<"s
   };
 }
 
-/** As long as it takes: it is written on the machine of the one who asked. */
-function wholeFile(
-  contentType: string,
-  fileName: string,
-  pieces: AsyncIterable<string>,
-): FileAnswer {
-  return new FileAnswer({ contentType, fileName, pieces, headers: {}, onClosed: () => undefined });
-}
-
 const CHANGES_LISTED = 100;
 
 function changeCommands({
@@ -279,7 +282,7 @@ function changeCommands({
   team,
   config,
   clock,
-  openExportKey,
+  exportKey,
 }: CommandDeps): Group<"changes"> {
   return {
     "changes list [org_id]": async (call) => {
@@ -289,12 +292,12 @@ function changeCommands({
       return { changes: changes.map((each) => shownChange(each, emails)) };
     },
 
-    "changes export [org_id]": (call) => {
+    "changes export [org_id]": async (call) => {
       const filter = { sinceMs: 0, ...readFilter(call) };
-      const of = { filter, nowMs: clock.nowMs(), privateKey: openExportKey().privateKey };
+      const of = { filter, nowMs: clock.nowMs(), privateKey: exportKey.open().privateKey };
       const lines = Readable.from(exportLines(changeStore.blocks(filter), of));
       const pieces = lines.map((line: string) => `${line}\n`);
-      return Promise.resolve(wholeFile("application/x-ndjson", "changes.ndjson", pieces));
+      return { fileName: "changes.ndjson", pieces };
     },
 
     "changes retire": async ({ body, by }) => {

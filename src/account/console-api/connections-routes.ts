@@ -6,28 +6,19 @@ import {
   SealedKeyFault,
 } from "../../gateway/index.ts";
 import type { Catalog } from "../../catalog/index.ts";
-import {
-  type ChangedBy,
-  instant,
-  instantOrNull,
-  type OrgId,
-  unreachable,
-} from "../../kernel/index.ts";
+import { type ChangedBy, instant, type OrgId, unreachable } from "../../kernel/index.ts";
 import type { ConnectionCheck, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { BodyOf, Connection, Connections } from "./contract.ts";
-import type { connectionRoutes } from "./contract/connections.ts";
+import type { BodyOf, Connections } from "./contract.ts";
+import { Connection, type connectionRoutes } from "./contract/connections.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { readName } from "./read-values.ts";
-import type { ReportGates } from "./report-gates.ts";
+import { present } from "./present.ts";
 
 /**
  * The organization's provider keys, stored encrypted and never shown, and the operator's endpoints.
  */
-export function connectionHandlers(
-  deps: OperationDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof connectionRoutes> {
+export function connectionHandlers(deps: OperationDeps): Handlers<keyof typeof connectionRoutes> {
   const { connections } = deps;
   return {
     "GET /api/console/connections": ({ session }) => readConnections(deps, session.orgId),
@@ -36,7 +27,7 @@ export function connectionHandlers(
       addConnection(deps, session, { wanted: body, by }),
 
     "POST /api/console/connections/:connection_id/test": ({ session, params }) =>
-      gates.checks.run(session.orgId, () => testConnection(deps, session, params.connection_id)),
+      testConnection(deps, session, params.connection_id),
 
     "POST /api/console/connections/:connection_id/disable": async ({ session, params, by }) => {
       const disabled = await connections.disable(params.connection_id, session.orgId, by);
@@ -161,15 +152,7 @@ function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
 }
 
 export function shownConnection(connection: ConnectionSummary): Connection {
-  return {
-    connection_id: connection.connectionId,
-    provider: connection.providerId,
-    name: connection.name,
-    label: connection.label,
-    key_id: connection.keyId,
-    created_at: instant(connection.createdAtMs),
-    disabled_at: instantOrNull(connection.disabledAtMs),
-  };
+  return present(Connection, connection, { provider: connection.providerId });
 }
 
 export function shownEndpoint(

@@ -19,6 +19,7 @@ import type {
   OrgDirectory,
   PoolBoard,
   ListingLoss,
+  SealedRows,
 } from "../../gateway/index.ts";
 import type { AlertStore } from "../alerts/postgres-alert-store.ts";
 import type { Billing } from "../billing/billing.ts";
@@ -40,6 +41,7 @@ import type {
   BooksFigures,
   KnownInstance,
   SettlementTerms,
+  SigningKey,
 } from "../../ledger/index.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { OptimizeSearches } from "../optimize/optimize.ts";
@@ -98,7 +100,12 @@ export interface CommandDeps extends OperationDeps {
   };
   readonly changeStore: ChangeStore;
   readonly topUps: Pick<TopUpStore, "list" | "pause">;
-  readonly openExportKey: () => { readonly privateKey: KeyObject };
+  readonly sealedTables: readonly SealedRows[];
+  /** Of this installation; the public one is that of a file where one is named. */
+  readonly exportKey: {
+    readonly open: () => SigningKey;
+    readonly read: (file: string | undefined) => KeyObject | undefined;
+  };
   /** `isThere`: there is a folder of manifests, and the provider's is private. */
   readonly checkPrivateManifest: (
     providerId: string,

@@ -3,9 +3,10 @@ import { expect, test } from "vitest";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { consoleHandlers } from "./console-handlers.ts";
 import { ROUTES } from "./contract.ts";
+import { openReportGates } from "./report-gates.ts";
 
 test("every route of the contract has a handler, and every handler a route", () => {
   // Nothing is called: which routes there are depends on nothing that the console works with.
-  const handlers = consoleHandlers({} as ConsoleDeps);
+  const handlers = consoleHandlers({} as ConsoleDeps, openReportGates());
   expect(Object.keys(handlers).sort()).toEqual(Object.keys(ROUTES).sort());
 });

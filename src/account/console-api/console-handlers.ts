@@ -13,7 +13,7 @@ import { modelCostHandlers } from "./model-costs.ts";
 import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";
-import { openReportGates } from "./report-gates.ts";
+import type { ReportGates } from "./report-gates.ts";
 import { sessionHandlers } from "./session-routes.ts";
 import { topUpHandlers } from "./top-up-routes.ts";
 import { statementHandlers } from "./statement-routes.ts";
@@ -21,26 +21,25 @@ import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
 
 /** One handler for each route of the contract, and no other: the type sees to both. */
-export function consoleHandlers(deps: ConsoleDeps): Handlers {
-  const gates = openReportGates();
+export function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
   return {
-    ...sessionHandlers(deps, gates),
+    ...sessionHandlers(deps),
     ...memberHandlers(deps),
-    ...keyHandlers(deps, gates),
-    ...billingHandlers(deps, gates),
-    ...topUpHandlers(deps, gates),
-    ...statementHandlers(deps, gates),
-    ...alertHandlers(deps, gates),
-    ...usageHandlers(deps, gates),
-    ...limitHandlers(deps, gates),
+    ...keyHandlers(deps),
+    ...billingHandlers(deps),
+    ...topUpHandlers(deps),
+    ...statementHandlers(deps),
+    ...alertHandlers(deps),
+    ...usageHandlers(deps),
+    ...limitHandlers(deps),
     ...catalogHandlers(deps),
     ...listingFigureHandlers(deps, gates),
-    ...modelCostHandlers(deps, gates),
+    ...modelCostHandlers(deps),
     ...priceChangeHandlers(deps, gates),
-    ...connectionHandlers(deps, gates),
-    ...changeHandlers(deps, gates),
+    ...connectionHandlers(deps),
+    ...changeHandlers(deps),
     ...optimizeHandlers(deps),
-    ...verificationHandlers(deps, gates),
-    ...operatorHandlers(deps, gates),
+    ...verificationHandlers(deps),
+    ...operatorHandlers(deps),
   };
 }

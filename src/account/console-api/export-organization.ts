@@ -1,6 +1,7 @@
-import type { RoutingPolicy, StoredLimit } from "../../gateway/index.ts";
 import { capsInUsd, instant, instantOrNull, type OrgId, usdOrNull } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
+import { shownOperatorLimit } from "./operator-routes.ts";
+import { policyShape } from "./contract/commands.ts";
 import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
 import { shownConnection, shownEndpoint } from "./connections-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -71,8 +72,8 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     // Limits of managed keys would name them.
     limits: limits
       .filter(({ keyId }) => keyId === undefined || known.has(keyId))
-      .map(exportedLimit),
-    routing_policy: policy === undefined ? null : exportedPolicy(policy),
+      .map(shownOperatorLimit),
+    routing_policy: policy === undefined ? null : policyShape.show(policy),
     alerts: await exportedAlerts(deps, session),
     connections: (await connections.list(orgId)).map(shownConnection),
     endpoints: endpoints.map((each) => shownEndpoint(catalog.current, each)),
@@ -113,25 +114,4 @@ async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object
 async function exportedAlerts(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { rules, destinations } = await readAlerts(deps, session);
   return { rules, destinations };
-}
-
-function exportedLimit(limit: StoredLimit): object {
-  return {
-    source: limit.source,
-    scope: limit.scope,
-    key_id: limit.keyId ?? null,
-    model: limit.modelId ?? null,
-    rpm: limit.requestsPerMinute ?? null,
-    tpm: limit.tokensPerMinute ?? null,
-    concurrency: limit.concurrent ?? null,
-  };
-}
-
-function exportedPolicy({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): object {
-  return {
-    timeout_ms: timeoutMs ?? null,
-    only: only ?? null,
-    ignore: ignore ?? null,
-    prompt_logging: promptLogging ?? null,
-  };
 }

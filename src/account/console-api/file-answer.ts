@@ -4,38 +4,21 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 import type { ReportFilter } from "../../gateway/index.ts";
 import type { UsageFilters } from "./contract.ts";
 
-/** A file that is made while it is sent. */
-export class FileAnswer {
-  readonly contentType: string;
+/** A file that is made while it is sent; the contract names its type. */
+export interface FileAnswer {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string>;
-  /** Further headers, known when the first piece is. */
+  /** Further ones, asked when the first piece was made. */
+  readonly headers?: () => Readonly<Record<string, string>>;
+}
+
+/** One whose first piece is there, and that holds a turn of its organization until it is closed. */
+export interface OpenedFile {
+  readonly fileName: string;
+  readonly pieces: AsyncIterable<string>;
   readonly headers: Readonly<Record<string, string>>;
   /** Called when the client is gone, or has the whole file. */
   readonly onClosed: () => void;
-
-  constructor(of: {
-    readonly contentType: string;
-    readonly fileName: string;
-    readonly pieces: AsyncIterable<string>;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly onClosed: () => void;
-  }) {
-    this.contentType = of.contentType;
-    this.fileName = of.fileName;
-    this.pieces = of.pieces;
-    this.headers = of.headers;
-    this.onClosed = of.onClosed;
-  }
-}
-
-export interface WantedFile {
-  readonly orgId: string;
-  readonly contentType: string;
-  readonly fileName: string;
-  readonly pieces: AsyncIterable<string>;
-  /** Asked when the first piece was made. */
-  readonly headers?: () => Readonly<Record<string, string>>;
 }
 
 /**
@@ -43,20 +26,19 @@ export interface WantedFile {
  * sent, so that a fault until then is an ordinary answer; one that takes too long ends in a reset.
  */
 export async function openFile(
-  { gates, clock }: { readonly gates: ConcurrencyGate; readonly clock: Clock },
-  wanted: WantedFile,
-): Promise<FileAnswer | ConsoleRefusal> {
-  const end = await gates.take(wanted.orgId);
+  { gate, clock }: { readonly gate: ConcurrencyGate; readonly clock: Clock },
+  orgId: string,
+  { fileName, pieces, headers }: FileAnswer,
+): Promise<OpenedFile | ConsoleRefusal> {
+  const end = await gate.take(orgId);
   if (end instanceof ConsoleRefusal) return end;
-  const iterator = wanted.pieces[Symbol.asyncIterator]();
+  const iterator = pieces[Symbol.asyncIterator]();
   try {
     const first = await iterator.next();
-    const { contentType, fileName } = wanted;
     const endMs = clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const isLate = (): boolean => clock.monotonicMs() > endMs;
-    const pieces = restOf({ first, iterator, isLate, end });
-    const headers = wanted.headers?.() ?? {};
-    return new FileAnswer({ contentType, fileName, pieces, headers, onClosed: end });
+    const rest = restOf({ first, iterator, isLate, end });
+    return { fileName, pieces: rest, headers: headers?.() ?? {}, onClosed: end };
   } catch (fault) {
     end();
     throw fault;

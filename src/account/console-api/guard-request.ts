@@ -8,6 +8,7 @@ import {
   rolesWith,
   wideNetwork,
   type ClientAddresses,
+  asText,
 } from "../../kernel/index.ts";
 import type { Identity, SignedIn } from "../identity/identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
@@ -58,10 +59,6 @@ const NOT_JSON = new ConsoleRefusal({
   message: "content-type must be application/json",
 });
 
-/** The access that a request needs: `unverified` takes any session. */
-export type WantedAccess =
-  { readonly access: "unverified" } | { readonly access: "session"; readonly needs: Need };
-
 /** Beside the cookie: which organization the page shows. Another tab may have switched since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
@@ -69,15 +66,14 @@ const SHOWN_ORG_HEADER = "x-tm-org";
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,
   headers: IncomingHttpHeaders,
-  wanted: WantedAccess,
+  need: Need,
 ): Promise<SignedIn | ConsoleRefusal> {
   const session = await identity.readSession(headers.cookie);
   if (session === undefined) return SIGNED_OUT;
-  if (wanted.access === "unverified") return session;
   if (!session.isVerified) return NOT_VERIFIED;
   const shown = headers[SHOWN_ORG_HEADER];
   if (shown !== undefined && shown !== session.orgId) return OTHER_ORG;
-  return mayRole(session.role, wanted.needs) ? session : roleRefusal(session.role, wanted.needs);
+  return mayRole(session.role, need) ? session : roleRefusal(session.role, need);
 }
 
 /** A member whose role is not enough: which one is, and who can change it. */
@@ -118,7 +114,7 @@ export function clientAddressOf(
   { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
 ): string | undefined {
   const forwarded = headers["x-forwarded-for"];
-  return addresses.of(ip, typeof forwarded === "string" ? forwarded : undefined);
+  return addresses.of(ip, asText(forwarded));
 }
 
 /** The origin of a request that begins or ends a session: its account is not known before. */

@@ -32,13 +32,17 @@ export interface Call<N extends OperationName> {
   readonly rawBody: Buffer;
   readonly cookieHeader: string | undefined;
   /** Undefined on public routes, which read it themselves where they need it. */
-  readonly session: Operations[N]["access"] extends "public"
+  readonly session: Operations[N] extends Public
     ? undefined
     : N extends CommandedName
       ? Acting
       : SignedIn;
   /** The author of a change: the person of the session. */
-  readonly by: Operations[N]["access"] extends "public" ? undefined : ChangedBy;
+  readonly by: Operations[N] extends Public ? undefined : ChangedBy;
+}
+
+interface Public {
+  readonly access: "public";
 }
 
 type AnswerOf<N extends OperationName> = PartOf<Operations[N], "answer">;

@@ -24,35 +24,28 @@ import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
-import type { ReportGates } from "./report-gates.ts";
 
 /** The commands `limits show` and `org cap` call the same functions. */
 export function capHandlers(
   deps: OperationDeps,
-  gates: ReportGates,
 ): Handlers<"GET /api/console/limits" | "PATCH /api/console/org-cap"> {
   return {
-    "GET /api/console/limits": ({ session }) =>
-      gates.reads.run(session.orgId, () => readLimits(deps, session)),
-
+    "GET /api/console/limits": ({ session }) => readLimits(deps, session),
     "PATCH /api/console/org-cap": async ({ session, body, by }) => {
       const cap = readCap(body.cap_usd);
       const question = await askAboutCap(deps, session, { cap, confirm: body.confirm });
       if (question !== undefined) return question;
       if (cap !== undefined) await deps.accounts.setOrgCap(session.orgId, cap, by);
-      return await gates.reads.run(session.orgId, () => readLimits(deps, session));
+      return await readLimits(deps, session);
     },
   };
 }
 
 /** Limits and caps of the organization, and why a request met one. */
-export function limitHandlers(
-  deps: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof limitRoutes> {
+export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRoutes> {
   const { reports } = deps;
   return {
-    ...capHandlers(deps, gates),
+    ...capHandlers(deps),
 
     "POST /api/admission-limits": ({ session, rawBody, by }) =>
       changeLimit(deps, session, { rawBody, by }),
@@ -60,10 +53,7 @@ export function limitHandlers(
     "GET /api/console/refusals/:request_id": async ({ session, params }) => {
       const requestId = parseRequestId(params.request_id);
       if (requestId === undefined) return notFound("request");
-      const found = await gates.reads.run(session.orgId, () =>
-        reports.request(session.orgId, requestId),
-      );
-      if (found instanceof ConsoleRefusal) return found;
+      const found = await reports.request(session.orgId, requestId);
       if (found === undefined) return notFound("request");
       const { createdAtMs, errorClass, status } = found.request;
       // A request that was served may still have a class: the one of usage that cannot be.

@@ -1,19 +1,19 @@
-import { type ChangedBy, instant, instantOrNull, isEmail } from "../../kernel/index.ts";
+import { type ChangedBy, isEmail } from "../../kernel/index.ts";
 import { hashOf } from "../identity/browser-token.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import {
   type Invitation as StoredInvitation,
-  type Member as StoredMember,
   type ReceivedInvitation as StoredReceived,
   TEAM_MAX,
 } from "../team/team-store.ts";
 import type { SentInvitation as StoredSent } from "../team/invitations.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { Invitation, Member, ReceivedInvitation, SentInvitation, Team } from "./contract.ts";
-import type { memberRoutes } from "./contract/members.ts";
+import type { SentInvitation, Team } from "./contract.ts";
+import { Member, Invitation, ReceivedInvitation, type memberRoutes } from "./contract/members.ts";
 import type { Acting, CommandedName, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
+import { present } from "./present.ts";
 
 /** Members, invitations, and which of the account's organizations the session is in. */
 export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberRoutes> {
@@ -196,35 +196,18 @@ export async function readTeam(deps: OperationDeps, session: Acting): Promise<Te
     team.store.invitations(orgId),
   ]);
   return {
-    members: members.map((each) => shownMember(each, session)),
+    members: members.map((each) =>
+      present(Member, each, { is_you: each.accountId === session.accountId }),
+    ),
     invitations: open.map((each) => shownInvitation(deps, each)),
     team_max: TEAM_MAX,
     can_email: team.invitations.canMail,
   };
 }
 
-function shownMember(member: StoredMember, { accountId }: Acting): Member {
-  return {
-    account_id: member.accountId,
-    email: member.email,
-    name: member.name,
-    role: member.role,
-    joined_at: instant(member.joinedAtMs),
-    last_seen_at: instantOrNull(member.lastSeenAtMs),
-    is_you: member.accountId === accountId,
-  };
-}
-
 function shownInvitation({ clock }: OperationDeps, invitation: StoredInvitation): Invitation {
-  return {
-    invitation_id: invitation.invitationId,
-    email: invitation.email,
-    role: invitation.role,
-    created_at: instant(invitation.createdAtMs),
-    expires_at: instant(invitation.expiresAtMs),
-    is_expired: invitation.expiresAtMs <= clock.nowMs(),
-    mailed_at: instantOrNull(invitation.mailedAtMs),
-  };
+  const is_expired = invitation.expiresAtMs <= clock.nowMs();
+  return present(Invitation, invitation, { is_expired });
 }
 
 function shownSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent): SentInvitation {
@@ -233,13 +216,5 @@ function shownSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent): S
 
 /** An invitation as the one who got it sees it. */
 export function shownReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
-  return {
-    invitation_id: received.invitationId,
-    org_name: received.orgName,
-    email: received.email,
-    role: received.role,
-    invited_by: received.invitedBy,
-    expires_at: instant(received.expiresAtMs),
-    is_yours: isYours,
-  };
+  return present(ReceivedInvitation, received, { is_yours: isYours });
 }

@@ -24,7 +24,6 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { modelCostRoutes } from "./contract/model-costs.ts";
 import type { Handlers } from "./handler.ts";
-import type { ReportGates } from "./report-gates.ts";
 
 /** Listings of one model that are priced; the others would be tried after all of these. */
 const LISTINGS_MAX = 20;
@@ -265,10 +264,11 @@ const DAYS = 30;
 const MODELS_MAX = 4;
 
 /** The cost of the organization's own last days with other models. */
-export function modelCostHandlers(
-  { catalog, reports, clock }: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof modelCostRoutes> {
+export function modelCostHandlers({
+  catalog,
+  reports,
+  clock,
+}: ConsoleDeps): Handlers<keyof typeof modelCostRoutes> {
   return {
     "GET /api/console/model-costs": async ({ session, query }) => {
       const ids = readIds(query.models);
@@ -282,17 +282,15 @@ export function modelCostHandlers(
       const models = ids.flatMap((id) => current.find(id) ?? []);
       const compared = { catalog: current, ids, models };
       const bounds = boundsOf(models);
-      return await gates.reads.run(orgId, async () => {
-        const filter = of === undefined ? range : { ...range, modelIds: [of] };
-        const { groups } = await reports.report(filter, "model");
-        const sizeFilter = of === undefined ? range : { ...range, modelId: of };
-        const sized = await reports.tokensBySize(sizeFilter, bounds);
-        return {
-          from: instant(range.fromMs),
-          to: instant(range.toMs),
-          ...modelCosts(compared, { groups, sized, bounds }),
-        };
-      });
+      const filter = of === undefined ? range : { ...range, modelIds: [of] };
+      const { groups } = await reports.report(filter, "model");
+      const sizeFilter = of === undefined ? range : { ...range, modelId: of };
+      const sized = await reports.tokensBySize(sizeFilter, bounds);
+      return {
+        from: instant(range.fromMs),
+        to: instant(range.toMs),
+        ...modelCosts(compared, { groups, sized, bounds }),
+      };
     },
   };
 }

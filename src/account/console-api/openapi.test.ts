@@ -2,6 +2,7 @@ import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 
 import { ROUTES } from "./contract.ts";
+import type { RouteContract } from "./contract/shared.ts";
 import { openApiDocument } from "./openapi.ts";
 import { OPERATIONS } from "./operations.ts";
 
@@ -28,7 +29,9 @@ test("the API document describes every route of the contract, and nothing else",
   expect(document.openapi).toBe("3.1.0");
   expect(document.servers).toEqual([{ url: "https://console.example" }]);
   const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`);
-  const forCustomers = Object.entries(ROUTES).filter(([, { access }]) => access !== "operator");
+  const forCustomers = Object.entries(ROUTES).filter(
+    ([, { access }]: [string, RouteContract]) => access !== "operator",
+  );
   const promised = forCustomers.map(([name]) => name.replaceAll(/:(\w+)/g, "{$1}"));
   expect(described.sort()).toEqual(promised.sort());
 });

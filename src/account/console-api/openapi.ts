@@ -53,7 +53,7 @@ function operation(name: string, contract: RouteContract): object {
     operationId: operationId(name),
     summary,
     ...(access === "public" ? { security: [] } : { security: [{ session: [] }] }),
-    ...(contract.access === "session" ? { "x-roles": rolesWith(contract.needs) } : {}),
+    ...(contract.needs === undefined ? {} : { "x-roles": rolesWith(contract.needs) }),
     parameters: [
       ...parametersOf(contract.params, "path"),
       ...parametersOf(contract.query, "query"),

@@ -1,8 +1,10 @@
-import { formatUsd, instant } from "../../kernel/index.ts";
+import { instant } from "../../kernel/index.ts";
 import type { BooksFigures } from "../../ledger/index.ts";
 import { catalogNotices, LOSS_DAYS } from "./catalog-notices.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { OperatorHealth } from "./contract.ts";
+import { present } from "./present.ts";
+import { OperatorInstance, OperatorBooks } from "./contract/operator.ts";
 
 /** How the installation is: what this instance knows and what the books say of themselves. */
 export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
@@ -29,13 +31,7 @@ export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHea
     },
     notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
     waiting_for_restart: [...installation.waitingSettings()],
-    instances: instances.map((each) => ({
-      number: each.number,
-      host: each.host,
-      lease_until: instant(each.leaseUntilMs),
-      is_alive: each.isAlive,
-      open_attempts: each.openAttempts,
-    })),
+    instances: instances.map((each) => present(OperatorInstance, each)),
     books: books === undefined ? null : shownBooks(books, installation.hasGoneBack()),
     replica: installation.hasReplica ? { lag_ms: lagMs ?? null } : null,
   };
@@ -52,18 +48,13 @@ async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures |
 }
 
 function shownBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
-  const { lastAudit } = books;
-  return {
-    open_attempts: books.openAttempts,
-    oldest_open_seconds: Math.round(books.oldestOpenSeconds),
-    partitions_ahead: books.partitionsAhead,
-    partitions_unsummed: books.partitionsUnsummed,
-    unclosed_periods: books.unclosedPeriods,
-    owed_usd: formatUsd(books.owedMicroUsd),
+  const { lastAudit, oldestOpenSeconds } = books;
+  return present(OperatorBooks, books, {
+    oldest_open_seconds: Math.round(oldestOpenSeconds),
     has_gone_back: hasGoneBack,
     last_audit:
       lastAudit === undefined
         ? null
         : { ended_at: instant(lastAudit.endedAtMs), violations: lastAudit.violations },
-  };
+  });
 }

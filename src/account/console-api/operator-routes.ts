@@ -8,30 +8,27 @@ import {
   type RecordedChange,
   instant,
   instantOrNull,
-  usdOrNull,
 } from "../../kernel/index.ts";
 import type { ListedOrg, AbuseRestrictionRecord, RulesStore } from "../../gateway/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
-import type {
-  OperatorContract,
-  OperatorOrgPage,
-  OperatorChange,
-  OperatorLimit,
-  OperatorListing,
+import type { OperatorContract, OperatorOrgPage, OperatorListing } from "./contract.ts";
+import type { settlementRoutes } from "./contract/operator-settlement.ts";
+import {
   OperatorOrg,
   OperatorRestriction,
+  OperatorLimit,
+  OperatorChange,
   WaitingPurchase,
-} from "./contract.ts";
-import type { settlementRoutes } from "./contract/operator-settlement.ts";
-import type { operatorRoutes } from "./contract/operator.ts";
+  type operatorRoutes,
+} from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { readOperatorHealth } from "./operator-health.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
-import type { ReportGates } from "./report-gates.ts";
 import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
 import type { Deployment } from "../../catalog/index.ts";
+import { present } from "./present.ts";
 
 type Part<P extends string> = Handlers<Extract<keyof typeof operatorRoutes, `${string}${P}`>>;
 
@@ -42,52 +39,46 @@ const WAITING_MAX = 200;
 /** The operator's views of all organizations, and the actions: the same as by commands. */
 export function operatorHandlers(
   deps: ConsoleDeps,
-  gates: ReportGates,
 ): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
   return {
-    "GET /api/operator/health": ({ session }) =>
-      gates.reads.run(session.orgId, () => readOperatorHealth(deps)),
-    ...organizationHandlers(deps, gates),
-    "GET /api/operator/organizations/:org_id": ({ session, params }) =>
-      gates.reads.run(session.orgId, async () => {
-        const org = await deps.operator.orgs.find(params.org_id);
-        return org === undefined ? noSuch("organization") : await orgPage(deps, org);
-      }),
-    ...marketReads(deps, gates),
-    ...settlementHandlers(deps, gates),
+    "GET /api/operator/health": () => readOperatorHealth(deps),
+    ...organizationHandlers(deps),
+    "GET /api/operator/organizations/:org_id": async ({ params }) => {
+      const org = await deps.operator.orgs.find(params.org_id);
+      return org === undefined ? noSuch("organization") : await orgPage(deps, org);
+    },
+    ...marketReads(deps),
+    ...settlementHandlers(deps),
   };
 }
 
 /** The actions of operators that commands offer too. */
 export function organizationHandlers(
   deps: OperationDeps,
-  gates: ReportGates,
 ): Part<"organizations"> & Part<"restrictions"> & Changes {
   const { operator } = deps;
   return {
     ...organizationChanges(deps),
 
-    "GET /api/operator/organizations": ({ session, query }) =>
-      gates.reads.run(session.orgId, async () => {
-        const { q = "", cursor } = query;
-        const after = cursor === undefined ? {} : { after: cursor };
-        const found = await operator.orgs.page({ search: q, ...after, limit: PAGE_ORGS + 1 });
-        const data = found.slice(0, PAGE_ORGS).map(shownOrg);
-        const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
-        return { data, next_cursor: last?.org_id ?? null };
-      }),
+    "GET /api/operator/organizations": async ({ query }) => {
+      const { q = "", cursor } = query;
+      const after = cursor === undefined ? {} : { after: cursor };
+      const found = await operator.orgs.page({ search: q, ...after, limit: PAGE_ORGS + 1 });
+      const data = found.slice(0, PAGE_ORGS).map(shownOrg);
+      const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
+      return { data, next_cursor: last?.org_id ?? null };
+    },
 
-    "GET /api/operator/restrictions": ({ session, query }) =>
-      gates.reads.run(session.orgId, async () => {
-        const { org_id: id, past } = query;
-        const org = id === undefined ? undefined : await operator.orgs.find(id);
-        if (id !== undefined && org === undefined) return noSuch("organization");
-        const found = await deps.abuseRestrictions.list({
-          ...(org !== undefined && { orgId: org.orgId }),
-          isWithPast: past === "yes",
-        });
-        return { data: found.map(shownRestriction) };
-      }),
+    "GET /api/operator/restrictions": async ({ query }) => {
+      const { org_id: id, past } = query;
+      const org = id === undefined ? undefined : await operator.orgs.find(id);
+      if (id !== undefined && org === undefined) return noSuch("organization");
+      const found = await deps.abuseRestrictions.list({
+        ...(org !== undefined && { orgId: org.orgId }),
+        isWithPast: past === "yes",
+      });
+      return { data: found.map(shownRestriction) };
+    },
   };
 }
 
@@ -190,14 +181,13 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
   return { target: { source: "contract", scope, ...of }, change };
 }
 
-function marketReads(deps: ConsoleDeps, gates: ReportGates): Part<"purchases"> & Part<"listings"> {
+function marketReads(deps: ConsoleDeps): Part<"purchases"> & Part<"listings"> {
   const { operator, catalog, clock } = deps;
   return {
-    "GET /api/operator/purchases": ({ session }) =>
-      gates.reads.run(session.orgId, async () => {
-        const found = await operator.purchases.listWaiting(WAITING_MAX);
-        return { data: found.map(shownWaiting) };
-      }),
+    "GET /api/operator/purchases": async () => {
+      const found = await operator.purchases.listWaiting(WAITING_MAX);
+      return { data: found.map(shownWaiting) };
+    },
 
     "GET /api/operator/listings": async () => {
       const nowMs = clock.monotonicMs();
@@ -207,73 +197,43 @@ function marketReads(deps: ConsoleDeps, gates: ReportGates): Part<"purchases"> &
 }
 
 function shownOrg(org: ListedOrg): OperatorOrg {
-  return {
-    org_id: org.orgId,
-    name: org.name,
-    email: org.email,
-    created_at: instant(org.createdAtMs),
-    balance_usd: formatUsd(org.balanceMicroUsd),
-    held_usd: formatUsd(org.heldMicroUsd),
-    cap_usd: usdOrNull(org.capMicroUsd),
-    credit: org.hasBought ? "bought" : org.isFunded ? "trial" : "none",
-    restrictions: org.restrictions,
-  };
+  const credit = org.hasBought ? "bought" : org.isFunded ? "trial" : "none";
+  return present(OperatorOrg, org, { credit });
 }
 
 function shownRestriction(hold: AbuseRestrictionRecord): OperatorRestriction {
-  return {
-    org_id: hold.orgId,
-    family: hold.family,
-    state: hold.state,
-    reason: hold.reason,
-    since: instant(hold.createdAtMs),
-    until: instantOrNull(hold.untilMs ?? null),
-    lifted_at: instantOrNull(hold.liftedAtMs),
-    in_effect: hold.isInEffect,
-  };
+  const [since, in_effect] = [instant(hold.createdAtMs), hold.isInEffect];
+  return present(OperatorRestriction, hold, { since, in_effect });
 }
 
 type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
 
-function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
-  return {
-    source: limit.source,
-    scope: limit.scope,
-    key_id: limit.keyId ?? null,
+export function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
+  return present(OperatorLimit, limit, {
     model: limit.modelId ?? null,
     rpm: limit.requestsPerMinute ?? null,
     tpm: limit.tokensPerMinute ?? null,
     concurrency: limit.concurrent ?? null,
-  };
+  });
 }
 
 function shownOperatorChange(
   change: RecordedChange,
   emails: ReadonlyMap<string, string>,
 ): OperatorChange {
-  const { position, atMs, by, action, target } = change;
-  return {
-    position,
-    at: instant(atMs),
+  const { by, action, target } = change;
+  return present(OperatorChange, change, {
     actor_kind: by.kind,
     actor_id: by.id,
     actor_email: emails.get(by.id) ?? null,
     says: findAction(action)?.says ?? action,
-    target,
     target_email: emails.get(target) ?? null,
-  };
+  });
 }
 
 function shownWaiting(purchase: StoredPurchase): WaitingPurchase {
-  return {
-    purchase_id: purchase.purchaseId,
-    org_id: purchase.orgId,
-    amount_usd: formatUsd(purchase.amountMicroUsd),
-    status: purchase.state,
-    created_at: instant(purchase.createdAtMs),
-    is_test_money: purchase.isTestMoney,
-    is_granted: purchase.isGrantedByHand,
-  };
+  const [status, is_granted] = [purchase.state, purchase.isGrantedByHand];
+  return present(WaitingPurchase, purchase, { status, is_granted });
 }
 
 const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;

@@ -28,9 +28,12 @@ import {
 } from "../../ledger/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
-import type { settlementRoutes } from "./contract/operator-settlement.ts";
+import {
+  ProviderOwed,
+  ComparedLines,
+  type settlementRoutes,
+} from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
-import type { ReportGates } from "./report-gates.ts";
 import type {
   OperatorClosing,
   OperatorComparison,
@@ -38,6 +41,7 @@ import type {
   OperatorSettlement,
   OperatorStatement,
 } from "./contract.ts";
+import { present } from "./present.ts";
 
 type Names = keyof typeof settlementRoutes;
 type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
@@ -45,35 +49,30 @@ type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 const PERIODS_SHOWN = 200;
 
 /** The money that is owed to providers: read, closed, paid, paid in advance and compared. */
-export function settlementHandlers(deps: OperationDeps, gates: ReportGates): Handlers<Names> {
+export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
   return {
-    ...settlementReads(deps, gates),
+    ...settlementReads(deps),
     ...paymentHandlers(deps),
-    ...closeHandlers(deps, gates),
-    ...reconcileHandlers(deps, gates),
+    ...closeHandlers(deps),
+    ...reconcileHandlers(deps),
   };
 }
 
-function settlementReads(
-  { operator }: OperationDeps,
-  gates: ReportGates,
-): Part<"settlement"> & Part<":period_start"> {
+function settlementReads({ operator }: OperationDeps): Part<"settlement"> & Part<":period_start"> {
   return {
-    "GET /api/operator/settlement": ({ session, query: { provider_id: providerId } }) =>
-      gates.reads.run(session.orgId, async () => {
-        const [balances, periods] = await Promise.all([
-          operator.settlement.balances(providerId),
-          operator.settlement.periods(providerId),
-        ]);
-        const shown = session.isOperator === true ? periods : periods.slice(0, PERIODS_SHOWN);
-        return shownSettlement(balances, shown);
-      }),
+    "GET /api/operator/settlement": async ({ session, query: { provider_id: providerId } }) => {
+      const [balances, periods] = await Promise.all([
+        operator.settlement.balances(providerId),
+        operator.settlement.periods(providerId),
+      ]);
+      const shown = session.isOperator === true ? periods : periods.slice(0, PERIODS_SHOWN);
+      return shownSettlement(balances, shown);
+    },
 
-    "GET /api/operator/settlement/:provider_id/:period_start": ({ session, params }) =>
-      gates.reads.run(session.orgId, async () => {
-        const found = await closedPeriod(operator.settlement, params);
-        return found instanceof ConsoleRefusal ? found : shownStatement(found);
-      }),
+    "GET /api/operator/settlement/:provider_id/:period_start": async ({ params }) => {
+      const found = await closedPeriod(operator.settlement, params);
+      return found instanceof ConsoleRefusal ? found : shownStatement(found);
+    },
   };
 }
 
@@ -133,48 +132,46 @@ async function isKnownProvider(
   return (await operator.settlement.balances(providerId)).length > 0;
 }
 
-function closeHandlers({ operator }: OperationDeps, gates: ReportGates): Part<"/close"> {
+function closeHandlers({ operator }: OperationDeps): Part<"/close"> {
   return {
-    "POST /api/operator/settlement/close": ({ session, body, by }) =>
-      gates.reads.run(session.orgId, async () => {
-        const read = operator.readSettlementTerms();
-        if (!read.ok) return conflict(`nothing was closed: ${read.problem}`);
-        const { provider_id: providerId, until } = body;
-        const request = {
-          listed: read.terms,
-          ...(providerId !== undefined && { providerId }),
-          ...(until !== undefined && { untilMs: Date.parse(until) }),
-        };
-        return shownClosing(await operator.settlement.closeDuePeriods(request, by));
-      }),
+    "POST /api/operator/settlement/close": async ({ body, by }) => {
+      const read = operator.readSettlementTerms();
+      if (!read.ok) return conflict(`nothing was closed: ${read.problem}`);
+      const { provider_id: providerId, until } = body;
+      const request = {
+        listed: read.terms,
+        ...(providerId !== undefined && { providerId }),
+        ...(until !== undefined && { untilMs: Date.parse(until) }),
+      };
+      return shownClosing(await operator.settlement.closeDuePeriods(request, by));
+    },
   };
 }
 
-function reconcileHandlers({ operator }: OperationDeps, gates: ReportGates): Part<"/reconcile"> {
+function reconcileHandlers({ operator }: OperationDeps): Part<"/reconcile"> {
   return {
-    "POST /api/operator/settlement/:provider_id/:period_start/reconcile": (call) =>
-      gates.reads.run(call.session.orgId, async () => {
-        const { statement } = call.body;
-        const { isOperator = false } = call.session;
-        const bytes = Buffer.from(statement, "utf8");
-        const claim = isOperator ? readClaim(statement) : readPageClaim(statement, bytes.length);
-        if (claim instanceof ConsoleRefusal) return claim;
-        const found = await closedPeriod(operator.settlement, call.params);
-        if (found instanceof ConsoleRefusal) return found;
-        const { period } = found;
-        const attempts = period.sums.attempts + period.late.corrections;
-        const isLong = claim.lines !== undefined && attempts > PAGE_STATEMENT_ATTEMPTS_MAX;
-        if (isLong && !isOperator) {
-          const most = PAGE_STATEMENT_ATTEMPTS_MAX.toLocaleString("en-US");
-          return tooMuch(`this period has more than ${most} attempts`);
-        }
-        try {
-          const stated = { period, claim, bytes };
-          return shownComparison(await compareStatement(operator.settlement, stated, call.by));
-        } catch (fault) {
-          return refusalOf(fault);
-        }
-      }),
+    "POST /api/operator/settlement/:provider_id/:period_start/reconcile": async (call) => {
+      const { statement } = call.body;
+      const { isOperator = false } = call.session;
+      const bytes = Buffer.from(statement, "utf8");
+      const claim = isOperator ? readClaim(statement) : readPageClaim(statement, bytes.length);
+      if (claim instanceof ConsoleRefusal) return claim;
+      const found = await closedPeriod(operator.settlement, call.params);
+      if (found instanceof ConsoleRefusal) return found;
+      const { period } = found;
+      const attempts = period.sums.attempts + period.late.corrections;
+      const isLong = claim.lines !== undefined && attempts > PAGE_STATEMENT_ATTEMPTS_MAX;
+      if (isLong && !isOperator) {
+        const most = PAGE_STATEMENT_ATTEMPTS_MAX.toLocaleString("en-US");
+        return tooMuch(`this period has more than ${most} attempts`);
+      }
+      try {
+        const stated = { period, claim, bytes };
+        return shownComparison(await compareStatement(operator.settlement, stated, call.by));
+      } catch (fault) {
+        return refusalOf(fault);
+      }
+    },
   };
 }
 
@@ -271,14 +268,7 @@ function shownSettlement(
   periods: readonly ProviderPeriod[],
 ): OperatorSettlement {
   return {
-    balances: balances.map((balance) => ({
-      provider: balance.providerId,
-      accrued_usd: formatUsd(balance.accruedMicroUsd),
-      payable_usd: formatUsd(balance.payableMicroUsd),
-      deposit_usd: formatUsd(balance.depositMicroUsd),
-      unknown_usd: formatUsd(balance.unknownMicroUsd),
-      margin_usd: formatUsd(balance.marginMicroUsd),
-    })),
+    balances: balances.map((each) => present(ProviderOwed, each, { provider: each.providerId })),
     periods: periods.map(shownPeriod),
   };
 }
@@ -314,13 +304,7 @@ function shownDifference({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison) {
     their_usd: formatExactUsd(theirPicoUsd),
     our_usd: formatExactUsd(ourPicoUsd),
     difference_usd: formatExactUsd(picoUsd(theirPicoUsd - ourPicoUsd)),
-    lines: lines && {
-      compared: lines.compared,
-      differing: lines.differing,
-      only_theirs: lines.onlyTheirs,
-      only_ours: lines.onlyOurs,
-      unknown_claimed: lines.unknownClaimed,
-    },
+    lines: lines && present(ComparedLines, lines),
   };
 }
 

@@ -1,23 +1,18 @@
-import { formatUsd, instant, instantOrNull, unreachable, usdOrNull } from "../../kernel/index.ts";
+import { formatUsd, unreachable } from "../../kernel/index.ts";
 import type { FedEvents } from "../optimize/answer-feed.ts";
 import type {
   OptimizeRefusal,
-  OptimizeResult as FoundResult,
   OptimizeSearch as FoundSearch,
   SearchEstimate,
 } from "../optimize/optimize.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type {
-  OptimizeAnswers,
-  OptimizeEstimate,
-  OptimizeResult,
-  OptimizeSearch,
-} from "./contract.ts";
-import type { optimizeRoutes } from "./contract/optimize.ts";
+import type { OptimizeAnswers, OptimizeEstimate } from "./contract.ts";
+import { OptimizeSearch, OptimizeResult, type optimizeRoutes } from "./contract/optimize.ts";
 import type { Handlers } from "./handler.ts";
 import { playgroundPrincipal } from "./playground-routes.ts";
 import { readAmount, readName } from "./read-values.ts";
+import { present } from "./present.ts";
 
 /** Optimize searches of the organization. */
 export function optimizeHandlers(
@@ -95,37 +90,13 @@ function refusedSearch({ code, field, message }: OptimizeRefusal): ConsoleRefusa
 
 /** A search without its key, which is never shown. */
 export function shownSearch(search: FoundSearch): OptimizeSearch {
-  return {
-    search_id: search.searchId,
-    name: search.name,
-    objective: search.objective,
+  return present(OptimizeSearch, search, {
     judge_model: search.judgeModelId,
     models: [...search.modelIds],
-    prompts: search.prompts,
-    budget_usd: formatUsd(search.budgetMicroUsd),
-    spent_usd: formatUsd(search.spentMicroUsd),
-    state: search.state,
-    message: search.message,
-    created_at: instant(search.createdAtMs),
-    ended_at: instantOrNull(search.endedAtMs),
-    calls_done: search.callsDone,
-    calls_planned: search.callsPlanned,
-    results: search.results.map(shownResult),
-  };
-}
-
-function shownResult(result: FoundResult): OptimizeResult {
-  const each = result.costPerCallMicroUsd;
-  return {
-    model: result.modelId,
-    calls: result.calls,
-    failed: result.failed,
-    cost_usd: formatUsd(result.costMicroUsd),
-    cost_per_call_usd: usdOrNull(each),
-    ttft_p50_ms: result.firstByteP50Ms,
-    win_rate: result.winRate,
-    rank: result.rank,
-  };
+    results: search.results.map((each) =>
+      present(OptimizeResult, each, { model: each.modelId, ttft_p50_ms: each.firstByteP50Ms }),
+    ),
+  });
 }
 
 function shownEstimate(estimate: SearchEstimate): OptimizeEstimate {

@@ -9,7 +9,7 @@ import { type Principal, principalOf } from "../../gateway/index.ts";
 
 const PREFIX = "/playground";
 /** It spends the organization's credit, as a key does. */
-export const PLAYGROUND_ACCESS = { access: "session", needs: "keys" } as const;
+export const PLAYGROUND_NEED = "keys";
 
 /**
  * The gateway's own routes with the session for a key, billed to the organization's Playground key.
@@ -28,7 +28,7 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
       const { method, headers } = request;
       const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
       if (foreign !== undefined) return sendRefusal(reply, foreign);
-      const session = await readOpenSession(deps.identity, headers, PLAYGROUND_ACCESS);
+      const session = await readOpenSession(deps.identity, headers, PLAYGROUND_NEED);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
       const principal = await playgroundPrincipal(deps, session.orgId);
       reply.hijack();

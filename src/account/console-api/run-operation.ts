@@ -5,7 +5,7 @@ import { connectionHandlers } from "./connections-routes.ts";
 import type { CommandDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { CommandFace } from "./contract.ts";
-import { FileAnswer } from "./file-answer.ts";
+import type { FileAnswer } from "./file-answer.ts";
 import type { Acting, CommandedName, Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
 import { capHandlers } from "./limits-routes.ts";
@@ -13,7 +13,6 @@ import { teamHandlers } from "./members-routes.ts";
 import type { Operation } from "./operations.ts";
 import { organizationHandlers } from "./operator-routes.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
-import { openReportGates } from "./report-gates.ts";
 import { statementHandlers } from "./statement-routes.ts";
 
 /** A refusal that a command may get instead of an answer. */
@@ -21,15 +20,14 @@ export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message"
 
 /** Takes the route's own handler for an operation that is a route too. */
 function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
-  const gates = openReportGates();
   return {
-    ...keyHandlers(deps, gates),
-    ...capHandlers(deps, gates),
+    ...keyHandlers(deps),
+    ...capHandlers(deps),
     ...teamHandlers(deps),
-    ...organizationHandlers(deps, gates),
-    ...connectionHandlers(deps, gates),
-    ...statementHandlers(deps, gates),
-    ...settlementHandlers(deps, gates),
+    ...organizationHandlers(deps),
+    ...connectionHandlers(deps),
+    ...statementHandlers(deps),
+    ...settlementHandlers(deps),
     ...commandHandlers(deps),
   };
 }
@@ -69,7 +67,7 @@ export async function runOperation(
   const session: Acting = { orgId, isOperator: true };
   const answer = await handle({ ...parts, session, by });
   if (answer instanceof ConsoleRefusal) return { kind: "refused", refusal: answer };
-  if (answer instanceof FileAnswer) return { kind: "file", file: answer };
+  if (contract.answerType !== undefined) return { kind: "file", file: answer as FileAnswer };
   const first = answer as Answer;
   const data: unknown[] = [...(first.data ?? [])];
   let { next_cursor: cursor } = first;

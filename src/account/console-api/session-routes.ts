@@ -3,24 +3,20 @@ import type { SignedIn } from "../identity/identity.ts";
 import type { UsageReports } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import type { BrowserSession, FirstRequest, Session, Settings } from "./contract.ts";
-import type { sessionRoutes } from "./contract/session.ts";
+import type { FirstRequest, Session, Settings } from "./contract.ts";
+import { BrowserSession, type sessionRoutes } from "./contract/session.ts";
 import { exportPieces } from "./export-organization.ts";
-import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-operator.ts";
 import { knownOrg } from "./known-org.ts";
 import { shownReceived } from "./members-routes.ts";
 import { readName } from "./read-values.ts";
 import { readNotices } from "./notices.ts";
-import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./billing-routes.ts";
+import { present } from "./present.ts";
 
 /** The person at the browser, and the facts of the organization that belong to no other file. */
-export function sessionHandlers(
-  deps: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof sessionRoutes> {
+export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessionRoutes> {
   const { identity, accounts, rules, reports, clock } = deps;
   return {
     "GET /api/console/session": ({ cookieHeader }) => readSession(deps, cookieHeader),
@@ -34,7 +30,7 @@ export function sessionHandlers(
     },
 
     "GET /api/console/first-request": ({ session }) =>
-      gates.reads.run(session.orgId, () => readFirstRequest(reports, session.orgId, clock.nowMs())),
+      readFirstRequest(reports, session.orgId, clock.nowMs()),
 
     "GET /api/console/settings": ({ session }) => readSettings(deps, session),
 
@@ -56,16 +52,10 @@ export function sessionHandlers(
       return isEnded ? await readSessions(deps, session) : NO_SUCH_SESSION;
     },
 
-    "GET /api/console/export.json": ({ session }) =>
-      openFile(
-        { gates: gates.files, clock },
-        {
-          orgId: session.orgId,
-          contentType: "application/json; charset=utf-8",
-          fileName: "token-market-export.json",
-          pieces: exportPieces(deps, session),
-        },
-      ),
+    "GET /api/console/export.json": async ({ session }) => ({
+      fileName: "token-market-export.json",
+      pieces: exportPieces(deps, session),
+    }),
   };
 }
 
@@ -81,14 +71,7 @@ async function readSessions(
   session: SignedIn,
 ): Promise<{ sessions: BrowserSession[] }> {
   const listed = await identity.sessions(session);
-  const sessions = listed.map((each) => ({
-    session_id: each.id,
-    is_this: each.isThis,
-    started_at: instant(each.startedAtMs),
-    last_seen_at: instant(each.lastSeenAtMs),
-    user_agent: each.userAgent,
-  }));
-  return { sessions };
+  return { sessions: listed.map((each) => present(BrowserSession, each, { session_id: each.id })) };
 }
 
 /** A request that did not succeed is shown for so long to a user who tries the first one. */

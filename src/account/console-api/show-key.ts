@@ -8,13 +8,13 @@ import {
 import {
   capsInUsd,
   formatUsd,
-  instant,
   instantOrNull,
   type MicroUsd,
   unreachable,
 } from "../../kernel/index.ts";
 import type { PeriodSpend } from "../../ledger/index.ts";
-import type { Key } from "./contract.ts";
+import { present } from "./present.ts";
+import { Key } from "./contract/keys.ts";
 
 /** The facts besides the key on which its limits depend. */
 export interface LimitGround {
@@ -40,16 +40,9 @@ export function shownKey(
   const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
   const own = row?.self.requestsPerMinute ?? null;
   const held = row?.limits.requestsPerMinute ?? ceiling;
-  return {
-    key_id: key.keyId,
-    name: key.name,
-    label: key.label,
+  return present(Key, key, {
     origin: shownOrigin(key.origin),
-    created_at: instant(key.createdAtMs),
-    disabled_at: instantOrNull(key.disabledAtMs),
-    expires_at: instantOrNull(key.expiresAtMs),
     is_expired: isExpired(key, nowMs),
-    models: key.models === null ? null : [...key.models],
     last_used_at: instantOrNull(lastUsedAtMs),
     rpm_ceiling: ceiling,
     rpm: own,
@@ -58,8 +51,7 @@ export function shownKey(
     spent_month_usd: formatUsd(spentMonthMicroUsd),
     spent_week_usd: spentIn(periods, "week"),
     spent_day_usd: spentIn(periods, "day"),
-    tags: [...key.tags],
-  };
+  });
 }
 
 function spentIn(periods: readonly PeriodSpend[], period: PeriodSpend["period"]): string | null {

@@ -3,7 +3,6 @@ import {
   bySkuName,
   csvLine,
   formatUsd,
-  instant,
   isManagedOrigin,
   microUsd,
   type PicoUsd,
@@ -13,29 +12,20 @@ import {
   showTokens,
 } from "../../kernel/index.ts";
 import type { ReportedRequest, UsageReports } from "../../gateway/index.ts";
-import type { Attempt } from "./contract.ts";
 import { RequestRow } from "./contract/usage.ts";
+import { present } from "./present.ts";
+import { Attempt } from "./contract/usage.ts";
 
 /** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
 export function shownRequest(request: ReportedRequest): RequestRow {
-  return {
-    request_id: request.requestId,
-    created_at: instant(request.createdAtMs),
+  return present(RequestRow, request, {
     model: request.modelId,
     key_id: isManagedOrigin(request.keyOrigin) ? null : request.keyId,
     source: sourceOf(request),
     provider: request.providerId,
-    route: request.route,
-    stream: request.stream,
-    attempts: request.attempts,
-    status: request.status,
-    outcome: request.outcome,
-    error_class: request.errorClass,
     tokens: request.usage === null ? null : showTokens(request.usage),
-    first_byte_ms: request.firstByteMs,
-    duration_ms: request.durationMs,
     cost_usd: formatUsd(request.debitMicroUsd),
-  };
+  });
 }
 
 function sourceOf({ keyOrigin, keyName }: ReportedRequest): string {
@@ -48,16 +38,10 @@ type ReportedAttempt = NonNullable<
 >["attempts"][number];
 
 export function shownAttempt(attempt: ReportedAttempt): Attempt {
-  return {
+  return present(Attempt, attempt, {
     n: attempt.ordinal,
     provider: attempt.providerId,
     upstream_id: attempt.upstreamModelId,
-    started_at: instant(attempt.startedAtMs),
-    first_byte_ms: attempt.firstByteMs,
-    duration_ms: attempt.durationMs,
-    outcome: attempt.outcome,
-    upstream_status: attempt.upstreamStatus,
-    error_class: attempt.errorClass,
     served_model: attempt.served?.name ?? null,
     substituted: attempt.served?.isSubstituted ?? null,
     tokens: attempt.usage === null ? null : showTokens(attempt.usage),
@@ -66,7 +50,7 @@ export function shownAttempt(attempt: ReportedAttempt): Attempt {
     settlement: attempt.basis,
     above_prompt_tokens: attempt.sheet.abovePromptTokens,
     prices: attempt.prices === null ? null : shownPrices(attempt.prices),
-  };
+  });
 }
 
 /** Dollars per million tokens of each SKU, exactly. */

@@ -7,19 +7,15 @@ import {
 import { instantOrNull, type OrgId } from "../../kernel/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { CompanyData, CompanyPage, Statement } from "./contract.ts";
-import type { statementRoutes } from "./contract/statements.ts";
-import { openFile } from "./file-answer.ts";
+import type { CompanyPage, Statement, Issuer } from "./contract.ts";
+import { CompanyData, type statementRoutes } from "./contract/statements.ts";
+import type { FileAnswer } from "./file-answer.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { isUnprintable } from "./read-values.ts";
-import type { ReportGates } from "./report-gates.ts";
-import { shownCompany, shownIssuer } from "./show-company.ts";
+import { present } from "./present.ts";
 
 /** Company data, and what the books say of a month. */
-export function statementHandlers(
-  deps: OperationDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof statementRoutes> {
+export function statementHandlers(deps: OperationDeps): Handlers<keyof typeof statementRoutes> {
   const { companies, statements } = deps;
   return {
     "GET /api/console/company": ({ session }) => readCompanyPage(deps, session.orgId),
@@ -31,33 +27,31 @@ export function statementHandlers(
       return await readCompanyPage(deps, session.orgId);
     },
 
-    "GET /api/console/statements": ({ session }) =>
-      gates.reads.run(session.orgId, async () => {
-        const months = (await statements.list(session.orgId)) ?? [];
-        return {
-          data: months.map((each) => ({
-            month: each.month,
-            state: each.state,
-            number: each.number,
-            opening_usd: each.openingUsd,
-            closing_usd: each.closingUsd,
-            closed_at: instantOrNull(each.closedAtMs),
-          })),
-        };
-      }),
+    "GET /api/console/statements": async ({ session }) => {
+      const months = (await statements.list(session.orgId)) ?? [];
+      return {
+        data: months.map((each) => ({
+          month: each.month,
+          state: each.state,
+          number: each.number,
+          opening_usd: each.openingUsd,
+          closing_usd: each.closingUsd,
+          closed_at: instantOrNull(each.closedAtMs),
+        })),
+      };
+    },
 
-    "GET /api/console/statements/:month": ({ session, params }) =>
-      gates.reads.run(session.orgId, async () => {
-        const statement = await readOne(deps, session, params.month);
-        if (statement instanceof ConsoleRefusal) return statement;
-        return await shownStatement(deps, session.orgId, statement);
-      }),
+    "GET /api/console/statements/:month": async ({ session, params }) => {
+      const statement = await readOne(deps, session, params.month);
+      if (statement instanceof ConsoleRefusal) return statement;
+      return await shownStatement(deps, session.orgId, statement);
+    },
 
     "GET /api/console/statements/:month/statement.csv": ({ session, params }) =>
-      statementFile(deps, gates, { ...params, session, format: "csv" }),
+      statementFile(deps, session, { ...params, format: "csv" }),
 
     "GET /api/console/statements/:month/statement.json": ({ session, params }) =>
-      statementFile(deps, gates, { ...params, session, format: "json" }),
+      statementFile(deps, session, { ...params, format: "json" }),
   };
 }
 
@@ -68,7 +62,7 @@ const CATCHING_UP = conflict(
 async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<CompanyPage> {
   const company = await deps.companies.find(orgId);
   return {
-    company: company === undefined ? null : shownCompany(company),
+    company: company === undefined ? null : present(CompanyData, company),
     issuer: shownIssuer(deps),
   };
 }
@@ -112,28 +106,15 @@ async function shownStatement(
   };
 }
 
-function statementFile(
+async function statementFile(
   deps: OperationDeps,
-  gates: ReportGates,
-  of: { readonly session: Acting; readonly month: string; readonly format: "csv" | "json" },
-): ReturnType<typeof openFile> {
-  const { session, month, format } = of;
-  const { orgId } = session;
-  return gates.reads.run(orgId, async () => {
-    const statement = await readOne(deps, session, month);
-    if (statement instanceof ConsoleRefusal) return statement;
-    const isCsv = format === "csv";
-    const text = isCsv ? statementCsv(statement) : JSON.stringify(statement.document);
-    return await openFile(
-      { gates: gates.files, clock: deps.clock },
-      {
-        orgId,
-        contentType: isCsv ? "text/csv; charset=utf-8" : "application/json; charset=utf-8",
-        fileName: `statement-${month}.${format}`,
-        pieces: onePiece(text),
-      },
-    );
-  });
+  session: Acting,
+  { month, format }: { readonly month: string; readonly format: "csv" | "json" },
+): Promise<FileAnswer | ConsoleRefusal> {
+  const statement = await readOne(deps, session, month);
+  if (statement instanceof ConsoleRefusal) return statement;
+  const text = format === "csv" ? statementCsv(statement) : JSON.stringify(statement.document);
+  return { fileName: `statement-${month}.${format}`, pieces: onePiece(text) };
 }
 
 async function* onePiece(text: string): AsyncIterable<string> {
@@ -182,3 +163,19 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
 }
 
 const EMAIL = /^[^\s@,;<>"]{1,64}@[^\s@,;<>"]{1,189}$/;
+
+/** The issuer of statements and receipts: from the settings, or the address of the console. */
+export function shownIssuer({
+  config,
+  consoleUrl,
+}: Pick<OperationDeps, "config" | "consoleUrl">): Issuer {
+  const { issuerName, issuerAddress, issuerTaxId, issuerNote } = config;
+  const lines = issuerAddress.split("|").map((line) => line.trim());
+  return {
+    name: issuerName || null,
+    address_lines: lines.filter((line) => line !== ""),
+    tax_id: issuerTaxId || null,
+    note: issuerNote || null,
+    url: consoleUrl(),
+  };
+}

@@ -1,18 +1,15 @@
 import { PurchaseFault, TopUpFault, type TopUpView } from "../billing/billing.ts";
-import { formatUsd, instant, pauseSentence, ZERO_MICRO_USD } from "../../kernel/index.ts";
+import { formatUsd, pauseSentence, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { TopUp } from "./contract.ts";
-import type { topUpRoutes } from "./contract/top-up.ts";
+import { TopUpCard, TopUpRule, TopUpPause, type topUpRoutes } from "./contract/top-up.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
-import type { ReportGates } from "./report-gates.ts";
+import { present } from "./present.ts";
 
 /** Credit that is bought automatically with a saved card. */
-export function topUpHandlers(
-  { billing, log }: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof topUpRoutes> {
+export function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<keyof typeof topUpRoutes> {
   const shown = (view: TopUpView | undefined): TopUp => ({
     ...shownTopUp(view),
     min_usd: formatUsd(billing.minMicroUsd),
@@ -32,10 +29,8 @@ export function topUpHandlers(
     return new ConsoleRefusal({ status: 502, code: "upstream_error", message });
   };
   return {
-    "GET /api/console/top-up": ({ session }) =>
-      gates.payments.run(session.orgId, async () =>
-        shown(await billing.topUps?.read(session.orgId)),
-      ),
+    "GET /api/console/top-up": async ({ session }) =>
+      shown(await billing.topUps?.read(session.orgId)),
 
     "PATCH /api/console/top-up": async ({ session, body, by }) => {
       const { topUps } = billing;
@@ -54,25 +49,23 @@ export function topUpHandlers(
       }
     },
 
-    "POST /api/console/top-up/card": ({ session }) =>
-      gates.payments.run(session.orgId, async () => {
-        const { topUps } = billing;
-        if (topUps === undefined) return NOT_AVAILABLE;
-        try {
-          const { checkoutUrl } = await topUps.openCardCheckout(session.orgId);
-          return { checkout_url: checkoutUrl };
-        } catch (fault) {
-          return refused(fault);
-        }
-      }),
+    "POST /api/console/top-up/card": async ({ session }) => {
+      const { topUps } = billing;
+      if (topUps === undefined) return NOT_AVAILABLE;
+      try {
+        const { checkoutUrl } = await topUps.openCardCheckout(session.orgId);
+        return { checkout_url: checkoutUrl };
+      } catch (fault) {
+        return refused(fault);
+      }
+    },
 
-    "POST /api/console/top-up/card/remove": ({ session, by }) =>
-      gates.payments.run(session.orgId, async () => {
-        const { topUps } = billing;
-        if (topUps === undefined) return NOT_AVAILABLE;
-        const isRemoved = await topUps.removeCard(session.orgId, by);
-        return isRemoved ? shown(await topUps.read(session.orgId)) : NO_CARD;
-      }),
+    "POST /api/console/top-up/card/remove": async ({ session, by }) => {
+      const { topUps } = billing;
+      if (topUps === undefined) return NOT_AVAILABLE;
+      const isRemoved = await topUps.removeCard(session.orgId, by);
+      return isRemoved ? shown(await topUps.read(session.orgId)) : NO_CARD;
+    },
   };
 }
 
@@ -83,33 +76,13 @@ function shownTopUp(view: TopUpView | undefined): Omit<TopUp, "min_usd" | "max_u
   const { rule, pause, card } = view ?? {};
   return {
     is_available: view !== undefined,
-    card:
-      card === undefined
-        ? null
-        : {
-            brand: card.brand,
-            last4: card.last4,
-            exp_month: card.expMonth,
-            exp_year: card.expYear,
-          },
+    card: card === undefined ? null : present(TopUpCard, card),
     is_card_pending: view?.isCardPending ?? false,
-    rule:
-      rule === undefined
-        ? null
-        : {
-            is_on: rule.isOn,
-            below_usd: formatUsd(rule.belowMicroUsd),
-            amount_usd: formatUsd(rule.amountMicroUsd),
-            month_max_usd: formatUsd(rule.monthMaxMicroUsd),
-          },
+    rule: rule === undefined ? null : present(TopUpRule, rule),
     pause:
       pause === undefined
         ? null
-        : {
-            reason: pause.reason,
-            text: pauseSentence(pause.reason),
-            since: instant(pause.sinceMs),
-          },
+        : present(TopUpPause, pause, { text: pauseSentence(pause.reason) }),
     month_spent_usd: formatUsd(view?.monthMicroUsd ?? ZERO_MICRO_USD),
     has_open_purchase: view?.hasOpenPurchase ?? false,
   };

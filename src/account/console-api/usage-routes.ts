@@ -12,75 +12,60 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
 import type { RequestDetail, usageRoutes } from "./contract/usage.ts";
-import { openFile, fileNameOf } from "./file-answer.ts";
+import { fileNameOf } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { onlyTagged, readFilters } from "./read-filters.ts";
-import type { ReportGates } from "./report-gates.ts";
 import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
 import { shownRefusal } from "./show-refusal.ts";
 import { shownUsage } from "./show-usage.ts";
 
 /** The organization's requests in the journal. */
-export function usageHandlers(
-  deps: ConsoleDeps,
-  gates: ReportGates,
-): Handlers<keyof typeof usageRoutes> {
-  const { clock } = deps;
+export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRoutes> {
   return {
-    "GET /api/console/overview": ({ session }) =>
-      gates.reads.run(session.orgId, () => readOverview(deps, session)),
+    "GET /api/console/overview": ({ session }) => readOverview(deps, session),
 
     "GET /api/console/usage": async ({ session, query }) => {
       const { group_by: by = "model", rank_by: rank = "spend", ...filters } = query;
       const filter = await filterOf(deps, session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
-      return await gates.reads.run(session.orgId, async () => {
-        const { reports, asOf } = datedReports(deps.reports);
-        const [report, nameOf] = await Promise.all([
-          reports.report(filter, by, rank),
-          namesOf(deps, session.orgId, by),
-        ]);
-        return { ...shownUsage(report, filter, nameOf), ...asOf() };
-      });
+      const { reports, asOf } = datedReports(deps.reports);
+      const [report, nameOf] = await Promise.all([
+        reports.report(filter, by, rank),
+        namesOf(deps, session.orgId, by),
+      ]);
+      return { ...shownUsage(report, filter, nameOf), ...asOf() };
     },
 
     "GET /api/console/requests": async ({ session, query }) => {
       const { cursor, limit = PAGE_ROWS, sort: by, direction = "desc", ...filters } = query;
       const filter = await filterOf(deps, session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
-      return await gates.reads.run(session.orgId, async () => {
-        const page = {
-          limit,
-          ...(cursor === undefined ? {} : { cursor }),
-          ...(by === undefined ? {} : { sort: { by, direction } }),
-        };
-        const { reports, asOf } = datedReports(deps.reports);
-        const { rows, nextCursor } = await reports.requests(filter, page);
-        return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
-      });
+      const page = {
+        limit,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(by === undefined ? {} : { sort: { by, direction } }),
+      };
+      const { reports, asOf } = datedReports(deps.reports);
+      const { rows, nextCursor } = await reports.requests(filter, page);
+      return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
     },
 
     "GET /api/console/requests.csv": async ({ session, query }) => {
       const filter = await filterOf(deps, session, query);
       if (filter instanceof ConsoleRefusal) return filter;
-      const { orgId } = session;
-      const contentType = "text/csv; charset=utf-8";
       const { reports, asOf } = datedReports(deps.reports);
       const pieces = requestsCsv(reports, filter);
       const headers = (): Readonly<Record<string, string>> => asOfHeader(asOf().as_of);
-      const wanted = { orgId, contentType, fileName: fileNameOf(filter, query), pieces, headers };
-      return await openFile({ gates: gates.files, clock }, wanted);
+      return { fileName: fileNameOf(filter, query), pieces, headers };
     },
 
     "GET /api/console/requests/:request_id": async ({ session, params }) => {
       const requestId = parseRequestId(params.request_id);
       if (requestId === undefined) return notFound("request");
-      return await gates.reads.run(session.orgId, async () => {
-        const found = await deps.reports.request(session.orgId, requestId);
-        if (found === undefined) return notFound("request");
-        return shownDetail(found);
-      });
+      const found = await deps.reports.request(session.orgId, requestId);
+      if (found === undefined) return notFound("request");
+      return shownDetail(found);
     },
   };
 }

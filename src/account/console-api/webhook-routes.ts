@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-import { SMALL_BODY_BYTES_MAX } from "../../kernel/index.ts";
+import { SMALL_BODY_BYTES_MAX, asText } from "../../kernel/index.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
@@ -17,7 +17,7 @@ export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): v
     const signature = request.headers["stripe-signature"];
     const outcome = await billing.webhook({
       body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-      signature: typeof signature === "string" ? signature : undefined,
+      signature: asText(signature),
     });
     if (outcome === "bad_signature") return sendRefusal(reply, BAD_SIGNATURE);
     if (outcome === "not_configured") return sendRefusal(reply, NOT_CONFIGURED);

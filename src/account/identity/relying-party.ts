@@ -3,7 +3,7 @@ import * as client from "openid-client";
 import type { CustomFetch, ServerMetadata } from "openid-client";
 import { Type } from "typebox";
 
-import { type Clock, conforms } from "../../kernel/index.ts";
+import { type Clock, conforms, asText } from "../../kernel/index.ts";
 
 const REQUEST_SECONDS_MAX = 10;
 /** The provider's metadata is read again after this time. */
@@ -106,7 +106,7 @@ export class RelyingParty {
     return {
       issuer: String(claims["iss"]),
       subject,
-      sid: typeof claims["sid"] === "string" ? claims["sid"] : undefined,
+      sid: asText(claims["sid"]),
       refreshToken: tokens.refresh_token,
       claims,
       moreClaims: async () => {

@@ -1,4 +1,5 @@
-import { type Backend, countSecretsSealedBy, openConfiguredVault } from "../../app/index.ts";
+import { countSealedBy } from "../../gateway/index.ts";
+import { type Backend, openConfiguredVault, sealedTables } from "../../app/index.ts";
 import { type SchemaState, formatUsd, instant } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
@@ -105,7 +106,7 @@ export const encryptionChecks: DatabaseCheckGroup = async ({ config }, backend) 
     const detail = `${stored} are stored and encryption_key (TM_ENCRYPTION_KEY) is not set`;
     return [{ id: ID, level: "problem", detail }];
   }
-  return [checkOf(await countSecretsSealedBy(backend, vault), vault.keyNames)];
+  return [checkOf(await countSealedBy(sealedTables(backend), vault), vault.keyNames)];
 };
 
 const ID = "encryption keys";

@@ -1,4 +1,5 @@
-import { isAbsent, isObject, objectsOf, textOf, type JsonObject } from "./json.ts";
+import { textOf } from "../../kernel/index.ts";
+import { isAbsent, isObject, objectsOf, type JsonObject } from "./json.ts";
 import {
   any,
   anything,

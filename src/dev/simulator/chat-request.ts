@@ -1,5 +1,6 @@
+import { asNumber, textOf } from "../../kernel/index.ts";
 import { toldIn } from "./told-facts.ts";
-import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import { contentText, isObject, objectsOf, stringsOf, type JsonObject } from "./json.ts";
 import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
@@ -20,7 +21,7 @@ export function readChatRequest(body: JsonObject): SimRequest {
     model: textOf(body["model"]),
     stream: body["stream"] === true,
     includeUsage: isObject(options) && options["include_usage"] === true,
-    maxTokens: typeof maxTokens === "number" ? maxTokens : undefined,
+    maxTokens: asNumber(maxTokens),
     stops: typeof body["stop"] === "string" ? [body["stop"]] : stringsOf(body["stop"]),
     tools: objectsOf(body["tools"]).flatMap(readTool),
     choice: readChoice(body["tool_choice"]),

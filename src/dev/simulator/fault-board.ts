@@ -1,3 +1,4 @@
+import { asText } from "../../kernel/index.ts";
 import { readFaults, type FaultReading, type Faults } from "./faults.ts";
 import { isObject } from "./json.ts";
 
@@ -37,9 +38,9 @@ export class FaultBoard {
     const reading = readFaults(fault);
     if (reading.kind === "unknown") return reading.message;
     this.#rules.push({
-      method: typeof method === "string" ? method : undefined,
+      method: asText(method),
       path: typeof path === "string" ? patternOf(path) : undefined,
-      model: typeof model === "string" ? model : undefined,
+      model: asText(model),
       script: fault,
       faults: reading.faults,
       left: typeof times === "number" ? times : Number.POSITIVE_INFINITY,

@@ -1,3 +1,5 @@
+import { asObject, textOf } from "../../kernel/index.ts";
+
 /* Marks a string that represents a raw number; no text of a request begins with it. */
 const RAW = "\u0000raw:";
 const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
@@ -6,7 +8,7 @@ const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return asObject(value) !== undefined;
 }
 
 /** The objects of a list; anything else in it is left out, anything but a list is empty. */
@@ -16,10 +18,6 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
 
 export function stringsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 /** The text of a message's content, be it a string or a list of parts. */

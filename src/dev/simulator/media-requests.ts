@@ -1,4 +1,4 @@
-import { textOf } from "./json.ts";
+import { textOf } from "../../kernel/index.ts";
 import { be, text, type Rule } from "./shape.ts";
 import type { SimError, Troubles } from "./sim-error.ts";
 

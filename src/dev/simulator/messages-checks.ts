@@ -1,5 +1,6 @@
+import { textOf } from "../../kernel/index.ts";
 import { cacheMarksComplaint } from "./cache-marks.ts";
-import { contentText, isAbsent, isObject, objectsOf, textOf, type JsonObject } from "./json.ts";
+import { contentText, isAbsent, isObject, objectsOf, type JsonObject } from "./json.ts";
 import {
   any,
   anything,

@@ -1,5 +1,6 @@
+import { asNumber, textOf } from "../../kernel/index.ts";
 import { toldIn } from "./told-facts.ts";
-import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import { contentText, isObject, objectsOf, stringsOf, type JsonObject } from "./json.ts";
 import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
@@ -25,7 +26,7 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     model: textOf(body["model"]),
     stream: body["stream"] === true,
     includeUsage: true,
-    maxTokens: typeof body["max_tokens"] === "number" ? body["max_tokens"] : undefined,
+    maxTokens: asNumber(body["max_tokens"]),
     stops: stringsOf(body["stop_sequences"]),
     tools: objectsOf(body["tools"]).map((tool) => ({
       name: textOf(tool["name"]),

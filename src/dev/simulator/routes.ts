@@ -1,3 +1,4 @@
+import { textOf } from "../../kernel/index.ts";
 import { answerDecisions, answerNoRoute } from "./decisions/answer-decisions.ts";
 import {
   envelopeHost,
@@ -12,7 +13,6 @@ import { markedText } from "./fault-board.ts";
 import { answerGeneration, answerModels, answerTokenCount } from "./generation.ts";
 import { answerImages } from "./images/answer-images.ts";
 import { plainImages, referenceImages, relayImages, type ImageHost } from "./images/image-host.ts";
-import { textOf } from "./json.ts";
 import { strictDialect } from "./providers/strict-dialect.ts";
 import type { Route } from "./received-call.ts";
 import { answerVideoCreate, answerVideoDelete, answerVideoPoll } from "./videos/answer-videos.ts";

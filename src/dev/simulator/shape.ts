@@ -1,4 +1,5 @@
-import { isAbsent, isObject, textOf, wordSet } from "./json.ts";
+import { textOf } from "../../kernel/index.ts";
+import { isAbsent, isObject, wordSet } from "./json.ts";
 
 /** A provider's complaint about the first thing that it refuses; undefined: none. */
 export type Complaint = string | undefined;

@@ -1,5 +1,6 @@
+import { textOf } from "../../kernel/index.ts";
 import { createHash } from "node:crypto";
-import { isObject, objectsOf, textOf, type JsonObject } from "./json.ts";
+import { isObject, objectsOf, type JsonObject } from "./json.ts";
 
 /** A part of a prompt that is not text. */
 export interface SimMedia {

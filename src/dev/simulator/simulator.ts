@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Clock, systemClock } from "../../kernel/index.ts";
+import { type Clock, systemClock, textOf } from "../../kernel/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
 import { isCheating } from "./cheating.ts";
 import { BrokenOff, deliverJson, type Delivery } from "./deliver.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
 import { HeldAnswers } from "./held-answers.ts";
-import { isObject, textOf, type JsonObject } from "./json.ts";
+import { isObject, type JsonObject } from "./json.ts";
 import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";

@@ -1,6 +1,7 @@
+import { textOf } from "../../kernel/index.ts";
 import { answerTo, type SimAnswer, type SimUsage } from "./answer.ts";
 import type { Frame } from "./dialect.ts";
-import { isObject, objectsOf, textOf, type JsonObject } from "./json.ts";
+import { isObject, objectsOf, type JsonObject } from "./json.ts";
 import { tokensOf, type SimRequest } from "./sim-request.ts";
 
 /** A request as a cheat sees it. */

@@ -1,3 +1,4 @@
+import { asText } from "../../kernel/index.ts";
 /** A value of a form: a text, or what brackets in the names made of several. */
 export type FormValue = string | FormFields;
 export interface FormFields {
@@ -38,7 +39,7 @@ function put(form: Fields, path: readonly string[], value: string): void {
 export function textAt(form: FormFields, ...path: readonly string[]): string | undefined {
   let at: FormValue | undefined = form;
   for (const part of path) at = typeof at === "object" ? at[part] : undefined;
-  return typeof at === "string" ? at : undefined;
+  return asText(at);
 }
 
 /** The texts directly below a path, as metadata is written. */

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Clock, Logger, PlainPage } from "../../kernel/index.ts";
+import { type Clock, type Logger, type PlainPage, asText } from "../../kernel/index.ts";
 import { CheckoutApi } from "./checkout-api.ts";
 import { CheckoutBook } from "./checkout-book.ts";
 import type { CheckoutEvent, CheckoutSession } from "./checkout-objects.ts";
@@ -146,7 +146,7 @@ class CheckoutRoutes {
       query: readForm(url.search.slice(1)),
       form: readForm(text),
       text,
-      idempotencyKey: typeof key === "string" ? key : undefined,
+      idempotencyKey: asText(key),
     });
     if (fault === "lost_after") response.destroy();
     else sendJson(response, status, body);

@@ -25,12 +25,6 @@ export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs
 /** The caller: one organization, which sees its own connections only, or an operator, who sees all. */
 export type ConnectionOwner = OrgId | "operator";
 
-export interface ResealedKey {
-  readonly connectionId: string;
-  readonly was: Buffer;
-  readonly sealedKey: Buffer;
-}
-
 /** A connection with its key sealed, ready to be stored. `providerKeyProblem` found nothing wrong. */
 export function sealConnection(
   vault: KeyVault,

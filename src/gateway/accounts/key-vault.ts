@@ -7,7 +7,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 
-import { assert, madeOf, type OrgId, type ProviderId } from "../../kernel/index.ts";
+import { assert, type ChangedBy, madeOf, type OrgId, type ProviderId } from "../../kernel/index.ts";
 
 /** Whose key was sealed: it opens with the same three again and with nothing else. */
 export interface KeyContext {
@@ -201,4 +201,84 @@ function notOpened(): SealedKeyFault {
   return new SealedKeyFault(
     "the stored key of this connection cannot be decrypted; was it stored with another encryption_key?",
   );
+}
+
+/** What a table keeps sealed, with all that opens it. */
+export interface SealedRow {
+  readonly id: string;
+  readonly sealed: Buffer;
+  readonly context: KeyContext;
+}
+
+/** A table with sealed columns. */
+export interface SealedRows {
+  /** Behind the id `after`, in the order of the ids; those of at most `max` ids. */
+  listSealed(after: string, max: number): Promise<readonly SealedRow[]>;
+  /** Replaces what is still as it was; answers how many. */
+  reseal(
+    changed: readonly (SealedRow & { readonly resealed: Buffer })[],
+    by: ChangedBy,
+  ): Promise<number>;
+}
+
+export interface Resealed {
+  /** Now sealed with the first key. */
+  readonly resealed: number;
+  /** Were so before. */
+  readonly kept: number;
+  /** Ids of rows that no key of the ring opens; they are not changed. */
+  readonly unopened: readonly string[];
+}
+
+/** Seals every row with the first encryption key, while they are in use. May be repeated. */
+export async function resealRows(
+  tables: readonly SealedRows[],
+  vault: KeyVault,
+  by: ChangedBy,
+): Promise<Resealed> {
+  let [resealed, kept] = [0, 0];
+  const unopened = new Set<string>();
+  for await (const { table, batch } of batches(tables)) {
+    const others: (SealedRow & { readonly resealed: Buffer })[] = [];
+    for (const each of batch) {
+      const name = vault.sealedBy(each.sealed, each.context);
+      if (name === undefined) unopened.add(each.id);
+      else if (name === vault.keyNames[0]) kept += 1;
+      else {
+        const secret = vault.open(each.sealed, each.context);
+        others.push({ ...each, resealed: vault.seal(secret, each.context) });
+      }
+    }
+    if (others.length > 0) resealed += await table.reseal(others, by);
+  }
+  return { resealed, kept, unopened: [...unopened] };
+}
+
+/** How many rows each encryption key sealed, by its name; "unknown": none of the ring did. */
+export async function countSealedBy(
+  tables: readonly SealedRows[],
+  vault: KeyVault,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map(vault.keyNames.map((name) => [name, 0]));
+  for await (const { batch } of batches(tables)) {
+    for (const { sealed, context } of batch) {
+      const name = vault.sealedBy(sealed, context) ?? "unknown";
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+const BATCH = 200;
+
+async function* batches(
+  tables: readonly SealedRows[],
+): AsyncGenerator<{ readonly table: SealedRows; readonly batch: readonly SealedRow[] }> {
+  for (const table of tables) {
+    let batch = await table.listSealed("", BATCH);
+    for (let last = batch.at(-1); last !== undefined; last = batch.at(-1)) {
+      yield { table, batch };
+      batch = await table.listSealed(last.id, BATCH);
+    }
+  }
 }

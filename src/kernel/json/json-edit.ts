@@ -130,6 +130,14 @@ export function asObject(value: unknown): Readonly<Record<string, unknown>> | un
     : undefined;
 }
 
+export function asText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+export function asNumber(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
 /**
  * The parsed value of outside text, or undefined when it is not JSON or beyond the bounds. Texts
  * that came together are parsed within one budget.

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { Manifest, ManifestDescriptor } from "../../catalog/index.ts";
-import { OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
+import { OUTPUT_TOKENS_MAX, asObject } from "../../kernel/index.ts";
 import type { Listing } from "./listing-prices.ts";
 
 /** One thing other than a price that is not the same before and after. */
@@ -53,7 +53,7 @@ function providerFields(manifest: Manifest): Fields {
   return new Map(
     Object.entries(manifest).flatMap(([name, value]): [string, unknown][] => {
       if (PER_LISTING.has(name)) return [];
-      if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      if (asObject(value) === undefined) {
         return [[name, value]];
       }
       const members = Object.entries(value as object);

@@ -1,4 +1,6 @@
+import { comparePriceTexts } from "./price-text.ts";
 import {
+  asText,
   decimalSize,
   isDay,
   parseDecimal,
@@ -7,7 +9,7 @@ import {
   RawNumber,
   type RawObject,
 } from "../../kernel/index.ts";
-import type { ImportNote, SkipCode, StageCode } from "./draft.ts";
+import type { DraftCapacity, ImportNote, SkipCode, StageCode } from "./draft.ts";
 
 /** Ids that a manifest takes as `upstream_id` and as `id`; its schema has the same. */
 const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
@@ -89,52 +91,54 @@ const OUTPUT_TOKENS_MAX = 32_768;
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
-/** Readers of fields of a source; what has another type than expected counts as not there. */
-
-export function objectOf(value: RawJson | undefined): RawObject | undefined {
-  return value instanceof Map ? (value as RawObject) : undefined;
+/** Readers of a place in a source; what has another type than expected counts as not there. */
+function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
+  return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }
 
-export function objectAt(object: RawObject, key: string): RawObject | undefined {
-  return objectOf(object.get(key));
+export function objectAt(
+  value: RawJson | undefined,
+  ...path: readonly string[]
+): RawObject | undefined {
+  const found = valueAt(value, path);
+  return found instanceof Map ? (found as RawObject) : undefined;
 }
 
-export function listAt(object: RawObject, key: string): readonly RawJson[] {
-  const value = object.get(key);
-  return Array.isArray(value) ? (value as readonly RawJson[]) : [];
+export function listAt(value: RawJson | undefined, ...path: readonly string[]): readonly RawJson[] {
+  const found = valueAt(value, path);
+  return Array.isArray(found) ? (found as readonly RawJson[]) : [];
 }
 
-export function textAt(object: RawObject, key: string): string | undefined {
-  const value = object.get(key);
-  return typeof value === "string" ? value : undefined;
+export function textAt(value: RawJson | undefined, ...path: readonly string[]): string | undefined {
+  return asText(valueAt(value, path));
 }
 
-export function textsAt(object: RawObject, key: string): string[] {
-  return listAt(object, key).filter((each) => typeof each === "string");
+export function textsAt(value: RawJson | undefined, ...path: readonly string[]): string[] {
+  return listAt(value, ...path).flatMap((each) => asText(each) ?? []);
 }
 
-export function flagAt(object: RawObject, key: string): boolean | undefined {
-  const value = object.get(key);
-  return typeof value === "boolean" ? value : undefined;
+export function flagAt(value: RawJson | undefined, key: string): boolean | undefined {
+  const found = valueAt(value, [key]);
+  return typeof found === "boolean" ? found : undefined;
 }
 
 /** The number as it is written: a number, or a text that is one. */
-export function numberTextAt(object: RawObject, key: string): string | undefined {
-  return numberTextOf(object.get(key));
-}
-
-export function numberTextOf(value: RawJson | undefined): string | undefined {
-  if (value instanceof RawNumber) return value.raw;
-  return typeof value === "string" && parseDecimal(value) !== undefined ? value : undefined;
+export function numberTextAt(
+  value: RawJson | undefined,
+  ...path: readonly string[]
+): string | undefined {
+  const found = valueAt(value, path);
+  if (found instanceof RawNumber) return found.raw;
+  const text = asText(found);
+  return text !== undefined && parseDecimal(text) !== undefined ? text : undefined;
 }
 
 /** A whole number above 0 ("32000.0" too) that every reader of JSON carries exactly. */
-export function countAt(object: RawObject, key: string): number | undefined {
-  return countOf(object.get(key));
-}
-
-export function countOf(value: RawJson | undefined): number | undefined {
-  const raw = numberTextOf(value);
+export function countAt(
+  value: RawJson | undefined,
+  ...path: readonly string[]
+): number | undefined {
+  const raw = numberTextAt(value, ...path);
   const decimal = raw === undefined ? undefined : parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.digits === "") return undefined;
   const { whole, fraction } = decimalSize(decimal);
@@ -142,10 +146,47 @@ export function countOf(value: RawJson | undefined): number | undefined {
 }
 
 /** A calendar day; "2026-05" is its first. */
-export function dayAt(object: RawObject, key: string): string | undefined {
-  const text = textAt(object, key);
+export function dayAt(value: RawJson | undefined, key: string): string | undefined {
+  const text = textAt(value, key);
   const day = text !== undefined && /^\d{4}-\d{2}$/.test(text) ? `${text}-01` : text;
   return day !== undefined && isDay(day) ? day : undefined;
+}
+
+/** The named flags of an entry as abilities; what is not stated is left out. */
+export function abilitiesAt(
+  entry: RawObject,
+  flags: Readonly<Record<string, string>>,
+): Record<string, boolean> {
+  const stated = Object.entries(flags).flatMap(([ability, key]) => {
+    const value = flagAt(entry, key);
+    return value === undefined ? [] : [[ability, value] as const];
+  });
+  return Object.fromEntries(stated);
+}
+
+/** Is the price of this field the prompt's own? */
+export function isPromptPrice(entry: RawObject, field: string, prompt: string): boolean {
+  const [price, own] = [numberTextAt(entry, field), numberTextAt(entry, prompt)];
+  return price !== undefined && own !== undefined && comparePriceTexts(price, own) === 0;
+}
+
+/** What is named beside tokens is not offered. */
+export function otherUnitsNote(model: string, units: readonly string[]): ImportNote[] {
+  if (units.length === 0) return [];
+  return [{ model, code: "other-unit", message: `not offered: ${units.join(", ")}` }];
+}
+
+export function capacityOf(
+  requests: number | undefined,
+  tokens: number | undefined,
+): { readonly capacity?: DraftCapacity } {
+  if (requests === undefined && tokens === undefined) return {};
+  return {
+    capacity: {
+      ...(requests !== undefined && { requestsPerMinute: requests }),
+      ...(tokens !== undefined && { promptTokensPerMinute: tokens }),
+    },
+  };
 }
 
 /** True for 0 and for a price that is not there. */

@@ -9,19 +9,17 @@ import {
   type StageCode,
 } from "./draft.ts";
 import {
+  RETIRED,
   countAt,
-  countOf,
   flagAt,
   idFlaw,
   isNoChatName,
   isNothing,
   listAt,
   numberTextAt,
-  numberTextOf,
   objectAt,
-  objectOf,
+  otherUnitsNote,
   reasonsOfName,
-  RETIRED,
   textAt,
 } from "./entry-rules.ts";
 import { comparePrices } from "./price-text.ts";
@@ -29,13 +27,10 @@ import { type PricesReading, type RawSheet, type RawTier, readPrices } from "./s
 
 /** Reads `prices/data.json`: a list of providers, prices in USD per million tokens, some dated. */
 export function readGenaiPrices(document: RawJson, input: ReaderInput): Reading[] {
-  const providers = Array.isArray(document) ? (document as readonly RawJson[]) : [];
-  const provider = providers
-    .map(objectOf)
-    .find((each) => each !== undefined && textAt(each, "id") === input.provider);
-  return (provider === undefined ? [] : listAt(provider, "models")).map((each, at): Reading => {
-    const entry = objectOf(each);
-    const id = entry === undefined ? undefined : textAt(entry, "id");
+  const provider = listAt(document).find((each) => textAt(each, "id") === input.provider);
+  return listAt(provider, "models").map((each, at): Reading => {
+    const entry = objectAt(each);
+    const id = textAt(each, "id");
     return entry === undefined || id === undefined
       ? skipped(`models[${at}]`, "not-a-model", "has no id")
       : readEntry(id, entry, input.dated);
@@ -85,18 +80,12 @@ type DatedReading =
 /** Prices of one entry: one set, or a list of which some begin on a day and some hold by day. */
 function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   const stated = entry.get("prices");
-  const sets = Array.isArray(stated) ? (stated as readonly RawJson[]) : undefined;
-  if (sets === undefined) return readSet(id, objectOf(stated));
-  const read = sets.map((each) => {
-    const set = objectOf(each);
-    const constraint = set === undefined ? undefined : objectAt(set, "constraint");
-    const prices = readSet(id, set === undefined ? undefined : objectAt(set, "prices"));
-    return {
-      prices,
-      day: constraint === undefined ? undefined : textAt(constraint, "start_date"),
-      isDaily: constraint?.has("start_time") === true,
-    };
-  });
+  if (!Array.isArray(stated)) return readSet(id, objectAt(stated));
+  const read = listAt(stated).map((set) => ({
+    prices: readSet(id, objectAt(set, "prices")),
+    day: textAt(set, "constraint", "start_date"),
+    isDaily: objectAt(set, "constraint")?.has("start_time") === true,
+  }));
   const bad = read.find(({ prices }) => !prices.ok)?.prices;
   if (bad !== undefined && !bad.ok) return bad;
   const sound = read.flatMap(({ prices, ...rest }) => (prices.ok ? [{ ...rest, prices }] : []));
@@ -153,14 +142,10 @@ function readSet(id: string, prices: RawObject | undefined): DatedReading {
   if (!priced.ok) return priced;
   const fee = !isNothing(numberTextAt(prices, "requests_kcount"));
   const other = [...prices.keys()].filter((key) => /audio|requests/.test(key));
-  const message = `not offered: ${other.join(", ")}`;
   return {
     ...priced,
     changes: [],
-    notes: [
-      ...priced.notes,
-      ...(other.length === 0 ? [] : [{ model: id, code: "other-unit" as const, message }]),
-    ],
+    notes: [...priced.notes, ...otherUnitsNote(id, other)],
     stagedBecause: fee ? ["request-fee"] : [],
   };
 }
@@ -178,20 +163,15 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
 
 /** A price, or `{ base, tiers: [{ start, price }] }`. */
 function priceAt(price: RawJson | undefined, tokens: number): string | undefined {
-  const tiered = objectOf(price);
-  if (tiered === undefined) return numberTextOf(price);
-  const reached = tiersOf(tiered).filter(({ start }) => start <= tokens && tokens > 0);
-  return reached.at(-1)?.price ?? numberTextAt(tiered, "base");
+  if (objectAt(price) === undefined) return numberTextAt(price);
+  const reached = tiersOf(price).filter(({ start }) => start <= tokens && tokens > 0);
+  return reached.at(-1)?.price ?? numberTextAt(price, "base");
 }
 
-function tiersOf(price: RawJson): { readonly start: number; readonly price: string }[] {
-  const tiered = objectOf(price);
-  const tiers = tiered === undefined ? [] : listAt(tiered, "tiers");
-  return tiers
-    .flatMap((each) => {
-      const tier = objectOf(each);
-      const start = countOf(tier?.get("start"));
-      const text = numberTextOf(tier?.get("price"));
+function tiersOf(price: RawJson | undefined): { readonly start: number; readonly price: string }[] {
+  return listAt(price, "tiers")
+    .flatMap((tier) => {
+      const [start, text] = [countAt(tier, "start"), numberTextAt(tier, "price")];
       return start === undefined || text === undefined ? [] : [{ start, price: text }];
     })
     .toSorted((a, b) => a.start - b.start);
@@ -202,7 +182,8 @@ const MATCH_DEPTH_MAX = 8;
 /** Does the entry mean this id? A pattern counts as no: it is not ours, and its time has no bound. */
 function isMatch(match: RawObject, id: string, depth: number): boolean {
   if (depth > MATCH_DEPTH_MAX) return false;
-  const parts = (key: string): (RawObject | undefined)[] => listAt(match, key).map(objectOf);
+  const parts = (key: string): (RawObject | undefined)[] =>
+    listAt(match, key).map((each) => objectAt(each));
   const holds = (each: RawObject | undefined): boolean =>
     each !== undefined && isMatch(each, id, depth + 1);
   const text = (key: string): string | undefined => textAt(match, key)?.toLowerCase();

@@ -1,7 +1,6 @@
 import type { RawJson, RawObject } from "../../kernel/index.ts";
 import {
   type Draft,
-  type DraftCapacity,
   type ImportNote,
   type ReaderInput,
   type Reading,
@@ -9,33 +8,35 @@ import {
   skipped,
 } from "./draft.ts";
 import {
+  RETIRED,
+  abilitiesAt,
+  capacityOf,
   countAt,
-  countOf,
   dayAt,
   endOf,
   flagAt,
   idFlaw,
   isNothing,
+  isPromptPrice,
   listAt,
   numberTextAt,
-  objectOf,
+  objectAt,
+  otherUnitsNote,
   outputBound,
   reasonsOfName,
-  RETIRED,
   textAt,
   textsAt,
 } from "./entry-rules.ts";
-import { comparePriceTexts } from "./price-text.ts";
-import { type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
+import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
 /** Entries of the file that describe the file. */
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
 /** Reads `model_prices_and_context_window.json`: "prefix/id" to facts, prices in USD per token. */
 export function readLitellm(document: RawJson, input: ReaderInput): Reading[] {
-  return [...(objectOf(document) ?? [])].flatMap(([key, value]): Reading[] => {
+  return [...(objectAt(document) ?? [])].flatMap(([key, value]): Reading[] => {
     if (NOT_MODELS.has(key)) return [skipped(key, "not-a-model", "describes the file itself")];
-    const entry = objectOf(value);
+    const entry = objectAt(value);
     if (entry === undefined) return [skipped(key, "not-a-model", "is not an object")];
     const provider = textAt(entry, "litellm_provider");
     if (provider === undefined) return [skipped(key, "not-a-model", "names no provider")];
@@ -72,7 +73,7 @@ function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
     ...(context === undefined ? {} : { contextLength: context }),
     ...(bound.maxOutputTokens === undefined ? {} : { maxOutputTokens: bound.maxOutputTokens }),
     ...endFields(entry, input),
-    ...capacityOf(entry),
+    ...capacityOf(countAt(entry, "rpm"), countAt(entry, "tpm")),
   };
   return { kind: "draft", draft: facts };
 }
@@ -109,11 +110,7 @@ function upstreamOf(key: string, provider: string): string {
 
 function inputsOf(entry: RawObject): NonNullable<Draft["inputs"]> {
   const has = (flag: string): boolean => flagAt(entry, flag) === true;
-  const prompt = numberTextAt(entry, "input_cost_per_token");
-  const same = (field: string): boolean => {
-    const price = numberTextAt(entry, field);
-    return price !== undefined && prompt !== undefined && comparePriceTexts(price, prompt) === 0;
-  };
+  const same = (field: string): boolean => isPromptPrice(entry, field, "input_cost_per_token");
   const unpriced = (field: string): boolean => isNothing(numberTextAt(entry, field));
   return new Set([
     ...(has("supports_vision") &&
@@ -135,17 +132,15 @@ function inputsOf(entry: RawObject): NonNullable<Draft["inputs"]> {
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
 function abilitiesOf(entry: RawObject): Draft["abilities"] {
-  const stated = (name: string, flag: string): Record<string, boolean> => {
-    const value = flagAt(entry, flag);
-    return value === undefined ? {} : { [name]: value };
-  };
   const extra = EFFORTS.filter((each) => flagAt(entry, `supports_${each}_reasoning_effort`));
   const known = new Set<string>([...extra, "low", "medium", "high"]);
   return {
-    ...stated("tools", "supports_function_calling"),
-    ...stated("structured", "supports_response_schema"),
-    ...stated("reasoning", "supports_reasoning"),
-    ...stated("sampling", "supports_sampling_params"),
+    ...abilitiesAt(entry, {
+      tools: "supports_function_calling",
+      structured: "supports_response_schema",
+      reasoning: "supports_reasoning",
+      sampling: "supports_sampling_params",
+    }),
     ...(extra.length > 0 ? { efforts: EFFORTS.filter((each) => known.has(each)) } : {}),
   };
 }
@@ -162,28 +157,13 @@ function otherUnits(
   const all = isSearched ? [...units, "search_context_cost_per_query"] : units;
   const perRequest = ["input_cost_per_request", "citation_cost_per_token"];
   return {
-    notes:
-      all.length === 0
-        ? []
-        : [{ model: key, code: "other-unit", message: `not offered: ${all.join(", ")}` }],
+    notes: otherUnitsNote(key, all),
     fee: perRequest.some((field) => !isNothing(numberTextAt(entry, field))) ? ["request-fee"] : [],
   };
 }
 
 const OTHER_UNIT =
   /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority|ultrafast|decisions)$|^regional_|^citation_/;
-
-function capacityOf(entry: RawObject): { readonly capacity?: DraftCapacity } {
-  const requests = countAt(entry, "rpm");
-  const tokens = countAt(entry, "tpm");
-  if (requests === undefined && tokens === undefined) return {};
-  return {
-    capacity: {
-      ...(requests === undefined ? {} : { requestsPerMinute: requests }),
-      ...(tokens === undefined ? {} : { promptTokensPerMinute: tokens }),
-    },
-  };
-}
 
 /** The prices whose field names end like this: "", "_above_200k_tokens". */
 export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
@@ -210,9 +190,9 @@ function litellmPrices(entry: RawObject): {
   readonly tiers: readonly RawTier[];
 } {
   const ranges = listAt(entry, "tiered_pricing").flatMap((each): RawTier[] => {
-    const range = objectOf(each);
+    const range = objectAt(each);
     if (range === undefined) return [];
-    const from = countOf(listAt(range, "range")[0]) ?? 0;
+    const from = countAt(listAt(range, "range")[0]) ?? 0;
     return [{ abovePromptTokens: from, sheet: litellmSheet(range, "") }];
   });
   const [first, ...others] = ranges.toSorted((a, b) => a.abovePromptTokens - b.abovePromptTokens);
@@ -225,12 +205,7 @@ function litellmPrices(entry: RawObject): {
     }),
   );
   const tiers = [...suffixes].map(([abovePromptTokens, suffix]): RawTier => {
-    return { abovePromptTokens, sheet: over(base, litellmSheet(entry, suffix)) };
+    return { abovePromptTokens, sheet: sheetOver(base, litellmSheet(entry, suffix)) };
   });
   return { sheet: base, tiers };
-}
-
-function over(base: RawSheet, tier: RawSheet): RawSheet {
-  const stated = Object.entries(tier).filter(([, price]) => price !== undefined);
-  return { ...base, ...Object.fromEntries(stated) };
 }

@@ -1,33 +1,32 @@
 import type { RawJson, RawObject } from "../../kernel/index.ts";
 import { type Draft, type ReaderInput, type Reading, type SkipCode, skipped } from "./draft.ts";
 import {
+  RETIRED,
   countAt,
   dayAt,
   endOf,
   idFlaw,
   isNothing,
+  isPromptPrice,
   listAt,
   numberTextAt,
   objectAt,
-  objectOf,
+  otherUnitsNote,
   outputBound,
   reasonsOfName,
-  RETIRED,
   textAt,
   textsAt,
 } from "./entry-rules.ts";
-import { comparePriceTexts } from "./price-text.ts";
-import { type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
+import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
 /** Every author's models: OpenRouter as the provider, not as an opinion on a lab's own prices. */
 export const EVERY_AUTHOR = "*";
 
 /** Reads the answer of `GET /api/v1/models`: `data[]`, prices as texts in USD per token. */
 export function readOpenRouter(document: RawJson, input: ReaderInput): Reading[] {
-  const models = objectOf(document);
-  return (models === undefined ? [] : listAt(models, "data")).flatMap((each, at): Reading[] => {
-    const entry = objectOf(each);
-    const id = entry === undefined ? undefined : textAt(entry, "id");
+  return listAt(document, "data").flatMap((each, at): Reading[] => {
+    const entry = objectAt(each);
+    const id = textAt(each, "id");
     if (entry === undefined || id === undefined) {
       return [skipped(`data[${at}]`, "not-a-model", "has no id")];
     }
@@ -45,9 +44,8 @@ function readEntry(id: string, entry: RawObject, input: ReaderInput): Reading {
   const base = sheetOf(pricing);
   const priced = readPrices({ model: id, sheet: base, tiers: tiersOf(pricing, base), places: 6 });
   if (!priced.ok) return skipped(id, priced.code, priced.message);
-  const top = objectAt(entry, "top_provider");
   const context = countAt(entry, "context_length");
-  const output = top === undefined ? undefined : countAt(top, "max_completion_tokens");
+  const output = countAt(entry, "top_provider", "max_completion_tokens");
   const bound = outputBound(id, output, context);
   const end = endOf(dayAt(entry, "expiration_date"), input.dated).day;
   const displayName = textAt(entry, "name")?.replace(/^[^:]{1,40}: /, "");
@@ -82,14 +80,12 @@ function whyUnfit(
   input: ReaderInput,
 ): [SkipCode, string] | undefined {
   if (id.startsWith("~") || entry.has("alias_target")) {
-    const target = objectAt(entry, "alias_target");
-    const slug = target === undefined ? undefined : textAt(target, "slug");
+    const slug = textAt(entry, "alias_target", "slug");
     return ["alias", `names ${slug ?? "another model"}, and another one later`];
   }
   const flaw = idFlaw(id);
   if (flaw !== undefined) return ["id-not-expressible", flaw];
-  const architecture = objectAt(entry, "architecture");
-  const outputs = architecture === undefined ? [] : textsAt(architecture, "output_modalities");
+  const outputs = textsAt(entry, "architecture", "output_modalities");
   if (!(outputs.length === 1 && outputs[0] === "text")) {
     return ["not-chat", `answers in ${outputs.join(", ") || "nothing that is stated"}`];
   }
@@ -110,24 +106,16 @@ function sheetOf(pricing: RawObject): RawSheet {
 /** An override has its own prompt and completion; what it leaves out is as in the base. */
 function tiersOf(pricing: RawObject, base: RawSheet): RawTier[] {
   return listAt(pricing, "overrides").flatMap((each): RawTier[] => {
-    const override = objectOf(each);
-    const bound = override === undefined ? undefined : countAt(override, "min_prompt_tokens");
+    const override = objectAt(each);
+    const bound = countAt(each, "min_prompt_tokens");
     if (override === undefined || bound === undefined) return [];
-    const stated = Object.entries(sheetOf(override)).filter(([, price]) => price !== undefined);
-    return [{ abovePromptTokens: bound, sheet: { ...base, ...Object.fromEntries(stated) } }];
+    return [{ abovePromptTokens: bound, sheet: sheetOver(base, sheetOf(override)) }];
   });
 }
 
 function inputsOf(entry: RawObject, pricing: RawObject): NonNullable<Draft["inputs"]> {
-  const architecture = objectAt(entry, "architecture");
-  const stated = new Set(
-    architecture === undefined ? [] : textsAt(architecture, "input_modalities"),
-  );
-  const prompt = numberTextAt(pricing, "prompt");
-  const same = (field: string): boolean => {
-    const price = numberTextAt(pricing, field);
-    return price !== undefined && prompt !== undefined && comparePriceTexts(price, prompt) === 0;
-  };
+  const stated = new Set(textsAt(entry, "architecture", "input_modalities"));
+  const same = (field: string): boolean => isPromptPrice(pricing, field, "prompt");
   const image = numberTextAt(pricing, "image");
   return new Set([
     ...(stated.has("image") && (image === undefined || same("image")) ? (["image"] as const) : []),
@@ -140,8 +128,7 @@ function inputsOf(entry: RawObject, pricing: RawObject): NonNullable<Draft["inpu
 function abilitiesOf(entry: RawObject): Draft["abilities"] {
   const parameters = new Set(textsAt(entry, "supported_parameters"));
   if (parameters.size === 0) return {};
-  const reasoning = objectAt(entry, "reasoning");
-  const efforts = reasoning === undefined ? [] : textsAt(reasoning, "supported_efforts");
+  const efforts = textsAt(entry, "reasoning", "supported_efforts");
   return {
     tools: parameters.has("tools"),
     structured: parameters.has("structured_outputs") || parameters.has("response_format"),
@@ -175,7 +162,5 @@ function otherUnits(id: string, pricing: RawObject): Draft["notes"] {
       "request",
     ].includes(key),
   );
-  return units.length === 0
-    ? []
-    : [{ model: id, code: "other-unit", message: `not offered: ${units.join(", ")}` }];
+  return otherUnitsNote(id, units);
 }

@@ -14,6 +14,12 @@ import { isNothing } from "./entry-rules.ts";
 /** Prices of one entry as its source writes them; undefined: not stated. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
 
+/** A tier's stated prices over those of the base. */
+export function sheetOver(base: RawSheet, tier: RawSheet): RawSheet {
+  const stated = Object.entries(tier).filter(([, price]) => price !== undefined);
+  return { ...base, ...Object.fromEntries(stated) };
+}
+
 export interface RawTier {
   readonly abovePromptTokens: number;
   readonly sheet: RawSheet;

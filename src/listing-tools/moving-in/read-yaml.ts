@@ -1,3 +1,4 @@
+import { textOf } from "../../kernel/index.ts";
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser } from "yaml";
 
 import { pathText, type Setting } from "./setting-tree.ts";
@@ -202,7 +203,7 @@ function scalar(value: unknown, source: string | undefined): Setting {
   if (value === null || value === undefined) return NOTHING;
   if (typeof value === "boolean") return { kind: "boolean", value };
   if (typeof value === "number") return { kind: "number", text: source ?? "" };
-  return { kind: "text", text: typeof value === "string" ? value : "" };
+  return { kind: "text", text: textOf(value) };
 }
 
 /** How many settings this one is; what it shares counts each time, as it is read each time. */

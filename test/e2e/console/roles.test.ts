@@ -51,7 +51,7 @@ function documented(): ReadonlyMap<string, Readonly<Record<Role, string>>> {
 
 const table = documented();
 const sessionRoutes = Object.entries(ROUTES)
-  .filter(([, { access }]: [string, RouteContract]) => access === "session")
+  .filter(([, { needs }]: [string, RouteContract]) => needs !== undefined)
   .map(([name]) => name);
 const playground = ["GET /playground/v1/*", "POST /playground/v1/*"];
 const asked = [...sessionRoutes.filter((name) => name !== LAST), ...playground, LAST];

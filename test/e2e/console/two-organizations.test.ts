@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
@@ -108,7 +109,7 @@ async function fillBobsOrganization(): Promise<void> {
 
 /** Routes of operators refuse all of these people: `operator.test.ts` has them. */
 const customerRoutes = Object.entries(ROUTES)
-  .filter(([, { access }]) => access !== "operator")
+  .filter(([, { access }]: [string, RouteContract]) => access !== "operator")
   .map(([name]) => name);
 /** A month is of every organization: what its statement shows is asked for below. */
 const routesWithIds = customerRoutes.filter((name) => name.replace(":month", "").includes(":"));

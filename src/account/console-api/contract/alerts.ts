@@ -91,7 +91,6 @@ export const destinationRoutes = {
     summary:
       "Adds a destination for alerts: the caller's verified email address, or a webhook, whose " +
       "secret is in this answer alone",
-    access: "session",
     needs: "billing",
     isSetting: true,
     body: Fields({
@@ -104,7 +103,6 @@ export const destinationRoutes = {
   },
   "PATCH /api/console/alerts/destinations/:destination_id": {
     summary: "Disables or enables a destination, or changes which events go there",
-    access: "session",
     needs: "billing",
     isSetting: true,
     params,
@@ -115,7 +113,6 @@ export const destinationRoutes = {
     summary:
       "Makes a new secret for a webhook, shown in this answer alone; for 24 hours webhooks are signed " +
       "with the former one too",
-    access: "session",
     needs: "billing",
     isSetting: true,
     params,
@@ -123,7 +120,6 @@ export const destinationRoutes = {
   },
   "POST /api/console/alerts/destinations/:destination_id/remove": {
     summary: "Removes a destination; waiting alerts to it are not delivered",
-    access: "session",
     needs: "billing",
     isSetting: true,
     params,
@@ -131,7 +127,6 @@ export const destinationRoutes = {
   },
   "POST /api/console/alerts/destinations/:destination_id/test": {
     summary: "Sends a test alert to one destination",
-    access: "session",
     needs: "billing",
     isSetting: true,
     params,
@@ -139,7 +134,6 @@ export const destinationRoutes = {
   },
   "POST /api/console/alerts/destinations/:destination_id/send-again": {
     summary: "Queues a failed delivery again, with the same id",
-    access: "session",
     needs: "billing",
     isSetting: true,
     params,
@@ -152,13 +146,11 @@ export const alertRoutes = {
   ...destinationRoutes,
   "GET /api/console/alerts": {
     summary: "What the organization is alerted of, and where alerts go",
-    access: "session",
     needs: "read",
     answer: Alerts,
   },
   "PATCH /api/console/alerts": {
     summary: "Changes which alerts the organization gets; fields left out do not change",
-    access: "session",
     needs: "billing",
     isSetting: true,
     body: Fields({
@@ -172,8 +164,8 @@ export const alertRoutes = {
   },
   "GET /api/console/alerts/deliveries": {
     summary: "The newest alerts and the results of their deliveries",
-    access: "session",
     needs: "read",
+    gate: "reads",
     answer: Type.Object({ data: Type.Array(AlertDelivery) }),
   },
 } as const;

@@ -97,14 +97,13 @@ const cursorQuery = Fields({
 export const billingRoutes = {
   "GET /api/console/billing": {
     summary: "Balance, purchases, and how to buy credit",
-    access: "session",
     needs: "read",
     answer: Billing,
   },
   "POST /api/console/purchases": {
     summary: "Starts a purchase; the browser then opens checkout_url",
-    access: "session",
     needs: "billing",
+    gate: "payments",
     body: Fields({
       amount_usd: UsdInput,
       /** The page that a paid purchase leads back to. Default: billing. */
@@ -116,28 +115,27 @@ export const billingRoutes = {
   },
   "GET /api/console/purchases/:purchase_id": {
     summary: "One purchase; while it is open, its state is read from the payment provider",
-    access: "session",
     needs: "read",
+    gate: "payments",
     params: Type.Object({ purchase_id: Id }),
     answer: Purchase,
   },
   "GET /api/console/purchases/:purchase_id/receipt": {
     summary: "The receipt of a paid purchase whose payment provider issues none; not a tax invoice",
-    access: "session",
     needs: "read",
+    gate: "reads",
     params: Type.Object({ purchase_id: Id }),
     answer: Receipt,
   },
   "GET /api/console/credit-ledger": {
     summary: "The wallet's entries, newest first",
-    access: "session",
     needs: "read",
+    gate: "reads",
     query: cursorQuery,
     answer: CreditLedger,
   },
   "GET /api/console/credit-ledger.csv": {
     summary: "The whole wallet as a file; its sum is the settled balance",
-    access: "session",
     needs: "read",
     answerType: "text/csv",
   },

@@ -66,21 +66,19 @@ export type ShownChanges = Static<typeof ShownChanges>;
 export const changeRoutes = {
   "GET /api/console/changes": {
     summary: "Who changed what in the organization, newest first",
-    access: "session",
     needs: "read",
+    gate: "reads",
     query: ChangesQuery,
     answer: ShownChanges,
   },
   "GET /api/console/changes.csv": {
     summary: "The same, all of it, as CSV",
-    access: "session",
     needs: "read",
     query: ChangesFilter,
     answerType: "text/csv",
   },
   "GET /api/console/changes.ndjson": {
     summary: "The same, all of it, as one JSON object a line",
-    access: "session",
     needs: "read",
     query: ChangesFilter,
     answerType: "application/x-ndjson",

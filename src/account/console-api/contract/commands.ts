@@ -107,6 +107,11 @@ const changeFilter = {
   ),
 };
 
+/** A place of the machine on which the command runs. */
+function Path(description: string) {
+  return Type.String({ minLength: 1, maxLength: 4_000, description });
+}
+
 const Email = ShortText("an e-mail address");
 const ProviderId = Type.String({
   pattern: "^[a-z0-9][a-z0-9-]{1,62}$",
@@ -123,6 +128,20 @@ function Limit(of: string, minimum = 1) {
   const description = `a whole number of ${of}`;
   return Type.Optional(Type.Integer({ minimum, maximum: 1_000_000_000, description }));
 }
+
+export const PutBackPeriod = Type.Object({
+  provider_id: Id,
+  start: Instant,
+  lost_attempts: Count,
+  lost_usd: Type.String(),
+});
+
+export const PutBack = Type.Object({
+  put_back: List(PutBackPeriod),
+  /** Periods that the books have. */
+  known: Count,
+  lost_usd: Type.String(),
+});
 
 /**
  * The operations that have no page, with the reason: they are of the whole installation, or a way
@@ -239,6 +258,41 @@ export const COMMANDS = {
     changes: ["endpoint.remove"],
     params: Type.Object({ endpoint_id: Id }),
     answer: Type.Object({ endpoint_id: Id, removed: Type.Boolean() }),
+  },
+  "connection reseal": {
+    summary:
+      "Encrypts every stored provider key and webhook secret with the first encryption_key, while " +
+      "calls go on; exit 1 when one cannot be decrypted: add the key that it was stored with, or " +
+      "disable it (rotate the secret of a webhook)",
+    access: "command",
+    changes: ["connection.reseal"],
+    command: { verdict: "ok" },
+    answer: Type.Object({
+      ok: Type.Boolean(),
+      resealed: Count,
+      /** They were before. */
+      kept: Count,
+      not_decrypted: List(Type.String()),
+    }),
+  },
+  "settlement export": {
+    summary: "Writes each closed period to a signed file, to put back after a restore",
+    access: "command",
+    body: Type.Object({ out: Path("the folder; files that are there already stay") }),
+    answer: Type.Object({ files_written: Count }),
+  },
+  "settlement put-back": {
+    summary:
+      "After a restore, closes again from their signed files the periods that were closed in the lost time",
+    access: "command",
+    changes: ["settlement.put-back"],
+    body: Type.Object({
+      from: Path("the folder of settlement export --out"),
+      public_key: Type.Optional(
+        Path("PEM file of the key that is trusted (default this one's own)"),
+      ),
+    }),
+    answer: PutBack,
   },
   "settlement attempts <provider_id> <period_start>": {
     summary: "Prints every attempt of a closed period as CSV",

@@ -42,7 +42,6 @@ export const listingFigureRoutes = {
   "GET /api/console/listing-figures": {
     summary:
       "How listings served the organization's own calls, with history for one model or provider",
-    access: "session",
     needs: "read",
     query,
     answer: Type.Object({ from: Instant, listings: Type.Array(ListingFigures) }),

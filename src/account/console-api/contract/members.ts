@@ -84,13 +84,11 @@ export const memberRoutes = {
       usage: "member list",
       columns: ["account_id", "role", "email", "joined_at", "invitation_id", "expires_at"],
     },
-    access: "session",
     needs: "read",
     answer: Team,
   },
   "GET /api/console/members/:account_id/made": {
     summary: "The keys and webhooks that a member created, which stay when the member is removed",
-    access: "session",
     needs: "members",
     params: ofMember,
     answer: MadeByMember,
@@ -99,7 +97,6 @@ export const memberRoutes = {
     summary: "Changes the role of a member; the last owner stays one",
     command: { usage: "member role <account_id>" },
     changes: ["member.role", "member.uninvite"],
-    access: "session",
     needs: "members",
     isSetting: true,
     params: ofMember,
@@ -111,7 +108,6 @@ export const memberRoutes = {
     command: { usage: "member remove <account_id>" },
     // Its alerts and invitations end, and whose own organization it was gets an empty one.
     changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
-    access: "session",
     needs: "members",
     isSetting: true,
     params: ofMember,
@@ -119,14 +115,12 @@ export const memberRoutes = {
   },
   "POST /api/console/leave": {
     summary: "Leaves the organization; its last owner cannot",
-    access: "session",
     needs: "account",
     isSetting: true,
     answer: Type.Object({ left: Type.Boolean() }),
   },
   "POST /api/console/invitations": {
     summary: "Invites an e-mail address; the link works for 7 days",
-    access: "session",
     needs: "members",
     isSetting: true,
     body: Fields({ email: Email, role: RoleName }),
@@ -134,7 +128,6 @@ export const memberRoutes = {
   },
   "POST /api/console/invitations/:invitation_id/renew": {
     summary: "Sends an invitation again with a new link; the one before stops working",
-    access: "session",
     needs: "members",
     isSetting: true,
     params: ofInvitation,
@@ -144,7 +137,6 @@ export const memberRoutes = {
     summary: "Revokes an invitation; its link stops working",
     command: { usage: "member uninvite <invitation_id>" },
     changes: ["member.uninvite"],
-    access: "session",
     needs: "members",
     isSetting: true,
     params: ofInvitation,
@@ -152,13 +144,11 @@ export const memberRoutes = {
   },
   "GET /api/console/received-invitations": {
     summary: "Open invitations for the verified e-mail address of the account",
-    access: "session",
     needs: "account",
     answer: Type.Object({ invitations: Type.Array(ReceivedInvitation) }),
   },
   "POST /api/console/received-invitations/find": {
     summary: "The open invitation of a link, by the token in it",
-    access: "session",
     needs: "account",
     isSetting: true,
     body: Fields({ token: Type.String({ minLength: 1, maxLength: 100 }) }),
@@ -166,7 +156,6 @@ export const memberRoutes = {
   },
   "POST /api/console/received-invitations/:invitation_id/accept": {
     summary: "Joins the organization that invites; the session is in it from then on",
-    access: "session",
     needs: "account",
     isSetting: true,
     params: ofInvitation,
@@ -174,7 +163,6 @@ export const memberRoutes = {
   },
   "POST /api/console/organizations/:org_id/switch": {
     summary: "From now on this session is in another organization of the account",
-    access: "session",
     needs: "account",
     params: Type.Object({ org_id: Id }),
     answer: Joined,
@@ -182,7 +170,6 @@ export const memberRoutes = {
   "POST /api/console/organizations/own": {
     summary:
       "Begins an organization of one's own with its trial key, after an invitation came first",
-    access: "session",
     needs: "account",
     isSetting: true,
     answer: Joined,

@@ -59,8 +59,8 @@ export type ModelCosts = Static<typeof ModelCosts>;
 export const modelCostRoutes = {
   "GET /api/console/model-costs": {
     summary: "What the organization's last 30 days would have cost with up to four models",
-    access: "session",
     needs: "read",
+    gate: "reads",
     query: Fields({
       /** Ids with commas between them. */
       models: Type.String({ minLength: 1, maxLength: 600 }),

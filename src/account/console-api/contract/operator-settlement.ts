@@ -62,36 +62,36 @@ export const OperatorPeriod = Type.Object({
 });
 export type OperatorPeriod = Static<typeof OperatorPeriod>;
 
+export const ProviderOwed = Type.Object({
+  provider: Type.String(),
+  accrued_usd: Usd,
+  payable_usd: Usd,
+  deposit_usd: Usd,
+  unknown_usd: Usd,
+  margin_usd: Usd,
+});
+
 export const OperatorSettlement = Type.Object({
-  balances: Type.Array(
-    Type.Object({
-      provider: Type.String(),
-      accrued_usd: Usd,
-      payable_usd: Usd,
-      deposit_usd: Usd,
-      unknown_usd: Usd,
-      margin_usd: Usd,
-    }),
-  ),
+  balances: Type.Array(ProviderOwed),
   /** Closed ones, newest first; for a page 200 at most. */
   periods: Type.Array(OperatorPeriod),
 });
 export type OperatorSettlement = Static<typeof OperatorSettlement>;
+
+export const ComparedLines = Type.Object({
+  compared: Count,
+  differing: Count,
+  only_theirs: Count,
+  only_ours: Count,
+  unknown_claimed: Count,
+});
 
 const comparison = {
   their_usd: ExactUsd,
   our_usd: ExactUsd,
   difference_usd: ExactUsd,
   /** Null: the statement has no lines. */
-  lines: nullable(
-    Type.Object({
-      compared: Count,
-      differing: Count,
-      only_theirs: Count,
-      only_ours: Count,
-      unknown_claimed: Count,
-    }),
-  ),
+  lines: nullable(ComparedLines),
 };
 
 export const OperatorStatement = Type.Object({
@@ -169,6 +169,7 @@ export const settlementRoutes = {
       csv: "periods",
     },
     access: "operator",
+    gate: "reads",
     query: Fields({ provider_id: Type.Optional(ShortText("the id of one provider")) }),
     answer: OperatorSettlement,
   },
@@ -176,6 +177,7 @@ export const settlementRoutes = {
     summary: "The statement of a closed period, with the comparisons that were recorded",
     command: { usage: "settlement show <provider_id> <period_start>" },
     access: "operator",
+    gate: "reads",
     params: periodParams,
     answer: OperatorStatement,
   },
@@ -194,6 +196,7 @@ export const settlementRoutes = {
     command: { usage: "settlement close", readsCatalog: true },
     changes: ["settlement.close"],
     access: "operator",
+    gate: "reads",
     isSetting: true,
     body: Fields({
       provider_id: Type.Optional(ShortText("the id of one provider")),
@@ -226,6 +229,7 @@ export const settlementRoutes = {
     },
     changes: ["settlement.reconcile"],
     access: "operator",
+    gate: "reads",
     isSetting: true,
     takesFile: true,
     params: periodParams,

@@ -22,6 +22,26 @@ const Reason = ShortText(
   "a text of 1 to 200 characters for the change log, which customers do not see",
 );
 
+export const OperatorInstance = Type.Object({
+  number: Count,
+  host: Type.String(),
+  lease_until: Instant,
+  is_alive: Type.Boolean(),
+  open_attempts: Count,
+});
+
+export const OperatorBooks = Type.Object({
+  open_attempts: Count,
+  oldest_open_seconds: Count,
+  partitions_ahead: Count,
+  partitions_unsummed: Count,
+  unclosed_periods: Count,
+  owed_usd: Usd,
+  /** Committed work is gone from the database: see `ledger reopen`. */
+  has_gone_back: Type.Boolean(),
+  last_audit: nullable(Type.Object({ ended_at: Instant, violations: Count })),
+});
+
 export const OperatorHealth = Type.Object({
   version: Type.String(),
   commit: nullable(Type.String()),
@@ -37,29 +57,9 @@ export const OperatorHealth = Type.Object({
   ),
   /** Changed in files or the environment and not in force yet. */
   waiting_for_restart: Type.Array(Type.String()),
-  instances: Type.Array(
-    Type.Object({
-      number: Count,
-      host: Type.String(),
-      lease_until: Instant,
-      is_alive: Type.Boolean(),
-      open_attempts: Count,
-    }),
-  ),
+  instances: Type.Array(OperatorInstance),
   /** Null: the books did not answer within a second. */
-  books: nullable(
-    Type.Object({
-      open_attempts: Count,
-      oldest_open_seconds: Count,
-      partitions_ahead: Count,
-      partitions_unsummed: Count,
-      unclosed_periods: Count,
-      owed_usd: Usd,
-      /** Committed work is gone from the database: see `ledger reopen`. */
-      has_gone_back: Type.Boolean(),
-      last_audit: nullable(Type.Object({ ended_at: Instant, violations: Count })),
-    }),
-  ),
+  books: nullable(OperatorBooks),
   /** For reports; null: none is configured. `lag_ms` null: it is not used at the moment. */
   replica: nullable(Type.Object({ lag_ms: nullable(Count) })),
 });
@@ -199,6 +199,7 @@ export const operatorRoutes = {
   "GET /api/operator/health": {
     summary: "Instances, books, version and schema",
     access: "operator",
+    gate: "reads",
     answer: OperatorHealth,
   },
   "GET /api/operator/organizations": {
@@ -208,6 +209,7 @@ export const operatorRoutes = {
       columns: ["org_id", "name", "email", "balance_usd", "held_usd", "credit"],
     },
     access: "operator",
+    gate: "reads",
     query: Fields({
       q: Type.Optional(
         Type.String({
@@ -222,6 +224,7 @@ export const operatorRoutes = {
   "GET /api/operator/organizations/:org_id": {
     summary: "One organization: wallet, purchases, limits, restrictions, changes",
     access: "operator",
+    gate: "reads",
     params: orgParams,
     answer: OperatorOrgPage,
   },
@@ -276,6 +279,7 @@ export const operatorRoutes = {
     summary: "Restrictions for unusual use, newest first, 1,000 at most",
     command: { usage: "unusual-use list [org_id]" },
     access: "operator",
+    gate: "reads",
     query: Fields({
       org_id: Type.Optional(ShortText("the id of one organization")),
       past: Type.Optional(
@@ -289,6 +293,7 @@ export const operatorRoutes = {
   "GET /api/operator/purchases": {
     summary: "Purchases waiting for a person or a bank, parked ones first, 200 at most",
     access: "operator",
+    gate: "reads",
     answer: Type.Object({ data: Type.Array(WaitingPurchase) }),
   },
   "GET /api/operator/listings": {

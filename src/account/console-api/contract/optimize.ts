@@ -127,34 +127,29 @@ const params = Type.Object({ search_id: Id });
 export const optimizeRoutes = {
   "GET /api/console/optimize": {
     summary: "Optimize searches, newest first",
-    access: "session",
     needs: "read",
     answer: Type.Object({ data: Type.Array(OptimizeSearch) }),
   },
   "POST /api/console/optimize": {
     summary: "Starts a search with a managed key whose cap is the budget",
-    access: "session",
     needs: "keys",
     body: NewOptimizeSearch,
     answer: OptimizeSearch,
   },
   "POST /api/console/optimize-estimate": {
     summary: "What a search could cost at most; nothing is started, sent or stored",
-    access: "session",
     needs: "keys",
     body: OptimizeCalls,
     answer: OptimizeEstimate,
   },
   "GET /api/console/optimize/:search_id": {
     summary: "One search and its results so far",
-    access: "session",
     needs: "read",
     params,
     answer: OptimizeSearch,
   },
   "GET /api/console/optimize/:search_id/answers": {
     summary: "The answers of a search for who started it, held in memory while it runs",
-    access: "session",
     needs: "keys",
     params,
     query: Type.Object(
@@ -165,7 +160,6 @@ export const optimizeRoutes = {
   },
   "POST /api/console/optimize/:search_id/stop": {
     summary: "Stops a search; its results are kept",
-    access: "session",
     needs: "keys",
     params,
     answer: OptimizeSearch,

@@ -42,7 +42,6 @@ export type PriceChanges = Static<typeof PriceChanges>;
 export const priceChangeRoutes = {
   "GET /api/console/price-changes": {
     summary: "Announced price changes of models that the organization used in the last 30 days",
-    access: "session",
     needs: "read",
     answer: PriceChanges,
   },

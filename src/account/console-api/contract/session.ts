@@ -175,31 +175,27 @@ export const sessionRoutes = {
   },
   "POST /api/console/reveal": {
     summary: "The trial key, to the session that made it, until it is saved; then 410 gone",
-    access: "session",
     needs: "account",
     answer: Reveal,
   },
   "POST /api/console/reveal/saved": {
     summary: "The trial key is saved: it is not shown again",
-    access: "session",
     needs: "account",
     answer: Type.Object({ has_reveal: Type.Boolean() }),
   },
   "GET /api/console/first-request": {
     summary: "The first request of the organization that succeeded, or why the newest did not",
-    access: "session",
     needs: "read",
+    gate: "reads",
     answer: FirstRequest,
   },
   "GET /api/console/settings": {
     summary: "Profile, organization, sessions",
-    access: "session",
     needs: "read",
     answer: Settings,
   },
   "PATCH /api/console/settings": {
     summary: "Changes the organization; fields left out do not change",
-    access: "session",
     needs: "organization",
     isSetting: true,
     body: SettingsChange,
@@ -207,13 +203,11 @@ export const sessionRoutes = {
   },
   "GET /api/console/sessions": {
     summary: "The browsers in which the account is signed in",
-    access: "session",
     needs: "account",
     answer: BrowserSessions,
   },
   "POST /api/console/sessions/:session_id/end": {
     summary: "Signs the account out in another browser",
-    access: "session",
     needs: "account",
     isSetting: true,
     params: Type.Object({ session_id: Id }),
@@ -221,7 +215,6 @@ export const sessionRoutes = {
   },
   "GET /api/console/export.json": {
     summary: "All stored data of the organization except its attempts, as one file",
-    access: "session",
     needs: "read",
     answerType: "application/json",
   },

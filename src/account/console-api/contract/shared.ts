@@ -20,7 +20,7 @@ export interface CommandContract extends Omit<RouteShape, "command" | "isSetting
 
 /** Signed in with a verified e-mail, by a member whose role in the organization may do this. */
 interface SessionAccess {
-  readonly access: "session";
+  readonly access?: never;
   readonly needs: Need;
 }
 
@@ -29,7 +29,7 @@ interface SessionAccess {
  * others the path does not exist.
  */
 interface OtherAccess {
-  readonly access: "public" | "unverified" | "operator";
+  readonly access: "public" | "operator";
   readonly needs?: never;
 }
 
@@ -37,6 +37,8 @@ interface RouteShape {
   readonly summary: string;
   /** It changes a setting: an organization may change so many a minute. */
   readonly isSetting?: true;
+  /** It is slow: so many of an organization's requests behind this gate run at a time. */
+  readonly gate?: "reads" | "checks" | "payments";
   /**
    * The entries that the route may leave in the change log; `[]`: it sends or reads, and changes
    * nothing.

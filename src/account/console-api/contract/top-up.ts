@@ -2,45 +2,45 @@ import { Type, type Static } from "typebox";
 
 import { Instant, nullable, oneOf, Usd, UsdInput, Fields } from "./shared.ts";
 
+export const TopUpCard = Type.Object({
+  brand: Type.String(),
+  last4: Type.String(),
+  exp_month: Type.Integer(),
+  exp_year: Type.Integer(),
+});
+
+export const TopUpRule = Type.Object({
+  is_on: Type.Boolean(),
+  below_usd: Usd,
+  amount_usd: Usd,
+  month_max_usd: Usd,
+});
+
+export const TopUpPause = Type.Object({
+  reason: oneOf(
+    "card_declined",
+    "card_expired",
+    "authentication_required",
+    "card_missing",
+    "charge_refused",
+    "payment_parked",
+    "amount_not_allowed",
+    "operator",
+  ),
+  /** The event and the next step, in a sentence. */
+  text: Type.String(),
+  since: Instant,
+});
+
 export const TopUp = Type.Object({
   /** False: the operator has turned it off, or sells no credit; everything else is empty. */
   is_available: Type.Boolean(),
-  card: nullable(
-    Type.Object({
-      brand: Type.String(),
-      last4: Type.String(),
-      exp_month: Type.Integer(),
-      exp_year: Type.Integer(),
-    }),
-  ),
+  card: nullable(TopUpCard),
   /** A page that saves a card was opened, and its end is not known yet. */
   is_card_pending: Type.Boolean(),
-  rule: nullable(
-    Type.Object({
-      is_on: Type.Boolean(),
-      below_usd: Usd,
-      amount_usd: Usd,
-      month_max_usd: Usd,
-    }),
-  ),
+  rule: nullable(TopUpRule),
   /** It is off until a person turns it on again. */
-  pause: nullable(
-    Type.Object({
-      reason: oneOf(
-        "card_declined",
-        "card_expired",
-        "authentication_required",
-        "card_missing",
-        "charge_refused",
-        "payment_parked",
-        "amount_not_allowed",
-        "operator",
-      ),
-      /** The event and the next step, in a sentence. */
-      text: Type.String(),
-      since: Instant,
-    }),
-  ),
+  pause: nullable(TopUpPause),
   /** Automatic purchases of this month (UTC) that were made or are pending. */
   month_spent_usd: Usd,
   has_open_purchase: Type.Boolean(),
@@ -53,13 +53,12 @@ export type TopUp = Static<typeof TopUp>;
 export const topUpRoutes = {
   "GET /api/console/top-up": {
     summary: "Automatic top-up: the saved card, the rule, and what it has bought this month",
-    access: "session",
     needs: "read",
+    gate: "payments",
     answer: TopUp,
   },
   "PATCH /api/console/top-up": {
     summary: "Sets the rule of automatic top-up; turning it on ends a pause",
-    access: "session",
     needs: "billing",
     isSetting: true,
     body: Fields({
@@ -74,15 +73,15 @@ export const topUpRoutes = {
   },
   "POST /api/console/top-up/card": {
     summary: "Starts saving a card without a payment; the browser then opens checkout_url",
-    access: "session",
     needs: "billing",
+    gate: "payments",
     isSetting: true,
     answer: Type.Object({ checkout_url: Type.String() }),
   },
   "POST /api/console/top-up/card/remove": {
     summary: "Removes the saved card and turns automatic top-up off",
-    access: "session",
     needs: "billing",
+    gate: "payments",
     isSetting: true,
     answer: TopUp,
   },

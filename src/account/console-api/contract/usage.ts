@@ -276,14 +276,14 @@ export type Overview = Static<typeof Overview>;
 export const usageRoutes = {
   "GET /api/console/overview": {
     summary: "The figures of the overview page",
-    access: "session",
     needs: "read",
+    gate: "reads",
     answer: Overview,
   },
   "GET /api/console/usage": {
     summary: "Figures of a time range, in total and by group",
-    access: "session",
     needs: "read",
+    gate: "reads",
     query: Type.Object(
       {
         ...filters,
@@ -296,8 +296,8 @@ export const usageRoutes = {
   },
   "GET /api/console/requests": {
     summary: "Requests, newest first or in another order",
-    access: "session",
     needs: "read",
+    gate: "reads",
     query: Type.Object(
       {
         ...filters,
@@ -313,15 +313,14 @@ export const usageRoutes = {
   },
   "GET /api/console/requests.csv": {
     summary: "The same as a file: one row per request, dollars as decimal strings",
-    access: "session",
     needs: "read",
     query: UsageFilters,
     answerType: "text/csv",
   },
   "GET /api/console/requests/:request_id": {
     summary: "One request with every attempt at a provider",
-    access: "session",
     needs: "read",
+    gate: "reads",
     params: Type.Object({ request_id: Id }),
     answer: RequestDetail,
   },

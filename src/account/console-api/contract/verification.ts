@@ -92,15 +92,14 @@ export type ConformanceRun = Static<typeof ConformanceRun>;
 export const verificationRoutes = {
   "GET /api/console/verification": {
     summary: "What conformance runs and live answers say about public listings",
-    access: "session",
     needs: "read",
     query: Fields({ provider: Type.Optional(Id), model: Type.Optional(Id) }),
     answer: Type.Object({ listings: Type.Array(ListingTrust) }),
   },
   "GET /api/console/verification/runs": {
     summary: "The last 20 conformance runs of one public listing, newest first",
-    access: "session",
     needs: "read",
+    gate: "reads",
     query: Fields({ provider: Id, model: Id }),
     answer: Type.Object({ runs: Type.Array(ConformanceRun) }),
   },

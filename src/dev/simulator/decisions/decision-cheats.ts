@@ -1,5 +1,6 @@
+import { textOf } from "../../../kernel/index.ts";
 import { effectsOf, isCheating, type Cheating } from "../cheating.ts";
-import { isObject, textOf, type JsonObject } from "../json.ts";
+import { isObject, type JsonObject } from "../json.ts";
 import type { Decided } from "./decision-order.ts";
 import { rounded } from "./decision-order.ts";
 

@@ -1,5 +1,6 @@
+import { textOf } from "../../../kernel/index.ts";
 import type { ErrorWriter } from "../host-errors.ts";
-import { isObject, textOf, type JsonObject } from "../json.ts";
+import { isObject, type JsonObject } from "../json.ts";
 import type { SimError, Troubles } from "../sim-error.ts";
 import { type Decided, imagePartsOf } from "./decision-order.ts";
 import { envelopeCode, envelopeError } from "./envelope.ts";

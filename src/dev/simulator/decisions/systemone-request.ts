@@ -1,4 +1,5 @@
-import { isAbsent, isObject, stringsOf, textOf, type JsonObject } from "../json.ts";
+import { textOf } from "../../../kernel/index.ts";
+import { isAbsent, isObject, stringsOf, type JsonObject } from "../json.ts";
 import {
   any,
   anything,

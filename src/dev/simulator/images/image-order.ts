@@ -1,4 +1,5 @@
-import { textOf, type JsonObject } from "../json.ts";
+import { textOf } from "../../../kernel/index.ts";
+import { type JsonObject } from "../json.ts";
 import { tokensOf } from "../sim-request.ts";
 import type { Canvas, PictureFormat } from "./picture.ts";
 

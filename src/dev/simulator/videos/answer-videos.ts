@@ -1,3 +1,4 @@
+import { asText } from "../../../kernel/index.ts";
 import { effectsOf, isCheating } from "../cheating.ts";
 import { deliverJson, failEarly } from "../deliver.ts";
 import type { Faults, JobFault } from "../faults.ts";
@@ -97,7 +98,7 @@ function createJob(host: VideoHost, call: ReceivedCall): VideoJob {
     plan: planOf(order, delivery.faults),
     createdS,
   };
-  return jobs.create(made, typeof key === "string" ? key : undefined);
+  return jobs.create(made, asText(key));
 }
 
 function planOf(order: VideoOrder, faults: Faults): JobFault {

@@ -1,4 +1,5 @@
-import { textOf, type JsonObject } from "../json.ts";
+import { textOf } from "../../../kernel/index.ts";
+import { type JsonObject } from "../json.ts";
 import { PROMPTED } from "../media-requests.ts";
 import { be, matching, type Rule } from "../shape.ts";
 

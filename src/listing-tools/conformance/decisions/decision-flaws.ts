@@ -1,5 +1,5 @@
 import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
-import { asObject } from "../../../kernel/index.ts";
+import { asObject, asText } from "../../../kernel/index.ts";
 import type { AskedQuestion } from "./decision-probes.ts";
 import type { Fields } from "../../../formats/index.ts";
 
@@ -118,7 +118,7 @@ export function chosenIn(answer: unknown): string | undefined {
   if (typeof answer === "string") return answer;
   const { choice, label } = asObject(answer) ?? {};
   const chosen = choice ?? label;
-  return typeof chosen === "string" ? chosen : undefined;
+  return asText(chosen);
 }
 
 /** The level that an answer to a question of a score gives, from 1 on; NaN: it gives none. */

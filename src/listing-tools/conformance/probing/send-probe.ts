@@ -9,6 +9,7 @@ import {
   newRequestId,
   parseUsdToPico,
   ZERO_MICRO_USD,
+  asNumber,
 } from "../../../kernel/index.ts";
 import {
   type AttemptClassifier,
@@ -218,7 +219,7 @@ function plainBytesOf({ body }: Probe): number | undefined {
 
 function boundOf({ body }: Probe): number | undefined {
   const { max_tokens: bound } = body;
-  return typeof bound === "number" ? bound : undefined;
+  return asNumber(bound);
 }
 
 function observationOf(
