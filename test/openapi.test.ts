@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 
+import { findUnusedWords } from "../scripts/reference/openapi/field-words.ts";
+import { gatewayDocument } from "../scripts/reference/openapi/document.ts";
 import { REFUSALS } from "../src/kernel/core/refusals.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import { HEADERS } from "../src/gateway/http/response-headers.ts";
@@ -61,3 +63,31 @@ test("a dry run is documented for every chat interface", () => {
   const names = wires.all.map(({ dryRunName }) => dryRunName);
   expect(named).toMatchObject({ enum: [...names, "images", "videos", "decisions"] });
 });
+
+test("every field, parameter and header says what it is, and no description is left over", () => {
+  expect(gatewayDocument()).toEqual(document);
+  expect(listUndescribed(document, "")).toEqual([]);
+  expect(findUnusedWords()).toEqual([]);
+});
+
+interface Described {
+  readonly description?: string;
+  readonly schema?: { readonly description?: string };
+}
+
+/** Every named field, parameter and header below this value whose meaning is not said. */
+function listUndescribed(value: unknown, at: string): readonly string[] {
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, each]) => {
+    const place = `${at}/${name}`;
+    const named = ["properties", "parameters", "headers"].includes(name);
+    const silent = named
+      ? Object.entries(each as Readonly<Record<string, Described>>).flatMap(([field, shape]) =>
+          (shape.description ?? shape.schema?.description ?? "").length > 5 || "$ref" in shape
+            ? []
+            : [`${place}/${field}`],
+        )
+      : [];
+    return [...silent, ...listUndescribed(each, place)];
+  });
+}

@@ -1,5 +1,6 @@
 import { CALL_SCHEMAS } from "./call-schemas.ts";
 import { ERROR_SCHEMAS, HEADER_COMPONENTS, refusalComponents } from "./errors.ts";
+import { describeFields } from "./field-words.ts";
 import { object, type Schema } from "./kit.ts";
 import { OPERATIONS, operationObject } from "./operations.ts";
 import { READ_SCHEMAS } from "./read-operations.ts";
@@ -11,7 +12,7 @@ export function gatewayDocument(): object {
     const [method = "", path = ""] = name.split(" ");
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationObject(name, operation) };
   }
-  return {
+  return describeFields({
     openapi: "3.1.0",
     info: {
       title: "Token Market",
@@ -35,7 +36,7 @@ export function gatewayDocument(): object {
         key: { type: "apiKey", in: "header", name: "x-api-key" },
       },
     },
-  };
+  });
 }
 
 const ANY_REQUEST: Schema = object({}, { description: "the body of the route that `for` names" });
