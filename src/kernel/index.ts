@@ -2,6 +2,7 @@ export * from "./changes/actions.ts";
 export * from "./changes/change-chain.ts";
 export * from "./changes/change-log.ts";
 export * from "./changes/change-store.ts";
+export { dayAndHour, dollars, type Facts } from "./changes/change-words.ts";
 export * from "./changes/change.ts";
 export * from "./changes/changed-by.ts";
 export * from "./changes/postgres-change-store.ts";
@@ -211,6 +212,7 @@ export {
 } from "./json/schema-parts.ts";
 export * from "./json/shape.ts";
 export * from "./json/signed-document.ts";
+export * from "./mail/mail-text.ts";
 export * from "./mail/mailer.ts";
 export * from "./mail/name-in-mail.ts";
 export * from "./mail/smtp-mailer.ts";

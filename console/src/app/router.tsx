@@ -42,6 +42,7 @@ const provider: Load = () => import("../pages/providers/provider-page.tsx");
 const overview: Load = () => import("../pages/overview-page.tsx");
 const welcome: Load = () => import("../pages/welcome-page.tsx");
 const settings: Load = () => import("../pages/settings-page.tsx");
+const ownOrg: Load = () => import("../pages/settings/organization-page.tsx");
 const members: Load = () => import("../pages/settings/members-page.tsx");
 const join: Load = () => import("../pages/join-page.tsx");
 const changes: Load = () => import("../pages/settings/changes-page.tsx");
@@ -95,6 +96,7 @@ const routes = root.addChildren([
       page(closed, "/", overview, "OverviewPage"),
       page(closed, "/welcome", welcome, "WelcomePage"),
       page(closed, "/settings", settings, "SettingsPage"),
+      page(closed, "/settings/organization", ownOrg, "OrganizationPage"),
       page(closed, "/settings/members", members, "MembersPage"),
       page(closed, "/settings/changes", changes, "ChangesPage"),
       page(closed, "/settings/alerts", alerts, "AlertsPage"),

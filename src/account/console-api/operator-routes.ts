@@ -4,7 +4,7 @@ import {
   parseKeyId,
   parseUsd,
   accountsIn,
-  findAction,
+  changeSentence,
   type RecordedChange,
   instant,
   instantOrNull,
@@ -251,14 +251,14 @@ function shownOperatorChange(
   change: RecordedChange,
   emails: ReadonlyMap<string, string>,
 ): OperatorChange {
-  const { position, atMs, by, action, target } = change;
+  const { position, atMs, by, target } = change;
   return {
     position,
     at: instant(atMs),
     actor_kind: by.kind,
     actor_id: by.id,
     actor_email: emails.get(by.id) ?? null,
-    says: findAction(action)?.says ?? action,
+    says: changeSentence(change, emails.get(target) ?? null),
     target,
     target_email: emails.get(target) ?? null,
   };
