@@ -81,6 +81,7 @@ const routes = root.addChildren([
     open.addChildren([
       page(open, "/docs", docs, "DocsPage"),
       page(open, "/docs/reference", reference, "ReferencePage"),
+      page(open, "/docs/reference/$operation", reference, "OperationPage"),
       page(open, "/docs/$page", guide, "GuidePage"),
       // The ids of models hold slashes, so the remainder of the address is one: it is below its
       // list, or it would be taken for the list itself.

@@ -6,11 +6,9 @@ import { AppLink } from "../ui/app-link.tsx";
 import { StatusBadge } from "../ui/badge.tsx";
 import { Copyable } from "../ui/copyable.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
-import { Page } from "../ui/page.tsx";
 import { Panel } from "../ui/panel.tsx";
 import { ERROR_ROWS, type ErrorRow } from "./docs/error-rows.ts";
-import { GUIDES } from "./docs/guide-list.ts";
-import { ROUTE_ROWS } from "./docs/route-rows.ts";
+import { DocsFrame } from "./docs/docs-frame.tsx";
 import { Facts } from "../ui/facts.tsx";
 
 /** The page with which a programmer begins: addresses, routes, errors, limits. It needs no internet. */
@@ -18,57 +16,29 @@ export function DocsPage(): ReactElement {
   const { installation, unfunded_rpm } = useSession();
   const root = installation.gateway_url.replace(/\/+$/, "");
   return (
-    <Page
+    <DocsFrame
       title="Docs"
       lead="One key and one balance for every model. Set your client's base URL to the address below."
     >
       <Addresses root={root} />
-      <Guides />
-      <Panel title="Routes">
-        <DataTable
-          caption="Routes of the gateway"
-          columns={ROUTE_COLUMNS}
-          rows={ROUTE_ROWS}
-          rowKey={({ route }) => route}
-        />
-        <Text size="sm" mt="md">
-          Every field, header and error is in the{" "}
-          <AppLink to="/docs/reference">API reference</AppLink>, made from the{" "}
-          <Anchor inherit href="/api/openapi-v1.json">
-            OpenAPI document
-          </Anchor>{" "}
-          of the gateway.
-        </Text>
-      </Panel>
-      <Errors />
-      <Limits unfundedRpm={unfunded_rpm} />
-      <StoredData />
-      <ConsoleApi />
-      {installation.is_local_sign_in ? <LocalSignIn /> : null}
-    </Page>
-  );
-}
-
-function Guides(): ReactElement {
-  return (
-    <Panel title="Guides">
-      <List size="sm" spacing={4}>
-        {GUIDES.map(([name, title]) => (
-          <List.Item key={name}>
-            <AppLink to="/docs/$page" params={{ page: name }}>
-              {title}
-            </AppLink>
-          </List.Item>
-        ))}
-      </List>
-      <Text size="sm" c="dimmed" mt="sm">
-        For tools that read text:{" "}
+      <Text maw="75ch">
+        Begin with the{" "}
+        <AppLink to="/docs/$page" params={{ page: "quick-start" }}>
+          quick start
+        </AppLink>
+        . Every route, field, header and error is in the{" "}
+        <AppLink to="/docs/reference">API reference</AppLink>. For tools that read text there is{" "}
         <Anchor inherit href="/llms.txt">
           llms.txt
         </Anchor>
         ; each guide is also at its address with <Code>.md</Code>.
       </Text>
-    </Panel>
+      <Errors />
+      <Limits unfundedRpm={unfunded_rpm} />
+      <StoredData />
+      <ConsoleApi />
+      {installation.is_local_sign_in ? <LocalSignIn /> : null}
+    </DocsFrame>
   );
 }
 
@@ -157,8 +127,7 @@ function StoredData(): ReactElement {
     <Panel title="Prompts and answers">
       <Text size="sm" maw="75ch">
         Prompts and answers are in memory only while a request runs. Only IDs, token counts, times,
-        and prices are stored. The page of each model says what its providers do with prompts. The
-        operator's guide is <Code>docs/operating/organizations.md</Code>.
+        and prices are stored. The page of each model says what its providers do with prompts.
       </Text>
     </Panel>
   );
@@ -186,17 +155,11 @@ function LocalSignIn(): ReactElement {
         Sign-in on this installation uses links printed by a command (
         <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
         people sign in, the operator configures an OpenID Connect provider with{" "}
-        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and restarts the program. The guide
-        is <Code>docs/operating/sign-in.md</Code>.
+        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and restarts the program.
       </Text>
     </Panel>
   );
 }
-
-const ROUTE_COLUMNS: readonly Column<(typeof ROUTE_ROWS)[number]>[] = [
-  { id: "route", label: "Route", render: ({ route }) => <Code>{route}</Code> },
-  { id: "what", label: "What it does", render: ({ what }) => what },
-];
 
 const ERROR_COLUMNS: readonly Column<ErrorRow>[] = [
   { id: "class", label: "Class", render: ({ name }) => <Code>{name}</Code> },

@@ -6,7 +6,11 @@ import kit from "./kit.module.css";
 export interface SideGroup {
   /** Above its links; absent where there is one group. */
   readonly label?: string;
-  readonly links: readonly { readonly to: string; readonly label: string }[];
+  readonly links: readonly {
+    readonly to: string;
+    readonly hash?: string;
+    readonly label: string;
+  }[];
 }
 
 /** Pages that belong together, with their menu at the side; above them where there is no room. */
@@ -26,9 +30,17 @@ export function SidePages(props: {
             <div key={label ?? props.label} className={kit.sideGroup}>
               {label === undefined ? null : <div className={kit.sideLabel}>{label}</div>}
               <ul>
-                {links.map(({ to, label: name }) => (
-                  <li key={to}>
-                    <Link to={to} activeOptions={{ exact: true, includeSearch: false }}>
+                {links.map(({ to, hash, label: name }) => (
+                  <li key={`${to}#${hash ?? ""}`}>
+                    <Link
+                      to={to}
+                      {...(hash === undefined || hash === "" ? {} : { hash })}
+                      activeOptions={{
+                        exact: true,
+                        includeSearch: false,
+                        includeHash: hash !== undefined,
+                      }}
+                    >
                       {name}
                     </Link>
                   </li>

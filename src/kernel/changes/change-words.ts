@@ -91,8 +91,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * Dollars in a sentence: to the cent, rounded towards zero, since a balance must not look larger than
- * it is. Less than a cent keeps its digits.
+ * Dollars in a sentence: to the cent, rounded towards zero, since a balance must not look larger
+ * than it is. Less than a cent keeps its digits.
  */
 export function dollars(amount: string): string {
   const [, sign = "", whole = "0", cents = "00", rest = ""] =

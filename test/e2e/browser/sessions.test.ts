@@ -167,7 +167,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await page.goto(`${fixture.url}/keys`);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     await page.waitForURL(`${fixture.url}/join`);
-    await page.getByText("ida@example.com invites you to ida as viewer.").waitFor();
+    await page.getByText("ida@example.com invites you to ida as Viewer.").waitFor();
     await page.getByRole("button", { name: "Start an organization of your own" }).waitFor();
     await expectAccessible(page, "invited");
     // There is no other page for them until they have chosen.

@@ -163,7 +163,7 @@ describe("what an operator does is what the command does", () => {
   test("the customer's own change log says the operator did it, and no more of who", async () => {
     const log = await customer.do("GET /api/console/changes?kind=credit");
     expect(listAt(log.json, "data")[0]).toMatchObject({
-      actor: "Token Market operator",
+      actor: "The operator",
       actor_id: null,
       request_id: null,
       client_network: null,
