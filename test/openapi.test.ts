@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 
-import { findUnusedWords } from "../scripts/reference/openapi/field-words.ts";
-import { gatewayDocument } from "../scripts/reference/openapi/document.ts";
+import { describedGateway } from "../scripts/reference/openapi/document.ts";
 import { REFUSALS } from "../src/kernel/core/refusals.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import { HEADERS } from "../src/gateway/http/response-headers.ts";
+import { listUndescribed } from "./support/openapi.ts";
 import { wires } from "../src/formats/wire/wires.ts";
 
 const text = readFileSync(join(import.meta.dirname, "../schema/openapi-v1.json"), "utf8");
@@ -65,29 +65,8 @@ test("a dry run is documented for every chat interface", () => {
 });
 
 test("every field, parameter and header says what it is, and no description is left over", () => {
-  expect(gatewayDocument()).toEqual(document);
+  const made = describedGateway();
+  expect(made.document).toEqual(document);
   expect(listUndescribed(document, "")).toEqual([]);
-  expect(findUnusedWords()).toEqual([]);
+  expect(made.unusedWords).toEqual([]);
 });
-
-interface Described {
-  readonly description?: string;
-  readonly schema?: { readonly description?: string };
-}
-
-/** Every named field, parameter and header below this value whose meaning is not said. */
-function listUndescribed(value: unknown, at: string): readonly string[] {
-  if (value === null || typeof value !== "object") return [];
-  return Object.entries(value).flatMap(([name, each]) => {
-    const place = `${at}/${name}`;
-    const named = ["properties", "parameters", "headers"].includes(name);
-    const silent = named
-      ? Object.entries(each as Readonly<Record<string, Described>>).flatMap(([field, shape]) =>
-          (shape.description ?? shape.schema?.description ?? "").length > 5 || "$ref" in shape
-            ? []
-            : [`${place}/${field}`],
-        )
-      : [];
-    return [...silent, ...listUndescribed(each, place)];
-  });
-}

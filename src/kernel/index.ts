@@ -124,6 +124,7 @@ export * from "./core/time.ts";
 export * from "./core/money.ts";
 export * from "./core/email-address.ts";
 export * from "./core/expiring-cache.ts";
+export * from "./core/explain-refusal.ts";
 export * from "./core/glob.ts";
 export * from "./core/ids.ts";
 export * from "./core/json-output.ts";
@@ -177,6 +178,7 @@ export {
   schemaFaults,
 } from "./json/check-schema.ts";
 export * from "./json/splice.ts";
+export * from "./json/describe-fields.ts";
 export * from "./json/fold-name.ts";
 export * from "./json/json-edit.ts";
 export * from "./json/json-document.ts";

@@ -66,3 +66,25 @@ export class PublishedApi {
 interface Operation {
   readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
 }
+
+interface Described {
+  readonly description?: string;
+  readonly schema?: { readonly description?: string };
+}
+
+/** Every named field, parameter and header below this value whose meaning is not said. */
+export function listUndescribed(value: unknown, at: string): readonly string[] {
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, each]) => {
+    const place = `${at}/${name}`;
+    const named = ["properties", "parameters", "headers"].includes(name);
+    const silent = named
+      ? Object.entries(each as Readonly<Record<string, Described>>).flatMap(([field, shape]) =>
+          (shape.description ?? shape.schema?.description ?? "").length > 5 || "$ref" in shape
+            ? []
+            : [`${place}/${field}`],
+        )
+      : [];
+    return [...silent, ...listUndescribed(each, place)];
+  });
+}

@@ -1,14 +1,16 @@
 import { Anchor, Code, List, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
+import { REFUSALS } from "../../../src/kernel/core/refusals.ts";
 import { useSession } from "../api/use-session.ts";
 import { AppLink } from "../ui/app-link.tsx";
 import { StatusBadge } from "../ui/badge.tsx";
 import { Copyable } from "../ui/copyable.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Panel } from "../ui/panel.tsx";
-import { ERROR_ROWS, type ErrorRow } from "./docs/error-rows.ts";
+import { sentence } from "../ui/sentence.ts";
 import { DocsFrame } from "./docs/docs-frame.tsx";
+import { Inline } from "./docs/markdown-view.tsx";
 import { Facts } from "../ui/facts.tsx";
 
 /** The page with which a programmer begins: addresses, routes, errors, limits. It needs no internet. */
@@ -161,16 +163,17 @@ function LocalSignIn(): ReactElement {
   );
 }
 
-const ERROR_COLUMNS: readonly Column<ErrorRow>[] = [
+const ERROR_ROWS = Object.entries(REFUSALS).map(([name, row]) => ({ name, ...row }));
+const ERROR_COLUMNS: readonly Column<(typeof ERROR_ROWS)[number]>[] = [
   { id: "class", label: "Class", render: ({ name }) => <Code>{name}</Code> },
   { id: "status", label: "Status", render: ({ status }) => status },
   {
     id: "retry",
     label: "Retryable",
-    render: ({ mayRetry }) => (
-      <StatusBadge tone={mayRetry ? "ok" : "quiet"}>{mayRetry ? "Yes" : "No"}</StatusBadge>
+    render: ({ retryable }) => (
+      <StatusBadge tone={retryable ? "ok" : "quiet"}>{retryable ? "Yes" : "No"}</StatusBadge>
     ),
   },
-  { id: "when", label: "When", render: ({ when }) => when },
-  { id: "todo", label: "What to do", render: ({ todo }) => todo },
+  { id: "when", label: "When", render: ({ condition }) => <Inline text={sentence(condition)} /> },
+  { id: "todo", label: "What to do", render: ({ advice }) => <Inline text={sentence(advice)} /> },
 ];

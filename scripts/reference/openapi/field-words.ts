@@ -1,7 +1,5 @@
-import type { Schema } from "./kit.ts";
-
 /** The fields that their schema does not describe, by name, or by `parent.name` where it differs. */
-const FIELD_WORDS: Readonly<Record<string, string>> = {
+export const FIELD_WORDS: Readonly<Record<string, string>> = {
   // Requests of calls
   "RoutingControls.upstream":
     "accepted and ignored, unless it is a field that would change the provider's address",
@@ -261,47 +259,3 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   metadata: "who refused, and the limit that was reached",
   "metadata.error_type": "the class of the error, the same as `error.code`",
 };
-
-/** The same document, with a description for every field that has none of its own. */
-export function describeFields(document: object): object {
-  return walk(document, "") as object;
-}
-
-/** The names that no field takes its description from: a test expects none. */
-export function findUnusedWords(): readonly string[] {
-  return Object.keys(FIELD_WORDS).filter((name) => !used.has(name));
-}
-const used = new Set<string>();
-
-function walk(value: unknown, parent: string): unknown {
-  if (Array.isArray(value)) return value.map((each) => walk(each, parent));
-  if (value === null || typeof value !== "object") return value;
-  const entries = Object.entries(value).map(([name, each]) => [
-    name,
-    name === "properties" ? walkFields(each as Fields, parent) : walk(each, nameOf(name, parent)),
-  ]);
-  return Object.fromEntries(entries) as object;
-}
-
-type Fields = Readonly<Record<string, Schema>>;
-
-function walkFields(fields: Fields, parent: string): Fields {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => {
-      const inner = walk(schema, name) as Schema;
-      const description = inner["description"] ?? wordsOf(parent, name);
-      return [name, description === undefined ? inner : { ...inner, description }];
-    }),
-  );
-}
-
-function wordsOf(parent: string, name: string): string | undefined {
-  const found = [`${parent}.${name}`, name].find((each) => each in FIELD_WORDS);
-  if (found !== undefined) used.add(found);
-  return found === undefined ? undefined : FIELD_WORDS[found];
-}
-
-/** Named schemas begin with a capital letter; the words of JSON Schema do not. */
-function nameOf(name: string, parent: string): string {
-  return /^[A-Z][a-z]/.test(name) ? name : parent;
-}

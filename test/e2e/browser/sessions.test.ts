@@ -185,7 +185,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await owner.page.reload();
     await owner.page.getByRole("combobox", { name: `Role of ${email}` }).click();
     await owner.page.getByRole("option", { name: "developer" }).click();
-    await owner.page.getByText(`${email} is now developer`).waitFor();
+    await owner.page.getByText(`${email} is now a developer`).waitFor();
     // The open page follows by itself.
     await page.getByText("You are a viewer").waitFor({ state: "detached" });
     await expect.poll(() => isDisabled(page, "Create key")).toBe(false);

@@ -398,6 +398,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
 
   test("a page of the documentation leads to its sections, and the reference to a call that runs", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "docs", usd: "50" });
+    await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, "/docs");
     await expectAccessible(page, "the documentation");
     await page.getByRole("searchbox", { name: "Search docs" }).fill("preview the routing");
