@@ -7,7 +7,7 @@ import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "
  * (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {
-  "org.create": seen((told) => `created ${told.thing("organization")}`),
+  "org.create": seen((told) => `created the organization${told.with("called", "name")}`),
   "org.rename": seen((told) => `renamed the organization${told.move("name", quoted)}`),
   "org.cap": seen(
     (told) => `changed the organization's monthly cap${told.move("cap_usd", dollars)}`,

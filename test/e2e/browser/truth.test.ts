@@ -401,9 +401,9 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, "/docs");
     await expectAccessible(page, "the documentation");
-    await page.getByRole("searchbox", { name: "Search docs" }).fill("preview the routing");
-    await page.getByRole("link", { name: "Routing: Preview the routing" }).click();
-    await page.waitForURL(/\/docs\/routing#preview-the-routing$/);
+    await page.getByRole("searchbox", { name: "Search docs" }).fill("verify by hand");
+    await page.getByRole("link", { name: "Webhooks: Verify it by hand" }).click();
+    await page.waitForURL(/\/docs\/webhooks#verify-it-by-hand$/);
     await page.getByRole("navigation", { name: "On this page" }).waitFor();
     await expectAccessible(page, "a guide with its sections");
     await page.getByRole("searchbox", { name: "Search docs" }).fill("");

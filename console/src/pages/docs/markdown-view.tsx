@@ -4,6 +4,7 @@ import { Fragment, type ReactElement } from "react";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CodeTabs } from "../../ui/code-tabs.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
+import { Panel } from "../../ui/panel.tsx";
 import type { ChosenBlock } from "./guide-blocks.ts";
 import { GuideRun } from "./guide-run.tsx";
 import styles from "./docs.module.css";
@@ -57,16 +58,18 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
       );
     case "table":
       return (
-        <DataTable
-          caption={block.head.join(", ")}
-          columns={block.head.map((label, at) => ({
-            id: `${at}`,
-            label,
-            render: (row: readonly string[]) => <Inline text={row[at] ?? ""} />,
-          }))}
-          rows={block.rows}
-          rowKey={([first = ""]) => first}
-        />
+        <Panel>
+          <DataTable
+            caption={block.head.join(", ")}
+            columns={block.head.map((label, at) => ({
+              id: `${at}`,
+              label,
+              render: (row: readonly string[]) => <Inline text={row[at] ?? ""} />,
+            }))}
+            rows={block.rows}
+            rowKey={([first = ""]) => first}
+          />
+        </Panel>
       );
     case "code":
     default:

@@ -136,6 +136,7 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
     <Stack gap="md">
       <DataTable
         caption="Changes of the organization"
+        isCards
         columns={COLUMNS}
         rows={data}
         rowKey={({ position }) => String(position)}
@@ -169,7 +170,7 @@ function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
   const place = placeOf(change);
   const at = name === null || place === undefined ? -1 : says.indexOf(name);
   return (
-    <Text size="sm" span style={{ overflowWrap: "anywhere" }}>
+    <Text size="sm" span style={{ overflowWrap: "break-word" }}>
       {actor} {at < 0 ? says : says.slice(0, at)}
       {at < 0 || place === undefined ? null : <AppLink {...place}>{name}</AppLink>}
       {at < 0 ? null : says.slice(at + (name ?? "").length)}
