@@ -73,18 +73,19 @@ interface Described {
 }
 
 /** Every named field, parameter and header below this value whose meaning is not said. */
-export function listUndescribed(value: unknown, at: string): readonly string[] {
+export function listUndescribed(value: unknown, at: string, isOfNames = false): readonly string[] {
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([name, each]) => {
     const place = `${at}/${name}`;
-    const named = ["properties", "parameters", "headers"].includes(name);
-    const silent = named
-      ? Object.entries(each as Readonly<Record<string, Described>>).flatMap(([field, shape]) =>
-          (shape.description ?? shape.schema?.description ?? "").length > 5 || "$ref" in shape
-            ? []
-            : [`${place}/${field}`],
-        )
-      : [];
-    return [...silent, ...listUndescribed(each, place)];
+    // A field may be called as a word of the schema is: names and words take turns.
+    const hasNames = !isOfNames && ["properties", "parameters", "headers"].includes(name);
+    const silent = isOfNames && !isDescribed(each as Described) ? [place] : [];
+    return [...silent, ...listUndescribed(each, place, hasNames)];
   });
+}
+
+/** A reference leads to what is described in its own place. */
+function isDescribed(shape: Described): boolean {
+  const words = shape.description ?? shape.schema?.description ?? "";
+  return words.length > 5 || "$ref" in shape;
 }

@@ -71,7 +71,7 @@ export const ACTIONS = {
       `started ${told.now("automatic") === true ? "an automatic top-up" : "a purchase of credit"}${told.with("for", "amount_usd", dollars)}`,
   ),
   "purchase.grant": seen((told) => `credited a purchase${told.with("of", "amount_usd", dollars)}`),
-  "purchase.state": seen((told) => `marked a purchase as ${told.now("state") ?? "changed"}`),
+  "purchase.state": seen((told) => `changed a purchase${told.with("to", "state", plain)}`),
   "purchase.claim": seen((told) => {
     const amount = told.with("of", "amount_usd", dollars);
     const kind = told.now("kind") === "dispute" ? "dispute" : "refund";
