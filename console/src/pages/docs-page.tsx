@@ -1,21 +1,16 @@
-import { Anchor, Code, List, Text } from "@mantine/core";
+import { Anchor, Code, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import { REFUSALS } from "../../../src/kernel/core/refusals.ts";
 import { useSession } from "../api/use-session.ts";
 import { AppLink } from "../ui/app-link.tsx";
-import { StatusBadge } from "../ui/badge.tsx";
 import { Copyable } from "../ui/copyable.tsx";
-import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Panel } from "../ui/panel.tsx";
-import { sentence } from "../ui/sentence.ts";
 import { DocsFrame } from "./docs/docs-frame.tsx";
-import { Inline } from "./docs/markdown-view.tsx";
 import { Facts } from "../ui/facts.tsx";
 
 /** The page with which a programmer begins: addresses, routes, errors, limits. It needs no internet. */
 export function DocsPage(): ReactElement {
-  const { installation, unfunded_rpm } = useSession();
+  const { installation } = useSession();
   const root = installation.gateway_url.replace(/\/+$/, "");
   return (
     <DocsFrame
@@ -35,8 +30,6 @@ export function DocsPage(): ReactElement {
         </Anchor>
         ; each guide is also at its address with <Code>.md</Code>.
       </Text>
-      <Errors />
-      <Limits unfundedRpm={unfunded_rpm} />
       <StoredData />
       <ConsoleApi />
       {installation.is_local_sign_in ? <LocalSignIn /> : null}
@@ -69,57 +62,6 @@ function Addresses({ root }: { readonly root: string }): ReactElement {
           ],
         ]}
       />
-    </Panel>
-  );
-}
-
-function Errors(): ReactElement {
-  return (
-    <Panel title="Errors">
-      <Text size="sm" mb="md" maw="75ch">
-        Every error names its class in the header <Code>x-tm-error-code</Code> and, in the body, in{" "}
-        <Code>error.metadata.error_type</Code> (OpenAI shape) or <Code>error.error_type</Code>{" "}
-        (Anthropic shape). Every answer has an <Code>x-request-id</Code>: the{" "}
-        <AppLink to="/usage">usage page</AppLink> finds a request by it. A rejected request costs
-        nothing.
-      </Text>
-      <DataTable
-        caption="Error classes"
-        columns={ERROR_COLUMNS}
-        rows={ERROR_ROWS}
-        rowKey={({ name }) => name}
-      />
-    </Panel>
-  );
-}
-
-function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement {
-  return (
-    <Panel title="Limits">
-      <List size="sm" spacing="xs" maw="75ch">
-        <List.Item>
-          Until your organization has credit, all of its keys combined can send {unfundedRpm}{" "}
-          requests per minute.
-        </List.Item>
-        <List.Item>
-          Each key has its own ceiling: 20 requests per minute for the trial key, 300 for keys you
-          create. You can lower these limits but not raise them.
-        </List.Item>
-        <List.Item>
-          Monthly caps on a key or the organization are hard: a request that could exceed one is
-          rejected. Months are in UTC.
-        </List.Item>
-        <List.Item>
-          Your balance must cover the maximum cost of all requests in progress. What a request does
-          not use is released when it ends.
-        </List.Item>
-        <List.Item>
-          A request body can be at most 10 MB, or 1 MB for videos and decisions.
-        </List.Item>
-        <List.Item>
-          Your current limits are on the <AppLink to="/limits">limits page</AppLink>.
-        </List.Item>
-      </List>
     </Panel>
   );
 }
@@ -162,18 +104,3 @@ function LocalSignIn(): ReactElement {
     </Panel>
   );
 }
-
-const ERROR_ROWS = Object.entries(REFUSALS).map(([name, row]) => ({ name, ...row }));
-const ERROR_COLUMNS: readonly Column<(typeof ERROR_ROWS)[number]>[] = [
-  { id: "class", label: "Class", render: ({ name }) => <Code>{name}</Code> },
-  { id: "status", label: "Status", render: ({ status }) => status },
-  {
-    id: "retry",
-    label: "Retryable",
-    render: ({ retryable }) => (
-      <StatusBadge tone={retryable ? "ok" : "quiet"}>{retryable ? "Yes" : "No"}</StatusBadge>
-    ),
-  },
-  { id: "when", label: "When", render: ({ condition }) => <Inline text={sentence(condition)} /> },
-  { id: "todo", label: "What to do", render: ({ advice }) => <Inline text={sentence(advice)} /> },
-];

@@ -48,7 +48,7 @@ function Filters({ filter, onChange }: FiltersProps): ReactElement {
   });
   function change(name: keyof ChangesFilter, value: string): void {
     const { [name]: _old, ...others } = filter;
-    onChange(value === "" ? others : ({ ...others, [name]: value } as ChangesFilter));
+    onChange(value === "" ? others : { ...others, [name]: value });
   }
   return (
     <Group gap="xs">

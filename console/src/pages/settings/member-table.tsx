@@ -106,7 +106,7 @@ function RoleChoice({ member }: { readonly member: Member }): ReactNode {
       disabled={change.isPending}
       onChange={(to) =>
         change.mutate(
-          { params: { account_id }, body: { role: (to ?? role) as Member["role"] } },
+          { params: { account_id }, body: { role: to ?? role } },
           {
             onSuccess: ({ members }) => notifyDone(nowSentence(members, account_id)),
             onError: notifyFault,

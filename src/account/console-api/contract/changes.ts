@@ -20,26 +20,19 @@ const ACTION_GROUPS = [
 
 /** One change of the organization, by its people, its keys, the operator or this program. */
 export const ShownChange = Type.Object({
-  /** Grows with each change; pages go on from it. */
   position: Type.Integer(),
   at: Instant,
   actor_kind: oneOf("operator", "account", "key", "provider_news", "gateway"),
-  /** The account's or the key's id; null: the operator, the payment provider or this program. */
   actor_id: nullable(Id),
   /** Whose that is, for people: "You", a member's e-mail address, "The operator", … */
   actor: Type.String(),
   action: Type.String(),
-  /** The change as a sentence that goes on after the actor's name, with names and amounts. */
   says: Type.String(),
   target: Type.String(),
-  /** As people know it: a key's name, an e-mail address; null: it has none, or is not known any more. */
   target_name: nullable(Type.String()),
-  /** Only what changed; null: it was not there. */
   before: nullable(Type.Record(Type.String(), Type.Unknown())),
-  /** Only what changed; null: it is gone. */
   after: nullable(Type.Record(Type.String(), Type.Unknown())),
   request_id: nullable(Type.String()),
-  /** The network of the caller's address, never the address. */
   client_network: nullable(Type.String()),
 });
 export type ShownChange = Static<typeof ShownChange>;
@@ -66,9 +59,7 @@ export type ChangesFilter = Static<typeof ChangesFilter>;
 export type ChangeKind = (typeof ACTION_GROUPS)[number];
 
 export const ShownChanges = Type.Object({
-  /** Newest first. */
   data: Type.Array(ShownChange),
-  /** `before` of the next page; null: this is the last one. */
   next_before: nullable(Type.String()),
 });
 export type ShownChanges = Static<typeof ShownChanges>;

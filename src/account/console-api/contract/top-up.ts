@@ -13,7 +13,6 @@ export const TopUp = Type.Object({
       exp_year: Type.Integer(),
     }),
   ),
-  /** A page that saves a card was opened, and its end is not known yet. */
   is_card_pending: Type.Boolean(),
   rule: nullable(
     Type.Object({
@@ -23,7 +22,6 @@ export const TopUp = Type.Object({
       month_max_usd: Usd,
     }),
   ),
-  /** It is off until a person turns it on again. */
   pause: nullable(
     Type.Object({
       reason: oneOf(
@@ -41,7 +39,6 @@ export const TopUp = Type.Object({
       since: Instant,
     }),
   ),
-  /** Automatic purchases of this month (UTC) that were made or are pending. */
   month_spent_usd: Usd,
   has_open_purchase: Type.Boolean(),
   /** The limits for one purchase. */
@@ -64,10 +61,8 @@ export const topUpRoutes = {
     isSetting: true,
     body: Fields({
       is_on: Type.Boolean(),
-      /** It buys when the settled balance is below this. */
       below_usd: UsdInput,
       amount_usd: UsdInput,
-      /** The most that it buys in a month (UTC). */
       month_max_usd: UsdInput,
     }),
     answer: TopUp,

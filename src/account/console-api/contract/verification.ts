@@ -21,7 +21,6 @@ export const CheckFinding = Type.Object({
   title: Type.String(),
   status: CheckStatus,
   message: Type.String(),
-  /** Short values: no keys, no prompts, no addresses. */
   evidence: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
 });
 export type CheckFinding = Static<typeof CheckFinding>;
@@ -59,7 +58,6 @@ export const ListingTrust = Type.Object({
   checked_at: nullable(Instant),
   /** When a passed run of the listing as it is now stops counting. */
   ends_at: nullable(Instant),
-  /** The checks of that run that did not pass. */
   flaws: Type.Array(CheckFlaw),
   /** Live answers break what the listing promises: it is tried last. */
   suspect: nullable(Suspicion),
@@ -72,7 +70,6 @@ export const ConformanceRun = Type.Object({
   checked_at: Instant,
   verdict: RunVerdict,
   source: RunSource,
-  /** The manifest was the one that is in use now. */
   is_current_manifest: Type.Boolean(),
   flaws: Type.Array(CheckFlaw),
 });
