@@ -213,7 +213,7 @@ describe("what an operator does is what the command does", () => {
     const [change] = await fixture.gateway.backend.changeStore.list(filter);
     expect(change?.after).toEqual({ lifted_because: "a load test they announced" });
     const own = await trial.do("GET /api/console/changes?kind=hold");
-    expect(own.text).toContain("lifted a restriction");
+    expect(own.text).toContain("lifted the restriction of chat requests");
     for (const hidden of ["900 of 900", "load test"]) expect(own.text).not.toContain(hidden);
   });
 
