@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 
-import { ACTIONS, actionNames } from "../src/kernel/changes/actions.ts";
+import { actionNames } from "../src/kernel/changes/actions.ts";
 import type { CommandContext } from "../src/cli/command-io.ts";
 import { commandLine } from "../src/cli/run-cli.ts";
 import { SecretFiles } from "../src/app/secret-files.ts";
@@ -71,7 +71,7 @@ describe("whatever changes something has an action of the change log", () => {
   });
 });
 
-test("every action of the log has a way to it, and says in plain words what was done", () => {
+test("every action of the log has a way to it", () => {
   const ways = [
     doors.OPERATION_COMMANDS,
     doors.WRITING_COMMANDS,
@@ -80,5 +80,4 @@ test("every action of the log has a way to it, and says in plain words what was 
     doors.WRITING_GATEWAY_ROUTES,
   ].flatMap((map) => Object.values(map).flat());
   expect([...new Set(ways)].toSorted()).toEqual(actionNames().toSorted());
-  for (const { says } of Object.values(ACTIONS)) expect(says).toMatch(/^[a-z].{6,70}[a-z]$/);
 });

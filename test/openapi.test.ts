@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 
+import { describedGateway } from "../scripts/reference/openapi/document.ts";
 import { REFUSALS } from "../src/kernel/core/refusals.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import { HEADERS } from "../src/gateway/http/response-headers.ts";
+import { listUndescribed } from "./support/openapi.ts";
 import { wires } from "../src/formats/wire/wires.ts";
 
 const text = readFileSync(join(import.meta.dirname, "../schema/openapi-v1.json"), "utf8");
@@ -60,4 +62,11 @@ test("a dry run is documented for every chat interface", () => {
   const named = route?.parameters?.find(({ name }) => name === "for")?.schema;
   const names = wires.all.map(({ dryRunName }) => dryRunName);
   expect(named).toMatchObject({ enum: [...names, "images", "videos", "decisions"] });
+});
+
+test("every field, parameter and header says what it is, and no description is left over", () => {
+  const made = describedGateway();
+  expect(made.document).toEqual(document);
+  expect(listUndescribed(document, "")).toEqual([]);
+  expect(made.unusedWords).toEqual([]);
 });

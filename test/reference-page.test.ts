@@ -27,3 +27,18 @@ test("a field is shown with its type, its bounds and what is inside it", () => {
   expect(field("provider.only")).toMatchObject({ type: "array", about: "no other provider" });
   expect(chat?.refusals.find(({ status }) => status === "429")?.classes).toContain("rate_limit");
 });
+
+test("each route has an example that its own schema takes, with every field that it needs", () => {
+  for (const { name, curl, body, parameters } of operations) {
+    expect(curl, name).toContain('-H "authorization: Bearer $TOKEN_MARKET_KEY"');
+    expect(curl, name).not.toMatch(/\{\w+\}|undefined/);
+    const needed = [...body, ...parameters].filter(
+      ({ isRequired, name: field }) => isRequired && !field.includes("."),
+    );
+    for (const field of needed) {
+      const [, word = ""] = /^(\w+)/.exec(field.name) ?? [];
+      const isIn = curl.includes(word) || curl.includes(`$${word.toUpperCase()}`);
+      expect({ name, word, isIn }).toEqual({ name, word, isIn: true });
+    }
+  }
+});

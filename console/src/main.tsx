@@ -1,3 +1,4 @@
+import "./app/kept-key.ts";
 import "./app/styles.ts";
 
 import { createRoot } from "react-dom/client";

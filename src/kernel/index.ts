@@ -2,6 +2,7 @@ export * from "./changes/actions.ts";
 export * from "./changes/change-chain.ts";
 export * from "./changes/change-log.ts";
 export * from "./changes/change-store.ts";
+export { dayAndHour, dollars, type Facts } from "./changes/change-words.ts";
 export * from "./changes/change.ts";
 export * from "./changes/changed-by.ts";
 export * from "./changes/postgres-change-store.ts";
@@ -123,6 +124,7 @@ export * from "./core/time.ts";
 export * from "./core/money.ts";
 export * from "./core/email-address.ts";
 export * from "./core/expiring-cache.ts";
+export * from "./core/explain-refusal.ts";
 export * from "./core/glob.ts";
 export * from "./core/ids.ts";
 export * from "./core/json-output.ts";
@@ -176,6 +178,7 @@ export {
   schemaFaults,
 } from "./json/check-schema.ts";
 export * from "./json/splice.ts";
+export * from "./json/describe-fields.ts";
 export * from "./json/fold-name.ts";
 export * from "./json/json-edit.ts";
 export * from "./json/json-document.ts";
@@ -211,6 +214,7 @@ export {
 } from "./json/schema-parts.ts";
 export * from "./json/shape.ts";
 export * from "./json/signed-document.ts";
+export * from "./mail/mail-text.ts";
 export * from "./mail/mailer.ts";
 export * from "./mail/name-in-mail.ts";
 export * from "./mail/smtp-mailer.ts";

@@ -66,3 +66,26 @@ export class PublishedApi {
 interface Operation {
   readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
 }
+
+interface Described {
+  readonly description?: string;
+  readonly schema?: { readonly description?: string };
+}
+
+/** Every named field, parameter and header below this value whose meaning is not said. */
+export function listUndescribed(value: unknown, at: string, isOfNames = false): readonly string[] {
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, each]) => {
+    const place = `${at}/${name}`;
+    // A field may be called as a word of the schema is: names and words take turns.
+    const hasNames = !isOfNames && ["properties", "parameters", "headers"].includes(name);
+    const silent = isOfNames && !isDescribed(each as Described) ? [place] : [];
+    return [...silent, ...listUndescribed(each, place, hasNames)];
+  });
+}
+
+/** A reference leads to what is described in its own place. */
+function isDescribed(shape: Described): boolean {
+  const words = shape.description ?? shape.schema?.description ?? "";
+  return words.length > 5 || "$ref" in shape;
+}

@@ -1,3 +1,4 @@
+import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { Group, Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
@@ -14,7 +15,8 @@ export function ReceivedInvitations(): ReactElement | null {
       <Stack gap="xs">
         {invitations.map(({ invitation_id: id, org_name: name, role, invited_by: by }) => (
           <Text key={id} size="sm">
-            {by ?? "An owner"} invites you to <strong>{name}</strong> as <strong>{role}</strong>.
+            {by ?? "An owner"} invites you to <strong>{name}</strong> as{" "}
+            <strong>{ROLE_WORDS[role].name}</strong>.
           </Text>
         ))}
         <Group>

@@ -42,6 +42,7 @@ const provider: Load = () => import("../pages/providers/provider-page.tsx");
 const overview: Load = () => import("../pages/overview-page.tsx");
 const welcome: Load = () => import("../pages/welcome-page.tsx");
 const settings: Load = () => import("../pages/settings-page.tsx");
+const ownOrg: Load = () => import("../pages/settings/organization-page.tsx");
 const members: Load = () => import("../pages/settings/members-page.tsx");
 const join: Load = () => import("../pages/join-page.tsx");
 const changes: Load = () => import("../pages/settings/changes-page.tsx");
@@ -80,6 +81,7 @@ const routes = root.addChildren([
     open.addChildren([
       page(open, "/docs", docs, "DocsPage"),
       page(open, "/docs/reference", reference, "ReferencePage"),
+      page(open, "/docs/reference/$operation", reference, "OperationPage"),
       page(open, "/docs/$page", guide, "GuidePage"),
       // The ids of models hold slashes, so the remainder of the address is one: it is below its
       // list, or it would be taken for the list itself.
@@ -95,6 +97,7 @@ const routes = root.addChildren([
       page(closed, "/", overview, "OverviewPage"),
       page(closed, "/welcome", welcome, "WelcomePage"),
       page(closed, "/settings", settings, "SettingsPage"),
+      page(closed, "/settings/organization", ownOrg, "OrganizationPage"),
       page(closed, "/settings/members", members, "MembersPage"),
       page(closed, "/settings/changes", changes, "ChangesPage"),
       page(closed, "/settings/alerts", alerts, "AlertsPage"),

@@ -40,6 +40,12 @@ export const SUB_PLACES: readonly SubPlace[] = [
     keywords: ["email", "webhooks", "low balance", "notifications"],
   },
   {
+    to: "/settings/organization",
+    label: "Organization",
+    group: "Pages",
+    keywords: ["rename", "export", "data"],
+  },
+  {
     to: "/settings/members",
     label: "Members",
     group: "Pages",

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { CircleUser, Keyboard, LogOut, Settings } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
+import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
 import { OrgSwitch } from "./org-switch.tsx";
@@ -49,7 +50,7 @@ export default function UserMenuOpened({ onHelp }: { readonly onHelp: () => void
             </Text>
           )}
           <Text size="xs" c="dimmed" truncate>
-            {org === null ? null : `${org.name} · ${org.role}`}
+            {org === null ? null : `${org.name} · ${ROLE_WORDS[org.role].name}`}
           </Text>
         </div>
         <OrgSwitch onLeave={close} />

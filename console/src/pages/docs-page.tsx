@@ -1,74 +1,39 @@
-import { Anchor, Code, List, Text } from "@mantine/core";
+import { Anchor, Code, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { AppLink } from "../ui/app-link.tsx";
-import { StatusBadge } from "../ui/badge.tsx";
 import { Copyable } from "../ui/copyable.tsx";
-import { DataTable, type Column } from "../ui/data-table.tsx";
-import { Page } from "../ui/page.tsx";
 import { Panel } from "../ui/panel.tsx";
-import { ERROR_ROWS, type ErrorRow } from "./docs/error-rows.ts";
-import { GUIDES } from "./docs/guide-list.ts";
-import { ROUTE_ROWS } from "./docs/route-rows.ts";
+import { DocsFrame } from "./docs/docs-frame.tsx";
 import { Facts } from "../ui/facts.tsx";
 
 /** The page with which a programmer begins: addresses, routes, errors, limits. It needs no internet. */
 export function DocsPage(): ReactElement {
-  const { installation, unfunded_rpm } = useSession();
+  const { installation } = useSession();
   const root = installation.gateway_url.replace(/\/+$/, "");
   return (
-    <Page
+    <DocsFrame
       title="Docs"
       lead="One key and one balance for every model. Set your client's base URL to the address below."
     >
       <Addresses root={root} />
-      <Guides />
-      <Panel title="Routes">
-        <DataTable
-          caption="Routes of the gateway"
-          columns={ROUTE_COLUMNS}
-          rows={ROUTE_ROWS}
-          rowKey={({ route }) => route}
-        />
-        <Text size="sm" mt="md">
-          Every field, header and error is in the{" "}
-          <AppLink to="/docs/reference">API reference</AppLink>, made from the{" "}
-          <Anchor inherit href="/api/openapi-v1.json">
-            OpenAPI document
-          </Anchor>{" "}
-          of the gateway.
-        </Text>
-      </Panel>
-      <Errors />
-      <Limits unfundedRpm={unfunded_rpm} />
-      <StoredData />
-      <ConsoleApi />
-      {installation.is_local_sign_in ? <LocalSignIn /> : null}
-    </Page>
-  );
-}
-
-function Guides(): ReactElement {
-  return (
-    <Panel title="Guides">
-      <List size="sm" spacing={4}>
-        {GUIDES.map(([name, title]) => (
-          <List.Item key={name}>
-            <AppLink to="/docs/$page" params={{ page: name }}>
-              {title}
-            </AppLink>
-          </List.Item>
-        ))}
-      </List>
-      <Text size="sm" c="dimmed" mt="sm">
-        For tools that read text:{" "}
+      <Text maw="75ch">
+        Begin with the{" "}
+        <AppLink to="/docs/$page" params={{ page: "quick-start" }}>
+          quick start
+        </AppLink>
+        . Every route, field, header and error is in the{" "}
+        <AppLink to="/docs/reference">API reference</AppLink>. For tools that read text there is{" "}
         <Anchor inherit href="/llms.txt">
           llms.txt
         </Anchor>
         ; each guide is also at its address with <Code>.md</Code>.
       </Text>
-    </Panel>
+      <StoredData />
+      <ConsoleApi />
+      {installation.is_local_sign_in ? <LocalSignIn /> : null}
+    </DocsFrame>
   );
 }
 
@@ -101,64 +66,12 @@ function Addresses({ root }: { readonly root: string }): ReactElement {
   );
 }
 
-function Errors(): ReactElement {
-  return (
-    <Panel title="Errors">
-      <Text size="sm" mb="md" maw="75ch">
-        Every error names its class in the header <Code>x-tm-error-code</Code> and, in the body, in{" "}
-        <Code>error.metadata.error_type</Code> (OpenAI shape) or <Code>error.error_type</Code>{" "}
-        (Anthropic shape). Every answer has an <Code>x-request-id</Code>: the{" "}
-        <AppLink to="/usage">usage page</AppLink> finds a request by it. A rejected request costs
-        nothing.
-      </Text>
-      <DataTable
-        caption="Error classes"
-        columns={ERROR_COLUMNS}
-        rows={ERROR_ROWS}
-        rowKey={({ name }) => name}
-      />
-    </Panel>
-  );
-}
-
-function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement {
-  return (
-    <Panel title="Limits">
-      <List size="sm" spacing="xs" maw="75ch">
-        <List.Item>
-          Until your organization has credit, all of its keys combined can send {unfundedRpm}{" "}
-          requests per minute.
-        </List.Item>
-        <List.Item>
-          Each key has its own ceiling: 20 requests per minute for the trial key, 300 for keys you
-          create. You can lower these limits but not raise them.
-        </List.Item>
-        <List.Item>
-          Monthly caps on a key or the organization are hard: a request that could exceed one is
-          rejected. Months are in UTC.
-        </List.Item>
-        <List.Item>
-          Your balance must cover the maximum cost of all requests in progress. What a request does
-          not use is released when it ends.
-        </List.Item>
-        <List.Item>
-          A request body can be at most 10 MB, or 1 MB for videos and decisions.
-        </List.Item>
-        <List.Item>
-          Your current limits are on the <AppLink to="/limits">limits page</AppLink>.
-        </List.Item>
-      </List>
-    </Panel>
-  );
-}
-
 function StoredData(): ReactElement {
   return (
     <Panel title="Prompts and answers">
       <Text size="sm" maw="75ch">
         Prompts and answers are in memory only while a request runs. Only IDs, token counts, times,
-        and prices are stored. The page of each model says what its providers do with prompts. The
-        operator's guide is <Code>docs/operating/organizations.md</Code>.
+        and prices are stored. The page of each model says what its providers do with prompts.
       </Text>
     </Panel>
   );
@@ -186,28 +99,8 @@ function LocalSignIn(): ReactElement {
         Sign-in on this installation uses links printed by a command (
         <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
         people sign in, the operator configures an OpenID Connect provider with{" "}
-        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and restarts the program. The guide
-        is <Code>docs/operating/sign-in.md</Code>.
+        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and restarts the program.
       </Text>
     </Panel>
   );
 }
-
-const ROUTE_COLUMNS: readonly Column<(typeof ROUTE_ROWS)[number]>[] = [
-  { id: "route", label: "Route", render: ({ route }) => <Code>{route}</Code> },
-  { id: "what", label: "What it does", render: ({ what }) => what },
-];
-
-const ERROR_COLUMNS: readonly Column<ErrorRow>[] = [
-  { id: "class", label: "Class", render: ({ name }) => <Code>{name}</Code> },
-  { id: "status", label: "Status", render: ({ status }) => status },
-  {
-    id: "retry",
-    label: "Retryable",
-    render: ({ mayRetry }) => (
-      <StatusBadge tone={mayRetry ? "ok" : "quiet"}>{mayRetry ? "Yes" : "No"}</StatusBadge>
-    ),
-  },
-  { id: "when", label: "When", render: ({ when }) => when },
-  { id: "todo", label: "What to do", render: ({ todo }) => todo },
-];

@@ -1,6 +1,7 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState, type ReactElement } from "react";
 
+import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import type { ReceivedInvitation } from "../../../src/account/console-api/contract.ts";
 import { call } from "../api/client.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
@@ -15,7 +16,6 @@ import { LinkButton } from "../ui/app-link.tsx";
 import { Fault } from "../ui/fault.tsx";
 import { Loading } from "../ui/loading.tsx";
 import { notifyFault } from "../ui/notice.ts";
-import { ROLE_MEANINGS } from "../ui/role-words.ts";
 import { Time } from "../ui/time.tsx";
 import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
 import { useFoundInvitation } from "./join/use-found-invitation.ts";
@@ -128,10 +128,10 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
     <Stack gap="sm">
       <Text>
         {invited_by ?? "An owner"} invites you to <strong>{org_name}</strong> as{" "}
-        <strong>{role}</strong>.
+        <strong>{ROLE_WORDS[role].name}</strong>.
       </Text>
       <Text size="sm" c="dimmed">
-        {ROLE_MEANINGS[role]}. The invitation expires <Time at={expires_at} />.
+        {ROLE_WORDS[role].meaning}. The invitation expires <Time at={expires_at} />.
       </Text>
       {accept.isError ? <Fault error={accept.error} /> : null}
       <Button

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import { CopyIcon } from "./copyable.tsx";
+import { highlighted } from "./highlighted.tsx";
 import kit from "./kit.module.css";
 
 /** Code with a copy button; long lines scroll inside it, also by keyboard. */
@@ -11,7 +12,7 @@ export function CodeBlock(props: { readonly code: string; readonly label: string
         <CopyIcon value={props.code} label="code" />
       </div>
       <pre className={kit.code} tabIndex={0} role="group" aria-label={props.label}>
-        <code>{props.code}</code>
+        <code>{highlighted(props.code)}</code>
       </pre>
     </div>
   );

@@ -4,17 +4,20 @@ import { useId, type ReactElement, type ReactNode } from "react";
 import kit from "./kit.module.css";
 
 export interface PanelProps {
+  /** Where the address can lead to. */
+  readonly id?: string;
   readonly title?: string;
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
 
 /** A part of a page in a box, headed by an `h2`. */
-export function Panel({ title, actions, children }: PanelProps): ReactElement {
+export function Panel({ id: place, title, actions, children }: PanelProps): ReactElement {
   const id = useId();
   return (
     <Paper
       component="section"
+      id={place}
       withBorder
       className={kit.panel}
       {...(title === undefined ? {} : { "aria-labelledby": id })}

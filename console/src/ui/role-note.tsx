@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 
 import { useMay, type Need } from "../api/use-may.ts";
 import { useSession } from "../api/use-session.ts";
-import { roleNote } from "./role-words.ts";
+import { roleNote } from "../../../src/kernel/core/roles.ts";
 
 /** Why what is disabled on this page is: nothing where the role may do it. */
 export function RoleNote(props: {

@@ -14,6 +14,7 @@ function inPath(name: string, description: string): object {
     required: true,
     description,
     schema: { type: "string", minLength: 1 },
+    example: `$${name.toUpperCase()}`,
   };
 }
 const MESSAGES_VERSION = {
@@ -24,12 +25,16 @@ const MESSAGES_VERSION = {
   schema: text,
 };
 
+const HELLO = [{ role: "user", content: "Say hello" }];
+const CHAT_EXAMPLE = { model: "sim/both", max_tokens: 64, messages: HELLO };
+
 const images: Operation = {
   summary: "Create images",
   description: "All that were asked for, or none: then nothing is charged.",
   tag: "Media",
   kind: "call",
   body: "ImageRequest",
+  example: { model: "sim/image", prompt: "A red bicycle on a white wall", n: 1 },
   answers: { [JSON_TYPE]: "Images" },
 };
 
@@ -41,6 +46,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Chat",
     kind: "call",
     body: "ChatRequest",
+    example: CHAT_EXAMPLE,
     answers: { [JSON_TYPE]: "ChatCompletion", "text/event-stream": STREAM },
   },
   "POST /v1/messages": {
@@ -49,6 +55,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Chat",
     kind: "call",
     body: "MessagesRequest",
+    example: CHAT_EXAMPLE,
     answers: { [JSON_TYPE]: "Message", "text/event-stream": STREAM },
     errors: "MessagesError",
   },
@@ -58,6 +65,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Chat",
     kind: "call",
     body: "CountRequest",
+    example: { model: "sim/both", messages: HELLO },
     answers: { [JSON_TYPE]: "TokenCount" },
     errors: "MessagesError",
   },
@@ -69,6 +77,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Media",
     kind: "call",
     body: "VideoRequest",
+    example: { model: "sim/video", prompt: "Waves at dawn", seconds: 4, size: "1280x720" },
     isSmall: true,
     answers: { [JSON_TYPE]: "Video" },
   },
@@ -92,10 +101,20 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Decisions",
     kind: "call",
     body: "DecisionRequest",
+    example: {
+      model: "sim/decide",
+      state: { subject: "Checkout is down" },
+      questions: { urgent: { schema: { type: "boolean" }, instructions: "Is this urgent?" } },
+    },
     isSmall: true,
     answers: { [JSON_TYPE]: "Decision" },
   },
-  "POST /v1/route": { ...readOperation(dryRunRoute), kind: "call", body: "AnyRequest" },
+  "POST /v1/route": {
+    ...readOperation(dryRunRoute),
+    kind: "call",
+    body: "AnyRequest",
+    example: CHAT_EXAMPLE,
+  },
   "GET /v1/models": readOperation(RECORD_ROUTES["GET /v1/models"], [MESSAGES_VERSION]),
   "GET /v1/models/{id}": readOperation(RECORD_ROUTES["GET /v1/models/{id}"], [
     inPath("id", "the model's id, slashes included"),
@@ -104,7 +123,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "GET /v1/usage": readOperation(RECORD_ROUTES["GET /v1/usage"]),
   "GET /v1/generation": readOperation(RECORD_ROUTES["GET /v1/generation"]),
   "GET /v1/limits": readOperation(RECORD_ROUTES["GET /v1/limits"]),
-  "POST /api/admission-limits": readOperation(RECORD_ROUTES["POST /api/admission-limits"]),
+  "POST /api/admission-limits": {
+    ...readOperation(RECORD_ROUTES["POST /api/admission-limits"]),
+    example: { scope: "key", rpm: 60 },
+  },
 };
 
 /** An operation as OpenAPI has it. */
@@ -115,6 +137,7 @@ export function operationObject(name: string, operation: Operation): object {
     tag,
     kind,
     body,
+    example,
     answers,
     parameters,
     errors = "Error",
@@ -138,7 +161,12 @@ export function operationObject(name: string, operation: Operation): object {
           requestBody: {
             required: true,
             description: `At most ${bytesMax} bytes.`,
-            content: { [JSON_TYPE]: { schema: toSchema(body) } },
+            content: {
+              [JSON_TYPE]: {
+                schema: toSchema(body),
+                ...(example === undefined ? {} : { example }),
+              },
+            },
           },
         }),
     responses: {

@@ -14,6 +14,8 @@ export interface Operation {
   readonly kind: "call" | "read";
   /** The name of a schema, or a schema. */
   readonly body?: string | Schema;
+  /** A body that the route serves, for readers to try. */
+  readonly example?: object;
   /** A smaller bound of the body. */
   readonly isSmall?: boolean;
   /** The same, by media type. */
@@ -69,7 +71,13 @@ function listParameters(query: TSchema): readonly object[] {
     required: required.includes(name),
     description,
     schema,
+    ...(required.includes(name) ? { example: exampleOf(name) } : {}),
   }));
+}
+
+/** Of `POST /v1/route?for=` and `GET /v1/generation?id=`: the other parameters may be left out. */
+function exampleOf(name: string): string {
+  return name === "for" ? "chat" : "$REQUEST_ID";
 }
 
 /** Without what only the check reads, and with those that have a name by their name. */

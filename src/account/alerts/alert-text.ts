@@ -1,37 +1,32 @@
-import { PAUSE_REASONS, pauseSentence, nameInMail } from "../../kernel/index.ts";
+import {
+  dayAndHour,
+  dollars,
+  mailText,
+  nameInMail,
+  PAUSE_REASONS,
+  pauseSentence,
+} from "../../kernel/index.ts";
 import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
 
-/** An alert as a person reads it. */
-export interface AlertText {
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
-}
-
 /** The text of an e-mail; `consoleUrl` has no slash at its end. */
-export function alertText(event: AlertEvent, consoleUrl: string): AlertText {
+export function alertText(event: AlertEvent, consoleUrl: string): ReturnType<typeof mailText> {
   const orgName = nameInMail(event.orgName);
   const fact: Fact = (name) => {
     const value = String(event.facts[name] ?? "");
-    // To the cent, unless that hides something.
-    if (name.endsWith("_usd")) return value.replace(/(\.\d\d)0{4}$/, "$1");
+    if (name.endsWith("_usd")) return dollars(value);
+    if (name === "expires_at" || name === "until") return value === "" ? "" : dayAndHour(value);
     return name === "key_name" ? nameInMail(value) : value;
   };
   const { subject, sentence, path, action } = WORDS[event.kind](fact);
-  const link = `${consoleUrl}${path}`;
   const settings = `${consoleUrl}/settings/alerts`;
   const about = `Organization: ${orgName}. Event: ${event.eventId}.`;
   const foot = `Change which alerts you get: ${settings}`;
-  const paragraphs = [
-    `<p>${escaped(sentence)}</p>`,
-    `<p><a href="${escaped(link)}">${escaped(action)}</a></p>`,
-    `<p><small>${escaped(about)}<br><a href="${escaped(settings)}">Alert settings</a></small></p>`,
-  ];
-  return {
+  return mailText({
     subject: `${subject} – ${orgName}`,
-    text: `${sentence}\n\n${action}: ${link}\n\n${about}\n${foot}\n`,
-    html: `<!doctype html><html lang="en"><body>${paragraphs.join("")}</body></html>`,
-  };
+    sentences: [sentence],
+    action: { label: action, url: `${consoleUrl}${path}` },
+    foot: [about, foot],
+  });
 }
 
 interface Words {
@@ -55,7 +50,7 @@ function capSubject(fact: Fact): string {
 function capSentence(whose: string, fact: Fact): string {
   const { adjective, end } = periodOf(fact);
   return (
-    `$${fact("spent_usd")} of the $${fact("cap_usd")} ${adjective} cap of ${whose} are used ` +
+    `${fact("spent_usd")} of the ${fact("cap_usd")} ${adjective} cap of ${whose} are used ` +
     `(${fact("percent")}%). At 100%, its requests are rejected until ${end}.`
   );
 }
@@ -72,13 +67,21 @@ function periodOf(fact: Fact): { readonly adjective: string; readonly end: strin
   }
 }
 
+/** `January 2027` of `2027-01`. */
+function monthOf(fact: Fact): string {
+  const month = new Date(`${fact("month")}-01T00:00:00Z`);
+  return Number.isNaN(month.getTime()) ? fact("month") : MONTH.format(month);
+}
+const MONTH = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
+
+function callsOf(fact: Fact): string {
+  const calls = fact("calls");
+  return `${calls.charAt(0).toUpperCase()}${calls.slice(1)} requests`;
+}
+
 function pauseText(reason: string): string {
   const known = PAUSE_REASONS.find((each) => each === reason);
   return known === undefined ? "Automatic top-up is paused." : pauseSentence(known);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
 }
 
 /** The text of each kind; `fact` reads a fact as text. */
@@ -86,8 +89,8 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
   "balance.low": (fact) => ({
     subject: "Low balance",
     sentence:
-      `The balance is $${fact("balance_usd")}, below your threshold of ` +
-      `$${fact("threshold_usd")}. Requests are rejected once it cannot cover them.`,
+      `The balance is ${fact("balance_usd")}, below your threshold of ` +
+      `${fact("threshold_usd")}. Requests are rejected once it cannot cover them.`,
     ...BILLING,
   }),
   "org_cap.reached": (fact) => ({
@@ -102,13 +105,13 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
   }),
   "purchase.granted": (fact) => ({
     subject: "Credit added",
-    sentence: `A purchase of $${fact("amount_usd")} was credited to your balance.`,
+    sentence: `A purchase of ${fact("amount_usd")} was credited to your balance.`,
     path: "/billing",
     action: "Open billing",
   }),
   "topup.charged": (fact) => ({
     subject: "Automatic top-up",
-    sentence: `$${fact("amount_usd")} was charged to your saved card and added to your balance.`,
+    sentence: `${fact("amount_usd")} was charged to your saved card and added to your balance.`,
     path: "/billing",
     action: "Open billing",
   }),
@@ -119,10 +122,10 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     action: "Open billing",
   }),
   "statement.ready": (fact) => ({
-    subject: `Statement of ${fact("month")}`,
+    subject: `Statement of ${monthOf(fact)}`,
     sentence:
-      `The statement of ${fact("month")} is ready: $${fact("usage_usd")} of usage, and a ` +
-      `closing balance of $${fact("closing_usd")}.`,
+      `The statement of ${monthOf(fact)} is ready: ${fact("usage_usd")} of usage, and a ` +
+      `closing balance of ${fact("closing_usd")}.`,
     path: `/billing/statements/${fact("month")}`,
     action: "Open statement",
   }),
@@ -130,8 +133,8 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     subject: "Requests restricted",
     sentence:
       fact("until") === ""
-        ? `Requests of the type “${fact("calls")}” are rejected until support has reviewed them.`
-        : `Requests of the type “${fact("calls")}” are limited until ${fact("until")}.`,
+        ? `${callsOf(fact)} are rejected until support has reviewed them.`
+        : `${callsOf(fact)} are limited until ${fact("until")}.`,
     ...LIMITS,
   }),
   "key.expiring": (fact) => ({

@@ -26,11 +26,11 @@ test("what is sold below cost is told with what it lost, and so is what was", ()
     ["p/late waits."],
   ).map(({ text }) => text);
   expect(texts).toEqual([
-    "p/dear is sold for less than its provider is owed: $1.500000 lost in 7 days.",
+    "p/dear is sold for less than its provider is owed: $1.50 lost in 7 days.",
     "p/raised was sold for less than its provider is owed: $0.000002 lost in 7 days.",
     "p/late waits.",
   ]);
-  expect(catalogNotices(catalog, [], [])[0]?.text).toContain("$0.000000 lost");
+  expect(catalogNotices(catalog, [], [])[0]?.text).toContain("$0.00 lost");
 });
 
 test("prices that no source confirmed are one notice, which names them", () => {

@@ -5,7 +5,7 @@ import {
   OLD_DAYS,
   staleListings,
 } from "../../catalog/index.ts";
-import { formatUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
+import { dollars, formatUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { ListingLoss } from "../../gateway/index.ts";
 import type { OperatorHealth } from "./contract.ts";
 
@@ -37,7 +37,7 @@ export function catalogNotices(
   const atLoss = named.map((id): Notice => {
     const lost = lostBy.get(id);
     const is = below.has(id) ? "is sold for less" : "was sold for less";
-    const text = `${id} ${is} than its provider is owed: $${formatUsd(lost ?? ZERO_MICRO_USD)} lost in ${LOSS_DAYS} days.`;
+    const text = `${id} ${is} than its provider is owed: ${dollars(formatUsd(lost ?? ZERO_MICRO_USD))} lost in ${LOSS_DAYS} days.`;
     return { kind: "below_cost", text };
   });
   const stale = staleListings(catalog);

@@ -1,6 +1,7 @@
 import {
   accountsIn,
-  findAction,
+  type ChangePageFilter,
+  changeSentence,
   type RecordedChange,
   csvLine,
   instant,
@@ -11,7 +12,7 @@ import {
 import type { SignedIn } from "../identity/identity.ts";
 import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { ChangeKind, ShownChange } from "./contract.ts";
+import type { ChangesFilter, ShownChange } from "./contract.ts";
 import type { changeRoutes } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
 import { withShownAddress } from "./show-address.ts";
@@ -20,9 +21,9 @@ import { withShownAddress } from "./show-address.ts";
 export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeRoutes> {
   return {
     "GET /api/console/changes": async ({ session, query }) => {
-      const { before, kind } = query;
+      const { before, ...filter } = query;
       const page = await deps.changes.page({
-        ...asked(session.orgId, kind),
+        ...asked(session.orgId, filter),
         ...(before === undefined ? {} : { before: Number(before) }),
         limit: PAGE_ROWS + 1,
       });
@@ -31,13 +32,13 @@ export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeR
       return { data, next_before: last === undefined ? null : String(last.position) };
     },
 
-    "GET /api/console/changes.csv": async ({ session, query: { kind } }) => ({
+    "GET /api/console/changes.csv": async ({ session, query: filter }) => ({
       fileName: "changes.csv",
-      pieces: filePieces(deps, { session, kind, form: CSV }),
+      pieces: filePieces(deps, { session, filter, form: CSV }),
     }),
-    "GET /api/console/changes.ndjson": async ({ session, query: { kind } }) => ({
+    "GET /api/console/changes.ndjson": async ({ session, query: filter }) => ({
       fileName: "changes.ndjson",
-      pieces: filePieces(deps, { session, kind, form: NDJSON }),
+      pieces: filePieces(deps, { session, filter, form: NDJSON }),
     }),
   };
 }
@@ -83,15 +84,15 @@ async function* filePieces(
   deps: ConsoleDeps,
   of: {
     readonly session: SignedIn;
-    readonly kind: ChangeKind | undefined;
+    readonly filter: ChangesFilter;
     readonly form: FileForm;
   },
 ): AsyncGenerator<string> {
-  const { session, kind, form } = of;
+  const { session, filter: wanted, form } = of;
   let next: { readonly before?: number } = {};
   yield form.head;
   for (;;) {
-    const filter = { ...asked(session.orgId, kind), ...next, limit: FILE_PAGE_ROWS };
+    const filter = { ...asked(session.orgId, wanted), ...next, limit: FILE_PAGE_ROWS };
     const page = await deps.changes.page(filter);
     const last = page.at(-1);
     if (last === undefined) return;
@@ -101,55 +102,63 @@ async function* filePieces(
   }
 }
 
-function asked(
-  orgId: OrgId,
-  kind: ChangeKind | undefined,
-): { readonly orgId: OrgId; readonly actionPrefix?: string } {
-  return kind === undefined ? { orgId } : { orgId, actionPrefix: `${kind}.` };
+const DAY_MS = 86_400_000;
+
+/** A day counts whole. */
+function asked(orgId: OrgId, { kind, by, until }: ChangesFilter): ChangePageFilter {
+  return {
+    orgId,
+    ...(kind === undefined ? {} : { actionPrefix: `${kind}.` }),
+    ...(by === undefined ? {} : { by }),
+    ...(until === undefined ? {} : { untilMs: Date.parse(`${until}T00:00:00Z`) + DAY_MS }),
+  };
 }
 
-type People = ReadonlyMap<string, KnownPerson>;
+/** Who and what the organization knows, by ids. */
+interface Known {
+  readonly people: ReadonlyMap<string, KnownPerson>;
+  readonly names: ReadonlyMap<string, string>;
+}
 
 async function shownChanges(
-  { team, accounts }: ConsoleDeps,
+  { team, accounts, connections, optimize }: ConsoleDeps,
   changes: readonly RecordedChange[],
   session: SignedIn,
 ): Promise<ShownChange[]> {
   const { orgId } = session;
-  const [people, org, keys] = await Promise.all([
+  const [people, org, keys, providerKeys, searches] = await Promise.all([
     team.store.people(orgId, accountsIn(changes)),
     accounts.findOrg(orgId),
     accounts.listOwnKeys(orgId),
+    connections.list(orgId),
+    optimize.list(orgId),
   ]);
   const names = new Map<string, string>([
     ...(org === undefined ? [] : [[orgId, org.name] as const]),
     ...keys.map(({ keyId, name }) => [keyId, name] as const),
+    ...providerKeys.map((each) => [each.connectionId, each.name] as const),
+    ...searches.map(({ searchId, name }) => [searchId, name] as const),
     ...[...people].map(([id, person]) => [id, nameOfPerson(person)] as const),
   ]);
   return changes.map((each) => shownChange(each, session, { people, names }));
 }
 
-function shownChange(
-  change: RecordedChange,
-  session: SignedIn,
-  { people, names }: { readonly people: People; readonly names: ReadonlyMap<string, string> },
-): ShownChange {
+function shownChange(change: RecordedChange, session: SignedIn, known: Known): ShownChange {
   const { position, by, action, target, before, after } = change;
   const { role } = session;
-  // Nobody grants credit to themselves: the first sign-in of an address brings it.
-  const isWelcome = action === "credit.grant" && by.kind === "account";
+  const name = known.names.get(target) ?? null;
+  const facts = { before: withShownAddress(before, role), after: withShownAddress(after, role) };
   return {
     position,
     at: instant(change.atMs),
     actor_kind: by.kind,
     actor_id: by.id || null,
-    actor: actorOf(by, session, people),
+    actor: actorOf(change, session, known),
     action,
-    says: isWelcome ? "received the starting credit" : (findAction(action)?.says ?? action),
+    says: changeSentence({ action, ...facts }, name),
     target,
-    target_name: names.get(target) ?? null,
-    before: withShownAddress(before, role),
-    after: withShownAddress(after, role),
+    target_name: name,
+    ...facts,
     request_id: by.requestId,
     client_network: by.clientNetwork,
   };
@@ -161,22 +170,24 @@ function nameOfPerson({ email, isMember }: KnownPerson): string {
 }
 
 function actorOf(
-  { kind, id }: RecordedChange["by"],
+  { action, by: { kind, id } }: RecordedChange,
   { accountId }: SignedIn,
-  people: People,
+  { people, names }: Known,
 ): string {
   switch (kind) {
     case "account": {
+      // Nobody grants credit to themselves: the first sign-in of an address brings it.
+      if (action === "credit.grant") return "Token Market";
       const person = people.get(id);
       if (id === accountId) return "You";
-      return person === undefined ? `Member ${id}` : nameOfPerson(person);
+      return person === undefined ? "A former member" : nameOfPerson(person);
     }
     case "key":
-      return `Key ${id}`;
+      return names.has(id) ? `The key “${names.get(id) ?? ""}”` : "A key";
     case "operator":
-      return "Token Market operator";
+      return "The operator";
     case "provider_news":
-      return "Payment provider";
+      return "The payment provider";
     case "gateway":
       return "Token Market";
     default:

@@ -28,6 +28,20 @@ export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.get("/llms.txt", async (_request, reply) => {
     return sendText(reply, "text/plain", await listForModels(deps));
   });
+  app.get("/llms-full.txt", async (_request, reply) => {
+    return sendText(reply, "text/plain", await allGuides(deps));
+  });
+}
+
+/** All guides in one text, for models and for the search of the documentation. */
+async function allGuides(deps: ConsoleDeps): Promise<string> {
+  const names = await guideNames(deps);
+  const texts = await Promise.all(
+    names.map(async (name) => {
+      return `Source: ${deps.consoleUrl()}/docs/${name}.md\n${(await guideText(deps, name)) ?? ""}`;
+    }),
+  );
+  return texts.join("\n\n");
 }
 
 /** As it is published with the program, at the address of this installation. */
@@ -43,10 +57,14 @@ async function guideText(deps: ConsoleDeps, name: string): Promise<string | unde
   return text?.replaceAll(WRITTEN_FOR, deps.gatewayUrl());
 }
 
+async function guideNames(deps: ConsoleDeps): Promise<readonly string[]> {
+  const files = await readdir(join(deps.staticDir, "guides")).catch(() => []);
+  return files.toSorted((a, b) => (a < b ? -1 : 1)).map((file) => file.replace(/\.md$/, ""));
+}
+
 /** The guides by title, for models that read about this place (llmstxt.org). */
 async function listForModels(deps: ConsoleDeps): Promise<string> {
-  const files = await readdir(join(deps.staticDir, "guides")).catch(() => []);
-  const names = files.toSorted((a, b) => (a < b ? -1 : 1)).map((file) => file.replace(/\.md$/, ""));
+  const names = await guideNames(deps);
   const root = deps.consoleUrl();
   const lines = await Promise.all(
     names.map(async (name) => {

@@ -5,7 +5,7 @@ import {
   mayRole,
   type Need,
   type Role,
-  rolesWith,
+  roleNote,
   wideNetwork,
   type ClientAddresses,
   asText,
@@ -81,10 +81,7 @@ function roleRefusal(role: Role, need: Need): ConsoleRefusal {
   return new ConsoleRefusal({
     status: 403,
     code: "forbidden",
-    message:
-      `your role in this organization is ${role}, and this needs the role ` +
-      `${rolesWith(need).join(" or ")}; an owner of the organization can change your role under ` +
-      "Settings, Members",
+    message: roleNote(need, "do this", role),
   });
 }
 

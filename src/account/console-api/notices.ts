@@ -7,6 +7,7 @@ import type {
 import type { TopUpPause } from "../billing/top-up-store.ts";
 import {
   type CapPeriod,
+  dollars,
   formatUsd,
   instant,
   instantOrNull,
@@ -17,7 +18,7 @@ import {
 } from "../../kernel/index.ts";
 import type { Balance, MonthSpend } from "../../ledger/index.ts";
 import type { Notice } from "./contract.ts";
-import { day, usd } from "./show-refusal.ts";
+import { day } from "./show-refusal.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { knownOrg } from "./known-org.ts";
@@ -257,7 +258,7 @@ const WARN = { severity: "warn", ...NOTHING_MORE } as const;
 const INFO = { severity: "info", ...NOTHING_MORE } as const;
 
 function money(amount: MicroUsd | bigint): string {
-  return usd(formatUsd(microUsd(amount)));
+  return dollars(formatUsd(microUsd(amount)));
 }
 
 interface Noticed {

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 
 import { ROUTES } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
-import { openApiDocument } from "./openapi.ts";
+import { listUndescribed } from "../../../test/support/openapi.ts";
+import { describedConsole, openApiDocument } from "./openapi.ts";
 import { OPERATIONS } from "./operations.ts";
 
 interface Operation {
@@ -75,6 +76,11 @@ test("public routes say that they need no session, the others which cookie they 
     "/api/providers.json",
   ]);
   expect(document.components.securitySchemes).toHaveProperty("session");
+});
+
+test("every field and parameter says what it is, and no description is left over", () => {
+  expect(listUndescribed(document, "")).toEqual([]);
+  expect(describedConsole("https://console.example").unusedWords).toEqual([]);
 });
 
 test("every field that a command takes says what it is, for its help and for programs", () => {

@@ -1,11 +1,17 @@
 import type { TSchema } from "typebox";
 
-import { rolesWith } from "../../kernel/index.ts";
+import { type DescribedDocument, describeFields, rolesWith } from "../../kernel/index.ts";
 import { ROUTES } from "./contract.ts";
+import { FIELD_WORDS } from "./contract/field-words.ts";
 import { ConsoleError, type RouteContract } from "./contract/shared.ts";
 
 /** The console's API as OpenAPI 3.1, made from the contract that requests are checked against. */
 export function openApiDocument(consoleUrl: string): object {
+  return describedConsole(consoleUrl).document;
+}
+
+/** The same, with the words that no field took. */
+export function describedConsole(consoleUrl: string): DescribedDocument {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, contract] of Object.entries(ROUTES) as [string, RouteContract][]) {
     // Anybody may read the document, and for all but operators there are no such routes.
@@ -14,7 +20,7 @@ export function openApiDocument(consoleUrl: string): object {
     const shown = path.replaceAll(/:(\w+)/g, "{$1}");
     paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation(name, contract) };
   }
-  return publish({
+  const published = publish({
     openapi: "3.1.0",
     info: {
       title: "Token Market console",
@@ -30,6 +36,7 @@ export function openApiDocument(consoleUrl: string): object {
       },
     },
   });
+  return describeFields(published, FIELD_WORDS);
 }
 
 /** Without the sentences about what is refused, which the check alone reads. */

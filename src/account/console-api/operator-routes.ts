@@ -4,7 +4,7 @@ import {
   parseKeyId,
   parseUsd,
   accountsIn,
-  findAction,
+  changeSentence,
   type RecordedChange,
   instant,
   instantOrNull,
@@ -221,12 +221,12 @@ function shownOperatorChange(
   change: RecordedChange,
   emails: ReadonlyMap<string, string>,
 ): OperatorChange {
-  const { by, action, target } = change;
+  const { by, target } = change;
   return present(OperatorChange, change, {
     actor_kind: by.kind,
     actor_id: by.id,
     actor_email: emails.get(by.id) ?? null,
-    says: findAction(action)?.says ?? action,
+    says: changeSentence(change, emails.get(target) ?? null),
     target_email: emails.get(target) ?? null,
   });
 }

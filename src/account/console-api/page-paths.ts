@@ -2,8 +2,8 @@
 const PAGES: readonly RegExp[] = [
   /^\/$/,
   /^\/(sign-in|verify|join|welcome|usage|limits|connections|playground)$/,
-  /^\/docs(\/[a-z-]+)?$/,
-  /^\/settings(\/(changes|alerts|members))?$/,
+  /^\/docs(\/[a-z-]+|\/reference\/[a-z0-9_]+)?$/,
+  /^\/settings(\/(organization|changes|alerts|members))?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/(return\/[^/]+|purchases\/[^/]+\/receipt|company|statements(\/[^/]+)?))?$/,
   /^\/requests\/[^/]+$/,

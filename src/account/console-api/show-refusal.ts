@@ -1,7 +1,6 @@
-import { isManagedOrigin } from "../../kernel/index.ts";
+import { explainRefusal, isManagedOrigin } from "../../kernel/index.ts";
 import type { Refused, ReportedRequest } from "../../gateway/index.ts";
 import type { Refusal } from "./contract.ts";
-import { explainRefusal } from "./explain-refusal.ts";
 
 type Reason = NonNullable<Refused["reason"]>;
 type Told = Pick<Refusal, "explanation" | "action" | "key_id">;

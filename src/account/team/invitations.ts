@@ -1,12 +1,15 @@
 import {
   type ChangedBy,
   type Clock,
+  dayAndHour,
   type Mailer,
   type MailMessage,
+  mailText,
   nameInMail,
   newRecordId,
   type OrgId,
   type Role,
+  ROLE_WORDS,
 } from "../../kernel/index.ts";
 import { newBrowserToken } from "../identity/browser-token.ts";
 import type { TeamStore } from "./postgres-team-store.ts";
@@ -115,27 +118,21 @@ export interface InvitationFacts {
 function invitationMail(of: InvitationFacts, tryId: string): MailMessage {
   const { email, role, invitedBy, link } = of;
   const orgName = nameInMail(of.orgName);
-  const until = new Date(of.expiresAtMs).toISOString().slice(0, 16).replace("T", " ");
-  const sentence =
-    `${invitedBy} invites you to the organization “${orgName}” on Token Market, with the role ` +
-    `“${role}”.`;
-  const how =
-    `Sign in as ${email} and accept. The link works until ${until} UTC. If you do not know the ` +
-    "sender, ignore this message: nothing happens.";
-  const paragraphs = [
-    `<p>${escaped(sentence)}</p>`,
-    `<p><a href="${escaped(link)}">Accept the invitation</a></p>`,
-    `<p><small>${escaped(how)}</small></p>`,
-  ];
   return {
     to: email,
-    subject: `Invitation to ${orgName}`,
-    text: `${sentence}\n\nAccept the invitation: ${link}\n\n${how}\n`,
-    html: `<!doctype html><html lang="en"><body>${paragraphs.join("")}</body></html>`,
     messageId: `<${tryId}@tokenmarket.invitation>`,
+    ...mailText({
+      subject: `Invitation to ${orgName}`,
+      sentences: [
+        `${invitedBy} invites you to the organization “${orgName}” on Token Market as ` +
+          `${ROLE_WORDS[role].name}.`,
+        `Sign in as ${email} and accept.`,
+      ],
+      action: { label: "Accept the invitation", url: link },
+      foot: [
+        `The link works until ${dayAndHour(new Date(of.expiresAtMs).toISOString())}.`,
+        "If you do not know the sender, ignore this message: nothing happens.",
+      ],
+    }),
   };
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
 }

@@ -1,62 +1,132 @@
+import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "./change-words.ts";
+
 /**
- * Every action of the change log: what was done, as a customer reads it after the actor's name,
+ * Every action of the change log: what was done, as a sentence that goes on after the actor's name,
  * and who sees it. `organization`: its owners too, in the console; `operator`: operators only. What is
  * not in this table cannot be recorded, and each writing command and route has one of these
  * (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {
-  "org.create": seen("created the organization"),
-  "org.rename": seen("renamed the organization"),
-  "org.cap": seen("changed the organization's monthly spend cap"),
-  "org.policy": seen("changed the routing policy"),
-  "org.keys-may-set-limits": seen("changed whether keys may set the organization's limits"),
-  "account.create": seen("signed in for the first time"),
-  "account.link": seen("signed in another way for the first time"),
+  "org.create": seen((told) => `created the organization${told.with("called", "name")}`),
+  "org.rename": seen((told) => `renamed the organization${told.move("name", quoted)}`),
+  "org.cap": seen(
+    (told) => `changed the organization's monthly cap${told.move("cap_usd", dollars)}`,
+  ),
+  "org.policy": seen((told) =>
+    told.isRemoved ? "removed the routing policy" : "changed the routing policy",
+  ),
+  "org.keys-may-set-limits": seen((told) =>
+    told.now("allowed") === false
+      ? "stopped keys from lowering the organization's limits"
+      : "let keys lower the organization's limits",
+  ),
+  "account.create": seen((told) => `signed in for the first time${signedInBy(told)}`),
+  "account.link": seen((told) => `signed in another way for the first time${signedInBy(told)}`),
   "account.verify": seen("verified the e-mail address"),
-  "account.email": seen("changed the e-mail address at the sign-in provider"),
-  "session.start": seen("signed in"),
+  "account.email": seen(
+    (told) => `changed the e-mail address at the sign-in provider${told.move("email")}`,
+  ),
+  "session.start": seen((told) => `signed in${signedInBy(told)}`),
   "session.end": seen("signed out"),
-  "key.create": seen("created a key"),
+  "key.create": seen((told) => `created ${told.thing("key")}`),
   "key.reveal": seen("saw the first key"),
   "key.saved": seen("saved the first key, which is not shown again"),
-  "key.rename": seen("renamed a key"),
-  "key.cap": seen("changed the monthly spend cap of a key"),
-  "key.week-cap": seen("changed the weekly spend cap of a key"),
-  "key.day-cap": seen("changed the daily spend cap of a key"),
-  "key.expiry": seen("changed when a key expires"),
-  "key.models": seen("changed which models a key may call"),
-  "key.tags": seen("changed the tags of a key"),
-  "key.rotate": seen("gave a key another secret"),
-  "key.disable": seen("disabled a key permanently"),
-  "limit.change": seen("changed a limit"),
-  "endpoint.add": seen("assigned a dedicated endpoint"),
-  "endpoint.remove": seen("removed a dedicated endpoint"),
-  "connection.add": seen("added a provider key"),
-  "connection.disable": seen("disabled a provider key permanently"),
-  "credit.grant": seen("granted credit"),
-  "purchase.start": seen("started to buy credit"),
-  "purchase.grant": seen("credited a purchase"),
-  "purchase.state": seen("changed the state of a purchase"),
-  "purchase.claim": seen("reported a refund or a dispute"),
-  "purchase.recover": seen("took a purchase over from the payment provider again"),
-  "card.save": seen("saved a card for automatic top-up"),
-  "card.remove": seen("removed the saved card"),
-  "topup.rule": seen("changed automatic top-up"),
+  "key.rename": seen((told) => `renamed a key${told.move("name", quoted)}`),
+  "key.cap": seen((told) => capOf("monthly", told)),
+  "key.week-cap": seen((told) => capOf("weekly", told)),
+  "key.day-cap": seen((told) => capOf("daily", told)),
+  "key.expiry": seen(
+    (told) =>
+      `changed the expiry of ${told.thing("key")}${told.move("expires_at", dayAndHour, "never")}`,
+  ),
+  "key.models": seen(
+    (told) =>
+      `changed which models ${told.thing("key")} may call${told.move("models", plain, "all")}`,
+  ),
+  "key.tags": seen((told) => `changed the tags of ${told.thing("key")}${told.move("tags")}`),
+  "key.rotate": seen(
+    (told) =>
+      `gave ${told.thing("key")} another secret${told.with("and let the old one work until", "old_works_until", dayAndHour)}`,
+  ),
+  "key.disable": seen((told) => `disabled ${told.thing("key")} permanently`),
+  "limit.change": seen((told) => {
+    const whose = told.now("scope") === "key" ? told.thing("key") : "the organization";
+    return `changed the limits of ${whose}${told.with("for", "model", plain)}${told.values(LIMITS)}`;
+  }),
+  "endpoint.add": seen(
+    (told) => `assigned a dedicated endpoint${told.with("of", "provider", plain)}`,
+  ),
+  "endpoint.remove": seen(
+    (told) => `removed a dedicated endpoint${told.with("of", "provider", plain)}`,
+  ),
+  "connection.add": seen((told) => `added a provider key${told.with("for", "provider", plain)}`),
+  "connection.disable": seen((told) => `disabled ${told.thing("provider key")} permanently`),
+  "credit.grant": seen((told) =>
+    told.now("is_trial") === true
+      ? `granted starting credit${told.with("of", "amount_usd", dollars)}`
+      : `granted credit${told.with("of", "amount_usd", dollars)}`,
+  ),
+  "purchase.start": seen(
+    (told) =>
+      `started ${told.now("automatic") === true ? "an automatic top-up" : "a purchase of credit"}${told.with("for", "amount_usd", dollars)}`,
+  ),
+  "purchase.grant": seen((told) => `credited a purchase${told.with("of", "amount_usd", dollars)}`),
+  "purchase.state": seen((told) => `changed a purchase${told.with("to", "state", plain)}`),
+  "purchase.claim": seen((told) => {
+    const amount = told.with("of", "amount_usd", dollars);
+    const kind = told.now("kind") === "dispute" ? "dispute" : "refund";
+    return told.now("is_reversed") === true
+      ? `reversed a ${kind}${amount}`
+      : `reported a ${kind}${amount}`;
+  }),
+  "purchase.recover": seen(
+    (told) =>
+      `took a purchase${told.with("of", "amount_usd", dollars)} over from the payment provider again`,
+  ),
+  "card.save": seen(
+    (told) => `saved a card${told.with("ending in", "card", plain)} for automatic top-up`,
+  ),
+  "card.remove": seen((told) => `removed the saved card${told.with("ending in", "card", plain)}`),
+  "topup.rule": seen((told) =>
+    told.now("on") === true
+      ? `turned automatic top-up on${told.with("for", "amount_usd", dollars)}${told.with("below a balance of", "below_usd", dollars)}${told.with("and at most", "month_max_usd", dollars)} a month`
+      : "turned automatic top-up off",
+  ),
   "topup.pause": seen("paused automatic top-up"),
   "company.change": seen("changed the company data for statements and invoices"),
-  "hold.place": seen("limited requests after unusual use", ["reason"]),
-  "hold.lift": seen("lifted a restriction after unusual use", ["reason", "lifted_because"]),
+  "hold.place": seen(
+    (told) =>
+      `limited ${callsOf(told)} after unusual use${told.with("until", "until", dayAndHour)}`,
+    ["reason"],
+  ),
+  "hold.lift": seen(
+    (told) => `lifted the restriction of ${callsOf(told)} after unusual use`,
+    ["reason", "lifted_because"],
+  ),
   "alert.rules": seen("changed what the organization is alerted of"),
-  "alert.destination": seen("changed a destination of alerts"),
-  "alert.secret": seen("rotated the secret of a webhook"),
-  "member.invite": seen("invited a person to the organization"),
-  "member.uninvite": seen("revoked an invitation"),
-  "member.join": seen("joined the organization"),
-  "member.role": seen("changed the role of a member"),
-  "member.remove": seen("removed a member"),
+  "alert.destination": seen((told) => {
+    const where = told.with("to", "address", plain);
+    if (told.isRemoved) return `ended the alerts${where || " to a destination"}`;
+    if (told.isNew) return `sent alerts${where || " to another destination"}`;
+    return told.now("is_enabled") === told.was("is_enabled")
+      ? "changed which alerts a destination gets"
+      : `${told.now("is_enabled") === true ? "enabled" : "disabled"} a destination of alerts`;
+  }),
+  "alert.secret": seen(
+    (told) => `rotated the secret of the webhook${told.with("at", "address", plain)}`,
+  ),
+  "member.invite": seen(
+    (told) => `invited ${told.person("a person")}${told.with("as", "role", roleName)}`,
+  ),
+  "member.uninvite": seen((told) => `revoked the invitation of ${told.person("a person")}`),
+  "member.join": seen((told) => `joined the organization${told.with("as", "role", roleName)}`),
+  "member.role": seen(
+    (told) => `changed the role of ${told.person("a member")}${told.move("role", roleName)}`,
+  ),
+  "member.remove": seen((told) => `removed ${told.person("a member")} from the organization`),
   "member.leave": seen("left the organization"),
-  "optimize.start": seen("started an Optimize search"),
-  "optimize.end": seen("ended an Optimize search"),
+  "optimize.start": seen((told) => `started ${told.thing("Optimize search")}`),
+  "optimize.end": seen((told) => `ended an Optimize search${told.with("as", "state", plain)}`),
   "connection.reseal": internal("sealed stored provider keys with the first encryption key"),
   "console-link.create": internal("made a sign-in link of this machine"),
   "price.change": internal("took changed prices into use"),
@@ -82,8 +152,8 @@ export const ACTIONS = {
 export type ActionName = keyof typeof ACTIONS;
 
 export interface Action {
-  /** The change, after the actor's name: "… disabled a key permanently". */
-  readonly says: string;
+  /** The change, after the actor's name: "… disabled the key “ci” permanently". */
+  readonly says: string | ((told: Told) => string);
   readonly seenBy: "organization" | "operator";
   /** Facts of it that only operators see. */
   readonly hides: readonly string[];
@@ -103,10 +173,42 @@ export function findAction(name: string): Action | undefined {
   return actionNames().some((each) => each === name) ? ACTIONS[name as ActionName] : undefined;
 }
 
-function seen(says: string, hides: readonly string[] = []): Action {
+/** What was done, to be read after the actor's name; `name`: of the thing that it was done to. */
+export function changeSentence(
+  change: {
+    readonly action: string;
+    readonly before: Facts | null;
+    readonly after: Facts | null;
+  },
+  name: string | null,
+): string {
+  const says = findAction(change.action)?.says ?? change.action;
+  return typeof says === "string" ? says : says(new Told(change.before, change.after, name));
+}
+
+function seen(says: Action["says"], hides: readonly string[] = []): Action {
   return { says, seenBy: "organization", hides };
 }
 
 function internal(says: string): Action {
   return { says, seenBy: "operator", hides: [] };
+}
+
+const LIMITS = {
+  rpm: "requests per minute",
+  tpm: "tokens per minute",
+  concurrency: "requests at once",
+} as const;
+
+function capOf(period: string, told: Told): string {
+  return `changed the ${period} cap of ${told.thing("key")}${told.move("cap_usd", dollars)}`;
+}
+
+function signedInBy(told: Told): string {
+  return told.with("with", "issuer", plain);
+}
+
+function callsOf(told: Told): string {
+  const kind = told.now("kind") ?? told.was("kind");
+  return kind === undefined || kind === null ? "requests" : `${String(kind)} requests`;
 }

@@ -2,7 +2,8 @@ import { createHash, type KeyObject, sign, verify } from "node:crypto";
 
 import { asObject, tryParse } from "../json/json-edit.ts";
 import type { ChangeFilter } from "./change-store.ts";
-import type { ActorKind, Facts, RecordedChange } from "./change.ts";
+import type { ActorKind, RecordedChange } from "./change.ts";
+import type { Facts } from "./change-words.ts";
 
 /** `prev` of the first line. */
 const NO_LINE = "0".repeat(64);

@@ -6,7 +6,8 @@ import { assert } from "../core/assert.ts";
 import type { Logger } from "../core/log.ts";
 import { redactor } from "../core/redact.ts";
 import { inTransaction } from "../storage/transaction.ts";
-import type { Change, ChangedBy, Facts, RecordedChange } from "./change.ts";
+import type { Change, ChangedBy, RecordedChange } from "./change.ts";
+import type { Facts } from "./change-words.ts";
 
 /** Notes a change of the transaction that is under way. */
 export type Note = (change: Change) => void;

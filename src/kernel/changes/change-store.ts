@@ -7,3 +7,13 @@ export interface ChangeFilter {
   /** Actions that begin with it. */
   readonly actionPrefix?: string;
 }
+
+/** The part of an organization's own log that is wanted. */
+export interface ChangePageFilter {
+  readonly orgId: OrgId;
+  readonly actionPrefix?: string;
+  /** The account that made the changes. */
+  readonly by?: string;
+  /** Only what is older. */
+  readonly untilMs?: number;
+}

@@ -1,5 +1,6 @@
 import type { OrgId } from "../core/ids.ts";
 import type { ActionName } from "./actions.ts";
+import type { Facts } from "./change-words.ts";
 
 /** `provider_news`: the payment provider said so. `gateway`: this program, by itself. */
 export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gateway";
@@ -14,11 +15,6 @@ export interface ChangedBy {
   /** The network of the client's address, never the address: /24 of IPv4, /48 of IPv6. */
   readonly clientNetwork: string | null;
 }
-
-/** Dollars are decimal strings, instants ISO 8601; never a key, a token or a link. */
-export type Facts = Readonly<
-  Record<string, string | number | boolean | null | readonly string[] | undefined>
->;
 
 /** One change, of one target. What is the same before and after leaves no row. */
 export interface Change {

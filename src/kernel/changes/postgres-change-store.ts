@@ -1,7 +1,6 @@
 import type { Pool } from "pg";
 
 import { assert } from "../core/assert.ts";
-import type { OrgId } from "../core/ids.ts";
 import type { Public } from "../core/public.ts";
 import {
   columns,
@@ -15,9 +14,10 @@ import {
 } from "../storage/columns.ts";
 import { queryInTime } from "../storage/connection.ts";
 import { findAction, SHOWN_ACTIONS } from "./actions.ts";
-import type { ChangedBy, Facts, RecordedChange } from "./change.ts";
+import type { ChangedBy, RecordedChange } from "./change.ts";
+import type { Facts } from "./change-words.ts";
 import type { ChangeLog } from "./change-log.ts";
-import type { ChangeFilter } from "./change-store.ts";
+import type { ChangeFilter, ChangePageFilter } from "./change-store.ts";
 
 const BLOCK_ROWS = 500;
 const LISTED_MAX = 10_000;
@@ -58,15 +58,13 @@ export class PostgresChangeStore {
    * Reads an organization's own log, newest first: never another's, never entries that only
    * operators see. With `before` what is older than that position.
    */
-  async page(of: {
-    readonly orgId: OrgId;
-    readonly actionPrefix?: string;
-    readonly before?: number;
-    readonly limit: number;
-  }): Promise<readonly RecordedChange[]> {
-    const { orgId, actionPrefix = "", before = null, limit } = of;
+  async page(
+    of: ChangePageFilter & { readonly before?: number; readonly limit: number },
+  ): Promise<readonly RecordedChange[]> {
+    const { orgId, actionPrefix = "", by = null, untilMs, before = null, limit } = of;
     const actions = SHOWN_ACTIONS.filter((name) => name.startsWith(actionPrefix));
-    const values = [orgId, actions, before, limit];
+    const until = untilMs === undefined ? null : new Date(untilMs);
+    const values = [orgId, actions, before, limit, by, until];
     const rows = await this.#read(PAGE_SQL, values);
     return rows.map(asSeenByOrganization);
   }
@@ -156,6 +154,8 @@ function filterValues({ orgId, sinceMs, actionPrefix }: ChangeFilter): unknown[]
 
 const PAGE_SQL = `
   where org_id = $1 and action = any ($2) and ($3::bigint is null or position < $3)
+    and ($5::text is null or (actor_kind = 'account' and actor_id = $5))
+    and ($6::timestamptz is null or at < $6)
   order by position desc limit $4`;
 
 const RETIRE_SQL = "select retire_changes($1, $2) as gone";

@@ -3,6 +3,43 @@ export const ROLES = ["owner", "developer", "billing", "viewer"] as const;
 
 export type Role = (typeof ROLES)[number];
 
+interface RoleWords {
+  /** As a title, on pages and in mails. */
+  readonly name: string;
+  readonly one: string;
+  readonly plural: string;
+  /** What it is for, where one is chosen. */
+  readonly meaning: string;
+}
+
+/** The roles as people read them. */
+export const ROLE_WORDS: Readonly<Record<Role, RoleWords>> = {
+  owner: {
+    name: "Owner",
+    one: "an owner",
+    plural: "owners",
+    meaning: "Everything, with members and the organization's name",
+  },
+  developer: {
+    name: "Developer",
+    one: "a developer",
+    plural: "developers",
+    meaning: "Keys, limits, provider keys, playground and Optimize",
+  },
+  billing: {
+    name: "Billing",
+    one: "a billing member",
+    plural: "billing members",
+    meaning: "Credit, the organization's cap and alerts",
+  },
+  viewer: {
+    name: "Viewer",
+    one: "a viewer",
+    plural: "viewers",
+    meaning: "Sees all pages and changes nothing",
+  },
+};
+
 /**
  * The right that a route can need of the role of its caller. `account`: the caller's own account
  * and membership; `read`: everything but secrets; `keys`: keys, limits, provider keys, and calls
@@ -28,3 +65,11 @@ export function mayRole(role: Role, need: Need): boolean {
 export function rolesWith(need: Need): readonly Role[] {
   return ROLES.filter((role) => mayRole(role, need));
 }
+
+/** `"Only owners and developers can create keys. You are a viewer, and an owner can change that."` */
+export function roleNote(need: Need, what: string, role: Role): string {
+  const who = AND.format(rolesWith(need).map((each) => ROLE_WORDS[each].plural));
+  return `Only ${who} can ${what}. You are ${ROLE_WORDS[role].one}, and an owner can change that.`;
+}
+
+const AND = new Intl.ListFormat("en", { type: "conjunction" });

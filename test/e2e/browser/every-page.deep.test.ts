@@ -52,6 +52,7 @@ const TOUR_TIMEOUT_MS = 600_000;
 const PAGES: Readonly<Record<string, string>> = {
   "/docs": "Docs",
   "/docs/reference": "API reference",
+  "/docs/reference/$operation": "POST /v1/chat/completions",
   "/docs/$page": "Quick start",
   "/models": "Models",
   "/models/$": "test/a",
@@ -60,7 +61,8 @@ const PAGES: Readonly<Record<string, string>> = {
   "/providers/$providerId": "prov-a",
   "/": "Overview",
   "/welcome": "Welcome",
-  "/settings": "Settings",
+  "/settings": "You",
+  "/settings/organization": "Organization",
   "/settings/changes": "Changes",
   "/settings/alerts": "Alerts",
   "/settings/members": "Members",
@@ -124,6 +126,7 @@ const CATALOG_IDS: Ids = {
   $month: new Date().toISOString().slice(0, 7),
   $: "test/a",
   $page: "quick-start",
+  $operation: "post_v1_chat_completions",
   $providerId: "prov-a",
 };
 
@@ -181,6 +184,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
         "/join",
         "/docs",
         "/docs/$page",
+        "/docs/reference/$operation",
         "/models",
         "/models/$",
         "/models/compare",

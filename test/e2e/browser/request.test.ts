@@ -59,7 +59,9 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     const { page } = ann;
     await open(page, `/requests/${traffic.failedId}`);
     await page.getByText("upstream_error", { exact: true }).first().waitFor();
-    await page.getByText("The provider failed or took too long", { exact: false }).waitFor();
+    await page
+      .getByText("Every provider of the model failed or took too long", { exact: false })
+      .waitFor();
     await expectAccessible(page, "a failed request");
     await open(page, `/requests/${traffic.refusedId}`);
     await page.getByText("No provider was asked, so this request cost nothing.").waitFor();

@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await page.goto(`${fixture.url}/keys`);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     await page.waitForURL(`${fixture.url}/join`);
-    await page.getByText("ida@example.com invites you to ida as viewer.").waitFor();
+    await page.getByText("ida@example.com invites you to ida as Viewer.").waitFor();
     await page.getByRole("button", { name: "Start an organization of your own" }).waitFor();
     await expectAccessible(page, "invited");
     // There is no other page for them until they have chosen.
@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await owner.page.reload();
     await owner.page.getByRole("combobox", { name: `Role of ${email}` }).click();
     await owner.page.getByRole("option", { name: "developer" }).click();
-    await owner.page.getByText(`${email} is now developer`).waitFor();
+    await owner.page.getByText(`${email} is now a developer`).waitFor();
     // The open page follows by itself.
     await page.getByText("You are a viewer").waitFor({ state: "detached" });
     await expect.poll(() => isDisabled(page, "Create key")).toBe(false);

@@ -8,7 +8,9 @@ import type {
   KeyList,
   Overview,
   RequestDetail,
+  ShownChanges,
   TopUp,
+  Usage,
 } from "../../../src/account/console-api/contract.ts";
 import { parseUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
@@ -24,6 +26,7 @@ import { withConsole } from "../../support/console-fixture.ts";
 import {
   ask,
   callGateway,
+  everythingKept,
   giveCredit,
   makeKey,
   newcomer,
@@ -302,6 +305,125 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(await code()).toContain('"stream": true');
     expect(await statusOf(await code(), "")).toBe("200");
     await page.getByText(/Your first request succeeded\. test\/\w+ of first answered in/).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("the key of the first visit is in the code after a payment, and nowhere that outlives the tab", async () => {
+    const visitor = await newVisitor(browser);
+    const { page, complaints } = visitor;
+    await signIn(fixture, visitor, "first-payment@example.com");
+    await open(page, "/welcome");
+    const secret = await page.locator("[data-secret]").innerText();
+    await page.getByRole("button", { name: "I saved it" }).click();
+    await page.getByRole("button", { name: "I saved it" }).waitFor({ state: "detached" });
+    expect(await everythingKept(visitor)).not.toContain(secret);
+    await page.getByRole("button", { name: /^Pay \$/ }).click();
+    await page.getByRole("button", { name: "Pay with test money" }).click();
+    await page.waitForURL(/\/(billing\/return|welcome)/);
+    await pageShown(page);
+    expect(await everythingKept(visitor)).not.toContain(secret);
+    const back = page.getByRole("link", { name: /first request|welcome/i }).first();
+    if (!page.url().endsWith("/welcome")) await back.click();
+    await expect.poll(() => page.locator("[data-secret]").innerText()).toBe(secret);
+    const code = await page.locator("pre").filter({ hasText: "curl" }).first().innerText();
+    expect(code).toContain(secret);
+    expect(await statusOf(code, "")).toBe("200");
+    await page.reload();
+    await page.getByRole("button", { name: "Create a key and put it in" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("a switch or a tick of settings is the rule in force, before and after it is changed", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "rules", usd: "5" });
+    await open(page, "/settings/organization");
+    const powers = page.getByRole("switch", { name: "Let keys lower organization limits" });
+    const isAllowed = async (): Promise<unknown> =>
+      at(
+        (await ask(fixture, page, "GET /api/console/settings")).json,
+        "org.keys_may_set_org_limits",
+      );
+    expect(await powers.isChecked()).toBe(await isAllowed());
+    await powers.press("Space");
+    await page.getByText(/^Settings of .* were saved/).waitFor();
+    expect(await powers.isChecked()).toBe(await isAllowed());
+    await page.reload();
+    await expect.poll(() => powers.isChecked()).toBe(await isAllowed());
+    expect(complaints).toEqual([]);
+  });
+
+  test("the change log says who did what to which thing, with money to the cent and no field's name", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "log", usd: "20" });
+    const { keyId } = await makeKey(fixture, page, { name: "nightly" });
+    const capped = { cap_usd: "12.5" };
+    await ask(fixture, page, `PATCH /api/console/keys/${keyId}`, capped);
+    await ask(fixture, page, "PATCH /api/console/settings", { name: "Acme" });
+    await open(page, "/settings/changes");
+    await page.getByText("You changed the monthly cap of the key “nightly” to $12.50").waitFor();
+    await page.getByText(/^You renamed the organization from “.*” to “Acme”$/).waitFor();
+    const { json } = await ask(fixture, page, "GET /api/console/changes");
+    const { data } = json as ShownChanges;
+    const table = await readTable(page, "Changes of the organization");
+    expect(table.column("Change")).toEqual(data.map(({ actor, says }) => `${actor} ${says}`));
+    const shown = table.column("Change").join("\n");
+    expect(shown).not.toMatch(/\b(?:org|key|acct|pur)_[0-9a-z]{6}|[a-z]_[a-z]|\.\d{6}|was shown/);
+    await page.getByLabel("Type of change").selectOption("Keys");
+    await page.getByText("You renamed").waitFor({ state: "detached" });
+    await page.getByLabel("Until this day (UTC)").fill("2020-01-31");
+    await page.getByText("No changes of this kind").waitFor();
+    await page.getByLabel("Until this day (UTC)").fill("");
+    await page.getByRole("link", { name: "nightly" }).first().click();
+    await page.waitForURL(`${fixture.consoleUrl}/keys/${keyId}`);
+    await open(page, "/settings/changes");
+    await expectAccessible(page, "the change log");
+    for (const name of ["You", "Organization", "Members", "Alerts"]) {
+      await page.getByRole("navigation", { name: "Settings" }).getByRole("link", { name }).click();
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+      await expectAccessible(page, `settings: ${name}`);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test("the groups of usage add up to its totals, whatever they are grouped by", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "groups", usd: "50" });
+    const { secret } = await makeKey(fixture, page, { name: "app" });
+    const { secret: other } = await makeKey(fixture, page, { name: "job" });
+    for (const id of ["test/mid", "test/two", "test/low"]) {
+      await recorded(page, await callGateway(fixture, secret, chatBody(id)));
+    }
+    await recorded(page, await callGateway(fixture, other, chatBody("test/mid")));
+    for (const by of ["model", "key", "provider"]) {
+      const { json } = await ask(fixture, page, `GET /api/console/usage?group_by=${by}`);
+      const usage = json as Usage;
+      const cost = usage.groups.reduce((sum, each) => sum + micro(each.figures.spent_usd), 0n);
+      const requests = usage.groups.reduce((sum, each) => sum + each.figures.requests, 0);
+      expect({ by, cost }).toEqual({ by, cost: micro(usage.totals.spent_usd) });
+      expect({ by, requests }).toEqual({ by, requests: usage.totals.requests });
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test("a page of the documentation leads to its sections, and the reference to a call that runs", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "docs", usd: "50" });
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await open(page, "/docs");
+    await expectAccessible(page, "the documentation");
+    await page.getByRole("searchbox", { name: "Search docs" }).fill("verify by hand");
+    await page.getByRole("link", { name: "Webhooks: Verify it by hand" }).click();
+    await page.waitForURL(/\/docs\/webhooks#verify-it-by-hand$/);
+    await page.getByRole("navigation", { name: "On this page" }).waitFor();
+    await expectAccessible(page, "a guide with its sections");
+    await page.getByRole("searchbox", { name: "Search docs" }).fill("");
+    await page.getByRole("link", { name: "All routes" }).click();
+    const routes = page.getByRole("table", { name: "Routes of Chat" });
+    await routes.getByRole("link", { name: "POST /v1/chat/completions" }).click();
+    await page.getByRole("heading", { name: "POST /v1/chat/completions", level: 1 }).waitFor();
+    const fields = await readTable(page, "Answer of POST /v1/chat/completions");
+    for (const about of fields.column("Description"))
+      expect(about).toMatch(/^[A-Z0-9`].{5,}[.”)]$/);
+    await expectAccessible(page, "a route of the reference");
+    const { secret } = await makeKey(fixture, page, { name: "reader" });
+    const code = await page.locator("pre").filter({ hasText: "curl" }).first().innerText();
+    expect(await statusOf(code, secret)).toBe("200");
     expect(complaints).toEqual([]);
   });
 });

@@ -163,7 +163,7 @@ describe("what an operator does is what the command does", () => {
   test("the customer's own change log says the operator did it, and no more of who", async () => {
     const log = await customer.do("GET /api/console/changes?kind=credit");
     expect(listAt(log.json, "data")[0]).toMatchObject({
-      actor: "Token Market operator",
+      actor: "The operator",
       actor_id: null,
       request_id: null,
       client_network: null,
@@ -213,7 +213,7 @@ describe("what an operator does is what the command does", () => {
     const [change] = await fixture.gateway.backend.changeStore.list(filter);
     expect(change?.after).toEqual({ lifted_because: "a load test they announced" });
     const own = await trial.do("GET /api/console/changes?kind=hold");
-    expect(own.text).toContain("lifted a restriction");
+    expect(own.text).toContain("lifted the restriction of chat requests");
     for (const hidden of ["900 of 900", "load test"]) expect(own.text).not.toContain(hidden);
   });
 

@@ -5,6 +5,7 @@ import { useState, type ReactNode, type SyntheticEvent } from "react";
 import type { Billing } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useMay } from "../../api/use-may.ts";
+import { keptKey } from "../../app/kept-key.ts";
 import { useSession } from "../../api/use-session.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
@@ -90,6 +91,7 @@ function BuyForm({
         body: { amount_usd: read.amountUsd, back_to: backTo, save_card: savesCard },
       });
       onLeave?.();
+      keptKey.packForCheckout(Date.now());
       leaveFor(url);
       await untilBack();
     });

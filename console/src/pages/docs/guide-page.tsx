@@ -8,11 +8,12 @@ import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { Page } from "../../ui/page.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide } from "./guide-blocks.ts";
 import { GUIDES } from "./guide-list.ts";
 import { KeyChoice } from "./key-choice.tsx";
-import { readBlocks } from "./markdown-blocks.ts";
+import { readBlocks, slugOf } from "./markdown-blocks.ts";
 import { MarkdownView } from "./markdown-view.tsx";
 
 /** One guide, from the same Markdown as in the repository, at this installation's address. */
@@ -27,16 +28,22 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
     queryKey: ["guide", name],
     queryFn: ({ signal }) => readGuide(name, signal),
   });
+  const sections = readBlocks(text.data ?? "").flatMap((block) =>
+    block.kind === "heading" && block.level > 1
+      ? [{ id: slugOf(block.text), label: block.text }]
+      : [],
+  );
   return (
-    <Page
+    <DocsFrame
       title={title}
-      crumbs={[{ label: "Docs", to: "/docs" }]}
+      sections={sections}
       actions={text.data === undefined ? null : <CopyMarkdown text={text.data} />}
     >
       {text.data === undefined ? null : <GuideView text={text.data} />}
       {text.isError ? <Fault error={text.error} retry={() => void text.refetch()} /> : null}
       {text.isPending ? <Loading rows={6} /> : null}
-    </Page>
+      <Neighbours name={name} />
+    </DocsFrame>
   );
 }
 
@@ -74,6 +81,18 @@ function GuideView({ text }: { readonly text: string }): ReactElement {
       </Group>
       <MarkdownView blocks={chosenBlocks(blocks, { model, rawKey })} />
     </>
+  );
+}
+
+/** The guides before and after this one, in the order of the menu. */
+function Neighbours({ name }: { readonly name: string }): ReactElement {
+  const at = GUIDES.findIndex(([each]) => each === name);
+  const [before, after] = [GUIDES[at - 1], GUIDES[at + 1]];
+  return (
+    <Group justify="space-between" component="nav" aria-label="Other guides">
+      {before === undefined ? <span /> : <AppLink to={`/docs/${before[0]}`}>← {before[1]}</AppLink>}
+      {after === undefined ? null : <AppLink to={`/docs/${after[0]}`}>{after[1]} →</AppLink>}
+    </Group>
   );
 }
 

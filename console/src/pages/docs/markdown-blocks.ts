@@ -15,6 +15,14 @@ export type Block =
     }
   | { readonly kind: "code"; readonly tabs: readonly CodeTab[] };
 
+/** The part of an address that leads to a heading: `base-urls` of `Base URLs`. */
+export function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
+}
+
 const LABELS: Readonly<Record<string, string>> = { python: "Python", ts: "TypeScript" };
 
 /** Reads the Markdown of a guide into blocks; neighbouring code in other languages is one block. */

@@ -4,9 +4,11 @@ import { Fragment, type ReactElement } from "react";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CodeTabs } from "../../ui/code-tabs.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
+import { Panel } from "../../ui/panel.tsx";
 import type { ChosenBlock } from "./guide-blocks.ts";
 import { GuideRun } from "./guide-run.tsx";
-import type { Block } from "./markdown-blocks.ts";
+import styles from "./docs.module.css";
+import { type Block, slugOf } from "./markdown-blocks.ts";
 
 /** The blocks of a guide; its first heading is the page's own. */
 export function MarkdownView({
@@ -31,8 +33,11 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
   switch (block.kind) {
     case "heading":
       return (
-        <Title order={2} size="h4">
+        <Title order={2} size="h4" id={slugOf(block.text)} className={styles.heading}>
           {block.text}
+          <a href={`#${slugOf(block.text)}`} aria-label={`Link to “${block.text}”`}>
+            #
+          </a>
         </Title>
       );
     case "text":
@@ -53,16 +58,18 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
       );
     case "table":
       return (
-        <DataTable
-          caption={block.head.join(", ")}
-          columns={block.head.map((label, at) => ({
-            id: `${at}`,
-            label,
-            render: (row: readonly string[]) => <Inline text={row[at] ?? ""} />,
-          }))}
-          rows={block.rows}
-          rowKey={([first = ""]) => first}
-        />
+        <Panel>
+          <DataTable
+            caption={block.head.join(", ")}
+            columns={block.head.map((label, at) => ({
+              id: `${at}`,
+              label,
+              render: (row: readonly string[]) => <Inline text={row[at] ?? ""} />,
+            }))}
+            rows={block.rows}
+            rowKey={([first = ""]) => first}
+          />
+        </Panel>
       );
     case "code":
     default:
@@ -71,7 +78,7 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
 }
 
 /** Code, links and bold of a line; everything else is text as it is. */
-function Inline({ text }: { readonly text: string }): ReactElement {
+export function Inline({ text }: { readonly text: string }): ReactElement {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/);
   return (
     <>

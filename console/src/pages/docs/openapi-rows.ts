@@ -9,11 +9,15 @@ export interface FieldRow {
 }
 
 export interface OperationView {
+  /** Part of the address of its page. */
+  readonly id: string;
   /** `POST /v1/chat/completions` */
   readonly name: string;
   readonly tag: string;
   readonly summary: string;
   readonly about: string;
+  /** A call of it, for a shell. */
+  readonly curl: string;
   readonly parameters: readonly FieldRow[];
   readonly body: readonly FieldRow[];
   readonly answer: readonly FieldRow[];
@@ -38,7 +42,9 @@ function viewOf(document: unknown, name: string, operation: Json): OperationView
   const served = child(operation, "responses", "200");
   const fields = (schema: Json): readonly FieldRow[] => fieldsOf(document, schema, "", 1);
   return {
+    id: textOf(operation["operationId"]),
     name,
+    curl: curlOf(document, name, operation),
     tag: textOf((operation["tags"] as readonly unknown[] | undefined)?.[0]),
     summary: textOf(operation["summary"]),
     about: textOf(operation["description"]),
@@ -63,6 +69,27 @@ function viewOf(document: unknown, name: string, operation: Json): OperationView
         return { status, classes: classes.length === 0 ? about : classes.join(", ") };
       }),
   };
+}
+
+/** As a shell takes it, with the example of the document and the server that it names. */
+function curlOf(document: unknown, name: string, operation: Json): string {
+  const [method = "", path = ""] = name.split(" ");
+  const parameters = (operation["parameters"] ?? []) as readonly Json[];
+  const required = parameters.filter((each) => each["required"] === true);
+  const at = required.reduce((address, each) => {
+    const [field, value] = [textOf(each["name"]), textOf(each["example"])];
+    if (each["in"] === "path") return address.replace(`{${field}}`, value);
+    return `${address}${address.includes("?") ? "&" : "?"}${field}=${value}`;
+  }, path);
+  const [server] = (child(document)["servers"] ?? []) as readonly Json[];
+  const example = child(operation, "requestBody", "content", "application/json")["example"];
+  const sent = [
+    `curl -s "${textOf(server?.["url"])}${at}"`,
+    '-H "authorization: Bearer $TOKEN_MARKET_KEY"',
+    ...(method === "GET" ? [] : ['-H "content-type: application/json"']),
+    ...(example === undefined ? [] : [`-d '${JSON.stringify(example)}'`]),
+  ];
+  return sent.join(" \\\n  ");
 }
 
 function fieldsOf(

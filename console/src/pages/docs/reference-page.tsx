@@ -1,26 +1,32 @@
-import { Anchor, Code, Stack, Text, Title } from "@mantine/core";
+import { Anchor, Code, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
+import { useAnswer } from "../../api/use-answer.ts";
+import { NotFound } from "../../app/not-found.tsx";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { sentence } from "../../ui/sentence.ts";
+import { DocsFrame } from "./docs-frame.tsx";
+import { chosenBlocks, modelOfGuide } from "./guide-blocks.ts";
+import { Inline, MarkdownView } from "./markdown-view.tsx";
 import { readOperations, type FieldRow, type OperationView } from "./openapi-rows.ts";
 
 const ADDRESS = "/api/openapi-v1.json";
 
-/** Every route of the gateway with its fields, headers and errors, from the published document. */
+/** Every route of the gateway, from the published document; each has a page of its own. */
 export function ReferencePage(): ReactElement {
-  const document = useQuery({
-    queryKey: ["openapi-v1"],
-    queryFn: ({ signal }) => readDocument(signal),
-  });
+  const document = useOperations();
+  const operations = document.data ?? [];
   return (
-    <Page
+    <DocsFrame
       title="API reference"
-      crumbs={[{ label: "Docs", to: "/docs" }]}
+      operations={operations}
       lead={
         <>
           For tools: <Anchor href={ADDRESS}>OpenAPI 3.1</Anchor>. Every route takes a key as{" "}
@@ -32,75 +38,127 @@ export function ReferencePage(): ReactElement {
         <Fault error={document.error} retry={() => void document.refetch()} />
       ) : null}
       {document.isPending ? <Loading rows={8} /> : null}
-      {document.data === undefined
-        ? null
-        : readOperations(document.data).map((each) => <Operation key={each.name} of={each} />)}
-    </Page>
+      {[...new Set(operations.map(({ tag }) => tag))].map((tag) => (
+        <Panel key={tag} title={tag}>
+          <DataTable
+            caption={`Routes of ${tag}`}
+            columns={ROUTE_COLUMNS}
+            rows={operations.filter((each) => each.tag === tag)}
+            rowKey={({ id }) => id}
+          />
+        </Panel>
+      ))}
+    </DocsFrame>
   );
 }
 
-async function readDocument(signal: AbortSignal): Promise<unknown> {
-  const answer = await fetch(ADDRESS, { signal });
-  if (!answer.ok) throw new Error("The reference could not be loaded. Try again.");
-  return await answer.json();
+/** `/docs/reference/$operation`: one route with its fields, headers and errors, and a call to try. */
+export function OperationPage(): ReactElement {
+  const { operation: id } = useParams({ strict: false });
+  const document = useOperations();
+  if (document.isError) return <Fault error={document.error} />;
+  if (document.data === undefined) return <Loading rows={8} />;
+  const found = document.data.find((each) => each.id === id);
+  return found === undefined ? <NotFound /> : <Operation of={found} all={document.data} />;
 }
 
-function Operation({ of }: { readonly of: OperationView }): ReactElement {
+function useOperations() {
+  return useQuery({
+    queryKey: ["openapi-v1"],
+    queryFn: async ({ signal }) => {
+      const answer = await fetch(ADDRESS, { signal });
+      if (!answer.ok) throw new Error("The reference could not be loaded. Try again.");
+      return readOperations(await answer.json());
+    },
+  });
+}
+
+function Operation(props: {
+  readonly of: OperationView;
+  readonly all: readonly OperationView[];
+}): ReactElement {
+  const { of, all } = props;
+  const parts = [
+    { id: "parameters", label: "Parameters", rows: of.parameters },
+    { id: "body", label: "Body", rows: of.body },
+    { id: "answer", label: "Answer", rows: of.answer },
+    { id: "headers", label: "Headers of the answer", rows: of.headers },
+  ].filter(({ rows }) => rows.length > 0);
+  const ends = [{ id: "example", label: "Example" }, ...parts, { id: "errors", label: "Errors" }];
   return (
-    <Panel title={of.name}>
-      <Stack gap="md">
-        <Text size="sm" maw="75ch">
-          {of.summary}. {of.about}
-        </Text>
-        <Fields of={of.name} title="Parameters" rows={of.parameters} />
-        <Fields of={of.name} title="Body" rows={of.body} />
-        <Fields of={of.name} title="Answer" rows={of.answer} />
-        <details>
-          <summary>Headers and errors</summary>
-          <Stack gap="md" mt="sm">
-            <Fields of={of.name} title="Headers" rows={of.headers} />
-            <Title order={3} size="h6">
-              Errors
-            </Title>
-            <DataTable
-              caption={`Errors of ${of.name}`}
-              columns={ERROR_COLUMNS}
-              rows={of.refusals}
-              rowKey={({ status }) => status}
-            />
-          </Stack>
-        </details>
-      </Stack>
-    </Panel>
+    <DocsFrame
+      title={of.name}
+      crumbs={[
+        { label: "Docs", to: "/docs" },
+        { label: "API reference", to: "/docs/reference" },
+      ]}
+      operations={all}
+      sections={ends}
+      lead={<Inline text={`${sentence(of.summary)} ${of.about}`} />}
+    >
+      <Panel title="Example" id="example">
+        <Example of={of} />
+      </Panel>
+      {parts.map(({ id, label, rows }) => (
+        <Panel key={id} id={id} title={label}>
+          <DataTable
+            caption={`${label} of ${of.name}`}
+            columns={FIELD_COLUMNS}
+            rows={rows}
+            rowKey={({ name }) => name}
+          />
+        </Panel>
+      ))}
+      <Panel id="errors" title="Errors">
+        <DataTable
+          caption={`Errors of ${of.name}`}
+          columns={ERROR_COLUMNS}
+          rows={of.refusals}
+          rowKey={({ status }) => status}
+        />
+      </Panel>
+    </DocsFrame>
   );
 }
 
-function Fields(props: {
-  readonly of: string;
-  readonly title: string;
-  readonly rows: readonly FieldRow[];
-}): ReactElement | null {
-  if (props.rows.length === 0) return null;
+/** The call as it runs here: with a model of this place. */
+function Example({ of }: { readonly of: OperationView }): ReactElement {
+  const sample = useSampleModel();
+  const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];
+  const blocks = [{ kind: "code", tabs: [{ label: "curl", code: of.curl }] }] as const;
+  const own = modelOfGuide(blocks);
+  const to =
+    own?.modality === "text"
+      ? sample
+      : listed.find(({ modality }) => modality === own?.modality)?.id;
+  const model = own === undefined || to === undefined ? undefined : { from: own.modelId, to };
   return (
-    <div>
-      <Title order={3} size="h6" mb={4}>
-        {props.title}
-      </Title>
-      <DataTable
-        caption={`${props.title} of ${props.of}`}
-        columns={FIELD_COLUMNS}
-        rows={props.rows}
-        rowKey={({ name }) => name}
-      />
-    </div>
+    <Stack gap="md">
+      <MarkdownView blocks={chosenBlocks(blocks, { model, rawKey: "" })} />
+      <Text size="sm" c="dimmed">
+        The guides have the same calls in Python and TypeScript.
+      </Text>
+    </Stack>
   );
 }
 
+const ROUTE_COLUMNS: readonly Column<OperationView>[] = [
+  {
+    id: "route",
+    label: "Route",
+    render: ({ id, name }) => (
+      <AppLink to="/docs/reference/$operation" params={{ operation: id }}>
+        <Code>{name}</Code>
+      </AppLink>
+    ),
+  },
+  { id: "what", label: "What it does", render: ({ summary }) => <Inline text={summary} /> },
+];
 const FIELD_COLUMNS: readonly Column<FieldRow>[] = [
   { id: "name", label: "Name", render: ({ name }) => <Code>{name}</Code> },
   { id: "type", label: "Type", render: ({ type }) => type },
   { id: "required", label: "Required", render: ({ isRequired }) => (isRequired ? "Yes" : "") },
-  { id: "about", label: "Description", render: ({ about }) => about },
+  { id: "about", label: "Description", render: ({ about }) => <Inline text={sentence(about)} /> },
 ];
 const ERROR_COLUMNS: readonly Column<OperationView["refusals"][number]>[] = [
   { id: "status", label: "Status", render: ({ status }) => <Code>{status}</Code> },

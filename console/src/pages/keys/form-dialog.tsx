@@ -41,7 +41,7 @@ export function DialogForm(props: {
     props.onSubmit();
   };
   return (
-    <form onSubmit={submit} noValidate>
+    <form onSubmit={submit} onInput={() => submission.forget()} noValidate>
       <Stack gap="md">
         {props.children}
         <UnplacedFault fault={submission.fault} fields={props.fields} />

@@ -7,6 +7,8 @@ export interface Submission {
   readonly isBusy: boolean;
   /** Why the last sending was refused; undefined while it is sent again. */
   readonly fault: ApiFault | undefined;
+  /** What was refused is being changed: the refusal is of an earlier text. */
+  forget(): void;
   /** Runs the sending; a second one while the first is under way does nothing. */
   run(send: () => Promise<void>): void;
 }
@@ -22,6 +24,7 @@ export function useSubmission(): Submission {
   return {
     isBusy,
     fault,
+    forget: () => setFault(undefined),
     run(send) {
       if (isRunning.current) return;
       isRunning.current = true;

@@ -3,21 +3,21 @@ import type { ReactNode } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { Page } from "../../ui/page.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { AlertLogPanel } from "./alert-log-panel.tsx";
 import { AlertRulesPanel } from "./alert-rules-panel.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
+import { SettingsFrame } from "./settings-frame.tsx";
 
 const LEAD =
-  "Alerts report a low balance, caps that are nearly used and other events. Figures are checked every 15 " +
-  "seconds, and each threshold is reported once until the figure has recovered.";
+  "Alerts report a low balance, caps that are nearly used and other events, each once until its figure " +
+  "has recovered.";
 
 /** `/settings/alerts`: which alerts there are, where they go, and how delivery went. */
 export function AlertsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/alerts");
   return (
-    <Page title="Alerts" crumbs={[{ label: "Settings", to: "/settings" }]} lead={LEAD}>
+    <SettingsFrame title="Alerts" lead={LEAD}>
       <RoleNote need="billing" what="change alerts" />
       <Answer of={answer} skeleton={<AlertsSkeleton />}>
         {(alerts) => (
@@ -28,7 +28,7 @@ export function AlertsPage(): ReactNode {
         )}
       </Answer>
       <AlertLogPanel />
-    </Page>
+    </SettingsFrame>
   );
 }
 

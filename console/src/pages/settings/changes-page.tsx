@@ -1,51 +1,84 @@
-import { Button, Group, NativeSelect, Stack, Text } from "@mantine/core";
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { useInfiniteQuery, type UseInfiniteQueryResult } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
-import type { ChangeKind, ShownChange } from "../../../../src/account/console-api/contract.ts";
+import type {
+  ChangeKind,
+  ChangesFilter,
+  ShownChange,
+} from "../../../../src/account/console-api/contract.ts";
 import { addressOf, call, type ApiFault } from "../../api/client.ts";
-import { Copyable } from "../../ui/copyable.tsx";
+import { useAnswer } from "../../api/use-answer.ts";
+import { AppLink, type Target } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { changedFacts } from "./changed-facts.ts";
+import { SettingsFrame } from "./settings-frame.tsx";
 
 /** The change log of the organization, newest first. */
 export function ChangesPage(): ReactElement {
-  const [kind, setKind] = useState<ChangeKind | "all">("all");
-  const changes = useChanges(kind);
+  const [filter, setFilter] = useState<ChangesFilter>({});
+  const changes = useChanges(filter);
   return (
-    <Page
+    <SettingsFrame
       title="Changes"
-      crumbs={[{ label: "Settings", to: "/settings" }]}
       lead="Who changed what in your organization, and when. Keys and other secrets are never included."
-      actions={<Files kind={kind} />}
+      actions={<Files filter={filter} />}
     >
-      <Panel
-        title="Change log"
-        actions={
-          <NativeSelect
-            aria-label="Type of change"
-            size="xs"
-            data={KINDS}
-            value={kind}
-            onChange={(event) => setKind(event.currentTarget.value as ChangeKind | "all")}
-          />
-        }
-      >
+      <Panel title="Change log" actions={<Filters filter={filter} onChange={setFilter} />}>
         <Lines changes={changes} />
       </Panel>
-    </Page>
+    </SettingsFrame>
   );
 }
 
-const KINDS: { readonly value: ChangeKind | "all"; readonly label: string }[] = [
-  { value: "all", label: "All" },
+interface FiltersProps {
+  readonly filter: ChangesFilter;
+  readonly onChange: (filter: ChangesFilter) => void;
+}
+
+function Filters({ filter, onChange }: FiltersProps): ReactElement {
+  const { data } = useAnswer("GET /api/console/members");
+  const people = (data?.members ?? []).map(({ account_id: value, email: label }) => {
+    return { value, label };
+  });
+  function change(name: keyof ChangesFilter, value: string): void {
+    const { [name]: _old, ...others } = filter;
+    onChange(value === "" ? others : { ...others, [name]: value });
+  }
+  return (
+    <Group gap="xs">
+      <NativeSelect
+        aria-label="Type of change"
+        size="xs"
+        data={KINDS}
+        value={filter.kind ?? ""}
+        onChange={(event) => change("kind", event.currentTarget.value)}
+      />
+      <NativeSelect
+        aria-label="Changed by"
+        size="xs"
+        data={[{ value: "", label: "Anyone" }, ...people]}
+        value={filter.by ?? ""}
+        onChange={(event) => change("by", event.currentTarget.value)}
+      />
+      <TextInput
+        aria-label="Until this day (UTC)"
+        type="date"
+        size="xs"
+        value={filter.until ?? ""}
+        onChange={(event) => change("until", event.currentTarget.value)}
+      />
+    </Group>
+  );
+}
+
+const KINDS: { readonly value: ChangeKind | ""; readonly label: string }[] = [
+  { value: "", label: "All changes" },
   { value: "key", label: "Keys" },
   { value: "limit", label: "Limits" },
   { value: "org", label: "Organization" },
@@ -63,16 +96,12 @@ const KINDS: { readonly value: ChangeKind | "all"; readonly label: string }[] = 
 
 type Changes = UseInfiniteQueryResult<readonly ShownChange[], ApiFault>;
 
-function filterOf(kind: ChangeKind | "all"): { readonly kind?: ChangeKind } {
-  return kind === "all" ? {} : { kind };
-}
-
-function useChanges(kind: ChangeKind | "all"): Changes {
+function useChanges(filter: ChangesFilter): Changes {
   return useInfiniteQuery({
-    queryKey: ["GET /api/console/changes", "pages", kind],
+    queryKey: ["GET /api/console/changes", "pages", filter],
     queryFn: ({ pageParam, signal }) =>
       call("GET /api/console/changes", {
-        query: { ...filterOf(kind), ...(pageParam === null ? {} : { before: pageParam }) },
+        query: { ...filter, ...(pageParam === null ? {} : { before: pageParam }) },
         signal,
       }),
     initialPageParam: null as string | null,
@@ -81,24 +110,19 @@ function useChanges(kind: ChangeKind | "all"): Changes {
   });
 }
 
-function Files({ kind }: { readonly kind: ChangeKind | "all" }): ReactElement {
-  const search = kind === "all" ? "" : `?kind=${kind}`;
+function Files({ filter }: { readonly filter: ChangesFilter }): ReactElement {
+  const search = new URLSearchParams(filter).toString();
   return (
-    <Group gap="xs">
-      {(["csv", "ndjson"] as const).map((form) => (
-        <Button
-          key={form}
-          component="a"
-          href={addressOf(`/api/console/changes.${form}${search}`)}
-          download
-          size="xs"
-          variant="default"
-          leftSection={<Download size={14} aria-hidden />}
-        >
-          {form === "csv" ? "CSV" : "NDJSON"}
-        </Button>
-      ))}
-    </Group>
+    <Button
+      component="a"
+      href={addressOf(`/api/console/changes.csv${search === "" ? "" : `?${search}`}`)}
+      download
+      size="xs"
+      variant="default"
+      leftSection={<Download size={14} aria-hidden />}
+    >
+      CSV
+    </Button>
   );
 }
 
@@ -112,6 +136,7 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
     <Stack gap="md">
       <DataTable
         caption="Changes of the organization"
+        isCards
         columns={COLUMNS}
         rows={data}
         rowKey={({ position }) => String(position)}
@@ -135,33 +160,28 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
 
 const COLUMNS: readonly Column<ShownChange>[] = [
   { id: "at", label: "Date", render: ({ at }) => <Time at={at} precision="minute" /> },
-  {
-    id: "what",
-    label: "Action",
-    render: ({ actor, says }) => (
-      <Text size="sm" span>
-        {actor} {says}
-      </Text>
-    ),
-  },
-  {
-    id: "target",
-    label: "Object",
-    render: ({ target, target_name: name }) => (
-      <div style={{ overflowWrap: "anywhere" }}>
-        {name === null ? null : <Text size="sm">{name}</Text>}
-        <Copyable value={target} label="id" short />
-      </div>
-    ),
-  },
-  {
-    id: "facts",
-    label: "Change",
-    render: ({ before, after }) => (
-      <Text size="sm" span>
-        {changedFacts(before, after)}
-      </Text>
-    ),
-  },
+  { id: "what", label: "Change", render: (change) => <Sentence change={change} /> },
   { id: "from", label: "From", render: ({ client_network }) => client_network ?? "" },
 ];
+
+/** The sentence, with the name of the thing as the way to its page. */
+function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
+  const { actor, says, target_name: name } = change;
+  const place = placeOf(change);
+  const at = name === null || place === undefined ? -1 : says.indexOf(name);
+  return (
+    <Text size="sm" span style={{ overflowWrap: "break-word" }}>
+      {actor} {at < 0 ? says : says.slice(0, at)}
+      {at < 0 || place === undefined ? null : <AppLink {...place}>{name}</AppLink>}
+      {at < 0 ? null : says.slice(at + (name ?? "").length)}
+    </Text>
+  );
+}
+
+function placeOf({ target }: ShownChange): Target | undefined {
+  if (target.startsWith("key_")) return { to: "/keys/$keyId", params: { keyId: target } };
+  if (target.startsWith("search_")) {
+    return { to: "/optimize/$searchId", params: { searchId: target } };
+  }
+  return target.startsWith("acct_") ? { to: "/settings/members" } : undefined;
+}

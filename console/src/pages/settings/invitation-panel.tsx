@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
+import { ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import type {
   Invitation,
   SentInvitation,
@@ -40,7 +41,7 @@ const COLUMNS: readonly Column<Invitation>[] = [
     label: "Email",
     render: ({ email }) => <span style={{ overflowWrap: "anywhere" }}>{email}</span>,
   },
-  { id: "role", label: "Role", render: ({ role }) => role },
+  { id: "role", label: "Role", render: ({ role }) => ROLE_WORDS[role].name },
   {
     id: "expires",
     label: "Expires",

@@ -2,16 +2,14 @@ import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 
+import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import type { RoleName, SentInvitation } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
-import { ROLE_MEANINGS } from "../../ui/role-words.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { InvitationLink } from "./invitation-link.tsx";
-
-const ROLES = Object.entries(ROLE_MEANINGS) as readonly (readonly [RoleName, string])[];
 
 /** Invites an address with a role, then shows the link once. */
 export function InviteDialog(props: {
@@ -74,8 +72,13 @@ function InviteForm(props: {
       />
       <Radio.Group label="Role" value={role} onChange={setRole}>
         <Stack gap="xs" mt="xs">
-          {ROLES.map(([name, meaning]) => (
-            <Radio key={name} value={name} label={name} description={meaning} />
+          {ROLES.map((each) => (
+            <Radio
+              key={each}
+              value={each}
+              label={ROLE_WORDS[each].name}
+              description={ROLE_WORDS[each].meaning}
+            />
           ))}
         </Stack>
       </Radio.Group>

@@ -1,19 +1,28 @@
-import { Button } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
+import type { Member } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { MovedNote } from "../../app/moved-note.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 
-/** Leaves after the organization's name was typed; the last owner is refused. */
-export function LeaveOrganization(): ReactNode {
+/** Leaves after the organization's name was typed; its only owner cannot, and is told why. */
+export function LeaveOrganization({ members }: { readonly members: readonly Member[] }): ReactNode {
   const { org } = useSession();
   const [isOpen, setOpen] = useState(false);
   const leave = useChange("POST /api/console/leave");
+  const owners = members.filter(({ role }) => role === "owner");
+  if (owners.every(({ is_you: isYou }) => isYou)) {
+    return (
+      <Text size="sm" c="dimmed">
+        You are the only owner, so you cannot leave. Make another member an owner first.
+      </Text>
+    );
+  }
   return (
     <>
-      <Button variant="default" onClick={() => setOpen(true)}>
+      <Button variant="subtle" color="red" size="compact-sm" onClick={() => setOpen(true)}>
         Leave organization
       </Button>
       <ConfirmName

@@ -1,6 +1,7 @@
 import { Button, Select, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
+import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import type { Member } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
@@ -8,7 +9,6 @@ import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
-import { ROLE_MEANINGS } from "../../ui/role-words.ts";
 import { Time } from "../../ui/time.tsx";
 
 /** The members of the organization; for owners with their roles to choose. */
@@ -38,7 +38,7 @@ function columnsFor(
       id: "role",
       label: "Role",
       render: (member) =>
-        mayManage && !member.is_you ? <RoleChoice member={member} /> : member.role,
+        mayManage && !member.is_you ? <RoleChoice member={member} /> : ROLE_WORDS[member.role].name,
     },
     {
       id: "joined",
@@ -101,17 +101,25 @@ function RoleChoice({ member }: { readonly member: Member }): ReactNode {
       size="xs"
       w={130}
       allowDeselect={false}
-      data={Object.keys(ROLE_MEANINGS)}
+      data={ROLES.map((each) => ({ value: each, label: ROLE_WORDS[each].name }))}
       value={role}
       disabled={change.isPending}
       onChange={(to) =>
         change.mutate(
-          { params: { account_id }, body: { role: (to ?? role) as Member["role"] } },
-          { onSuccess: () => notifyDone(`${email} is now ${to}`), onError: notifyFault },
+          { params: { account_id }, body: { role: to ?? role } },
+          {
+            onSuccess: ({ members }) => notifyDone(nowSentence(members, account_id)),
+            onError: notifyFault,
+          },
         )
       }
     />
   );
+}
+
+function nowSentence(members: readonly Member[], accountId: string): string {
+  const member = members.find(({ account_id: id }) => id === accountId);
+  return member === undefined ? "" : `${member.email} is now ${ROLE_WORDS[member.role].one}`;
 }
 
 function RemoveDialog(props: {

@@ -1,8 +1,10 @@
-import { Button } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { BrowserSession } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
+import { signOut } from "../../app/sign-out.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Loading } from "../../ui/loading.tsx";
@@ -14,16 +16,28 @@ import { browserName } from "./browser-name.ts";
 /** Every browser in which this account is signed in. */
 export function SessionListPanel(): ReactNode {
   const answer = useAnswer("GET /api/console/sessions");
+  const { expires_at } = useSession();
   return (
     <Panel title="Signed-in browsers">
       <Answer of={answer} skeleton={<Loading rows={3} />}>
         {({ sessions }) => (
-          <DataTable
-            caption="Browsers in which you are signed in"
-            columns={COLUMNS}
-            rows={sessions}
-            rowKey={({ session_id: id }) => id}
-          />
+          <>
+            <DataTable
+              caption="Browsers in which you are signed in"
+              columns={COLUMNS}
+              rows={sessions}
+              rowKey={({ session_id: id }) => id}
+            />
+            <Text size="sm" c="dimmed" mt="sm">
+              {expires_at === null ? null : (
+                <>
+                  The session of this browser ends <Time at={expires_at} />.{" "}
+                </>
+              )}
+              Signing out ends the session of one browser. Your session at the identity provider
+              stays.
+            </Text>
+          </>
         )}
       </Answer>
     </Panel>
@@ -43,9 +57,22 @@ const COLUMNS: readonly Column<BrowserSession>[] = [
     id: "actions",
     label: "Actions",
     align: "right",
-    render: (session) => (session.is_this ? null : <EndButton session={session} />),
+    render: (session) => (session.is_this ? <SignOutButton /> : <EndButton session={session} />),
   },
 ];
+
+function SignOutButton(): ReactNode {
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      aria-label="Sign out"
+      onClick={() => void signOut().catch(notifyFault)}
+    >
+      Sign out
+    </Button>
+  );
+}
 
 function EndButton({ session }: { readonly session: BrowserSession }): ReactNode {
   const name = browserName(session.user_agent);

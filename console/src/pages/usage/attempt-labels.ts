@@ -1,3 +1,4 @@
+import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 
@@ -43,7 +44,7 @@ export function errorAdvice(row: RequestRow): string | undefined {
       return PROVIDER_ADVICE[row.error_class ?? ""] ?? "The provider rejected this request.";
     case "rejected_by_gateway":
     case "failed":
-      return ENDINGS[row.outcome] ?? ADVICE[row.error_class ?? ""];
+      return ENDINGS[row.outcome] ?? explainRefusal(row.error_class ?? "");
     default:
       return row.status satisfies never;
   }
@@ -81,29 +82,4 @@ const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   auth: "The provider rejected Token Market's account. Your key is fine. Try again later, or choose another model.",
   model_unavailable:
     "The provider does not serve this model right now. Try again later, or choose another model.",
-};
-const ADVICE: Readonly<Record<string, string>> = {
-  auth: "The key is missing, wrong, or disabled. Check the key.",
-  invalid_request:
-    "No provider can serve the request as sent. Change the field named in the error message.",
-  model_not_priced: "The model has no price. Report it to support with the request ID.",
-  context_overflow:
-    "The prompt is longer than the model's context window. Shorten it, or choose a model with a larger context.",
-  content_policy:
-    "The provider rejected the content under its policy. No other provider was tried and nothing was charged.",
-  model_unavailable:
-    "The model is not listed for this key, or no provider could be reached. Try again in a few seconds.",
-  upstream_error:
-    "The provider failed or took too long, and no other provider could serve the request. Try again.",
-  not_found: "No such route or record.",
-  request_too_large: "The request body was too large. Send less in one request.",
-  rate_limit: "A rate limit was reached. Wait for the time in retry-after, then try again.",
-  email_not_verified: "The account's email address is not verified.",
-  insufficient_quota:
-    "The balance or a monthly cap did not cover the request. Add credit, or raise the cap.",
-  usage_limited:
-    "Unusual use was detected on an account without purchased credit. Wait for the time in retry-after, then try again.",
-  usage_restricted:
-    "Unusual use was detected, so requests of this kind are rejected until support has reviewed them. Contact support.",
-  gateway_error: "The gateway could not serve the request. Try again.",
 };

@@ -25,8 +25,9 @@ export function KeyStep({ firstKey }: { readonly firstKey: FirstKey }): ReactEle
         <Stack gap="sm">
           <SecretField secret={firstKey.secret} />
           <Text size="sm">
-            It is in the code below until you close or reload this tab. After that, this key is not
-            shown again. If you lose it, disable it and create a new one on the <KeysLink />.
+            It is in the code below until you close or reload this tab, also while you pay. After
+            that, this key is not shown again. If you lose it, disable it and create a new one on
+            the <KeysLink />.
           </Text>
         </Stack>
       );

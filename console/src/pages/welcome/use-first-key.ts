@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { ApiFault, call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
+import { keptKey, type KeptKey } from "../../app/kept-key.ts";
 
 export type FirstKey =
   | { readonly state: "asking" }
@@ -12,31 +13,19 @@ export type FirstKey =
   | { readonly state: "saved"; readonly secret: string }
   | { readonly state: "failed"; readonly error: unknown; readonly retry: () => void };
 
-/**
- * In the memory of this tab and nowhere else, so that the examples have the key for the whole visit: no
- * cache, no storage, no address. A reload forgets it, and the pages of another organization ignore it.
- */
-let kept: (KeptKey & { readonly orgId: string }) | undefined;
-
-interface KeptKey {
-  readonly secret: string;
-  readonly isSaved: boolean;
-  /** Until it is saved, the server can show it again to this browser. */
-  readonly isTrial: boolean;
-}
-
 /** The trial key, asked for on arrival, or one that is made here. */
 export function useFirstKey(): FirstKey {
   const { has_reveal: hasReveal, org } = useSession();
   const orgId = org?.org_id ?? "";
   const [error, setError] = useState<unknown>();
-  const [key, setKey] = useState<KeptKey | undefined>(kept?.orgId === orgId ? kept : undefined);
+  const [key, setKey] = useState<KeptKey | undefined>(keptKey.of(orgId));
   const [isGone, setGone] = useState(false);
   const wasAsked = useRef(false);
   const client = useQueryClient();
 
-  function keep(next: KeptKey): void {
-    kept = { ...next, orgId };
+  function keep(of: Omit<KeptKey, "orgId">): void {
+    const next = { ...of, orgId };
+    keptKey.keep(next);
     setKey(next);
   }
   async function ask(): Promise<void> {

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Id, Instant, nullable, oneOf, Fields } from "./shared.ts";
+import { Id, Instant, nullable, oneOf, Fields, ShortText } from "./shared.ts";
 
 const ACTION_GROUPS = [
   "org",
@@ -20,45 +20,46 @@ const ACTION_GROUPS = [
 
 /** One change of the organization, by its people, its keys, the operator or this program. */
 export const ShownChange = Type.Object({
-  /** Grows with each change; pages go on from it. */
   position: Type.Integer(),
   at: Instant,
   actor_kind: oneOf("operator", "account", "key", "provider_news", "gateway"),
-  /** The account's or the key's id; null: the operator, the payment provider or this program. */
   actor_id: nullable(Id),
-  /** Whose that is, for people: "You", a member's e-mail address, "Token Market operator", … */
+  /** Whose that is, for people: "You", a member's e-mail address, "The operator", … */
   actor: Type.String(),
   action: Type.String(),
-  /** The change, to be read after the actor's name. */
   says: Type.String(),
   target: Type.String(),
-  /** The e-mail address of a person; null when the target is no person, or not known any more. */
   target_name: nullable(Type.String()),
-  /** Only what changed; null: it was not there. */
   before: nullable(Type.Record(Type.String(), Type.Unknown())),
-  /** Only what changed; null: it is gone. */
   after: nullable(Type.Record(Type.String(), Type.Unknown())),
   request_id: nullable(Type.String()),
-  /** The network of the caller's address, never the address. */
   client_network: nullable(Type.String()),
 });
 export type ShownChange = Static<typeof ShownChange>;
 
-const kindFilter = { kind: Type.Optional(oneOf(...ACTION_GROUPS)) };
+const filters = {
+  kind: Type.Optional(oneOf(...ACTION_GROUPS)),
+  by: Type.Optional(ShortText("the ID of the account that made the changes")),
+  until: Type.Optional(
+    Type.String({
+      pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+      description: "the last day (UTC), such as 2027-01-31",
+    }),
+  ),
+};
 
 export const ChangesQuery = Fields({
-  ...kindFilter,
+  ...filters,
   before: Type.Optional(
     Type.String({ pattern: "^[0-9]{1,15}$", description: "a position of an earlier page" }),
   ),
 });
-export const ChangesFilter = Fields(kindFilter);
+export const ChangesFilter = Fields(filters);
+export type ChangesFilter = Static<typeof ChangesFilter>;
 export type ChangeKind = (typeof ACTION_GROUPS)[number];
 
 export const ShownChanges = Type.Object({
-  /** Newest first. */
   data: Type.Array(ShownChange),
-  /** `before` of the next page; null: this is the last one. */
   next_before: nullable(Type.String()),
 });
 export type ShownChanges = Static<typeof ShownChanges>;

@@ -6,7 +6,6 @@ export const Connection = Type.Object({
   connection_id: Id,
   provider: Type.String(),
   name: Type.String(),
-  /** Last four characters of the provider's key. */
   label: Type.String(),
   /** Null: every key of the organization may use it. */
   key_id: nullable(Id),
@@ -18,10 +17,8 @@ export type Connection = Static<typeof Connection>;
 export const Connections = Type.Object({
   /** False: the operator has not configured a key to encrypt them with. */
   is_available: Type.Boolean(),
-  /** Providers a key can be added for. */
   providers: Type.Array(Type.Object({ id: Type.String(), name: Type.String() })),
   data: Type.Array(Connection),
-  /** Capacity that the organization has for itself; set by the operator. */
   endpoints: Type.Array(
     Type.Object({
       endpoint_id: Id,

@@ -20,18 +20,14 @@ export type { CapField, CapPeriod, Caps } from "../../../kernel/core/cap-period.
 export const Key = Type.Object({
   key_id: Id,
   name: Type.String(),
-  /** First 12 characters of the raw key. */
   label: Type.String(),
   origin: oneOf("trial", "console", "identity"),
   created_at: Instant,
   disabled_at: nullable(Instant),
   /** Null: never. */
   expires_at: nullable(Instant),
-  /** Refused since `expires_at`, until that is moved. */
   is_expired: Type.Boolean(),
-  /** Ids of the models that it may call; null: all. */
   models: nullable(Type.Array(Type.String())),
-  /** The time of its newest request, to the minute. */
   last_used_at: nullable(Instant),
   rpm_ceiling: Count,
   /** Set by the customer, not above the ceiling; null: the ceiling holds. */
@@ -43,16 +39,13 @@ export const Key = Type.Object({
   /** The spend is null where there is no such cap. */
   spent_week_usd: nullable(Usd),
   spent_day_usd: nullable(Usd),
-  /** Sorted. */
   tags: Type.Array(Type.String()),
 });
 export type Key = Static<typeof Key>;
 
 export const KeyList = Type.Object({
   data: Type.Array(Key),
-  /** Start of the next UTC month: monthly caps reset. */
   cap_reset_at: Instant,
-  /** The next Monday, and the next day, in UTC. */
   week_reset_at: Instant,
   day_reset_at: Instant,
   rpm_max: Count,
@@ -64,7 +57,6 @@ export const KeyDetail = Type.Object({
   cap_reset_at: Instant,
   week_reset_at: Instant,
   day_reset_at: Instant,
-  /** The last 30 UTC days, oldest first, days without requests too. */
   days: Type.Array(Type.Object({ day: Type.String(), requests: Count, spent_usd: Usd })),
 });
 export type KeyDetail = Static<typeof KeyDetail>;
@@ -99,13 +91,11 @@ export const NewKey = Fields({
   tags: Type.Optional(Tags),
   /** Absent or `never`: it does not expire. */
   expires_at: Type.Optional(Expiry),
-  /** Absent or empty: all models. */
   models: Type.Optional(ModelIds),
 });
 export type NewKey = Static<typeof NewKey>;
 
 export const CreatedKey = Type.Object({
-  /** The raw key: in this answer and never again. */
   secret: Type.String(),
   key: Key,
 });
@@ -153,9 +143,7 @@ export type KeysChange = Static<typeof KeysChange>;
 export const ChangedKeys = Type.Object({ changed: Count });
 
 export const RotatedKey = Type.Object({
-  /** The new raw key: in this answer and never again. */
   secret: Type.String(),
-  /** Until then the secret that it had works too; null: it does no longer. */
   old_works_until: nullable(Instant),
   key: Key,
 });

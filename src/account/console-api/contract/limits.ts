@@ -9,9 +9,7 @@ import { CapChange, Confirm, Count, Id, Instant, nullable, oneOf, Usd, Fields } 
 import { refusalFields } from "./usage.ts";
 
 const LimitValue = Type.Object({
-  /** The highest value of an own limit: the default or the contract. Null: nothing limits it. */
   ceiling: nullable(Count),
-  /** Set by the customer; null: none. */
   own: nullable(Count),
   effective: nullable(Count),
   /** Where `effective` comes from. */

@@ -8,7 +8,6 @@ export const Member = Type.Object({
   name: nullable(Type.String()),
   role: RoleName,
   joined_at: Instant,
-  /** With a session in this organization; null: not in the last weeks. */
   last_seen_at: nullable(Instant),
   is_you: Type.Boolean(),
 });
@@ -22,7 +21,6 @@ export const Invitation = Type.Object({
   created_at: Instant,
   expires_at: Instant,
   is_expired: Type.Boolean(),
-  /** When the last e-mail of it was sent; null: none was. */
   mailed_at: nullable(Instant),
 });
 export type Invitation = Static<typeof Invitation>;
@@ -30,16 +28,13 @@ export type Invitation = Static<typeof Invitation>;
 export const Team = Type.Object({
   members: Type.Array(Member),
   invitations: Type.Array(Invitation),
-  /** Members and open invitations together. */
   team_max: Count,
-  /** False: the operator has configured no mail server, links are passed on by hand. */
   can_email: Type.Boolean(),
 });
 export type Team = Static<typeof Team>;
 
 export const SentInvitation = Type.Object({
   invitation: Invitation,
-  /** Opens the invitation; shown in this answer only. */
   link: Type.String(),
   /**
    * `off`: no mail server; `bound`: enough e-mails were sent today or this hour; `failed`: the mail server did
@@ -54,7 +49,6 @@ const Made = Type.Array(Type.Object({ id: Id, name: Type.String() }));
 /** Active ones that a member made: they go on without the member. */
 export const MadeByMember = Type.Object({
   keys: Made,
-  /** By their addresses. */
   webhooks: Made,
 });
 export type MadeByMember = Static<typeof MadeByMember>;
@@ -67,7 +61,6 @@ export const ReceivedInvitation = Type.Object({
   role: RoleName,
   invited_by: nullable(Type.String()),
   expires_at: Instant,
-  /** It is for the e-mail address of this account; another one cannot accept it. */
   is_yours: Type.Boolean(),
 });
 export type ReceivedInvitation = Static<typeof ReceivedInvitation>;

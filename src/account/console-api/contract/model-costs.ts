@@ -6,11 +6,9 @@ import { Count, Id, Instant, nullable, oneOf, Tokens, Usd, Fields } from "./shar
 export const ListingCost = Type.Object({
   provider: Type.String(),
   name: Type.String(),
-  /** Null: it does not bill by the token, so nothing can be said. */
   cost_usd: nullable(Usd),
   /** The price depends on what is not known of each request: it is this or more. */
   is_at_least: Type.Boolean(),
-  /** Attempts that are longer than its context; null: their sizes are not known. */
   too_long: nullable(Count),
 });
 export type ListingCost = Static<typeof ListingCost>;
@@ -18,11 +16,9 @@ export type ListingCost = Static<typeof ListingCost>;
 export const ComparedModel = Type.Object({
   model: Type.String(),
   name: Type.String(),
-  /** Why there are no costs: it is not listed, or it does not chat. */
   obstacle: nullable(oneOf("not_listed", "modality")),
   /** In routing order: the first one is used while it is healthy. */
   listings: Type.Array(ListingCost),
-  /** Models that read parts which this one does not: their requests may have had some. */
   may_lack: Type.Array(
     Type.Object({ model: Type.String(), parts: Type.Array(Type.String()), requests: Count }),
   ),
@@ -41,10 +37,8 @@ export const ModelCosts = Type.Object({
     /** The cost that they really had. */
     spent_usd: Usd,
     tokens: Tokens,
-    /** Most spend first. */
     models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
   }),
-  /** Used too, and not priced: not chat or not known to be, of too many models, or paid for otherwise. */
   not_counted: Type.Array(
     Type.Object({
       model: Type.String(),
@@ -62,9 +56,7 @@ export const modelCostRoutes = {
     needs: "read",
     gate: "reads",
     query: Fields({
-      /** Ids with commas between them. */
       models: Type.String({ minLength: 1, maxLength: 600 }),
-      /** Only what this model was used for. */
       of: Type.Optional(Id),
     }),
     answer: ModelCosts,

@@ -12,9 +12,7 @@ export const OptimizeResult = Type.Object({
   cost_usd: Usd,
   cost_per_call_usd: nullable(Usd),
   ttft_p50_ms: nullable(Count),
-  /** Share of answers that the judge liked best, 0 to 1; null without a judge. */
   win_rate: nullable(Type.Number()),
-  /** By the objective, best is 1; null of all models where a judge decided too few prompts. */
   rank: nullable(Count),
 });
 export type OptimizeResult = Static<typeof OptimizeResult>;
@@ -80,7 +78,6 @@ export const OptimizeEstimate = Type.Object({
   judge: nullable(EstimatedModel),
   /** The most that all calls can cost at today's prices; a lower budget ends the search earlier. */
   most_usd: Usd,
-  /** The pauses between calls alone; slow answers add to it. */
   least_ms: Count,
 });
 export type OptimizeEstimate = Static<typeof OptimizeEstimate>;
@@ -100,7 +97,6 @@ export type OptimizeAnswer = Static<typeof OptimizeAnswer>;
 
 export const OptimizeVerdict = Type.Object({
   prompt: Count,
-  /** The model whose answer the judge preferred; null: its reply named none. */
   winner: nullable(Type.String()),
   cost_usd: Usd,
 });
@@ -114,9 +110,7 @@ export const OptimizeAnswers = Type.Object({
   held: Type.Boolean(),
   answers: Type.Array(OptimizeAnswer),
   verdicts: Type.Array(OptimizeVerdict),
-  /** `after` of the next request. */
   next: Count,
-  /** How many of those asked for were forgotten before they were fetched. */
   lost: Count,
   has_more: Type.Boolean(),
 });

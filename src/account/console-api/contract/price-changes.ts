@@ -11,17 +11,14 @@ const Prices = Type.Object({
 
 /** An announced change of prices that the organization pays. */
 export const PriceNotice = Type.Object({
-  /** The same as long as it is the same change: a reader may dismiss it. */
   notice_id: Id,
   model: Type.String(),
   name: Type.String(),
   provider: Type.String(),
   provider_name: Type.String(),
-  /** When the new prices begin. */
   from: Instant,
   old: Prices,
   new: Prices,
-  /** Some token costs more then. */
   is_rise: Type.Boolean(),
   /** The requests of the last 30 days, with this provider. */
   requests: Count,
@@ -34,7 +31,6 @@ export const PriceNotice = Type.Object({
 export type PriceNotice = Static<typeof PriceNotice>;
 
 export const PriceChanges = Type.Object({
-  /** Most spend first, 20 at most. */
   data: Type.Array(PriceNotice),
 });
 export type PriceChanges = Static<typeof PriceChanges>;

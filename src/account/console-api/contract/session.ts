@@ -38,7 +38,6 @@ export const Notice = Type.Object({
     "never_funded",
     "top_up_paused",
   ),
-  /** `bad`: requests are being refused. */
   severity: oneOf("bad", "warn", "info"),
   /** The present effect, in a sentence. */
   text: Type.String(),
@@ -57,28 +56,22 @@ export const Session = Type.Object({
   /** `unverified`: signed in, but the identity provider has not verified the e-mail. */
   state: oneOf("signed_out", "unverified", "signed_in"),
   user: nullable(Type.Object({ email: Type.String(), name: nullable(Type.String()) })),
-  /** The organization that this session is in, and the caller's role there. */
   org: nullable(Type.Object({ org_id: Id, name: Type.String(), role: RoleName })),
   /** The rights of that role: by them a page offers an action, and a route allows it. */
   may: Type.Array(oneOf(...NEEDS)),
   /** The other organizations of the account. */
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
-  /** Invited before the first sign-in: the account's own organization has no trial key yet. */
   own_deferred: Type.Boolean(),
   /** The session is in that organization: the person first joins one, or begins their own. */
   is_undecided: Type.Boolean(),
-  /** Open invitations for the verified e-mail address of the account. */
   invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
-  /** May open the operator pages. */
   is_operator: Type.Boolean(),
   /** Has the organization ever held credit? Until then it runs at 20 requests a minute. */
   is_funded: Type.Boolean(),
   unfunded_rpm: Count,
   holds: Type.Array(Hold),
-  /** Most severe first. */
   notices: Type.Array(Notice),
-  /** Is there a key to be shown once? The welcome page asks for it. */
   has_reveal: Type.Boolean(),
   /** This browser's session ends then, at the latest. */
   expires_at: nullable(Instant),
@@ -91,12 +84,10 @@ export const Session = Type.Object({
     sign_in_name: nullable(Type.String()),
     /** Links of this machine sign people in: for one machine only. */
     is_local_sign_in: Type.Boolean(),
-    /** Credit is bought with test money. */
     is_test_money: Type.Boolean(),
     support: nullable(Type.String()),
     privacy_url: nullable(Type.String()),
     terms_url: nullable(Type.String()),
-    /** Customers' own provider keys can be stored here. */
     has_connections: Type.Boolean(),
   }),
 });
@@ -157,7 +148,6 @@ export const SettingsChange = Fields({
 /** One browser in which the account is signed in. */
 export const BrowserSession = Type.Object({
   session_id: Id,
-  /** The one that asks: it ends by signing out. */
   is_this: Type.Boolean(),
   started_at: Instant,
   last_seen_at: Instant,

@@ -36,12 +36,9 @@ export const TopUp = Type.Object({
   /** False: the operator has turned it off, or sells no credit; everything else is empty. */
   is_available: Type.Boolean(),
   card: nullable(TopUpCard),
-  /** A page that saves a card was opened, and its end is not known yet. */
   is_card_pending: Type.Boolean(),
   rule: nullable(TopUpRule),
-  /** It is off until a person turns it on again. */
   pause: nullable(TopUpPause),
-  /** Automatic purchases of this month (UTC) that were made or are pending. */
   month_spent_usd: Usd,
   has_open_purchase: Type.Boolean(),
   /** The limits for one purchase. */
@@ -63,10 +60,8 @@ export const topUpRoutes = {
     isSetting: true,
     body: Fields({
       is_on: Type.Boolean(),
-      /** It buys when the settled balance is below this. */
       below_usd: UsdInput,
       amount_usd: UsdInput,
-      /** The most that it buys in a month (UTC). */
       month_max_usd: UsdInput,
     }),
     answer: TopUp,

@@ -43,7 +43,6 @@ function statusNames(): string {
 
 /** Filters that the figures, the log and its file have in common. */
 const filters = {
-  /** Inclusive, and exclusive. Absent: the last 24 hours. */
   from: Type.Optional(Instant),
   to: Type.Optional(Instant),
   model: Type.Optional(Values),
@@ -99,7 +98,6 @@ export const Usage = Type.Object({
       ttft_p95_ms: nullable(Count),
     }),
   ),
-  /** Most spend first. */
   groups: Type.Array(
     Type.Object({
       /** A model, provider or key id, a day, a status; `playground` and `optimize` for managed keys. */
@@ -170,9 +168,7 @@ export const Attempt = Type.Object({
   reserved_usd: Usd,
   settled_usd: Usd,
   settlement: nullable(Type.String()),
-  /** The tier of the prompt: its prices are for more tokens than these; 0: for any prompt. */
   above_prompt_tokens: Count,
-  /** The pinned prices, in dollars per million tokens; null where they are gone. */
   prices: nullable(BySku(Type.String())),
 });
 export type Attempt = Static<typeof Attempt>;
@@ -211,11 +207,9 @@ export type Refusal = Static<typeof Refusal>;
 export const RequestDetail = Type.Object({
   request: RequestRow,
   attempts: Type.Array(Attempt),
-  /** Fields of the request that were not sent to the provider. */
   dropped_params: Type.Array(Type.String()),
   /** The headers of the answer; empty while it is in flight. */
   response_headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
-  /** Null: it was not refused by the gateway. */
   refusal: nullable(Refusal),
 });
 export type RequestDetail = Static<typeof RequestDetail>;
@@ -225,7 +219,6 @@ export const Overview = Type.Object({
   spent_month_usd: Usd,
   org_cap_usd: nullable(Usd),
   cap_reset_at: Instant,
-  /** How long the balance lasts at the pace of the last week; null: not known yet. */
   lasts: nullable(
     Type.Object({
       per_day_usd: Usd,
@@ -234,14 +227,12 @@ export const Overview = Type.Object({
     }),
   ),
   last_24h: UsageFigures,
-  /** The figures of the time before, for comparison; null when nothing happened then. */
   before: Type.Object({
     /** The 24 hours before the last 24. */
     last_24h: nullable(UsageFigures),
     /** The previous month, as far into it as this one is. */
     spent_month_usd: nullable(Usd),
   }),
-  /** Why the gateway rejected requests in the last 24 hours, most first; of the newest 10,000. */
   rejected_for: Type.Array(Type.Object({ cause: RefusalCause, requests: Count })),
   days: Type.Array(
     Type.Object({
@@ -253,7 +244,6 @@ export const Overview = Type.Object({
       spent_by_model: Type.Record(Type.String(), Usd),
     }),
   ),
-  /** The models that `days` names, most spend first. */
   day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
   /** Requests that were rejected are not counted. */
   top_models: Type.Array(
@@ -304,7 +294,6 @@ export const usageRoutes = {
         cursor: Type.Optional(Type.String({ maxLength: 200 })),
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
         sort: Type.Optional(RequestSortBy),
-        /** Absent: `desc`. */
         direction: Type.Optional(oneOf("asc", "desc")),
       },
       { additionalProperties: false },

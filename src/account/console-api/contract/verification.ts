@@ -21,7 +21,6 @@ export const CheckFinding = Type.Object({
   title: Type.String(),
   status: CheckStatus,
   message: Type.String(),
-  /** Short values: no keys, no prompts, no addresses. */
   evidence: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
 });
 export type CheckFinding = Static<typeof CheckFinding>;
@@ -68,7 +67,6 @@ export const ListingTrust = Type.Object({
   checked_at: nullable(Instant),
   /** When a passed run of the listing as it is now stops counting. */
   ends_at: nullable(Instant),
-  /** The checks of that run that did not pass. */
   flaws: Type.Array(CheckFlaw),
   /** Percent that it found to be billed too much; null: none, or it is not known how much. */
   overbilled_percent: nullable(Type.Integer()),
@@ -83,7 +81,6 @@ export const ConformanceRun = Type.Object({
   checked_at: Instant,
   verdict: RunVerdict,
   source: RunSource,
-  /** The manifest was the one that is in use now. */
   is_current_manifest: Type.Boolean(),
   flaws: Type.Array(CheckFlaw),
 });

@@ -2,52 +2,48 @@ import { Button, Group, Stack, Switch, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactElement } from "react";
 
 import type { Settings } from "../../../../src/account/console-api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { AppLink } from "../../ui/app-link.tsx";
+import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
+import { Loading } from "../../ui/loading.tsx";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
+import { DataPanel } from "./data-panel.tsx";
+import { SettingsFrame } from "./settings-frame.tsx";
 
-/** The organization: its name, and what its keys may do. */
-export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): ReactElement {
+/** `/settings/organization`: its name, what its keys may do, and its stored data. */
+export function OrganizationPage(): ReactElement {
+  const settings = useAnswer("GET /api/console/settings");
   return (
-    <Panel title="Organization">
-      <Stack gap="lg">
-        <RoleNote need="organization" what="change the organization" />
-        <NameForm name={org.name} />
-        <KeyPowers org={org} />
-        <Facts
-          facts={[
-            ["Organization ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
-            [
-              "Members",
-              <AppLink key="members" to="/settings/members">
-                Members, roles and invitations
-              </AppLink>,
-            ],
-            [
-              "Alerts",
-              <AppLink key="alerts" to="/settings/alerts">
-                Low balance, caps, purchases
-              </AppLink>,
-            ],
-            ["Created", <Time key="made" at={org.created_at} />],
-            [
-              "Changes",
-              <AppLink key="changes" to="/settings/changes">
-                View change log
-              </AppLink>,
-            ],
-          ]}
-        />
-      </Stack>
-    </Panel>
+    <SettingsFrame title="Organization">
+      <RoleNote need="organization" what="change the organization" />
+      <Answer of={settings} skeleton={<Loading rows={6} />}>
+        {({ org }) => (
+          <Panel title="Name and rules">
+            <Stack gap="lg">
+              <NameForm key={org.name} name={org.name} />
+              <KeyPowers org={org} />
+              <Facts
+                facts={[
+                  [
+                    "Organization ID",
+                    <Copyable key="id" value={org.org_id} label="organization ID" />,
+                  ],
+                  ["Created", <Time key="made" at={org.created_at} />],
+                ]}
+              />
+            </Stack>
+          </Panel>
+        )}
+      </Answer>
+      <DataPanel />
+    </SettingsFrame>
   );
 }
 

@@ -1,4 +1,4 @@
-import type { RefusalClass } from "../../kernel/index.ts";
+import type { RefusalClass } from "./refusals.ts";
 
 /** The meaning of a class of refusal or failure for the person who meets it, and the next step. */
 export function explainRefusal(errorClass: string): string {

@@ -1,0 +1,35 @@
+import type { ReactNode } from "react";
+
+import kit from "./kit.module.css";
+
+/**
+ * The parts of code that readers look for, in the languages of our examples. The patterns are few and
+ * shared: a part that is coloured wrongly is still the same text.
+ */
+const PARTS =
+  /(?<comment>(?<=^|\s)(?:#|\/\/)\s[^\n]*)|(?<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|(?<word>\b(?:import|from|const|let|await|async|for|of|in|if|else|return|with|as|open|print|new|export|curl|true|false|null|None|True|False)\b)|(?<name>\$[A-Z_]+|(?<=\s)--?[a-zA-Z][\w-]*)|(?<number>(?<![\w.:/-])\d[\d_.]*\b)/gm;
+
+const CLASSES: Readonly<Record<string, string | undefined>> = {
+  comment: kit.codeComment,
+  string: kit.codeString,
+  word: kit.codeWord,
+  name: kit.codeName,
+  number: kit.codeNumber,
+};
+
+/** The code with its strings, words and comments in colours; its text is the same. */
+export function highlighted(code: string): ReactNode {
+  const parts: ReactNode[] = [];
+  let end = 0;
+  for (const match of code.matchAll(PARTS)) {
+    const kind = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined)?.[0];
+    parts.push(
+      code.slice(end, match.index),
+      <span key={match.index} className={CLASSES[kind ?? ""]}>
+        {match[0]}
+      </span>,
+    );
+    end = match.index + match[0].length;
+  }
+  return [...parts, code.slice(end)];
+}

@@ -1,0 +1,56 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+
+import kit from "./kit.module.css";
+
+export interface SideGroup {
+  /** Above its links; absent where there is one group. */
+  readonly label?: string;
+  readonly links: readonly {
+    readonly to: string;
+    readonly hash?: string;
+    readonly label: string;
+  }[];
+}
+
+/** Pages that belong together, with their menu at the side; above them where there is no room. */
+export function SidePages(props: {
+  readonly label: string;
+  readonly groups: readonly SideGroup[];
+  /** Above the menu, such as a search. */
+  readonly head?: ReactNode;
+  readonly children: ReactNode;
+}): ReactElement {
+  return (
+    <div className={kit.sidePages}>
+      <div className={kit.sideMenu}>
+        {props.head}
+        <nav aria-label={props.label}>
+          {props.groups.map(({ label, links }) => (
+            <div key={label ?? props.label} className={kit.sideGroup}>
+              {label === undefined ? null : <div className={kit.sideLabel}>{label}</div>}
+              <ul>
+                {links.map(({ to, hash, label: name }) => (
+                  <li key={`${to}#${hash ?? ""}`}>
+                    <Link
+                      to={to}
+                      {...(hash === undefined || hash === "" ? {} : { hash })}
+                      activeOptions={{
+                        exact: true,
+                        includeSearch: false,
+                        includeHash: hash !== undefined,
+                      }}
+                    >
+                      {name}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
+        </nav>
+      </div>
+      {props.children}
+    </div>
+  );
+}

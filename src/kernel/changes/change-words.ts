@@ -1,0 +1,123 @@
+import { ROLES, ROLE_WORDS } from "../core/roles.ts";
+
+/** Dollars are decimal strings, instants ISO 8601; never a key, a token or a link. */
+export type Facts = Readonly<
+  Record<string, string | number | boolean | null | readonly string[] | undefined>
+>;
+
+/** The facts of a change as words of a sentence. No name of a field and no id reaches the reader. */
+export class Told {
+  readonly #before: Facts;
+  readonly #after: Facts;
+  readonly #name: string | null;
+
+  /** `name`: of the changed thing, as people know it; null: it has none, or it is not known any more. */
+  constructor(before: Facts | null, after: Facts | null, name: string | null) {
+    this.#before = before ?? {};
+    this.#after = after ?? {};
+    this.#name = name;
+  }
+
+  /** `the key “production”`, or `a key` where no name is known. */
+  thing(kind: string): string {
+    const known = this.#name ?? this.#text("name");
+    return known === undefined ? `a ${kind}` : `the ${kind} “${known}”`;
+  }
+
+  /** The person it was done to. */
+  person(otherwise: string): string {
+    return this.#name ?? this.#text("email") ?? otherwise;
+  }
+
+  /** A fact with the word before it: ` to “ci”`; nothing where it was not recorded. */
+  with(before: string, fact: string, show: (text: string) => string = quoted): string {
+    const text = this.#text(fact);
+    return text === undefined ? "" : ` ${before} ${show(text)}`;
+  }
+
+  /** ` from $5.00 to $10.00`, ` to $10.00`, or ` from $5.00 to none`. */
+  move(fact: string, show: (text: string) => string = plain, none = "none"): string {
+    const [was, is] = [textOf(this.#before[fact]), textOf(this.#after[fact])];
+    if (!(fact in this.#after)) return "";
+    const to = ` to ${is === undefined ? none : show(is)}`;
+    return was === undefined ? to : ` from ${show(was)}${to}`;
+  }
+
+  /** The numbers that are other than before: ` to 60 requests per minute`. */
+  values(names: Readonly<Record<string, string>>): string {
+    const changed = Object.entries(names).flatMap(([fact, words]) => {
+      const is = textOf(this.#after[fact]);
+      if (!(fact in this.#after) || textOf(this.#before[fact]) === is) return [];
+      return [is === undefined ? `no limit on ${words}` : `${count(is)} ${words}`];
+    });
+    return changed.length === 0 ? "" : ` to ${changed.join(", ")}`;
+  }
+
+  /** What it is now; null: it was removed, undefined: nothing was recorded. */
+  now(fact: string): Facts[string] {
+    return this.#after[fact];
+  }
+
+  was(fact: string): Facts[string] {
+    return this.#before[fact];
+  }
+
+  /** True where nothing is left of it. */
+  get isRemoved(): boolean {
+    return Object.keys(this.#after).length === 0 && Object.keys(this.#before).length > 0;
+  }
+
+  get isNew(): boolean {
+    return Object.keys(this.#before).length === 0;
+  }
+
+  #text(fact: string): string | undefined {
+    return textOf(this.#after[fact]) ?? textOf(this.#before[fact]);
+  }
+}
+
+function textOf(value: Facts[string]): string | undefined {
+  if (value === null || value === undefined || value === "") return undefined;
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.join(", ");
+  return String(value);
+}
+
+export function plain(text: string): string {
+  return text;
+}
+
+export function quoted(text: string): string {
+  return `“${text}”`;
+}
+
+/**
+ * Dollars in a sentence: to the cent, rounded towards zero, since a balance must not look larger
+ * than it is. Less than a cent keeps its digits.
+ */
+export function dollars(amount: string): string {
+  const [, sign = "", whole = "0", cents = "00", rest = ""] =
+    /^(-?)(\d+)(?:\.(\d\d)(\d*))?$/.exec(amount) ?? [];
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  const isSmall = whole === "0" && cents === "00" && /[1-9]/.test(rest);
+  return `${sign}$${grouped}.${cents}${isSmall ? rest.replace(/0+$/, "") : ""}`;
+}
+
+export function roleName(role: string): string {
+  const known = ROLES.find((each) => each === role);
+  return known === undefined ? role : ROLE_WORDS[known].name;
+}
+
+/** `31 January 2027, 09:00 (UTC)`. */
+export function dayAndHour(at: string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? at : `${CLOCK.format(date)} (UTC)`;
+}
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  dateStyle: "long",
+  timeStyle: "short",
+  timeZone: "UTC",
+});
+
+function count(text: string): string {
+  return /^\d+$/.test(text) ? Number(text).toLocaleString("en-US") : text;
+}

@@ -1,0 +1,65 @@
+type Json = Readonly<Record<string, unknown>>;
+
+/** A document with descriptions, and the words that no field of it took. */
+export interface DescribedDocument {
+  readonly document: object;
+  readonly unusedWords: readonly string[];
+}
+
+/**
+ * The same document with a description for every field and parameter that has none of its own: by
+ * `parent.name`, else by its name. A parent is a field, or a named schema.
+ */
+export function describeFields(
+  document: object,
+  words: Readonly<Record<string, string>>,
+): DescribedDocument {
+  const used = new Set<string>();
+
+  function walk(value: unknown, parent: string): unknown {
+    if (Array.isArray(value)) return value.map((each) => walkEntry(each, parent));
+    if (value === null || typeof value !== "object") return value;
+    const entries = Object.entries(value).map(([name, each]) => [
+      name,
+      name === "properties" ? walkFields(each as Json, parent) : walk(each, nameOf(name, parent)),
+    ]);
+    return Object.fromEntries(entries) as object;
+  }
+
+  /** A parameter is named inside. */
+  function walkEntry(value: unknown, parent: string): unknown {
+    const inner = walk(value, parent);
+    const { in: place, name, description } = Object(inner) as Json;
+    const isSilent = typeof place === "string" && typeof name === "string" && !description;
+    const own = isSilent ? (Object(inner) as { schema?: Json }).schema?.["description"] : undefined;
+    return isSilent ? withWords(inner as Json, own ?? wordsOf("parameter", name)) : inner;
+  }
+
+  function walkFields(fields: Json, parent: string): Json {
+    return Object.fromEntries(
+      Object.entries(fields).map(([name, schema]) => {
+        const inner = walk(schema, name) as Json;
+        const own = inner["description"];
+        return [name, own === undefined ? withWords(inner, wordsOf(parent, name)) : inner];
+      }),
+    );
+  }
+
+  function wordsOf(parent: string, name: string): string | undefined {
+    const found = [`${parent}.${name}`, name].find((each) => Object.hasOwn(words, each));
+    if (found !== undefined) used.add(found);
+    return found === undefined ? undefined : words[found];
+  }
+
+  const described = walk(document, "") as object;
+  return { document: described, unusedWords: Object.keys(words).filter((each) => !used.has(each)) };
+}
+
+function withWords(value: Json, description: unknown): Json {
+  return description === undefined ? value : { ...value, description };
+}
+
+/** Named schemas begin with a capital letter; the words of JSON Schema do not. */
+function nameOf(name: string, parent: string): string {
+  return /^[A-Z][a-z]/.test(name) ? name : parent;
+}
