@@ -22,13 +22,15 @@ test("a model is described by what it reads and does", () => {
     described({
       id: "anthropic/claude-opus-5.5" as ModelId,
       inputModalities: ["text", "image", "file"],
-      contextLength: 1_000_000,
       names: ["thinking", "tools", "max_tokens"],
     }),
   ).toBe(
-    "Chat model by Anthropic: reads text, images and files, up to 1,000,000 tokens; calls tools; " +
-      "reasons before it answers.",
+    "Chat model by Anthropic: reads text, images and files, calls tools, and reasons before it answers.",
   );
+});
+
+test("the sentence of a listing is said as it is", () => {
+  expect(described({ description: "Small and quick." })).toBe("Small and quick.");
 });
 
 test("what is not known is not said", () => {

@@ -36,32 +36,29 @@ const INPUTS: Readonly<Record<InputModality, string>> = {
 /** Parameters of which one is enough, and what the model then does. */
 const ABILITIES: readonly (readonly [parameters: readonly string[], says: string])[] = [
   [["tools"], "calls tools"],
-  [["structured_outputs", "response_format"], "answers in JSON of a given schema"],
+  [["structured_outputs", "response_format"], "answers in JSON"],
   [["reasoning_effort", "thinking", "reasoning"], "reasons before it answers"],
 ];
 
-/** One sentence of facts about a model, whoever serves it. */
+/** One sentence about a model: that of its listing, else one of the facts that listings declare. */
 export function describeModel(
   model: Pick<
     ListedModel,
-    "id" | "modality" | "inputModalities" | "contextLength" | "supportedParameters"
+    "id" | "modality" | "inputModalities" | "supportedParameters" | "description"
   >,
 ): string {
+  if (model.description !== undefined) return model.description;
   const lab = model.id.slice(0, Math.max(0, model.id.indexOf("/")));
   const by = Object.hasOwn(LABS, lab) ? ` by ${LABS[lab]}` : "";
   const inputs = model.inputModalities.map((each) => INPUTS[each]);
-  const context =
-    model.contextLength === undefined
-      ? ""
-      : `, up to ${model.contextLength.toLocaleString("en-US")} tokens`;
   const abilities = ABILITIES.flatMap(([names, says]) =>
     names.some((name) => model.supportedParameters.has(name)) ? [says] : [],
   );
-  const facts = [`reads ${listed(inputs)}${context}`, ...abilities];
-  return `${KINDS[model.modality]}${by}: ${facts.join("; ")}.`;
+  const facts = [`reads ${listed(inputs)}`, ...abilities];
+  return `${KINDS[model.modality]}${by}: ${listed(facts, ", ")}.`;
 }
 
-function listed(words: readonly string[]): string {
+function listed(words: readonly string[], before = " "): string {
   const last = words.at(-1) ?? "";
-  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} and ${last}`;
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")}${before}and ${last}`;
 }

@@ -131,12 +131,16 @@ function shownListings(
   const at = (sums: readonly ListingSums[]): FiguresAt[] =>
     of.hasHistory ? sums.map((each) => ({ at: instant(each.fromMs), ...shown([each]) })) : [];
   const hoursOf = byListing(of.hours);
+  const all = figuresOf(days).calls;
   return [...byListing(days)].map(([key, ofListing]) => {
     const [{ providerId, modelId }] = ofListing as readonly [ListingSums];
+    const { calls } = figuresOf(ofListing);
+    const share = calls / all;
     return {
       provider: providerId,
       model: modelId,
-      calls: of.isRounded ? null : figuresOf(ofListing).calls,
+      calls: of.isRounded ? null : calls,
+      share_of_calls: of.isRounded ? Number(share.toFixed(3)) : share,
       ...shown(ofListing),
       days: at(ofListing),
       hours: at(hoursOf.get(key) ?? []),

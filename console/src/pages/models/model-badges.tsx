@@ -8,16 +8,25 @@ import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
 /** The facts to see at a glance: the output of a model, who retains prompts, whether it is withdrawn. */
 export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
-  const [nowMs] = useState(() => Date.now());
-  const leaving = leavingLabel(model.deprecation_date, nowMs);
   const logging = loggingLabel(model.providers);
-  const change = nextChange(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
     <>
       <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
       {reads.length === 0 ? null : <PlainBadge>Accepts {reads.join(", ")}</PlainBadge>}
       <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
+      <NewsBadges model={model} />
+    </>
+  );
+}
+
+/** The changes to come: another price, or that the model leaves. */
+export function NewsBadges({ model }: { readonly model: Model }): ReactElement {
+  const [nowMs] = useState(() => Date.now());
+  const leaving = leavingLabel(model.deprecation_date, nowMs);
+  const change = nextChange(model.providers);
+  return (
+    <>
       {change === undefined ? null : (
         <StatusBadge tone={change.kind === "fall" ? "quiet" : "warn"}>
           {changeLabel(change)}

@@ -26,6 +26,8 @@ export const ListingFigures = Type.Object({
   model: Type.String(),
   /** Null across organizations. */
   calls: nullable(Count),
+  /** Of all calls that these figures count. */
+  share_of_calls: Type.Number({ minimum: 0, maximum: 1 }),
   ...FIGURES,
   /** Oldest first. */
   days: Type.Array(FiguresAt),
