@@ -24,9 +24,7 @@ test("a model is described by what it reads and does", () => {
       inputModalities: ["text", "image", "file"],
       names: ["thinking", "tools", "max_tokens"],
     }),
-  ).toBe(
-    "Chat model by Anthropic: reads text, images and files, calls tools, and reasons before it answers.",
-  );
+  ).toBe("Anthropic's chat model for text, images and files, with tools and reasoning.");
 });
 
 test("the sentence of a listing is said as it is", () => {
@@ -34,8 +32,8 @@ test("the sentence of a listing is said as it is", () => {
 });
 
 test("what is not known is not said", () => {
-  expect(described({})).toBe("Chat model: reads text.");
+  expect(described({})).toBe("Chat model for text.");
   expect(described({ modality: "image", inputModalities: ["text", "image"] })).toBe(
-    "Image model: reads text and images.",
+    "Image model from text and images.",
   );
 });

@@ -3,6 +3,7 @@ import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
+import kit from "../../ui/kit.module.css";
 import { changeLabel, nextChange } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
@@ -15,26 +16,45 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
       <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
       {reads.length === 0 ? null : <PlainBadge>Accepts {reads.join(", ")}</PlainBadge>}
       <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
-      <NewsBadges model={model} />
+      {useNews(model).map(({ tone, word }) => (
+        <StatusBadge key={word} tone={tone}>
+          {word}
+        </StatusBadge>
+      ))}
     </>
   );
 }
 
-/** The changes to come: another price, or that the model leaves. */
-export function NewsBadges({ model }: { readonly model: Model }): ReactElement {
+/** The changes to come, in words: another price, or that the model leaves. */
+export function News({ model }: { readonly model: Model }): ReactElement {
+  return (
+    <>
+      {useNews(model).map(({ tone, word }) => (
+        <span key={word} className={kit[`tone-${tone}`]}>
+          {word}.{" "}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function useNews(
+  model: Model,
+): readonly { readonly tone: "quiet" | "warn"; readonly word: string }[] {
   const [nowMs] = useState(() => Date.now());
   const leaving = leavingLabel(model.deprecation_date, nowMs);
   const change = nextChange(model.providers);
-  return (
-    <>
-      {change === undefined ? null : (
-        <StatusBadge tone={change.kind === "fall" ? "quiet" : "warn"}>
-          {changeLabel(change)}
-        </StatusBadge>
-      )}
-      {leaving === undefined ? null : <StatusBadge tone="warn">{leaving}</StatusBadge>}
-    </>
-  );
+  return [
+    ...(change === undefined
+      ? []
+      : [
+          {
+            tone: change.kind === "fall" ? ("quiet" as const) : ("warn" as const),
+            word: changeLabel(change),
+          },
+        ]),
+    ...(leaving === undefined ? [] : [{ tone: "warn" as const, word: leaving }]),
+  ];
 }
 
 export function PlainBadge({ children }: { readonly children: React.ReactNode }): ReactElement {

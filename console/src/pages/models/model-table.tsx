@@ -11,7 +11,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { PickBox, type Picks } from "./compare-bar.tsx";
-import { NewsBadges } from "./model-badges.tsx";
+import { News } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel, loggingLabel, shortTokens } from "./model-labels.ts";
 import styles from "./models.module.css";
@@ -25,6 +25,8 @@ export interface ModelTableProps {
   readonly picks: Picks;
   /** Undefined: it is not known how models were served, and no column says it. */
   readonly served: ServedFor | undefined;
+  /** The filters stand beside it. */
+  readonly isNarrow: boolean;
   /** What to do when no model is left. */
   readonly onNone: ReactNode;
 }
@@ -33,12 +35,12 @@ const KEPT: Kept = { id: "models", rows: ["model", "models"] };
 
 /** The models, one line each: what they are, what they cost, and how they were served. */
 export function ModelTable(props: ModelTableProps): ReactElement {
-  const { models, search, picks, served, onNone } = props;
+  const { models, search, picks, served, isNarrow, onNone } = props;
   const rows = useMemo(
     () => models.map((model) => rowOf(model, search, served)),
     [models, search, served],
   );
-  const columns = useMemo(() => columnsFor(picks, served), [picks, served]);
+  const columns = useMemo(() => columnsFor(picks, served, isNarrow), [picks, served, isNarrow]);
   return (
     <DataTable
       caption="Models"
@@ -65,7 +67,11 @@ function rowOf(model: Model, search: ModelSearch, served: ServedFor | undefined)
   return { model, listings, figures, share: served?.of.get(model.id)?.share };
 }
 
-function columnsFor(picks: Picks, served: ServedFor | undefined): readonly Column<Row>[] {
+function columnsFor(
+  picks: Picks,
+  served: ServedFor | undefined,
+  isNarrow: boolean,
+): readonly Column<Row>[] {
   return [
     {
       id: "model",
@@ -85,7 +91,9 @@ function columnsFor(picks: Picks, served: ServedFor | undefined): readonly Colum
     },
     priceColumn("prompt", "Input / M"),
     priceColumn("completion", "Output / M"),
-    ...(served === undefined ? [] : SERVED_COLUMNS),
+    ...(served === undefined ? [] : SERVED_COLUMNS).map((column) =>
+      isNarrow ? { ...column, shownFrom: "wide" as const } : column,
+    ),
     {
       id: "providers",
       label: "Providers",
@@ -127,13 +135,12 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
             {name}
           </AppLink>
         }
-        badges={
-          <>
-            <CopyIcon value={id} label="model ID" />
-            <NewsBadges model={model} />
-          </>
+        badges={<CopyIcon value={id} label="model ID" />}
+        note={
+          <span title={description}>
+            <News model={model} /> {description}
+          </span>
         }
-        note={<span title={description}>{description}</span>}
       />
     </div>
   );
@@ -146,7 +153,14 @@ const SERVED_COLUMNS: readonly Column<Row>[] = [
     ({ figures }) => figures?.tokensPerSecond,
     (speed) => formatCount(Math.round(speed)),
   ),
-  servedColumn({ id: "ttft", label: "First token" }, ({ figures }) => figures?.ttftMs, formatMs),
+  {
+    ...servedColumn(
+      { id: "ttft", label: "First token" },
+      ({ figures }) => figures?.ttftMs,
+      formatMs,
+    ),
+    shownFrom: "wide",
+  },
   servedColumn({ id: "uptime", label: "Uptime" }, ({ figures }) => figures?.uptime, formatShare),
   servedColumn({ id: "popular", label: "Share of calls" }, ({ share }) => share, formatShare),
 ];

@@ -120,7 +120,14 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
           />
         ) : null}
         <Panel>
-          <ModelTable models={found} search={search} served={served} picks={picks} onNone={clear} />
+          <ModelTable
+            models={found}
+            search={search}
+            served={served}
+            picks={picks}
+            isNarrow={isOpen}
+            onNone={clear}
+          />
         </Panel>
       </div>
     </Stack>

@@ -36,6 +36,15 @@ export const ListingFigures = Type.Object({
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
+/** How all listings of a provider served together, of which no figures of one listing can tell. */
+export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
+export type ProviderFigures = Static<typeof ProviderFigures>;
+
+const Figured = {
+  listings: Type.Array(ListingFigures),
+  providers: Type.Array(ProviderFigures),
+} as const;
+
 /** The figures of one model or provider come with history. */
 const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
 export type ListingQuery = Static<typeof query>;
@@ -47,12 +56,12 @@ export const listingFigureRoutes = {
     access: "session",
     needs: "read",
     query,
-    answer: Type.Object({ from: Instant, listings: Type.Array(ListingFigures) }),
+    answer: Type.Object({ from: Instant, ...Figured }),
   },
   "GET /api/listing-figures.json": {
     summary: "How listings served all organizations together, where the operator shows it",
     access: "public",
     query,
-    answer: Type.Object({ is_shown: Type.Boolean(), listings: Type.Array(ListingFigures) }),
+    answer: Type.Object({ is_shown: Type.Boolean(), ...Figured }),
   },
 } as const;
