@@ -18,10 +18,10 @@ export interface Column<T> {
   /** Takes this many percent of what the others leave, and cuts its text where that is too little. */
   readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
   /**
-   * Present in any column: a row is two lines on a phone, this cell at the start or the end of the first or
-   * in the second. Cells without it are not shown there.
+   * Present in any column: a row is two lines on a phone, this cell at the start, as a mark beside that, or at
+   * the end of the first, or in the second. Cells without it are not shown there.
    */
-  readonly phone?: "lead" | "end" | "line";
+  readonly phone?: "lead" | "mark" | "end" | "line";
 }
 
 export interface DataTableProps<T> {
