@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { PLAIN_STYLE } from "./plain-style.ts";
 
-/** A whole page that needs no script. */
+/** A whole page that works without a script. */
 export interface PlainPage {
   readonly html: string;
   /** Its content security policy. */
@@ -20,10 +20,12 @@ export function plainPage(content: {
   readonly homeUrl?: string;
   /** A second column from a width of 60rem on. */
   readonly isWide?: boolean;
+  /** A comfort that the page does without. */
+  readonly script?: string;
   /** Other origins that a form may lead to: a browser holds a form to this list after a redirect too. */
   readonly formTargets?: readonly string[];
 }): PlainPage {
-  const { title, body, navigation = "", footer = "", homeUrl, isWide = false } = content;
+  const { title, body, navigation = "", footer = "", homeUrl, isWide = false, script } = content;
   const brand = `${LOGO}<span>Token Market</span>`;
   const home =
     homeUrl === undefined
@@ -47,10 +49,11 @@ export function plainPage(content: {
 ${body}
 </main>
 ${foot}
+${script === undefined ? "" : `<script>${script}</script>`}
 </body>
 </html>
 `,
-    policy: policyOf(content.formTargets ?? []),
+    policy: policyOf(content.formTargets ?? [], script),
   };
 }
 
@@ -67,12 +70,18 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>`,
 )}`;
 
-const STYLE_HASH = createHash("sha256").update(PLAIN_STYLE).digest("base64");
+const STYLE_HASH = hashOf(PLAIN_STYLE);
 
-function policyOf(formTargets: readonly string[]): string {
+function policyOf(formTargets: readonly string[], script: string | undefined): string {
   const formAction = ["'self'", ...new Set(formTargets)].join(" ");
+  const scripts = script === undefined ? "" : `script-src '${hashOf(script)}'; `;
   return (
-    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; ` +
+    `default-src 'none'; style-src '${STYLE_HASH}'; ${scripts}img-src 'self' data:; ` +
+    "font-src 'self'; " +
     `form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
   );
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }

@@ -92,7 +92,7 @@ function columnsFor(
     priceColumn("prompt", "Input / M"),
     priceColumn("completion", "Output / M"),
     ...(served === undefined ? [] : SERVED_COLUMNS).map((column) =>
-      isNarrow ? { ...column, shownFrom: "wide" as const } : column,
+      isNarrow && column.id !== "speed" ? { ...column, shownFrom: "wide" as const } : column,
     ),
     {
       id: "providers",

@@ -9,12 +9,12 @@ import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
 import { lengthOf, toWhole } from "../../ui/charts/measure.ts";
-import { colourOf, paintsOf } from "../../ui/charts/part-paint.ts";
+import { colourOf, paintsOf, type Paint } from "../../ui/charts/part-paint.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { metricOf, groupName, NONE, rejectedOf, unitOf } from "./chart-data.ts";
+import { chartData, groupName, metricOf, NONE, rejectedOf, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import {
   STATUSES,
@@ -41,7 +41,7 @@ const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "gro
 /** Every group's figures, and the totals of the range below them. Choosing a group filters by it. */
 export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): ReactElement {
   const { groups } = usage;
-  const bars = useMemo(() => barsOf(usage, metric), [usage, metric]);
+  const bars = useMemo(() => barsOf(usage, metric, by), [usage, metric, by]);
   const columns = useMemo(
     () => columnsOf(by, usage.totals, { bars, change }),
     [by, usage, bars, change],
@@ -142,14 +142,14 @@ function duration(
 type Bars = ReadonlyMap<string, ReactElement>;
 
 /** A bar for each group, as long as its part of the largest, in its colour of the chart above. */
-function barsOf(usage: Usage, metric: Metric): Bars {
+function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = unitOf(metric);
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
-  const paints = paintsOf(
-    usage.groups.map(({ group }) => ({ id: group })),
-    false,
-  );
+  const { parts } = chartData(usage, metric, by);
+  const paints = paintsOf(parts, false);
+  const paintOf = (group: string): Paint =>
+    paints[parts.findIndex(({ id }) => id === group)] ?? { colour: "own", mark: 0 };
   return new Map(
     usage.groups.map(({ group }, at) => [
       group,
@@ -158,7 +158,7 @@ function barsOf(usage: Usage, metric: Metric): Bars {
           width={`${lengthOf(amounts[at] ?? 0n, highest) * 100}%`}
           height="100%"
           rx={2}
-          fill={colourOf(paints[at] ?? { colour: "own", mark: 0 })}
+          fill={colourOf(paintOf(group))}
         />
       </svg>,
     ]),
