@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the two pictures of the README", () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.goto(fixture.consoleUrl);
     await pageShown(page);
-    for (const dismiss of await page.getByRole("button", { name: /^Dismiss/ }).all()) {
+    for (const dismiss of await page.getByRole("button", { name: /^(Dismiss|Hide)/ }).all()) {
       await dismiss.click();
     }
     for (const theme of ["light", "dark"] as const) {
@@ -103,19 +103,16 @@ async function makeCalls(key: string): Promise<void> {
 async function webpOf(page: Page): Promise<Buffer> {
   const png = (await page.screenshot()).toString("base64");
   const drawer = await page.context().newPage();
-  const url = await drawer.evaluate<string, string>(
-    `(async (png) => {
-      const image = new Image();
-      image.src = "data:image/png;base64," + png;
-      await image.decode();
-      const canvas = document.createElement("canvas");
-      canvas.width = image.width;
-      canvas.height = image.height;
-      canvas.getContext("2d").drawImage(image, 0, 0);
-      return canvas.toDataURL("image/webp", 0.9);
-    })` as never,
-    png,
-  );
+  const url = await drawer.evaluate<string>(`(async () => {
+    const image = new Image();
+    image.src = "data:image/png;base64,${png}";
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = image.width;
+    canvas.height = image.height;
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    return canvas.toDataURL("image/webp", 0.9);
+  })()`);
   await drawer.close();
   return Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
 }
