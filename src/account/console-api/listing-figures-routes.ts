@@ -157,7 +157,7 @@ function shareOfCalls(
   isRounded: boolean,
 ): number {
   const share = figuresOf(some).calls / figuresOf(all).calls;
-  return isRounded ? Number(share.toFixed(3)) : share;
+  return isRounded ? (wholePercent(share) ?? 0) : share;
 }
 
 function shownProviders(

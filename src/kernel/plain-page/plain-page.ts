@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { PLAIN_STYLE } from "./plain-style.ts";
+import { PLAIN_FONT, PLAIN_STYLE } from "./plain-style.ts";
 
 /** A whole page that works without a script. */
 export interface PlainPage {
@@ -26,6 +26,8 @@ export function plainPage(content: {
   readonly formTargets?: readonly string[];
 }): PlainPage {
   const { title, body, navigation = "", footer = "", homeUrl, isWide = false, script } = content;
+  // A page with a way home is one of the console, which has the font.
+  const style = homeUrl === undefined ? PLAIN_STYLE : PLAIN_FONT + PLAIN_STYLE;
   const brand = `${LOGO}<span>Token Market</span>`;
   const home =
     homeUrl === undefined
@@ -41,7 +43,7 @@ export function plainPage(content: {
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)} · Token Market</title>
 <link rel="icon" href="${ICON}" type="image/svg+xml">
-<style>${PLAIN_STYLE}</style>
+<style>${style}</style>
 </head>
 <body>
 <header>${home}${navigation}</header>
@@ -53,7 +55,7 @@ ${script === undefined ? "" : `<script>${script}</script>`}
 </body>
 </html>
 `,
-    policy: policyOf(content.formTargets ?? [], script),
+    policy: policyOf(content.formTargets ?? [], { style, script }),
   };
 }
 
@@ -70,13 +72,14 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>`,
 )}`;
 
-const STYLE_HASH = hashOf(PLAIN_STYLE);
-
-function policyOf(formTargets: readonly string[], script: string | undefined): string {
+function policyOf(
+  formTargets: readonly string[],
+  { style, script }: { readonly style: string; readonly script: string | undefined },
+): string {
   const formAction = ["'self'", ...new Set(formTargets)].join(" ");
   const scripts = script === undefined ? "" : `script-src '${hashOf(script)}'; `;
   return (
-    `default-src 'none'; style-src '${STYLE_HASH}'; ${scripts}img-src 'self' data:; ` +
+    `default-src 'none'; style-src '${hashOf(style)}'; ${scripts}img-src 'self' data:; ` +
     "font-src 'self'; " +
     `form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
   );

@@ -13,8 +13,6 @@ export const PLAIN_STYLE = `
     --tm-info-ground: #122a33; --tm-warn-ground: #33270d; --tm-bad-ground: #3a1719;
     --link: #58a0b6; --dimmed: #9aa2ad; --border: #30363f; }
 }
-@font-face { font-family: Inter; font-weight: 400 700; font-display: fallback;
-  src: url(/inter.woff2) format("woff2"); }
 * { box-sizing: border-box; }
 body { margin: 0; min-height: 100vh; display: flex; flex-direction: column;
   font: 16px/1.55 Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue",
@@ -93,3 +91,8 @@ code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation M
     "DejaVu Sans Mono", monospace; font-size: 14px; overflow-wrap: anywhere; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 `;
+
+/** The console's font, for pages that its own server sends. */
+export const PLAIN_FONT = `
+@font-face { font-family: Inter; font-weight: 400 700; font-display: fallback;
+  src: url(/inter.woff2) format("woff2"); }`;

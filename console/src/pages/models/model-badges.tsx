@@ -57,7 +57,7 @@ function useNews(
   ];
 }
 
-export function PlainBadge({ children }: { readonly children: React.ReactNode }): ReactElement {
+function PlainBadge({ children }: { readonly children: React.ReactNode }): ReactElement {
   return (
     <Badge variant="default" radius="sm" tt="none" fw={500}>
       {children}

@@ -3,7 +3,7 @@ import { useMemo, type ReactElement, type ReactNode } from "react";
 import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CopyIcon } from "../../ui/copyable.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -162,7 +162,7 @@ const SERVED_COLUMNS: readonly Column<Row>[] = [
     shownFrom: "wide",
   },
   servedColumn({ id: "uptime", label: "Uptime" }, ({ figures }) => figures?.uptime, formatShare),
-  servedColumn({ id: "popular", label: "Share of calls" }, ({ share }) => share, formatShare),
+  servedColumn({ id: "popular", label: "Share of calls" }, ({ share }) => share, formatPart),
 ];
 
 function servedColumn(

@@ -8,7 +8,7 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -175,7 +175,7 @@ const COLUMNS: readonly Column<Row>[] = [
   figureColumn(
     { id: "share", label: "Share of calls", phone: "line" },
     ({ share_of_calls: share }) => share,
-    formatShare,
+    formatPart,
   ),
   {
     id: "logging",
