@@ -11,8 +11,12 @@ import kit from "./kit.module.css";
 export function Monogram(props: { readonly of: string; readonly name: string }): ReactElement {
   const paint = { "--mark": colourOf({ colour: familyColour(props.of), mark: 0 }) };
   return (
-    <span className={`${chart.palette} ${kit.monogram}`} style={paint as object} aria-hidden>
-      {props.name.slice(0, 1).toUpperCase()}
-    </span>
+    <span
+      className={`${chart.palette} ${kit.monogram}`}
+      style={paint as object}
+      // Drawn by the style, so that no copied row has it.
+      data-letter={props.name.slice(0, 1).toUpperCase()}
+      aria-hidden
+    />
   );
 }

@@ -23,8 +23,8 @@ export interface Landing {
 }
 
 /**
- * The page that a visitor without a session sees first: the product, what it sells now, and the way in.
- * Its one script copies the sample; everything else works without.
+ * The page that a visitor without a session sees first: the product, what it sells now, and the way
+ * in. Its one script copies the sample; everything else works without.
  */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({

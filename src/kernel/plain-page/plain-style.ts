@@ -66,20 +66,23 @@ button, .button { display: block; width: 100%; min-height: 44px; padding: 9px 20
   color: var(--accent-text); }
 button.other { font-weight: 400; color: var(--text); background: transparent;
   border-color: var(--dimmed); }
-.figures { display: flex; flex-wrap: wrap; gap: 16px 40px; margin: 24px 0; padding: 0; list-style: none; }
+.figures { display: flex; flex-wrap: wrap; gap: 16px 40px; margin: 24px 0; padding: 0;
+  list-style: none; }
 .figures strong { display: block; font-size: 26px; font-weight: 600; line-height: 1.2; }
 .figures li { margin: 0; font-size: 14px; color: var(--dimmed); }
 .figures strong { color: var(--text); }
 .whole { grid-column: 1 / -1; min-width: 0; }
-.models { width: 100%; border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
+.models { width: 100%; border-collapse: collapse; font-size: 14px;
+  font-variant-numeric: tabular-nums; }
 .models th { font-weight: 500; color: var(--dimmed); }
 .models th, .models td { padding: 10px 8px; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--border); }
 .models tr:last-child td { border-bottom: 0; }
-.models :first-child { text-align: left; white-space: normal; }
+.models :is(th, td):first-child { text-align: left; white-space: normal; }
 .models span { display: block; font-size: 12px; color: var(--dimmed); }
-@media (max-width: 40rem) { .models :nth-child(2) { display: none; } .models span { display: none; } }
-.scroll { overflow-x: auto; }
+@media (max-width: 40rem) {
+  .models :is(th, td):nth-child(2), .models span { display: none; }
+}
 .sample { position: relative; }
 .sample button { position: absolute; top: 6px; right: 6px; width: auto; min-height: 32px;
   padding: 2px 12px; font-size: 14px; }

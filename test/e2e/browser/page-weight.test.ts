@@ -87,7 +87,7 @@ describe("the files of a page that a link opens", () => {
     { page: "/usage", own: ["usage-page", "table-tools"], scriptKb: 126, styleKb: 24, files: 13 },
     { page: "/models", own: ["models-page"], scriptKb: 140, styleKb: 23, files: 10 },
     { page: "/billing", own: ["billing-page"], scriptKb: 113, styleKb: 22, files: 10 },
-    { page: "/playground", own: ["playground", "chat-tab"], scriptKb: 151, styleKb: 24, files: 13 },
+    { page: "/playground", own: ["playground", "chat-tab"], scriptKb: 155, styleKb: 24, files: 13 },
   ])("are within their budgets: $page", ({ own, scriptKb, styleKb, files }) => {
     const found = filesOf(["first", ...own, ...(own.length === 0 ? [] : ["pages"])]);
     const kbOf = (suffix: string): number =>

@@ -164,10 +164,19 @@ const COLUMNS: readonly Column<Row>[] = [
     render: ({ datacenters }) => countryNames(datacenters),
   },
   ...ORDER.map(priceColumn),
-  figureColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, (speed) =>
-    formatCount(Math.round(speed)),
-  ),
-  figureColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, formatShare),
+  {
+    ...figureColumn(
+      "speed",
+      "Tokens / s",
+      ({ figures }) => figures?.tokensPerSecond,
+      (speed) => formatCount(Math.round(speed)),
+    ),
+    shownFrom: "asked",
+  },
+  {
+    ...figureColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, formatShare),
+    shownFrom: "wide",
+  },
   tokensColumn("context", "Context", ({ context_length }) => context_length),
   tokensColumn("output", "Max output", ({ billing, max_output_tokens }) =>
     // Elsewhere it bounds the cost of a picture or a second, which is not a count of tokens.
@@ -186,7 +195,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "quantization",
     label: "Quantization",
-    shownFrom: "wide",
+    shownFrom: "asked",
     render: ({ quantization }) => quantization ?? "–",
   },
   {
