@@ -68,7 +68,9 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
     error: (line: unknown) => void faults.push(line),
   };
   const identity = await openIdentity({ ...common, log, store: backend.identityStore });
-  const deps = { ...common, log, identity, staticDir, gatewayUrl: () => "https://gateway.example" };
+  const gatewayUrl = (): string => "https://gateway.example";
+  const catalog = { current: { models: [] } };
+  const deps = { ...common, log, identity, staticDir, gatewayUrl, catalog };
   const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
   const url = await listen(console.server);
   return {
