@@ -72,10 +72,10 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     await open(page, "/models?modality=text&sort=prompt.asc");
     const paid: (readonly [string, bigint])[] = [];
     const rows = await readTable(page, "Models");
-    for (const [at, name] of rows.column("Model").entries()) {
+    for (const [place, name] of rows.column("Model").entries()) {
       const [, id = ""] = /(test\/\w+)/.exec(name) ?? [];
       const [input = "", output = ""] = ["Input / M", "Output / M"].map(
-        (label) => /^\$([\d.]+)/.exec(rows.column(label)[at] ?? "")?.[1],
+        (label) => /^\$([\d.]+)/.exec(rows.column(label)[place] ?? "")?.[1],
       );
       const { request } = await recorded(page, await callGateway(fixture, secret, chatBody(id)));
       const tokens = request.tokens;
