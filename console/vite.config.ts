@@ -16,7 +16,7 @@ const DIALOGS = /@mantine\/core\/.+\/(Modal|ModalBase|Drawer)\//;
 /* What pages share: the parts that most of them have, and what only those of one kind need. */
 const PARTS = new RegExp(
   [
-    "console/src/(ui|api|app|pages/keys/(form-dialog|use-submission))",
+    "console/src/(ui|api|app|pages/keys/(form-dialog|use-submission)|pages/models/price-labels)",
     "lucide-react",
     "@mantine/core/.+/(Code|FileButton)/",
   ].join("|"),

@@ -205,6 +205,8 @@ export interface Deployment {
 export interface ListedModel {
   readonly id: ModelId;
   readonly displayName: string;
+  /** A sentence of the listing; absent: none of the listings has one. */
+  readonly description?: string;
   readonly modality: ModalityId;
   readonly inputModalities: readonly InputModality[];
   readonly contextLength?: number;

@@ -22,18 +22,18 @@ test("a model is described by what it reads and does", () => {
     described({
       id: "anthropic/claude-opus-5.5" as ModelId,
       inputModalities: ["text", "image", "file"],
-      contextLength: 1_000_000,
       names: ["thinking", "tools", "max_tokens"],
     }),
-  ).toBe(
-    "Chat model by Anthropic: reads text, images and files, up to 1,000,000 tokens; calls tools; " +
-      "reasons before it answers.",
-  );
+  ).toBe("Anthropic's chat model for text, images and files, with tools and reasoning.");
+});
+
+test("the sentence of a listing is said as it is", () => {
+  expect(described({ description: "Small and quick." })).toBe("Small and quick.");
 });
 
 test("what is not known is not said", () => {
-  expect(described({})).toBe("Chat model: reads text.");
+  expect(described({})).toBe("Chat model for text.");
   expect(described({ modality: "image", inputModalities: ["text", "image"] })).toBe(
-    "Image model: reads text and images.",
+    "Image model from text and images.",
   );
 });

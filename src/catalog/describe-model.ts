@@ -13,16 +13,16 @@ const LABS: Readonly<Record<string, string>> = {
   mistralai: "Mistral AI",
   moonshotai: "Moonshot AI",
   openai: "OpenAI",
-  qwen: "Alibaba's Qwen team",
+  qwen: "Alibaba",
   "x-ai": "xAI",
   "z-ai": "Z.ai",
 };
 
 const KINDS: Readonly<Record<ListedModel["modality"], string>> = {
-  text: "Chat model",
-  image: "Image model",
-  video: "Video model",
-  decisions: "Decision model",
+  text: "chat model for",
+  image: "image model from",
+  video: "video model from",
+  decisions: "decision model for",
 };
 
 const INPUTS: Readonly<Record<InputModality, string>> = {
@@ -33,32 +33,33 @@ const INPUTS: Readonly<Record<InputModality, string>> = {
   video: "video",
 };
 
-/** Parameters of which one is enough, and what the model then does. */
-const ABILITIES: readonly (readonly [parameters: readonly string[], says: string])[] = [
-  [["tools"], "calls tools"],
-  [["structured_outputs", "response_format"], "answers in JSON of a given schema"],
-  [["reasoning_effort", "thinking", "reasoning"], "reasons before it answers"],
+/** Parameters of which one is enough, and what the model then has. */
+const ABILITIES: readonly (readonly [parameters: readonly string[], ability: string])[] = [
+  [["tools"], "tools"],
+  [["structured_outputs", "response_format"], "JSON answers"],
+  [["reasoning_effort", "thinking", "reasoning"], "reasoning"],
 ];
 
-/** One sentence of facts about a model, whoever serves it. */
+/** One sentence about a model: that of its listing, else one of the facts that listings declare. */
 export function describeModel(
   model: Pick<
     ListedModel,
-    "id" | "modality" | "inputModalities" | "contextLength" | "supportedParameters"
+    "id" | "modality" | "inputModalities" | "supportedParameters" | "description"
   >,
 ): string {
+  if (model.description !== undefined) return model.description;
   const lab = model.id.slice(0, Math.max(0, model.id.indexOf("/")));
-  const by = Object.hasOwn(LABS, lab) ? ` by ${LABS[lab]}` : "";
-  const inputs = model.inputModalities.map((each) => INPUTS[each]);
-  const context =
-    model.contextLength === undefined
-      ? ""
-      : `, up to ${model.contextLength.toLocaleString("en-US")} tokens`;
-  const abilities = ABILITIES.flatMap(([names, says]) =>
-    names.some((name) => model.supportedParameters.has(name)) ? [says] : [],
+  const kind = KINDS[model.modality];
+  const what = Object.hasOwn(LABS, lab) ? `${LABS[lab]}'s ${kind}` : sentence(kind);
+  const inputs = listed(model.inputModalities.map((each) => INPUTS[each]));
+  const abilities = ABILITIES.flatMap(([names, ability]) =>
+    names.some((name) => model.supportedParameters.has(name)) ? [ability] : [],
   );
-  const facts = [`reads ${listed(inputs)}${context}`, ...abilities];
-  return `${KINDS[model.modality]}${by}: ${facts.join("; ")}.`;
+  return `${what} ${inputs}${abilities.length === 0 ? "" : `, with ${listed(abilities)}`}.`;
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function listed(words: readonly string[]): string {

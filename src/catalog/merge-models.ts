@@ -70,13 +70,15 @@ function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
   assert(first !== undefined, "a model is listed because a deployment serves it");
   const deployments = listings.map(({ deployment }) => deployment);
-  const released = listings.find(({ model }) => model.released !== undefined)?.model.released;
+  const released = textOf(listings, "released");
+  const description = textOf(listings, "description");
   const deprecationDate = lastDeprecation(listings);
   const contextLength = largest(deployments.map((deployment) => deployment.contextLength));
   const maxOutputTokens = largest(deployments.map((deployment) => deployment.maxOutputTokens));
   return {
     id: first.modelId,
-    displayName: displayNameOf(listings) ?? first.modelId,
+    displayName: textOf(listings, "display_name") ?? first.modelId,
+    ...(description !== undefined && { description }),
     modality: first.modality,
     inputModalities: unionOfModalities(deployments),
     ...(contextLength !== undefined && { contextLength }),
@@ -91,8 +93,11 @@ function mergeOne(listings: readonly Listing[]): ListedModel {
   };
 }
 
-function displayNameOf(listings: readonly Listing[]): string | undefined {
-  return listings.find(({ model }) => model.display_name !== undefined)?.model.display_name;
+function textOf(
+  listings: readonly Listing[],
+  field: "display_name" | "description" | "released",
+): string | undefined {
+  return listings.find(({ model }) => model[field] !== undefined)?.model[field];
 }
 
 /** A model leaves with its last listing: no date as long as one listing has none. */

@@ -8,9 +8,9 @@ import { useAnswer } from "../api/use-answer.ts";
 import { useMaybeSession, useSession } from "../api/use-session.ts";
 import { Fault } from "../ui/fault.tsx";
 import kit from "../ui/kit.module.css";
-import { Loading } from "../ui/loading.tsx";
 import { BareFrame } from "./bare-frame.tsx";
 import { MovedNote } from "./moved-note.ts";
+import { ShellFrame } from "./shell-frame.tsx";
 import { Redirect } from "./redirect.tsx";
 import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
@@ -26,15 +26,13 @@ export function SessionGate(): ReactElement {
   // The page that is shown, not the one that is still loading: no other page may flash up.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
-    return (
+    return answer.isError ? (
       <BareFrame>
         <h1 className={kit.hidden}>Token Market</h1>
-        {answer.isError ? (
-          <Fault error={answer.error} retry={() => void answer.refetch()} />
-        ) : (
-          <Loading rows={3} />
-        )}
+        <Fault error={answer.error} retry={() => void answer.refetch()} />
       </BareFrame>
+    ) : (
+      <ShellFrame />
     );
   }
   if (answer.data.state === "unverified" && pathname !== "/verify") {

@@ -12,10 +12,22 @@ export const theme: MantineThemeOverride = createTheme({
   defaultRadius: "md",
   cursorType: "pointer",
   fontFamily:
-    'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif',
+    'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif',
   fontFamilyMonospace:
     'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace',
-  headings: { fontWeight: "600" },
+  // Three sizes of text; a title and a figure are the only larger ones.
+  fontSizes: { xs: "0.75rem", sm: "0.875rem", md: "1rem", lg: "1rem", xl: "1rem" },
+  headings: {
+    fontWeight: "600",
+    sizes: {
+      h1: { fontSize: "1.5rem" },
+      h2: { fontSize: "1.5rem" },
+      h3: { fontSize: "1rem" },
+      h4: { fontSize: "1rem" },
+      h5: { fontSize: "0.875rem" },
+      h6: { fontSize: "0.875rem" },
+    },
+  },
   colors: {
     market: [
       "#e8f3f6",

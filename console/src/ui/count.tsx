@@ -3,6 +3,11 @@ export function formatCount(count: number): string {
   return WHOLE.format(count);
 }
 
+/** A share that is rounded down to nothing is not none. */
+export function formatPart(share: number): string {
+  return share < 0.01 ? "<1%" : formatShare(share);
+}
+
 /** A share of 0 to 1 as a percentage with one digit: `"2.5%"`. */
 export function formatShare(share: number): string {
   return SHARE.format(share);

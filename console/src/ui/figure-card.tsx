@@ -6,7 +6,7 @@ import kit from "./kit.module.css";
 export interface FigureCardProps {
   readonly label: string;
   readonly value: ReactNode;
-  /** Beside the value: how it differs from an earlier one. */
+  /** Beside the name, so that no value wraps: how it differs from an earlier one. */
   readonly change?: ReactNode;
   readonly hint?: ReactNode;
 }
@@ -15,12 +15,14 @@ export interface FigureCardProps {
 export function FigureCard({ label, value, change, hint }: FigureCardProps): ReactElement {
   return (
     <Paper withBorder className={kit.figureCard}>
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
+      <div className={kit.figureHead}>
+        <Text size="sm" c="dimmed" truncate title={label}>
+          {label}
+        </Text>
+        {change}
+      </div>
       <Text component="div" className={kit.figureValue}>
         {value}
-        {change}
       </Text>
       <Text component="div" size="xs" c="dimmed" className={kit.figureHint}>
         {hint}

@@ -41,7 +41,7 @@ export function Page({
           {actions === undefined ? null : <Group gap="xs">{actions}</Group>}
         </Group>
         {lead === undefined ? null : (
-          <Text component="div" c="dimmed" className={kit.lead}>
+          <Text component="div" size="sm" c="dimmed" className={kit.lead}>
             {lead}
           </Text>
         )}

@@ -19,3 +19,11 @@ test("amounts are sorted by their size, and equal ones keep their order either w
   expect(order("ascending")).toEqual(["key 10", "alpha", "Key 9"]);
   expect(order("descending")).toEqual(["Key 9", "key 10", "alpha"]);
 });
+
+test("rows without the value come last, either way", () => {
+  const some = [{ at: undefined }, { at: 2 }, { at: 1 }];
+  const order = (direction: "ascending" | "descending") =>
+    sortRows(some, ({ at }) => at, { id: "at", direction }).map(({ at }) => at);
+  expect(order("ascending")).toEqual([1, 2, undefined]);
+  expect(order("descending")).toEqual([2, 1, undefined]);
+});

@@ -4,21 +4,27 @@ export interface Sort {
   readonly direction: "ascending" | "descending";
 }
 
+/** The value that a row is sorted by; a row without one comes last, in either direction. */
+export type SortValue = string | number | bigint | undefined;
+
 /** A sorted copy; rows with equal values stay in the order they came in, either way. */
 export function sortRows<T>(
   rows: readonly T[],
-  valueOf: (row: T) => string | number | bigint,
+  valueOf: (row: T) => SortValue,
   sort: Sort,
 ): readonly T[] {
   const turn = sort.direction === "ascending" ? 1 : -1;
   return rows
     .map((row) => ({ row, value: valueOf(row) }))
-    .sort((a, b) => turn * compare(a.value, b.value))
+    .sort((a, b) => compare(a.value, b.value, turn))
     .map(({ row }) => row);
 }
 
-function compare(a: string | number | bigint, b: string | number | bigint): number {
-  if (typeof a === "string" || typeof b === "string") return ORDER.compare(String(a), String(b));
-  return a < b ? -1 : a > b ? 1 : 0;
+function compare(a: SortValue, b: SortValue, turn: 1 | -1): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  if (typeof a === "string" || typeof b === "string") {
+    return turn * ORDER.compare(String(a), String(b));
+  }
+  return turn * (a < b ? -1 : a > b ? 1 : 0);
 }
 const ORDER = new Intl.Collator("en", { numeric: true, sensitivity: "base" });

@@ -18,7 +18,13 @@ function RowOfCells<T>(props: RowProps<T>): ReactElement {
   return (
     <tr role="row" aria-rowindex={props.index}>
       {props.columns.map((column) => (
-        <td key={column.id} role="cell" data-label={column.label} className={cellClass(column)}>
+        <td
+          key={column.id}
+          role="cell"
+          data-label={column.label}
+          data-phone={column.phone}
+          className={cellClass(column)}
+        >
           {column.render(props.row)}
         </td>
       ))}

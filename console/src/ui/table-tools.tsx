@@ -38,8 +38,12 @@ export default function TableTools(props: TableToolsProps): ReactElement {
       </Text>
       <div className={styles.toolButtons}>
         <PhoneSort {...props} />
-        <CopyRows table={props.table} />
-        <ColumnChooser {...props} />
+        <span className={styles.deskOnly}>
+          <CopyRows table={props.table} />
+        </span>
+        <span className={styles.deskOnly}>
+          <ColumnChooser {...props} />
+        </span>
       </div>
     </>
   );

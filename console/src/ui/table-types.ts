@@ -1,6 +1,6 @@
 import type { ReactElement, ReactNode } from "react";
 
-import type { Sort } from "./sort-rows.ts";
+import type { Sort, SortValue } from "./sort-rows.ts";
 import type { ShownFrom } from "./table-state.ts";
 import type { Kept } from "./use-table-state.ts";
 
@@ -10,13 +10,18 @@ export interface Column<T> {
   readonly align?: "right";
   readonly render: (row: T) => ReactNode;
   /** Present: the reader may sort by this column. */
-  readonly sortValue?: (row: T) => string | number | bigint;
+  readonly sortValue?: (row: T) => SortValue;
   /** Present in any column: the totals stand in a line below the rows. */
   readonly total?: ReactNode;
   /** `always` unless said otherwise; the reader may choose differently where the table is `kept`. */
   readonly shownFrom?: ShownFrom;
   /** Takes this many percent of what the others leave, and cuts its text where that is too little. */
-  readonly sharePercent?: 10 | 15 | 20 | 30;
+  readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
+  /**
+   * Present in any column: a row is two lines on a phone, this cell at the start, as a mark beside that, or at
+   * the end of the first, or in the second. Cells without it are not shown there.
+   */
+  readonly phone?: "lead" | "mark" | "end" | "line";
 }
 
 export interface DataTableProps<T> {

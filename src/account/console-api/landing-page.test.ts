@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import type { ListedModel } from "../../catalog/catalog.ts";
 import { landingPage, type Landing } from "./landing-page.ts";
 
 const PLAIN: Landing = {
@@ -11,6 +12,8 @@ const PLAIN: Landing = {
   support: "",
   privacyUrl: "",
   termsUrl: "",
+  gatewayUrl: "http://gateway.test",
+  models: [],
 };
 const ID = "01a2011d-1904-7626-a440-0a7ac86ef336";
 
@@ -55,3 +58,28 @@ test("without an identity provider the page says what is missing, and has no but
   expect(html).toContain("oidc.issuer");
   expect(html).not.toContain("/auth/start");
 });
+
+test("the figures, the list and the sample are those of the catalog", () => {
+  const models = [model("lab/dear", 3_000_000n), model("lab/<b>", 150_000n)];
+  const { html, policy } = landingPage({ ...PLAIN, models });
+  expect(html).toContain("<strong>2</strong> models");
+  expect(html).toContain("<strong>1</strong> provider<");
+  expect(html).toContain("<strong>$0.15</strong> lowest price of a million input tokens");
+  expect(html).toContain('<a href="/models/lab/&#60;b&#62;">');
+  expect(html).toContain("<td>$3.00</td><td>$6.00</td>");
+  expect(html).toContain("curl http://gateway.test/v1/chat/completions");
+  expect(html).toContain("&#34;model&#34;:&#34;lab/dear&#34;");
+  expect(policy).toMatch(/script-src 'sha256-[^']+';/);
+});
+
+test("without a model there is no figure, no list and no sample", () => {
+  expect(landingPage(PLAIN).html).not.toMatch(/class="(figures|models|sample)"/);
+});
+
+/** As much of a model as the page shows. */
+function model(id: string, prompt: bigint): ListedModel {
+  const prices = { prompt, completion: prompt * 2n };
+  const names = { id, displayName: id, modality: "text", inputModalities: ["text"] };
+  const deployments = [{ providerId: "lab", billing: "token", prices }];
+  return { ...names, supportedParameters: new Map(), deployments } as unknown as ListedModel;
+}

@@ -1,5 +1,7 @@
+import { type Deployment, describeModel, type ListedModel } from "../../catalog/index.ts";
 import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 import { PRINT_LINK } from "./link-pages.ts";
+import { perMillion } from "./show-request.ts";
 
 /** The facts that the landing page shows of this installation and of the visitor. */
 export interface Landing {
@@ -15,11 +17,14 @@ export interface Landing {
   readonly support: string;
   readonly privacyUrl: string;
   readonly termsUrl: string;
+  readonly gatewayUrl: string;
+  /** For sale, newest first. */
+  readonly models: readonly ListedModel[];
 }
 
 /**
- * The page that a visitor without a session sees first: the product, and the way in. It needs no
- * script.
+ * The page that a visitor without a session sees first: the product, what it sells now, and the way
+ * in. Its one script copies the sample; everything else works without.
  */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({
@@ -28,29 +33,127 @@ export function landingPage(landing: Landing): PlainPage {
     isWide: true,
     navigation:
       '<a href="/models">Models and prices</a><a href="/providers">Providers</a><a href="/docs">Docs</a>',
-    body: `${PRODUCT}
+    script: COPY,
+    body: `${productOf(landing.models)}
 <section class="card${landing.reason === undefined ? "" : " first"}" aria-labelledby="sign-in">
 <h2 id="sign-in">Sign in</h2>
 ${reasonOf(landing)}${wayIn(landing)}
-</section>`,
+</section>
+${sampleOf(landing)}
+${listOf(landing.models)}
+${PICTURE}`,
     footer: footerOf(landing),
   });
 }
 
-const PRODUCT = `<section>
+function productOf(models: readonly ListedModel[]): string {
+  return `<section>
 <h1>One key and one balance for the AI models of many providers</h1>
 <p>Token Market is a prepaid gateway: point your client at it, choose a model, and pay only for the
 tokens you use.</p>
+${figuresOf(models)}
 <ul>
 <li><strong>Keep your client.</strong> Change the base URL and the key; the SDKs you use keep working.</li>
-<li><strong>Prices are public.</strong> <a href="/models">Compare models, providers, and prices</a>
-without signing in.</li>
-<li><strong>Spending is capped.</strong> You add credit first, set monthly caps, and see the exact cost of
+<li><strong>Spending is capped.</strong> You add credit first, set caps, and see the exact cost of
 every request.</li>
 <li><strong>Failover is built in.</strong> If one provider cannot serve a request, the next one does.</li>
 </ul>
 <p>New here? Read the <a href="/docs/quick-start">quick start</a>.</p>
 </section>`;
+}
+
+/** Counted in the catalog: nothing here is a promise. */
+function figuresOf(models: readonly ListedModel[]): string {
+  if (models.length === 0) return "";
+  const providers = new Set(
+    models.flatMap(({ deployments }) => deployments.map(({ providerId }) => providerId)),
+  ).size;
+  const paid = models.flatMap((model) => pricesOf(model)?.prompt ?? []).filter((each) => each > 0n);
+  const lowest = paid.reduce<bigint | undefined>(
+    (low, each) => (low === undefined || each < low ? each : low),
+    undefined,
+  );
+  const figures = [
+    [String(models.length), models.length === 1 ? "model" : "models"],
+    [String(providers), providers === 1 ? "provider" : "providers"],
+    ...(lowest === undefined
+      ? []
+      : [[shownPrice(lowest), "lowest price of a million input tokens"]]),
+  ];
+  return `<ul class="figures">
+${figures.map(([figure, name]) => `<li><strong>${figure}</strong> ${name}</li>`).join("\n")}
+</ul>`;
+}
+
+/** Of the provider that is tried first; undefined: not billed by the token. */
+function pricesOf({ deployments: [first] }: ListedModel): Deployment["prices"] | undefined {
+  return first?.billing === "token" ? first.prices : undefined;
+}
+
+/** With cents at least: `$0.15`, `$3.00`, `$0.0375`. */
+function shownPrice(price: bigint): string {
+  const [whole = "0", fraction = ""] = perMillion(price).split(".");
+  return `$${whole}.${fraction.padEnd(2, "0")}`;
+}
+
+const LISTED = 8;
+
+function listOf(models: readonly ListedModel[]): string {
+  const rows = models
+    .filter((model) => (pricesOf(model)?.completion ?? 0n) > 0n)
+    .slice(0, LISTED)
+    .map((model) => {
+      const prices = pricesOf(model);
+      const context = model.contextLength?.toLocaleString("en-US") ?? "–";
+      const price = (each: bigint | undefined): string =>
+        each === undefined ? "–" : shownPrice(each);
+      return `<tr><td><a href="/models/${escapeHtml(model.id)}">${escapeHtml(model.displayName)}</a>
+<span>${escapeHtml(describeModel(model))}</span></td><td>${context}</td><td>${price(prices?.prompt)}</td><td>${price(prices?.completion)}</td></tr>`;
+    });
+  if (rows.length === 0) return "";
+  return `<section class="card whole" aria-labelledby="newest">
+<h2 id="newest">Newest models</h2>
+<table class="models">
+<thead><tr><th scope="col">Model</th><th scope="col">Context</th><th scope="col">Input / M</th><th scope="col">Output / M</th></tr></thead>
+<tbody>
+${rows.join("\n")}
+</tbody>
+</table>
+<p><a href="/models">All ${models.length} models with their prices and providers</a></p>
+</section>`;
+}
+
+function sampleOf({ gatewayUrl, models }: Landing): string {
+  const model = models.find((each) => each.modality === "text");
+  if (model === undefined) return "";
+  const body = JSON.stringify({ model: model.id, messages: [{ role: "user", content: "Hello" }] });
+  const code = `curl ${gatewayUrl}/v1/chat/completions \\
+  -H "Authorization: Bearer $TOKEN_MARKET_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '${body}'`;
+  return `<section class="whole" aria-labelledby="sample">
+<h2 id="sample">Your first call</h2>
+<div class="sample"><pre tabindex="0"><code>${escapeHtml(code)}</code></pre>
+<button type="button" class="other" hidden>Copy</button></div>
+</section>`;
+}
+
+const COPY = `
+const button = document.querySelector(".sample button");
+if (button !== null && navigator.clipboard !== undefined) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.querySelector(".sample code").textContent);
+    button.textContent = "Copied";
+  });
+}
+`;
+
+const PICTURE = `<picture class="whole">
+<source srcset="/overview-dark.webp" media="(prefers-color-scheme: dark)">
+<img class="shot" src="/overview-light.webp" width="1280" height="800" loading="lazy"
+alt="The console's overview: balance, spend of the month, requests, and a chart of spend by model for 30 days">
+</picture>`;
 
 function wayIn({ signInName, isLocal, back }: Landing): string {
   if (isLocal) return LINK_WAY;

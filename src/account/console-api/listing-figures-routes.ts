@@ -1,6 +1,6 @@
 import { ExpiringCache, instant } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { ListingFigures, FiguresAt } from "./contract.ts";
+import type { FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
 import { type ListingSums, figuresOf } from "../../gateway/index.ts";
 import type { Handlers } from "./handler.ts";
@@ -22,6 +22,7 @@ const PUBLISHED_KEPT_SECONDS = 300;
 interface OwnFigures {
   readonly from: string;
   readonly listings: ListingFigures[];
+  readonly providers: ProviderFigures[];
 }
 
 /** How listings served: the organization's own calls, and all together where the operator says so. */
@@ -51,7 +52,7 @@ export function listingFigureHandlers(
         const { days, hours } = await listingFigures.own(filter, from);
         const as = { hours, hasHistory: hasHistory(query), isRounded: false };
         const listings = shownListings(days, as);
-        const answer = { from: instant(dayMs), listings };
+        const answer = { from: instant(dayMs), listings, providers: shownProviders(days, as) };
         kept.set(key, answer, clock.monotonicMs());
         return answer;
       });
@@ -61,7 +62,10 @@ export function listingFigureHandlers(
   };
 }
 
-const NOT_SHOWN = PublicDocument.of({ is_shown: false, listings: [] }, PUBLISHED_KEPT_SECONDS);
+const NOT_SHOWN = PublicDocument.of(
+  { is_shown: false, listings: [], providers: [] },
+  PUBLISHED_KEPT_SECONDS,
+);
 
 /** Read seldom, however many ask; of listings that are for sale now, and for all to see. */
 class PublishedFigures {
@@ -100,7 +104,8 @@ class PublishedFigures {
     );
     const as = { hours: [], hasHistory: hasHistory(query), isRounded: true };
     const listings = shownListings(days, as);
-    const made = PublicDocument.of({ is_shown: true, listings }, PUBLISHED_KEPT_SECONDS);
+    const providers = shownProviders(days, as);
+    const made = PublicDocument.of({ is_shown: true, listings, providers }, PUBLISHED_KEPT_SECONDS);
     this.#documents.set(key, made, nowMs);
     return made;
   }
@@ -130,13 +135,14 @@ function shownListings(
   const shown = of.isRounded ? rounded : exact;
   const at = (sums: readonly ListingSums[]): FiguresAt[] =>
     of.hasHistory ? sums.map((each) => ({ at: instant(each.fromMs), ...shown([each]) })) : [];
-  const hoursOf = byListing(of.hours);
-  return [...byListing(days)].map(([key, ofListing]) => {
+  const hoursOf = grouped(of.hours, keyOf);
+  return [...grouped(days, keyOf)].map(([key, ofListing]) => {
     const [{ providerId, modelId }] = ofListing as readonly [ListingSums];
     return {
       provider: providerId,
       model: modelId,
       calls: of.isRounded ? null : figuresOf(ofListing).calls,
+      share_of_calls: shareOfCalls(ofListing, days, of.isRounded),
       ...shown(ofListing),
       days: at(ofListing),
       hours: at(hoursOf.get(key) ?? []),
@@ -144,16 +150,40 @@ function shownListings(
   });
 }
 
-function byListing(sums: readonly ListingSums[]): ReadonlyMap<string, readonly ListingSums[]> {
-  const grouped = new Map<string, ListingSums[]>();
+/** Coarse in the sums of many organizations: one call does not show. */
+function shareOfCalls(
+  some: readonly ListingSums[],
+  all: readonly ListingSums[],
+  isRounded: boolean,
+): number {
+  const share = figuresOf(some).calls / figuresOf(all).calls;
+  return isRounded ? (wholePercent(share) ?? 0) : share;
+}
+
+function shownProviders(
+  days: readonly ListingSums[],
+  { isRounded }: { readonly isRounded: boolean },
+): ProviderFigures[] {
+  return [...grouped(days, ({ providerId }) => providerId)].map(([provider, sums]) => ({
+    provider,
+    share_of_calls: shareOfCalls(sums, days, isRounded),
+    ...(isRounded ? rounded : exact)(sums),
+  }));
+}
+
+function grouped(
+  sums: readonly ListingSums[],
+  groupOf: (each: ListingSums) => string,
+): ReadonlyMap<string, readonly ListingSums[]> {
+  const groups = new Map<string, ListingSums[]>();
   for (const each of sums) {
     if (each.succeeded + each.failed === 0) continue;
-    const key = keyOf(each);
-    const known = grouped.get(key);
-    if (known === undefined) grouped.set(key, [each]);
+    const key = groupOf(each);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [each]);
     else known.push(each);
   }
-  return grouped;
+  return groups;
 }
 
 function keyOf({ modelId, providerId }: ListingSums): string {

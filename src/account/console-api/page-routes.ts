@@ -106,7 +106,7 @@ async function isStranger(
 }
 
 function sendLanding(
-  { identity, config }: ConsoleDeps,
+  { identity, config, catalog, gatewayUrl }: ConsoleDeps,
   { url }: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
@@ -120,6 +120,8 @@ function sendLanding(
     support: config.support,
     privacyUrl: config.privacyUrl,
     termsUrl: config.termsUrl,
+    gatewayUrl: gatewayUrl(),
+    models: catalog.current.models,
   });
   return reply
     .header("content-security-policy", policy)

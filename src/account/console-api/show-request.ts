@@ -59,7 +59,7 @@ export function shownPrices(prices: BySku<bigint>): NonNullable<Attempt["prices"
 }
 
 /* Pico-dollars for a token are as many micro-dollars for a million of them. */
-function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
+export function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
   return formatUsd(microUsd(picoUsdPerToken)).replace(/\.?0+$/, "");
 }
 

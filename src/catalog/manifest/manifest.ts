@@ -69,6 +69,7 @@ export type ManifestInputModality = "text" | "image" | "file" | "audio" | "video
 export interface ManifestModel {
   readonly id: string;
   readonly display_name?: string;
+  readonly description?: string;
   readonly output_modality?: "text" | "image" | "video" | "decisions";
   readonly decisions_wire?: "systemone" | "gliner";
   readonly decisions_path?: string;

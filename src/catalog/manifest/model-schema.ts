@@ -155,6 +155,15 @@ const model = Type.Object(
       ...rule("model-id", ID_HELP),
     }),
     display_name: Type.Optional(Type.String({ description: "Name shown to buyers." })),
+    description: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 160,
+        description:
+          "One sentence for buyers about the model; absent means one made of what the listing declares.",
+        ...rule("model-description", "must be a sentence of 1 to 160 characters"),
+      }),
+    ),
     output_modality: Type.Optional(
       oneOf(["text", "image", "video", "decisions"], {
         default: "text",

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-import { PLAIN_STYLE } from "./plain-style.ts";
+import { PLAIN_FONT, PLAIN_STYLE } from "./plain-style.ts";
 
-/** A whole page that needs no script. */
+/** A whole page that works without a script. */
 export interface PlainPage {
   readonly html: string;
   /** Its content security policy. */
@@ -20,10 +20,14 @@ export function plainPage(content: {
   readonly homeUrl?: string;
   /** A second column from a width of 60rem on. */
   readonly isWide?: boolean;
+  /** A comfort that the page does without. */
+  readonly script?: string;
   /** Other origins that a form may lead to: a browser holds a form to this list after a redirect too. */
   readonly formTargets?: readonly string[];
 }): PlainPage {
-  const { title, body, navigation = "", footer = "", homeUrl, isWide = false } = content;
+  const { title, body, navigation = "", footer = "", homeUrl, isWide = false, script } = content;
+  // A page with a way home is one of the console, which has the font.
+  const style = homeUrl === undefined ? PLAIN_STYLE : PLAIN_FONT + PLAIN_STYLE;
   const brand = `${LOGO}<span>Token Market</span>`;
   const home =
     homeUrl === undefined
@@ -39,7 +43,7 @@ export function plainPage(content: {
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)} · Token Market</title>
 <link rel="icon" href="${ICON}" type="image/svg+xml">
-<style>${PLAIN_STYLE}</style>
+<style>${style}</style>
 </head>
 <body>
 <header>${home}${navigation}</header>
@@ -47,10 +51,11 @@ export function plainPage(content: {
 ${body}
 </main>
 ${foot}
+${script === undefined ? "" : `<script>${script}</script>`}
 </body>
 </html>
 `,
-    policy: policyOf(content.formTargets ?? []),
+    policy: policyOf(content.formTargets ?? [], { style, script }),
   };
 }
 
@@ -67,12 +72,19 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>`,
 )}`;
 
-const STYLE_HASH = createHash("sha256").update(PLAIN_STYLE).digest("base64");
-
-function policyOf(formTargets: readonly string[]): string {
+function policyOf(
+  formTargets: readonly string[],
+  { style, script }: { readonly style: string; readonly script: string | undefined },
+): string {
   const formAction = ["'self'", ...new Set(formTargets)].join(" ");
+  const scripts = script === undefined ? "" : `script-src '${hashOf(script)}'; `;
   return (
-    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; ` +
+    `default-src 'none'; style-src '${hashOf(style)}'; ${scripts}img-src 'self' data:; ` +
+    "font-src 'self'; " +
     `form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
   );
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }

@@ -15,7 +15,7 @@ export const PLAIN_STYLE = `
 }
 * { box-sizing: border-box; }
 body { margin: 0; min-height: 100vh; display: flex; flex-direction: column;
-  font: 16px/1.55 ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue",
+  font: 16px/1.55 Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue",
     "Noto Sans", "Liberation Sans", sans-serif;
   background: var(--tm-ground); color: var(--text); }
 header, footer { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 20px;
@@ -66,9 +66,36 @@ button, .button { display: block; width: 100%; min-height: 44px; padding: 9px 20
   color: var(--accent-text); }
 button.other { font-weight: 400; color: var(--text); background: transparent;
   border-color: var(--dimmed); }
+.figures { display: flex; flex-wrap: wrap; gap: 16px 40px; margin: 24px 0; padding: 0;
+  list-style: none; }
+.figures strong { display: block; font-size: 26px; font-weight: 600; line-height: 1.2; }
+.figures li { margin: 0; font-size: 14px; color: var(--dimmed); }
+.figures strong { color: var(--text); }
+.whole { grid-column: 1 / -1; min-width: 0; }
+.models { width: 100%; border-collapse: collapse; font-size: 14px;
+  font-variant-numeric: tabular-nums; }
+.models th { font-weight: 500; color: var(--dimmed); }
+.models th, .models td { padding: 10px 8px; text-align: right; white-space: nowrap;
+  border-bottom: 1px solid var(--border); }
+.models tr:last-child td { border-bottom: 0; }
+.models :is(th, td):first-child { text-align: left; white-space: normal; }
+.models span { display: block; font-size: 12px; color: var(--dimmed); }
+@media (max-width: 40rem) {
+  .models :is(th, td):nth-child(2), .models span { display: none; }
+}
+.sample { position: relative; }
+.sample button { position: absolute; top: 6px; right: 6px; width: auto; min-height: 32px;
+  padding: 2px 12px; font-size: 14px; }
+.shot { display: block; width: 100%; height: auto; border: 1px solid var(--border);
+  border-radius: 8px; }
 pre { margin: 0 0 16px; padding: 12px 14px; white-space: pre-wrap; overflow-wrap: anywhere;
   border: 1px solid var(--border); border-radius: 8px; background: var(--tm-sunken); }
 code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono",
     "DejaVu Sans Mono", monospace; font-size: 14px; overflow-wrap: anywhere; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 `;
+
+/** The console's font, for pages that its own server sends. */
+export const PLAIN_FONT = `
+@font-face { font-family: Inter; font-weight: 400 700; font-display: fallback;
+  src: url(/inter.woff2) format("woff2"); }`;

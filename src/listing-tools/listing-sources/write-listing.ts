@@ -116,6 +116,7 @@ function quantizationOf(upstreamId: string): Pick<ManifestModel, "quantization">
 const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
   "id",
   "display_name",
+  "description",
   "upstream_id",
   "is_ready",
   "input_modalities",

@@ -32,7 +32,7 @@ describe("the page where test money is paid", () => {
     const policy = answer.headers.get("content-security-policy");
     const home = new URL(bought.session.success_url).origin;
     expect(policy).toMatch(
-      /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self' /,
+      /^default-src 'none'; style-src 'sha256-[^']+'; img-src 'self' data:; font-src 'self'; form-action 'self' /,
     );
     expect(policy).toContain(home);
     expect(policy).not.toContain("unsafe");

@@ -80,18 +80,12 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
   deepTest("models stand newest first, equal dates by name, and without a date last", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
-    await expect.poll(() => cardIds(page)).toEqual(NEWEST_FIRST);
+    await expect.poll(() => shownIds(page)).toEqual(NEWEST_FIRST);
     await expectAccessible(page, "the models page");
-    await page.getByText("Table", { exact: true }).click();
-    await page.waitForURL((url) => url.searchParams.get("view") === "table");
-    const table = await readTable(page, "Models");
-    const ids = table.column("Model").map((cell) => /m\/[a-z-]+$/m.exec(cell)?.[0]);
-    expect(ids).toEqual(NEWEST_FIRST);
-    await expectAccessible(page, "the models as a table");
     expect(complaints).toEqual([]);
   });
 
-  deepTest("as a wide table say how they served the organization", async () => {
+  deepTest("say how they served the organization, where the window is wide enough", async () => {
     const { page, orgId, complaints } = await newcomer(fixture, browser, { name: "served" });
     await runSql(
       fixture.gateway,
@@ -102,20 +96,20 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
       [orgId],
     );
     await page.setViewportSize({ width: 1920, height: 900 });
-    await open(page, "/models?view=table");
+    await open(page, "/models");
     await page.getByRole("button", { name: "Tokens / s" }).click();
     await page.waitForURL((url) => url.searchParams.get("sort")?.startsWith("speed") === true);
     const table = await readTable(page, "Models");
     const speeds = table.column("Tokens / s");
     expect(speeds.slice(0, 2).toSorted()).toEqual(["100", "25"]);
     expect(new Set(speeds.slice(2))).toEqual(new Set(["–"]));
-    expect(new Set(table.column("Succeeded"))).toEqual(new Set(["100%", "90%", "–"]));
+    expect(new Set(table.column("Share of calls"))).toEqual(new Set(["50%", "–"]));
     await expectFits(page);
     await expectAccessible(page, "the models with figures");
-    await page.getByText("More filters").click();
-    await page.getByRole("group", { name: "Tokens per second" }).getByText("50+").click();
+    await openFilters(page);
+    await page.getByRole("slider", { name: "Speed" }).fill("2");
     await page.waitForURL((url) => url.searchParams.get("speed") === "50");
-    await page.getByText("Speeds are those of your own calls", { exact: false }).waitFor();
+    await page.getByText("are those of your own calls", { exact: false }).waitFor();
     expect((await readTable(page, "Models")).column("Tokens / s")).toEqual(["100"]);
     await open(page, "/models/compare?models=m/tie-a,m/old,m/newest");
     await page.getByRole("rowheader", { name: "First token, p50" }).waitFor();
@@ -127,17 +121,16 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await open(page, "/models");
     await page.getByRole("searchbox", { name: "Search models and providers" }).fill("tie");
     await page.waitForURL((url) => url.searchParams.get("q") === "tie");
-    await until("the cards follow", async () => (await cardIds(page)).length === 2);
-    await expect.poll(() => cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
+    await expect.poll(() => shownIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
     await page.reload();
     await pageShown(page);
-    await expect.poll(() => cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
+    await expect.poll(() => shownIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await page.getByText("More filters").click();
-    await page.getByLabel("Min. context").fill("100k");
-    await page.waitForURL((url) => url.searchParams.get("context") === "100k");
-    await until("the cards follow", async () => (await cardIds(page)).length === 5);
-    await expect.poll(() => cardIds(page)).not.toContain("m/old");
+    await openFilters(page);
+    await page.getByRole("slider", { name: "Context" }).fill("4");
+    await page.waitForURL((url) => url.searchParams.get("context") === "128k");
+    await expect.poll(async () => (await shownIds(page)).length).toBe(5);
+    await expect.poll(() => shownIds(page)).not.toContain("m/old");
     expect(complaints).toEqual([]);
   });
 
@@ -176,28 +169,26 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
     const search = (name: string) => new URL(page.url()).searchParams.get(name);
+    await openFilters(page);
     await page.getByLabel("No prompt logging").check();
     await page.waitForURL((url) => url.searchParams.get("logging") === "none");
-    await page.getByText("More filters").click();
-    for (const typed of ["1", "100", "100k"]) {
-      await page.getByLabel("Min. context").fill(typed);
-      await page.waitForURL((url) => url.searchParams.get("context") === typed);
+    const slider = page.getByRole("slider", { name: "Context" });
+    for (const [place, context] of Object.entries({ 1: "8k", 2: "32k", 4: "128k" })) {
+      await slider.fill(place);
+      await page.waitForURL((url) => url.searchParams.get("context") === context);
     }
-    await page.getByText("Table", { exact: true }).click();
     await page.getByRole("button", { name: "Context" }).click();
-    await page.waitForURL((url) => url.searchParams.get("sort") === "context-asc");
+    await page.waitForURL((url) => url.searchParams.get("sort") === "context.asc");
     const contexts = page.getByRole("columnheader", { name: "Context" });
     await expect.poll(() => contexts.getAttribute("aria-sort")).toBe("ascending");
     await page.goBack();
-    await page.goBack();
-    await page.waitForURL((url) => url.searchParams.get("view") === null);
     await expect
       .poll(() => ["sort", "context", "logging"].map(search))
-      .toEqual([null, "100k", "none"]);
+      .toEqual([null, "128k", "none"]);
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("context") === null);
     expect(search("logging")).toBe("none");
-    await expect.poll(() => page.getByLabel("Min. context").inputValue()).toBe("");
+    await expect.poll(() => slider.inputValue()).toBe("0");
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("logging") === null);
     expect(complaints).toEqual([]);
@@ -340,6 +331,11 @@ async function choose(page: Page, columns: readonly string[]): Promise<void> {
   await page.keyboard.press("Escape");
 }
 
-async function cardIds(page: Page): Promise<readonly string[]> {
-  return await page.getByRole("article").locator("code").allInnerTexts();
+async function openFilters(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^Filters/ }).click();
+}
+
+/** The models without a name of their own are named by their ids. */
+async function shownIds(page: Page): Promise<readonly string[]> {
+  return await page.getByRole("table", { name: "Models" }).getByRole("link").allInnerTexts();
 }

@@ -185,6 +185,30 @@ describe.skipIf(!hasChromium)("every page", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
+  test("has its frame before any script, and moves nothing when the page comes", async () => {
+    const early = await newVisitor(browser);
+    await signIn(fixture, early, "early@example.com");
+    const { page } = early;
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((done) => {
+      goOn = done;
+    });
+    await page.route("**/assets/*.js", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${fixture.consoleUrl}/`, { waitUntil: "commit" });
+    const header = page.locator(".first > :first-child");
+    await header.waitFor();
+    const before = await header.boundingBox();
+    const navigation = await page.locator(".first > :last-child").boundingBox();
+    goOn();
+    await pageShown(page);
+    expect((await page.locator("header").first().boundingBox())?.height).toBe(before?.height);
+    expect((await page.locator("#navigation").boundingBox())?.width).toBe(navigation?.width);
+    expect(early.complaints).toEqual([]);
+  });
+
   test("says that the browser is offline where a page cannot be loaded, and loads it later", async () => {
     const traveller = await newVisitor(browser);
     const { page } = traveller;

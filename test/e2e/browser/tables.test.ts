@@ -18,7 +18,7 @@ const TABLES: Readonly<Record<string, string>> = {
   "/keys": "Keys",
   "/usage": "Requests, newest first",
   "/usage?by=key": "Figures by key",
-  "/models?view=table": "Models",
+  "/models": "Models",
   "/models/test/three": "Providers of this model, in routing order",
   "/providers": "Providers",
   "/providers/prov-a": "Models of this provider",
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
   deepTest("are cards on a phone, each value with the name of its column", async () => {
     const { page } = ann;
     await page.setViewportSize({ width: 390, height: 844 });
-    for (const path of ["/keys?rows=25", "/usage", "/models?view=table", "/providers"]) {
+    for (const path of ["/keys?rows=25", "/usage", "/models", "/providers"]) {
       await open(page, path);
       const name = TABLES[path.replace("?rows=25", "")] ?? "";
       await page.getByRole("table", { name, exact: true }).waitFor();

@@ -69,11 +69,14 @@ describe("how a listing served all customers", () => {
         calls: null,
         success: 0.99,
         uptime: 0.95,
+        share_of_calls: 1,
         days: [],
         hours: [],
         ttft_p50_ms: null,
       }),
     ]);
+    const together = { provider: "prov-a", share_of_calls: 1, success: 0.99, uptime: 0.95 };
+    expect(listAt(json, "providers")).toEqual([expect.objectContaining(together)]);
     const ofModel = await shown.stranger().ask(`${SHARED}?model=test/a`);
     expect(listAt(listAt(ofModel.json, "listings")[0], "days")).toHaveLength(1);
     const ofOther = await shown.stranger().ask(`${SHARED}?model=test/b`);
@@ -85,7 +88,7 @@ describe("how a listing served all customers", () => {
     const { listingsPublicFigures } = hidden.gateway.config;
     expect(listingsPublicFigures).toBe(false);
     const { json } = await hidden.stranger().ask(SHARED);
-    expect(json).toEqual({ is_shown: false, listings: [] });
+    expect(json).toEqual({ is_shown: false, listings: [], providers: [] });
   });
 });
 

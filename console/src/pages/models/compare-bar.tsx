@@ -13,12 +13,7 @@ export interface Picks {
 }
 
 /** Puts one model among those to compare. */
-export function PickBox(props: {
-  readonly model: Model;
-  readonly picks: Picks;
-  /** Without its word, in the narrow rows of a table. */
-  readonly isBare?: boolean;
-}): ReactElement {
+export function PickBox(props: { readonly model: Model; readonly picks: Picks }): ReactElement {
   const { model, picks } = props;
   const isPicked = picks.ids.includes(model.id);
   const isFull = !isPicked && picks.ids.length >= COMPARED_MAX;
@@ -26,7 +21,6 @@ export function PickBox(props: {
     <Checkbox
       size="xs"
       aria-label={`Compare ${model.name}`}
-      {...(props.isBare === true ? {} : { label: "Compare" })}
       checked={isPicked}
       disabled={isFull}
       onChange={(event) => picks.change(withPick(picks.ids, model.id, event.currentTarget.checked))}

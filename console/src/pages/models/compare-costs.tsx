@@ -127,7 +127,7 @@ function columnsFor(spent: string): readonly Column<ComparedModel>[] {
     {
       id: "model",
       label: "Model",
-      render: ({ name }) => <span className={styles.name}>{name}</span>,
+      render: ({ name }) => name,
     },
     {
       id: "cost",

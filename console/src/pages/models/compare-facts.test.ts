@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 
+import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { compareFacts } from "./compare-facts.ts";
 import { listingOf, modelOf } from "./sample-models.test-data.ts";
+import type { ServedListing } from "./served.ts";
 
 const small = modelOf({
   id: "small",
@@ -109,10 +111,13 @@ test("prices by size and to come are said in words", () => {
 });
 
 test("how models were served is compared where it is known of one of them, the best marked", () => {
-  const byProvider = new Map<string, never>();
+  const by = ({ providers: [first] }: Model, figures: object) => ({
+    share: 0.1,
+    byProvider: new Map([[first?.provider ?? "", { uptime: null, ...figures } as ServedListing]]),
+  });
   const served = new Map([
-    ["small", { success: 0.99, ttftMs: 300, tokensPerSecond: null, byProvider }],
-    ["large", { success: 0.97, ttftMs: 250, tokensPerSecond: 80, byProvider }],
+    ["small", by(small, { success: 0.99, ttftMs: 300, tokensPerSecond: null })],
+    ["large", by(large, { success: 0.97, ttftMs: 250, tokensPerSecond: 80 })],
   ]);
   const line = (label: string) =>
     compareFacts([small, large, film], [], served)

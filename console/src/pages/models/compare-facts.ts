@@ -16,7 +16,7 @@ import {
   tokenPrice,
   type Sku,
 } from "./price-labels.ts";
-import type { Served, ServedModels } from "./served.ts";
+import { servedFirst, type ServedListing, type ServedModels } from "./served.ts";
 
 /** The value of a fact for one model. */
 export interface FactCell {
@@ -73,7 +73,7 @@ export function compareFacts(
       "Does not accept",
       models.map((model) => lacking(model, models)),
     ),
-    ...servedFacts(models.map(({ id }) => served.get(id))),
+    ...servedFacts(models.map((model) => servedFirst(served, model))),
     plain("Providers", models.map(providerNames)),
     plain(
       "Prompt logging",
@@ -152,8 +152,8 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
   return { label: `${skuName(sku)}, per million`, cells };
 }
 
-/** Facts of the best provider of each model, in the last 30 days. */
-function servedFacts(served: readonly (Served | undefined)[]): readonly Fact[] {
+/** Facts of the provider of each model that is tried first, in the last 30 days. */
+function servedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
   return [
     servedFact(

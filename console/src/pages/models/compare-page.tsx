@@ -10,6 +10,7 @@ import { LinkButton } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { useModelOptions } from "../playground/model-picker.tsx";
 import { CompareCosts } from "./compare-costs.tsx";
 import { COMPARED_MAX, readPicks, withPick, writePicks } from "./compare-picks.ts";
 import { CompareTable } from "./compare-table.tsx";
@@ -40,6 +41,7 @@ function Comparison({ models }: { readonly models: readonly Model[] }): ReactEle
   const ids = readPicks(search.models);
   const byId = useMemo(() => new Map(models.map((model) => [model.id, model])), [models]);
   const shown = ids.flatMap((id) => byId.get(id) ?? []);
+  const options = useModelOptions(models.filter(({ id }) => !ids.includes(id)));
   const unknown = ids.filter((id) => !byId.has(id));
   const pick = (id: string, isPicked: boolean): void =>
     change({ models: writePicks(withPick(ids, id, isPicked)) }, { history: "step" });
@@ -52,15 +54,11 @@ function Comparison({ models }: { readonly models: readonly Model[] }): ReactEle
             ids.length === COMPARED_MAX ? `Up to ${COMPARED_MAX}. Remove one first.` : "Name or ID"
           }
           disabled={ids.length === COMPARED_MAX}
-          searchable
+          {...options}
           limit={50}
           maw={420}
-          nothingFoundMessage="No models found"
           value={null}
           onChange={(id) => (id === null ? undefined : pick(id, true))}
-          data={models
-            .filter(({ id }) => !ids.includes(id))
-            .map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} (${id})` }))}
         />
         {unknown.map((id) => (
           <Text key={id} size="sm" mt="sm">

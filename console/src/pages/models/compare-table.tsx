@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import kit from "../../ui/kit.module.css";
+import { NameLine } from "../../ui/name-line.tsx";
 import { compareFacts, type FactCell } from "./compare-facts.ts";
 import styles from "./models.module.css";
 import { useFirstVerdicts } from "./use-first-verdicts.ts";
@@ -26,9 +27,15 @@ export function CompareTable(props: {
             <th scope="col">Fact</th>
             {models.map((model) => (
               <th key={model.id} scope="col">
-                <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={600}>
-                  {model.name}
-                </AppLink>{" "}
+                <NameLine
+                  of={model.id}
+                  name={model.name}
+                  link={
+                    <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={600}>
+                      {model.name}
+                    </AppLink>
+                  }
+                />
                 <Button
                   variant="subtle"
                   size="compact-xs"

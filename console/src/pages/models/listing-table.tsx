@@ -9,9 +9,10 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
+import { NameLine } from "../../ui/name-line.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
@@ -24,12 +25,15 @@ import { CheckedNote } from "./checked-note.tsx";
 import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
 import { defaultLabel, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
+import type { ServedListing } from "./served.ts";
+import { useServed } from "./use-served.ts";
 
 type Row = ModelProvider & {
   readonly model: string;
   readonly place: number;
   readonly known: Provider | undefined;
   readonly trust: ListingTrust | undefined;
+  readonly figures: ServedListing | undefined;
 };
 
 /** A model's providers with all that distinguishes them, in the order the gateway asks them. */
@@ -43,6 +47,7 @@ export function ListingTable(props: {
   const asked = { query: { model } };
   const trusts = useAnswer("GET /api/console/verification", asked, { enabled: isSignedIn }).data
     ?.listings;
+  const served = useServed()?.of;
   const rows = useMemo(
     () =>
       listings.map((listing, at) => ({
@@ -51,8 +56,9 @@ export function ListingTable(props: {
         place: at + 1,
         known: providers?.find(({ id }) => id === listing.provider),
         trust: trusts?.find(({ provider }) => provider === listing.provider),
+        figures: served?.get(model)?.byProvider.get(listing.provider),
       })),
-    [model, listings, providers, trusts],
+    [model, listings, providers, trusts, served],
   );
   return (
     <DataTable
@@ -101,16 +107,23 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "provider",
     label: "Provider",
+    phone: "lead",
     render: ({ provider, name }) => (
-      <AppLink
-        to="/providers/$providerId"
-        params={{ providerId: provider }}
-        size="sm"
-        fw={500}
-        className={styles.nowrap}
-      >
-        {name}
-      </AppLink>
+      <NameLine
+        of={provider}
+        name={name}
+        link={
+          <AppLink
+            to="/providers/$providerId"
+            params={{ providerId: provider }}
+            size="sm"
+            fw={500}
+            className={styles.nowrap}
+          >
+            {name}
+          </AppLink>
+        }
+      />
     ),
   },
   {
@@ -122,6 +135,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "status",
     label: "Status",
+    phone: "end",
     render: ({ known }) => (known === undefined ? "–" : <ProviderStatus status={known.status} />),
   },
   {
@@ -150,6 +164,19 @@ const COLUMNS: readonly Column<Row>[] = [
     render: ({ datacenters }) => countryNames(datacenters),
   },
   ...ORDER.map(priceColumn),
+  {
+    ...figureColumn(
+      "speed",
+      "Tokens / s",
+      ({ figures }) => figures?.tokensPerSecond,
+      (speed) => formatCount(Math.round(speed)),
+    ),
+    shownFrom: "asked",
+  },
+  {
+    ...figureColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, formatShare),
+    shownFrom: "wide",
+  },
   tokensColumn("context", "Context", ({ context_length }) => context_length),
   tokensColumn("output", "Max output", ({ billing, max_output_tokens }) =>
     // Elsewhere it bounds the cost of a picture or a second, which is not a count of tokens.
@@ -168,7 +195,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "quantization",
     label: "Quantization",
-    shownFrom: "wide",
+    shownFrom: "asked",
     render: ({ quantization }) => quantization ?? "–",
   },
   {
@@ -194,9 +221,10 @@ function priceColumn(sku: Sku): Column<Row> {
     label: skuName(sku),
     align: "right",
     shownFrom: SHOWN_FROM[sku] ?? "asked",
+    ...(SHOWN_FROM[sku] === "always" ? { phone: "line" as const } : {}),
     sortValue: (listing) => {
       const price = tokenPrice(listing, sku);
-      return price === undefined ? -1n : parseUsd(price);
+      return price === undefined ? undefined : parseUsd(price);
     },
     render: (listing) => {
       const price = tokenPrice(listing, sku);
@@ -221,6 +249,26 @@ const NO_PRICE: Readonly<Partial<Record<Sku, string>>> = {
   prompt: "As reported",
   completion: "As reported",
 };
+
+/** How the listing served in the last 30 days. */
+function figureColumn(
+  id: string,
+  label: string,
+  value: (row: Row) => number | null | undefined,
+  text: (figure: number) => string,
+): Column<Row> {
+  return {
+    id,
+    label,
+    align: "right",
+    phone: "line",
+    sortValue: (row) => value(row) ?? undefined,
+    render: (row) => {
+      const figure = value(row) ?? undefined;
+      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
+    },
+  };
+}
 
 function tokensColumn(id: string, label: string, count: (row: Row) => number | null): Column<Row> {
   return {

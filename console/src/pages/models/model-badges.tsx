@@ -3,32 +3,61 @@ import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
+import kit from "../../ui/kit.module.css";
 import { changeLabel, nextChange } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
 /** The facts to see at a glance: the output of a model, who retains prompts, whether it is withdrawn. */
 export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
-  const [nowMs] = useState(() => Date.now());
-  const leaving = leavingLabel(model.deprecation_date, nowMs);
   const logging = loggingLabel(model.providers);
-  const change = nextChange(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
     <>
       <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
       {reads.length === 0 ? null : <PlainBadge>Accepts {reads.join(", ")}</PlainBadge>}
       <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
-      {change === undefined ? null : (
-        <StatusBadge tone={change.kind === "fall" ? "quiet" : "warn"}>
-          {changeLabel(change)}
+      {useNews(model).map(({ tone, word }) => (
+        <StatusBadge key={word} tone={tone}>
+          {word}
         </StatusBadge>
-      )}
-      {leaving === undefined ? null : <StatusBadge tone="warn">{leaving}</StatusBadge>}
+      ))}
     </>
   );
 }
 
-export function PlainBadge({ children }: { readonly children: React.ReactNode }): ReactElement {
+/** The changes to come, in words: another price, or that the model leaves. */
+export function News({ model }: { readonly model: Model }): ReactElement {
+  return (
+    <>
+      {useNews(model).map(({ tone, word }) => (
+        <span key={word} className={kit[`tone-${tone}`]}>
+          {word}.{" "}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function useNews(
+  model: Model,
+): readonly { readonly tone: "quiet" | "warn"; readonly word: string }[] {
+  const [nowMs] = useState(() => Date.now());
+  const leaving = leavingLabel(model.deprecation_date, nowMs);
+  const change = nextChange(model.providers);
+  return [
+    ...(change === undefined
+      ? []
+      : [
+          {
+            tone: change.kind === "fall" ? ("quiet" as const) : ("warn" as const),
+            word: changeLabel(change),
+          },
+        ]),
+    ...(leaving === undefined ? [] : [{ tone: "warn" as const, word: leaving }]),
+  ];
+}
+
+function PlainBadge({ children }: { readonly children: React.ReactNode }): ReactElement {
   return (
     <Badge variant="default" radius="sm" tt="none" fw={500}>
       {children}

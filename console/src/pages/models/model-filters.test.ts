@@ -5,7 +5,6 @@ import {
   choicesOf,
   filterModels,
   fittingListings,
-  hasPriceFilter,
   hasSpeedFilter,
   readContext,
   readPrice,
@@ -39,7 +38,13 @@ const models = [video, vision, both];
 
 function figures(of: Partial<ListingFigures>): ListingFigures {
   const none = { success: null, uptime: null, ttft_p50_ms: null, ttft_p95_ms: null };
-  const known = { provider: "a", model: "lab/both", calls: 9, tokens_per_second: null };
+  const known = {
+    provider: "a",
+    model: "lab/both",
+    calls: 9,
+    share_of_calls: 0.1,
+    tokens_per_second: null,
+  };
   return { ...none, ...known, days: [], hours: [], ...of };
 }
 
@@ -69,20 +74,18 @@ describe("finding a model", () => {
     expect(found({ output: "0.50" })).toEqual([]);
   });
 
-  test("a range of prices takes in both its bounds, to the last digit, of one provider", () => {
-    expect(found({ price_min: "2", price: "2" })).toEqual(["lab/vision"]);
-    // A dearer provider that is tried second is not paid.
-    expect(found({ price_min: "2.000001" })).toEqual([]);
-    expect(found({ price_min: "2.000001", provider: "dear" })).toEqual(["lab/both"]);
-    expect(found({ price_min: "0.100001", price: "8.999999" })).toEqual(["lab/vision"]);
-    expect(found({ output_min: "2.000001" })).toEqual([]);
-    expect(found({ output_min: "2", output: "2" })).toEqual(found({ modality: "text" }));
+  test("a price takes in its bound, to the last digit, of the provider that is paid", () => {
+    expect(found({ price: "2" })).toEqual(["lab/vision", "lab/both"]);
+    expect(found({ price: "1.999999" })).toEqual(["lab/both"]);
+    expect(found({ price: "8.999999", provider: "dear" })).toEqual([]);
+    expect(found({ output: "2" })).toEqual(found({ modality: "text" }));
+    expect(found({ output: "1.999999" })).toEqual([]);
   });
 
   test("prices are compared exactly where floating point is not", () => {
     const third = modelOf({ providers: [listingOf({ prompt: "1000000.000001" })] });
     expect(filterModels([third], { price: "1000000" })).toEqual([]);
-    expect(filterModels([third], { price_min: "1000000.000001" })).toEqual([third]);
+    expect(filterModels([third], { price: "1000000.000001" })).toEqual([third]);
   });
 
   test("a price without a token to it fits no price filter", () => {
@@ -126,7 +129,7 @@ describe("finding a model by its speed", () => {
   test("must hold for the provider that has the price and the other figure", () => {
     expect(fast({ ttft: "500", speed: "50" })).toEqual([]);
     expect(fast({ speed: "50", price: "1" })).toEqual([]);
-    expect(fast({ speed: "50", price_min: "1" })).toEqual(["lab/both"]);
+    expect(fast({ speed: "50", price: "9" })).toEqual(["lab/both"]);
     const listings = fittingListings(both, { speed: "50" }, served);
     expect(listings.map(({ provider }) => provider)).toEqual(["dear"]);
   });
@@ -137,12 +140,7 @@ describe("finding a model by its speed", () => {
   });
 });
 
-test("the page knows which filters need a word", () => {
-  expect([{ price_min: "1" }, { output: "$2" }, { price: "x" }].map(hasPriceFilter)).toEqual([
-    true,
-    true,
-    false,
-  ]);
+test("the page knows which filter needs a word", () => {
   expect([{ ttft: "500" }, { speed: "50" }, { speed: "" }].map(hasSpeedFilter)).toEqual([
     true,
     true,

@@ -11,9 +11,7 @@ export type ModelSearch = Readonly<
       | "modality"
       | "input"
       | "context"
-      | "price_min"
       | "price"
-      | "output_min"
       | "output"
       | "ttft"
       | "speed"
@@ -22,7 +20,6 @@ export type ModelSearch = Readonly<
       | "country"
       | "logging"
       | "sort"
-      | "view"
       | "compare"
       | "page",
       string | undefined
@@ -31,9 +28,11 @@ export type ModelSearch = Readonly<
 >;
 
 /**
- * The models that fit, in the order they came in, which is newest first. What a provider decides (price, speed, country, logging, parameters) must hold for one and the same provider:
- * a cheap one that logs prompts and an expensive one that does not are not one that is cheap and
- * does not log. The price is the one that is paid: of the first that fits, as it is tried first. Without figures of how models were served nothing is left out for its speed.
+ * The models that fit, in the order they came in, which is newest first. What a provider decides (price,
+ * speed, country, logging, parameters) must hold for one and the same provider: a cheap one that logs
+ * prompts and an expensive one that does not are not one that is cheap and does not log. The price is the
+ * one that is paid: of the first that fits, as it is tried first. Without figures of how models were served
+ * nothing is left out for its speed.
  */
 export function filterModels(
   models: readonly Model[],
@@ -63,8 +62,8 @@ export function fittingListings(
   served?: ServedModels,
 ): readonly ModelProvider[] {
   const contextMin = readContext(search.context);
-  const input = readRange(search.price_min, search.price);
-  const output = readRange(search.output_min, search.output);
+  const input = readPrice(search.price);
+  const output = readPrice(search.output);
   const figures = served?.get(model.id)?.byProvider;
   const fitting = model.providers.filter(
     (listing) =>
@@ -88,23 +87,11 @@ function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
-/** Micro-dollars per million tokens; undefined: no bound on that side. */
-interface PriceRange {
-  readonly min: bigint | undefined;
-  readonly max: bigint | undefined;
-}
-
-function readRange(min: string | undefined, max: string | undefined): PriceRange {
-  return { min: readPrice(min), max: readPrice(max) };
-}
-
-/** Both bounds belong to the range. Without one, a listing that is not billed by the token fits too. */
-function costsWithin(listing: ModelProvider, sku: Sku, { min, max }: PriceRange): boolean {
-  if (min === undefined && max === undefined) return true;
-  const text = tokenPrice(listing, sku);
-  if (text === undefined) return false;
-  const price = parseUsd(text);
-  return (min === undefined || price >= min) && (max === undefined || price <= max);
+/** Without a bound, in micro-dollars per million, a listing that is not billed by the token fits too. */
+function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
+  if (max === undefined) return true;
+  const price = tokenPrice(listing, sku);
+  return price !== undefined && parseUsd(price) <= max;
 }
 
 /** A listing without the figure that is asked for is not known to be fast: it does not fit. */
@@ -122,12 +109,6 @@ function isServedSo(figures: ServedListing | undefined, search: ModelSearch): bo
 /** Milliseconds or tokens per second, as a whole number; undefined: no filter. */
 export function readFigure(text: string | undefined): number | undefined {
   return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
-}
-
-/** Is a bound on the price set? Then a model fits by the price that is paid. */
-export function hasPriceFilter(search: ModelSearch): boolean {
-  const { price_min, price, output_min, output } = search;
-  return [price_min, price, output_min, output].some((text) => readPrice(text) !== undefined);
 }
 
 export function hasSpeedFilter({ ttft, speed }: ModelSearch): boolean {

@@ -37,7 +37,11 @@ export function ModelPage(): ReactElement {
       isWide
       title={model?.name ?? id}
       crumbs={CRUMBS}
-      lead={<Copyable value={id} label="model ID" />}
+      lead={
+        <>
+          {model?.description} <Copyable value={id} label="model ID" />
+        </>
+      }
       actions={model === undefined ? undefined : <ModelLinks model={model} />}
     >
       <Answer of={catalog} skeleton={<ModelSkeleton />}>

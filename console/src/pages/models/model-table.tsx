@@ -1,177 +1,216 @@
-import { Group } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { useMemo, type ReactElement, type ReactNode } from "react";
 
 import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { CopyIcon } from "../../ui/copyable.tsx";
+import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
-import type { Sort } from "../../ui/sort-rows.ts";
+import { NameLine } from "../../ui/name-line.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { PickBox, type Picks } from "./compare-bar.tsx";
-import { ModelBadges } from "./model-badges.tsx";
+import { News } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
-import { dayLabel } from "./model-labels.ts";
-import { orderOf } from "./model-order.ts";
+import { dayLabel, loggingLabel, shortTokens } from "./model-labels.ts";
 import styles from "./models.module.css";
-import { paidPrice, priceLine, shownPrice, type Sku } from "./price-labels.ts";
-import type { Served, ServedModels } from "./served.ts";
+import { lowestPrice, paidPrice, priceLine, showPrice, type Sku } from "./price-labels.ts";
+import { servedFirst, type ServedListing } from "./served.ts";
 import type { ServedFor } from "./use-served.ts";
 
 export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
-  /** In the order of the address. */
-  readonly onSort: (sort: Sort) => void;
   readonly picks: Picks;
   /** Undefined: it is not known how models were served, and no column says it. */
   readonly served: ServedFor | undefined;
+  /** The filters stand beside it. */
+  readonly isNarrow: boolean;
+  /** What to do when no model is left. */
+  readonly onNone: ReactNode;
 }
 
 const KEPT: Kept = { id: "models", rows: ["model", "models"] };
 
-/** The same models as a table. */
+/** The models, one line each: what they are, what they cost, and how they were served. */
 export function ModelTable(props: ModelTableProps): ReactElement {
-  const { models, search, onSort, picks, served } = props;
-  const columns = useMemo(() => columnsFor(search, picks, served), [search, picks, served]);
+  const { models, search, picks, served, isNarrow, onNone } = props;
+  const rows = useMemo(
+    () => models.map((model) => rowOf(model, search, served)),
+    [models, search, served],
+  );
+  const columns = useMemo(() => columnsFor(picks, served, isNarrow), [picks, served, isNarrow]);
   return (
     <DataTable
       caption="Models"
       kept={KEPT}
       columns={columns}
-      rows={models}
-      rowKey={({ id }) => id}
-      sort={orderOf(search)}
-      onSort={onSort}
+      rows={rows}
+      rowKey={({ model }) => model.id}
+      empty={<Empty title="No models match these filters." action={onNone} />}
     />
   );
 }
 
+/** A model with the providers that fit; prices and figures are those of the first. */
+interface Row {
+  readonly model: Model;
+  readonly listings: readonly ModelProvider[];
+  readonly figures: ServedListing | undefined;
+  readonly share: number | undefined;
+}
+
+function rowOf(model: Model, search: ModelSearch, served: ServedFor | undefined): Row {
+  const listings = fittingListings(model, search, served?.of);
+  const figures = servedFirst(served?.of, { id: model.id, providers: listings });
+  return { model, listings, figures, share: served?.of.get(model.id)?.share };
+}
+
 function columnsFor(
-  search: ModelSearch,
   picks: Picks,
   served: ServedFor | undefined,
-): readonly Column<Model>[] {
-  const fitting = (model: Model): readonly ModelProvider[] =>
-    fittingListings(model, search, served?.of);
+  isNarrow: boolean,
+): readonly Column<Row>[] {
   return [
     {
       id: "model",
       label: "Model",
-      sortValue: ({ name }) => name,
-      render: (model) => (
-        <div className={styles.rowName}>
-          <PickBox model={model} picks={picks} isBare />
-          <div className={styles.name}>
-            <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
-              {model.name}
-            </AppLink>
-            <div>
-              <Copyable value={model.id} label="model ID" />
-            </div>
-          </div>
-        </div>
-      ),
-    },
-    {
-      id: "released",
-      label: "Released",
-      sortValue: ({ released }) => released ?? "",
-      render: ({ released }) => (
-        <span className={kit.figures}>{released === null ? "–" : dayLabel(released)}</span>
-      ),
+      sharePercent: 40,
+      phone: "lead",
+      sortValue: ({ model }) => model.name,
+      render: ({ model }) => <ModelName model={model} picks={picks} />,
     },
     {
       id: "context",
       label: "Context",
       align: "right",
-      sortValue: ({ context_length }) => context_length ?? 0,
-      render: ({ context_length }) => (
-        <span className={kit.figures}>
-          {context_length === null ? "–" : formatCount(context_length)}
-        </span>
-      ),
+      phone: "line",
+      sortValue: ({ model }) => model.context_length ?? undefined,
+      render: ({ model }) => shortTokens(model.context_length),
     },
-    priceColumn(fitting, "prompt", "Input / M"),
-    priceColumn(fitting, "completion", "Output / M"),
-    ...(served === undefined ? [] : servedColumns(served.of)),
+    priceColumn("prompt", "Input / M"),
+    priceColumn("completion", "Output / M"),
+    ...(served === undefined ? [] : SERVED_COLUMNS).map((column) =>
+      isNarrow && column.id !== "speed" ? { ...column, shownFrom: "wide" as const } : column,
+    ),
     {
       id: "providers",
       label: "Providers",
       align: "right",
-      sortValue: ({ providers }) => providers.length,
-      render: ({ providers }) => formatCount(providers.length),
+      shownFrom: "wide",
+      sortValue: ({ model }) => model.providers.length,
+      render: ({ model }) => formatCount(model.providers.length),
     },
     {
-      id: "badges",
-      label: "Notes",
-      render: (model) => (
-        <Group gap={6} wrap="nowrap">
-          <ModelBadges model={model} />
-        </Group>
+      id: "logging",
+      label: "Prompts",
+      shownFrom: "wide",
+      sortValue: ({ listings }) => loggingLabel(listings).word,
+      render: ({ listings }) => <span className={kit.figures}>{loggingLabel(listings).word}</span>,
+    },
+    {
+      id: "released",
+      label: "Released",
+      align: "right",
+      shownFrom: "wide",
+      sortValue: ({ model }) => model.released ?? undefined,
+      render: ({ model: { released } }) => (
+        <span className={kit.figures}>{released === null ? "–" : dayLabel(released)}</span>
       ),
     },
   ];
 }
 
-/** By the best of a model's providers, in the last 30 days. */
-function servedColumns(served: ServedModels): readonly Column<Model>[] {
-  const column = (
-    of: { readonly id: string; readonly label: string },
-    value: (served: Served) => number | null,
-    text: (figure: number) => string,
-  ): Column<Model> => {
-    const figureOf = ({ id }: Model): number | null => {
-      const known = served.get(id);
-      return known === undefined ? null : value(known);
-    };
-    return {
-      ...of,
-      align: "right",
-      shownFrom: "wide",
-      sortValue: (model) => figureOf(model) ?? -1,
-      render: (model) => {
-        const figure = figureOf(model);
-        return <span className={kit.figures}>{figure === null ? "–" : text(figure)}</span>;
-      },
-    };
-  };
-  return [
-    column({ id: "ttft", label: "First token, p50" }, ({ ttftMs }) => ttftMs, formatMs),
-    column(
-      { id: "speed", label: "Tokens / s" },
-      ({ tokensPerSecond }) => tokensPerSecond,
-      (speed) => formatCount(Math.round(speed)),
+function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Picks }): ReactElement {
+  const { id, name, description } = model;
+  return (
+    <div className={styles.rowName}>
+      <PickBox model={model} picks={picks} />
+      <NameLine
+        of={id}
+        name={name}
+        link={
+          <AppLink to="/models/$" params={{ _splat: id }} size="sm" fw={500}>
+            {name}
+          </AppLink>
+        }
+        badges={<CopyIcon value={id} label="model ID" />}
+        note={
+          <span title={description}>
+            <News model={model} /> {description}
+          </span>
+        }
+      />
+    </div>
+  );
+}
+
+/** In the last 30 days, of the provider that is tried first; popularity counts all providers. */
+const SERVED_COLUMNS: readonly Column<Row>[] = [
+  servedColumn(
+    { id: "speed", label: "Tokens / s" },
+    ({ figures }) => figures?.tokensPerSecond,
+    (speed) => formatCount(Math.round(speed)),
+  ),
+  {
+    ...servedColumn(
+      { id: "ttft", label: "First token" },
+      ({ figures }) => figures?.ttftMs,
+      formatMs,
     ),
-    column({ id: "success", label: "Succeeded" }, ({ success }) => success, formatShare),
-  ];
+    shownFrom: "wide",
+  },
+  servedColumn({ id: "uptime", label: "Uptime" }, ({ figures }) => figures?.uptime, formatShare),
+  servedColumn({ id: "popular", label: "Share of calls" }, ({ share }) => share, formatPart),
+];
+
+function servedColumn(
+  of: { readonly id: string; readonly label: string },
+  value: (row: Row) => number | null | undefined,
+  text: (figure: number) => string,
+): Column<Row> {
+  return {
+    ...of,
+    align: "right",
+    sortValue: (row) => value(row) ?? undefined,
+    render: (row) => {
+      const figure = value(row) ?? undefined;
+      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
+    },
+  };
 }
 
 /** Where tokens are not what is billed, the price card's first line is shown for the output. */
-function priceColumn(
-  fitting: (model: Model) => readonly ModelProvider[],
-  sku: Sku,
-  label: string,
-): Column<Model> {
+function priceColumn(sku: Sku, label: string): Column<Row> {
   return {
     id: sku,
     label,
     align: "right",
-    sortValue: (model) => {
-      const price = paidPrice(fitting(model), sku);
-      return price === undefined ? -1n : parseUsd(price);
-    },
-    render: (model) => {
-      const listings = fitting(model);
+    phone: "line",
+    sortValue: ({ listings }) => {
       const price = paidPrice(listings, sku);
-      if (price !== undefined) {
-        return <span className={kit.figures}>{shownPrice(listings, sku)}</span>;
-      }
-      return (
-        <span className={kit.figures}>{sku === "completion" ? priceLine(listings) : "–"}</span>
-      );
+      return price === undefined ? undefined : parseUsd(price);
     },
+    render: ({ listings }) => <Price listings={listings} sku={sku} />,
   };
+}
+
+/** The price that is paid; below it the lowest, where another provider is cheaper. */
+function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
+  const { listings, sku } = props;
+  const paid = paidPrice(listings, sku);
+  const lowest = lowestPrice(listings, sku);
+  if (paid === undefined) {
+    const card = sku === "completion" ? priceLine(listings) : "–";
+    return <span className={kit.figures}>{card}</span>;
+  }
+  return (
+    <span className={kit.figures}>
+      {showPrice(paid)}
+      {lowest === undefined || parseUsd(lowest) === parseUsd(paid) ? null : (
+        <span className={styles.priceNote}>from {showPrice(lowest)}</span>
+      )}
+    </span>
+  );
 }

@@ -1,39 +1,24 @@
-import {
-  Anchor,
-  Button,
-  SegmentedControl,
-  Select,
-  SimpleGrid,
-  Skeleton,
-  Stack,
-  Text,
-} from "@mantine/core";
+import { Anchor, Button, Skeleton, Stack, Text } from "@mantine/core";
+import { SlidersHorizontal } from "lucide-react";
 import { useMemo, useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
+import { useSearchText } from "../../app/use-search-text.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { formatCount } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
+import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { useIsPhone } from "../../ui/use-table-state.ts";
+import { SearchField } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
 import { readPicks, writePicks } from "./compare-picks.ts";
-import { ModelCard } from "./model-card.tsx";
-import {
-  choicesOf,
-  filterModels,
-  hasPriceFilter,
-  hasSpeedFilter,
-  type ModelSearch,
-} from "./model-filters.ts";
-import { CLEARED, ModelFilterBar } from "./model-filter-bar.tsx";
-import { orderBySort, orderChoices, orderInAddress, orderModels, orderOf } from "./model-order.ts";
+import { CLEARED, countFilters, ModelFilterRail } from "./model-filter-rail.tsx";
+import { choicesOf, filterModels, hasSpeedFilter, type ModelSearch } from "./model-filters.ts";
+import { MODALITY_NAMES } from "./model-labels.ts";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
-import type { ServedModels } from "./served.ts";
 import { useServed, type ServedFor } from "./use-served.ts";
 
 /** Every model that can be called, newest first. Open to every visitor. */
@@ -57,14 +42,22 @@ export function ModelsPage(): ReactElement {
   );
 }
 
+const RAIL = "model-filters";
+const TYPING_MS = 250;
+/** Back undoes a choice. */
+const STEP = { history: "step" } as const;
+
 function ModelList({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [search, change] = useFilters<ModelSearch>();
+  const [isOpen, setOpen] = useState(false);
+  const [q, setQ] = useSearchText(
+    search.q,
+    (text) => change({ q: text }, { history: "typed" }),
+    TYPING_MS,
+  );
   const choices = useMemo(() => choicesOf(models), [models]);
   const served = useServed();
-  const found = useMemo(
-    () => orderModels(filterModels(models, search, served?.of), search, served?.of),
-    [models, search, served],
-  );
+  const found = useMemo(() => filterModels(models, search, served?.of), [models, search, served]);
   const picks = useMemo(
     (): Picks => ({
       ids: readPicks(search.compare),
@@ -72,7 +65,6 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
     }),
     [search.compare, search.page, change],
   );
-  const isTable = search.view === "table";
   if (models.length === 0) {
     return (
       <Panel>
@@ -80,137 +72,84 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
       </Panel>
     );
   }
+  const set = countFilters(search);
+  const clear = (
+    <Button variant="subtle" size="compact-sm" onClick={() => change(CLEARED, STEP)}>
+      Clear filters
+    </Button>
+  );
   return (
     <Stack gap="md">
-      <Panel>
-        <ModelFilterBar
-          search={search}
-          change={change}
-          choices={choices}
-          hasFigures={served !== undefined}
+      <div className={styles.filterLine}>
+        <SearchField label="Search models and providers" value={q} onChange={setQ} />
+        <FilterChips
+          label="Output"
+          value={search.modality ?? ""}
+          onChange={(modality) => change({ modality }, STEP)}
+          options={[
+            { value: "", label: "All" },
+            ...choices.modalities.map((each) => ({ value: each, label: MODALITY_NAMES[each] })),
+          ]}
         />
-      </Panel>
-      <div className={styles.resultLine}>
-        <Text size="sm" c="dimmed" role="status">
-          {found.length === models.length
-            ? countLabel(models.length)
-            : `${formatCount(found.length)} of ${countLabel(models.length)}`}
-          {filterNotes(search, served)}
-        </Text>
-        <div className={styles.order}>
-          <Select
-            aria-label="Sort by"
-            size="xs"
-            allowDeselect={false}
-            value={orderOf(search).value}
-            onChange={(sort) => change({ sort: orderInAddress(sort) }, STEP)}
-            data={orderChoices(search, served?.of).map(({ value, label }) => ({ value, label }))}
-          />
-          <SegmentedControl
-            size="xs"
-            aria-label="View"
-            value={isTable ? "table" : "cards"}
-            data={[
-              { value: "cards", label: "Cards" },
-              { value: "table", label: "Table" },
-            ]}
-            onChange={(view) => change({ view: view === "cards" ? undefined : view }, STEP)}
-          />
-        </div>
+        <Button
+          variant="default"
+          size="xs"
+          aria-expanded={isOpen}
+          aria-controls={RAIL}
+          leftSection={<SlidersHorizontal size={14} aria-hidden />}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {set === 0 ? "Filters" : `Filters (${set})`}
+        </Button>
+        {set === 0 && search.q === undefined && search.modality === undefined ? null : clear}
       </div>
+      <Text size="sm" c="dimmed" role="status" className={styles.note}>
+        {speedNote(search, served)}
+      </Text>
       <CompareBar models={models} picks={picks} />
-      {found.length === 0 ? (
-        <Panel>
-          <Empty
-            title="No models match these filters."
-            action={
-              <Button variant="default" onClick={() => change(CLEARED, STEP)}>
-                Clear filters
-              </Button>
-            }
+      <div className={isOpen ? styles.withRail : undefined}>
+        {isOpen ? (
+          <ModelFilterRail
+            id={RAIL}
+            search={search}
+            change={change}
+            choices={choices}
+            hasFigures={served !== undefined}
+            found={found.length}
+            onClose={() => setOpen(false)}
           />
-        </Panel>
-      ) : isTable ? (
+        ) : null}
         <Panel>
           <ModelTable
             models={found}
             search={search}
             served={served}
-            onSort={(sort) => change({ sort: orderBySort(sort) }, STEP)}
             picks={picks}
+            isNarrow={isOpen}
+            onNone={clear}
           />
         </Panel>
-      ) : (
-        <ModelCards models={found} search={search} served={served?.of} picks={picks} />
-      )}
+      </div>
     </Stack>
   );
 }
 
-/** Back undoes a choice. */
-const STEP = { history: "step" } as const;
-
-function countLabel(count: number): string {
-  return count === 1 ? "1 model" : `${formatCount(count)} models`;
-}
-
-/** The meaning of the filters that are set, after the count. */
-function filterNotes(search: ModelSearch, served: ServedFor | undefined): string {
-  const notes = [
-    hasPriceFilter(search)
-      ? "A model matches by the price of the provider that is tried first."
-      : "",
-    hasSpeedFilter(search) ? (served === undefined ? NO_FIGURES : speedNote(served)) : "",
-  ];
-  return notes.map((note) => (note === "" ? "" : ` · ${note}`)).join("");
-}
-const NO_FIGURES = "Speeds are not known here, so that filter is not applied.";
-
-function speedNote({ whose }: ServedFor): string {
-  return `Speeds are those of ${whose} in the last 30 days; unmeasured models do not match.`;
-}
-
-/** More cards than this wait for a press: each is a good deal of page, and on a phone a third of it. */
-const CARDS_STEP = 60;
-const PHONE_CARDS_STEP = 12;
-
-function ModelCards(props: {
-  readonly models: readonly Model[];
-  readonly search: ModelSearch;
-  readonly served: ServedModels | undefined;
-  readonly picks: Picks;
-}): ReactElement {
-  const { models, search, served, picks } = props;
-  const step = useIsPhone() ? PHONE_CARDS_STEP : CARDS_STEP;
-  const [steps, setSteps] = useState(1);
-  const shown = models.slice(0, steps * step);
-  const left = models.length - shown.length;
-  return (
-    <>
-      <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
-        {shown.map((model) => (
-          <ModelCard key={model.id} model={model} search={search} served={served} picks={picks} />
-        ))}
-      </SimpleGrid>
-      {left === 0 ? null : (
-        <Button variant="default" onClick={() => setSteps(steps + 1)} mx="auto">
-          Show {formatCount(Math.min(step, left))} more of {countLabel(models.length)}
-        </Button>
-      )}
-    </>
-  );
+/** Whose figures those of the table are, and what a filter by them leaves out. */
+function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
+  if (served === undefined) {
+    return hasSpeedFilter(search)
+      ? "Speeds are not known here, so that filter is not applied."
+      : "";
+  }
+  const rest = hasSpeedFilter(search) ? "; unmeasured models do not match" : "";
+  return `Speed, uptime and share of calls are those of ${served.whose} in the last 30 days${rest}.`;
 }
 
 function ModelsSkeleton(): ReactElement {
   return (
     <Stack gap="md" role="status" aria-label="Loading models">
-      <Skeleton height={190} />
-      <Skeleton height={30} />
-      <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
-        {Array.from({ length: 6 }, (_none, at) => (
-          <Skeleton key={at} height={190} />
-        ))}
-      </SimpleGrid>
+      <Skeleton height={36} />
+      <Skeleton height={720} />
     </Stack>
   );
 }

@@ -1,13 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import {
-  cardLineLabel,
-  defaultLabel,
-  lowestPrice,
-  priceLine,
-  shownPrice,
-  showPrice,
-} from "./price-labels.ts";
+import { cardLineLabel, defaultLabel, lowestPrice, priceLine, showPrice } from "./price-labels.ts";
 import { listingOf } from "./sample-models.test-data.ts";
 
 describe("a price", () => {
@@ -60,8 +53,5 @@ describe("what a model costs, in a line", () => {
 
 test("a price is that of the provider tried first, with the lowest where another is cheaper", () => {
   const at = (prompt: string) => listingOf({ prompt, completion: "2" });
-  expect(shownPrice([at("3"), at("1.00"), at("2")], "prompt")).toBe("$3.00, from $1.00");
-  expect(shownPrice([at("1.00"), at("2.00")], "prompt")).toBe("$1.00");
-  expect(shownPrice([], "prompt")).toBe("–");
   expect(priceLine([at("3"), at("1")])).toBe("$3.00 in · $2.00 out, from $1.00 in · $2.00 out");
 });

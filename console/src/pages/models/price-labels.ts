@@ -63,14 +63,6 @@ export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): strin
     );
 }
 
-/** The price at the provider that is tried first, and the lowest where another is cheaper. */
-export function shownPrice(listings: readonly ModelProvider[], sku: Sku): string {
-  return withLowest(listings, (some) => {
-    const price = lowestPrice(some, sku);
-    return price === undefined ? "–" : showPrice(price);
-  });
-}
-
 function withLowest(
   listings: readonly ModelProvider[],
   label: (some: readonly ModelProvider[]) => string,

@@ -19,7 +19,16 @@ function figures(at: string, change: Partial<FiguresAt> = {}): FiguresAt {
 
 function listing(provider: string, change: Partial<ListingFigures> = {}): ListingFigures {
   const { at: _at, ...all } = figures("2026-11-26T00:00:00.000Z");
-  return { provider, model: "lab/one", calls: 1, ...all, days: [], hours: [], ...change };
+  return {
+    provider,
+    model: "lab/one",
+    calls: 1,
+    share_of_calls: 1,
+    ...all,
+    days: [],
+    hours: [],
+    ...change,
+  };
 }
 
 const lineOf = ({ provider }: ListingFigures) => ({ id: provider, name: provider });

@@ -1,43 +1,30 @@
 import { expect, test } from "vitest";
 
 import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
-import { servedModels } from "./served.ts";
+import { listingOf, modelOf } from "./sample-models.test-data.ts";
+import { servedFirst, servedModels } from "./served.ts";
 
 function figures(provider: string, rest: Partial<ListingFigures>): ListingFigures {
   const none = { success: null, uptime: null, ttft_p50_ms: null, ttft_p95_ms: null };
-  return {
-    ...none,
-    provider,
-    model: "acme/one",
-    calls: 9,
-    days: [],
-    hours: [],
-    tokens_per_second: null,
-    ...rest,
-  };
+  const known = { provider, model: "acme/one", calls: 9, share_of_calls: 0.25 };
+  return { ...none, ...known, tokens_per_second: null, days: [], hours: [], ...rest };
 }
 
-test("a model is served as well as the best of its providers in each figure", () => {
+test("a model is served as by the provider that is tried first, like its price", () => {
   const served = servedModels([
-    figures("a", { success: 0.9, ttft_p50_ms: 300 }),
-    figures("b", { success: 0.99, ttft_p50_ms: 500, tokens_per_second: 40 }),
-    figures("c", { tokens_per_second: 0 }),
-    figures("d", { model: "acme/two" }),
+    figures("fast", { success: 0.99, ttft_p50_ms: 100 }),
+    figures("first", { success: 0.9, ttft_p50_ms: 300, tokens_per_second: 40 }),
+    figures("first", { model: "acme/two" }),
   ]);
-  const best = { success: 0.99, ttftMs: 300, tokensPerSecond: 40 };
-  expect(served.get("acme/one")).toMatchObject(best);
-  const nothing = { success: null, ttftMs: null, tokensPerSecond: null };
-  expect(served.get("acme/two")).toMatchObject(nothing);
-  expect(served.get("acme/none")).toBeUndefined();
+  const providers = [listingOf({ provider: "first" }), listingOf({ provider: "fast" })];
+  const one = modelOf({ id: "acme/one", providers });
+  const first = { success: 0.9, uptime: null, ttftMs: 300, tokensPerSecond: 40 };
+  expect(servedFirst(served, one)).toEqual(first);
+  expect(servedFirst(served, modelOf({ id: "acme/three", providers }))).toBeUndefined();
+  expect(servedFirst(undefined, one)).toBeUndefined();
 });
 
-test("the figures of each provider of a model are kept apart", () => {
-  const served = servedModels([
-    figures("a", { ttft_p50_ms: 300 }),
-    figures("b", { ttft_p50_ms: 500, tokens_per_second: 40 }),
-  ]);
-  expect([...(served.get("acme/one")?.byProvider ?? [])]).toEqual([
-    ["a", { ttftMs: 300, tokensPerSecond: null }],
-    ["b", { ttftMs: 500, tokensPerSecond: 40 }],
-  ]);
+test("a model is as popular as its listings together", () => {
+  const served = servedModels([figures("a", {}), figures("b", { share_of_calls: 0.5 })]);
+  expect(served.get("acme/one")?.share).toBe(0.75);
 });

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 
+import type { ProviderFigures } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { servedModels, type ServedModels } from "./served.ts";
@@ -7,19 +8,25 @@ import { servedModels, type ServedModels } from "./served.ts";
 /** How models were served, and whose calls that says. Undefined: nothing is known. */
 export interface ServedFor {
   readonly of: ServedModels;
+  /** By the provider's id. */
+  readonly providers: ReadonlyMap<string, ProviderFigures>;
   readonly whose: "all customers" | "your own calls";
 }
 
 /** Figures of all customers where the operator shows them, else of the reader's own organization. */
 export function useServed(): ServedFor | undefined {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
-  const shared = useAnswer("GET /api/listing-figures.json", { query: {} }).data?.listings;
-  const hasShared = (shared ?? []).length > 0;
+  const shared = useAnswer("GET /api/listing-figures.json", { query: {} }).data;
+  const hasShared = (shared?.listings ?? []).length > 0;
   const options = { enabled: isSignedIn && shared !== undefined && !hasShared };
-  const own = useAnswer("GET /api/console/listing-figures", { query: {} }, options).data?.listings;
+  const own = useAnswer("GET /api/console/listing-figures", { query: {} }, options).data;
   return useMemo(() => {
-    const listings = hasShared ? shared : own;
-    if (listings === undefined || listings.length === 0) return undefined;
-    return { of: servedModels(listings), whose: hasShared ? "all customers" : "your own calls" };
+    const known = hasShared ? shared : own;
+    if (known === undefined || known.listings.length === 0) return undefined;
+    return {
+      of: servedModels(known.listings),
+      providers: new Map(known.providers.map((each) => [each.provider, each])),
+      whose: hasShared ? "all customers" : "your own calls",
+    };
   }, [hasShared, shared, own]);
 }

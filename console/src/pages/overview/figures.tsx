@@ -54,19 +54,19 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
         }
       />
       <FigureCard
-        label="Requests, 24 hours"
+        label="Requests, 24 h"
         value={formatCount(day.requests)}
         change={<DayChange unit="count" overview={overview} of={({ requests }) => requests} />}
         hint={day.requests === 0 ? "None yet" : endings(day)}
       />
       <FigureCard
-        label="Rejected, 24 hours"
+        label="Rejected, 24 h"
         value={formatCount(rejectedOf(day))}
         change={<DayChange unit="count" overview={overview} of={rejectedOf} />}
         hint={<Causes overview={overview} />}
       />
       <FigureCard
-        label="Time to first token, 24 hours"
+        label="First token, 24 h"
         value={formatMs(day.ttft_p50_ms)}
         change={<DayChange unit="ms" overview={overview} of={({ ttft_p50_ms }) => ttft_p50_ms} />}
         hint={

@@ -28,16 +28,18 @@ const COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
     label: "Time",
+    phone: "line",
     render: ({ request_id, created_at }) => (
       <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
         <Time at={created_at} />
       </AppLink>
     ),
   },
-  { id: "model", label: "Model", render: ({ model }) => model ?? "–" },
+  { id: "model", label: "Model", phone: "lead", render: ({ model }) => model ?? "–" },
   {
     id: "status",
     label: "Status",
+    phone: "end",
     render: (row) => <EndingBadge ending={endingOfRequest(row)} />,
   },
 ];

@@ -7,6 +7,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Money } from "../../ui/money.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
+import { NameLine } from "../../ui/name-line.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
 type TopModel = Overview["top_models"][number];
@@ -39,16 +40,24 @@ const COLUMNS: readonly Column<TopModel>[] = [
   {
     id: "model",
     label: "Model",
+    phone: "lead",
     render: ({ model, name }) => (
-      <AppLink to="/usage" search={{ model, range: "30d" }} size="sm">
-        {name}
-      </AppLink>
+      <NameLine
+        of={model}
+        name={name}
+        link={
+          <AppLink to="/usage" search={{ model, range: "30d" }} size="sm">
+            {name}
+          </AppLink>
+        }
+      />
     ),
     sortValue: ({ name }) => name,
   },
   {
     id: "requests",
     label: "Requests",
+    phone: "line",
     align: "right",
     render: ({ requests }) => formatCount(requests),
     sortValue: ({ requests }) => requests,
@@ -56,6 +65,7 @@ const COLUMNS: readonly Column<TopModel>[] = [
   {
     id: "spent",
     label: "Spent",
+    phone: "end",
     align: "right",
     render: ({ spent_usd }) => <Money usd={spent_usd} />,
     sortValue: ({ spent_usd }) => parseUsd(spent_usd),

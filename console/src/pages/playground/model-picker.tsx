@@ -1,7 +1,9 @@
-import { Badge, Group, Select, Text, type OptionsFilter } from "@mantine/core";
+import { Badge, Group, Select, type OptionsFilter } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
+import { NameLine } from "../../ui/name-line.tsx";
+import { priceLine } from "../models/price-labels.ts";
 
 export interface ModelPickerProps {
   readonly label: string;
@@ -58,15 +60,11 @@ const matching: OptionsFilter = ({ options, search }) => {
 
 function ModelOption({ model }: { readonly model: Model }): ReactElement {
   return (
-    <div>
-      <Text size="sm" fw={500}>
-        {model.name}
-      </Text>
-      <Text size="xs" c="dimmed" ff="monospace">
-        {model.id}
-      </Text>
-      <ModelBadges model={model} />
-    </div>
+    <NameLine
+      of={model.id}
+      name={model.name}
+      note={`${model.id} · ${priceLine(model.providers)} · ${LOGGING_LABELS[loggingOf(model)]}`}
+    />
   );
 }
 

@@ -14,6 +14,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { Loading } from "../../ui/loading.tsx";
+import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
@@ -203,14 +204,16 @@ const COLUMNS: readonly Column<Row>[] = [
     label: "Model",
     sortValue: ({ model }) => model.name,
     render: ({ model }) => (
-      <div className={styles.name}>
-        <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
-          {model.name}
-        </AppLink>
-        <div>
-          <Copyable value={model.id} label="model ID" />
-        </div>
-      </div>
+      <NameLine
+        of={model.id}
+        name={model.name}
+        link={
+          <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
+            {model.name}
+          </AppLink>
+        }
+        note={<Copyable value={model.id} label="model ID" />}
+      />
     ),
   },
   {

@@ -1,24 +1,25 @@
 import { Checkbox, Group, Stack } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
-import type { Provider } from "../../../../src/account/console-api/contract.ts";
+import type { Provider, ProviderFigures } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { Loading } from "../../ui/loading.tsx";
+import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { countryNames, loggingLabel } from "../models/model-labels.ts";
-import styles from "../models/models.module.css";
+import { useServed } from "../models/use-served.ts";
 import { TrustSummary } from "../verification/trust-summary.tsx";
 import { countTrust, type TrustCount } from "../verification/verification-labels.ts";
 import { PolicyLinks } from "./policy-links.tsx";
@@ -55,7 +56,8 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
   const [search, change] = useFilters<ProviderSearch>();
   const q = (search.q ?? "").toLowerCase();
   const isSignedIn = useMaybeSession()?.state === "signed_in";
-  const columns = useMemo(() => columnsFor(providers, isSignedIn), [providers, isSignedIn]);
+  const served = useServed();
+  const columns = useMemo(() => columnsFor(served !== undefined, isSignedIn), [served, isSignedIn]);
   const asked = { enabled: isSignedIn };
   const trusts = useAnswer("GET /api/console/verification", undefined, asked).data?.listings;
   const found = useMemo(
@@ -66,8 +68,12 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
             `${id} ${name}`.toLowerCase().includes(q) &&
             (search.logging !== "none" || prompt_logging === "none"),
         )
-        .map((each) => ({ ...each, trust: trusts && countTrust(trusts, each.id) })),
-    [providers, trusts, q, search.logging],
+        .map((each) => ({
+          ...each,
+          trust: trusts && countTrust(trusts, each.id),
+          figures: served?.providers.get(each.id),
+        })),
+    [providers, trusts, served, q, search.logging],
   );
   return (
     <Stack gap="md">
@@ -107,7 +113,10 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
 
 const KEPT: Kept = { id: "providers", rows: ["provider", "providers"] };
 
-type Row = Provider & { readonly trust: TrustCount | undefined };
+type Row = Provider & {
+  readonly trust: TrustCount | undefined;
+  readonly figures: ProviderFigures | undefined;
+};
 
 /** For signed-in readers only. */
 const VERIFIED = "verified";
@@ -116,31 +125,31 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "name",
     label: "Provider",
+    sharePercent: 30,
+    phone: "lead",
     sortValue: ({ name }) => name,
-    render: ({ id, name }) => (
-      <AppLink
-        to="/providers/$providerId"
-        params={{ providerId: id }}
-        size="sm"
-        fw={500}
-        className={styles.nowrap}
-      >
-        {name}
-      </AppLink>
+    render: ({ id, name, models, datacenters }) => (
+      <NameLine
+        of={id}
+        name={name}
+        link={
+          <AppLink to="/providers/$providerId" params={{ providerId: id }} size="sm" fw={500}>
+            {name}
+          </AppLink>
+        }
+        note={[
+          models.length === 1 ? "1 model" : `${formatCount(models.length)} models`,
+          ...(datacenters.length === 0 ? [] : [`runs in ${countryNames(datacenters)}`]),
+        ].join(", ")}
+      />
     ),
   },
   {
     id: "status",
     label: "Status now",
+    phone: "end",
     sortValue: ({ status }) => ["healthy", "cooling", "open"].indexOf(status),
     render: ({ status }) => <ProviderStatus status={status} />,
-  },
-  {
-    id: "models",
-    label: "Models",
-    align: "right",
-    sortValue: ({ models }) => models.length,
-    render: ({ models }) => formatCount(models.length),
   },
   {
     id: VERIFIED,
@@ -148,22 +157,26 @@ const COLUMNS: readonly Column<Row>[] = [
     sortValue: ({ trust }) => trust?.verified ?? 0,
     render: ({ trust }) => (trust === undefined ? "–" : <TrustSummary count={trust} />),
   },
-  {
-    id: "success",
-    label: "Success, 24 h",
-    align: "right",
-    sortValue: ({ success_24h }) => success_24h ?? -1,
-    render: ({ success_24h }) => (
-      <span className={kit.figures}>{success_24h === null ? "–" : formatShare(success_24h)}</span>
-    ),
-  },
-  {
-    id: "ttft",
-    label: "First token, p50",
-    align: "right",
-    sortValue: ({ ttft_p50_ms }) => ttft_p50_ms ?? Number.MAX_SAFE_INTEGER,
-    render: ({ ttft_p50_ms }) => <span className={kit.figures}>{formatMs(ttft_p50_ms)}</span>,
-  },
+  figureColumn(
+    { id: "uptime", label: "Uptime", phone: "line" },
+    ({ uptime }) => uptime,
+    formatShare,
+  ),
+  figureColumn(
+    { id: "ttft", label: "First token", phone: "line" },
+    ({ ttft_p50_ms: ttftMs }) => ttftMs,
+    formatMs,
+  ),
+  figureColumn(
+    { id: "speed", label: "Tokens / s", phone: "line" },
+    ({ tokens_per_second: speed }) => speed,
+    (speed) => formatCount(Math.round(speed)),
+  ),
+  figureColumn(
+    { id: "share", label: "Share of calls", phone: "line" },
+    ({ share_of_calls: share }) => share,
+    formatPart,
+  ),
   {
     id: "logging",
     label: "Prompt logging",
@@ -174,12 +187,6 @@ const COLUMNS: readonly Column<Row>[] = [
     },
   },
   {
-    id: "datacenters",
-    label: "Data centers",
-    sharePercent: 20,
-    render: ({ datacenters }) => countryNames(datacenters),
-  },
-  {
     id: "policies",
     label: "Policies",
     shownFrom: "wide",
@@ -187,12 +194,30 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** How providers served all customers: only where the operator shows it. */
-const FIGURES: ReadonlySet<string> = new Set(["success", "ttft"]);
+/** How the listings of a provider served in the last 30 days. */
+function figureColumn(
+  of: Pick<Column<Row>, "id" | "label" | "phone">,
+  value: (figures: ProviderFigures) => number | null,
+  text: (figure: number) => string,
+): Column<Row> {
+  const figureOf = ({ figures }: Row): number | undefined =>
+    figures === undefined ? undefined : (value(figures) ?? undefined);
+  return {
+    ...of,
+    align: "right",
+    sortValue: figureOf,
+    render: (row) => {
+      const figure = figureOf(row);
+      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
+    },
+  };
+}
+
+/** Only where it is known how providers served. */
+const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
 /** The columns that say something to this reader. */
-function columnsFor(providers: readonly Provider[], isSignedIn: boolean): readonly Column<Row>[] {
-  const hasFigures = providers.some(({ success_24h: success }) => success !== null);
+function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {
   return COLUMNS.filter(
     ({ id }) => (isSignedIn || id !== VERIFIED) && (hasFigures || !FIGURES.has(id)),
   );

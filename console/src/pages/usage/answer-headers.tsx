@@ -2,6 +2,7 @@ import { Code, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import type { RequestDetail } from "../../../../src/account/console-api/contract.ts";
+import kit from "../../ui/kit.module.css";
 import { FactList } from "../models/fact-list.tsx";
 import styles from "./usage.module.css";
 
@@ -20,12 +21,12 @@ export function AnswerHeaders({
           provider, which does not take them.
         </Text>
       )}
-      <Text fw={600} mb="xs">
-        Response headers
-      </Text>
-      <FactList
-        facts={headers.map(({ name, value }) => ({ label: name, value: <Code>{value}</Code> }))}
-      />
+      <details className={kit.more}>
+        <summary>Response headers ({headers.length})</summary>
+        <FactList
+          facts={headers.map(({ name, value }) => ({ label: name, value: <Code>{value}</Code> }))}
+        />
+      </details>
     </div>
   );
 }

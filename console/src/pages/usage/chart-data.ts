@@ -3,6 +3,7 @@ import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { addUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
+import { inAndOut } from "./outcome-labels.ts";
 import { DAY_MS, HOUR_MS, STATUSES, type GroupBy, type Metric } from "./usage-search.ts";
 
 export interface UsageChartData {
@@ -139,3 +140,17 @@ const BUCKET_MS: Readonly<Record<Usage["bucket"], number>> = {
   hour: HOUR_MS,
   day: DAY_MS,
 };
+
+/** A metric of the figures of a range or of a group. */
+export function metricOf(figures: Usage["totals"], metric: Metric): Amount {
+  const { in: tokensIn, out: tokensOut } = inAndOut(figures.tokens);
+  const amounts: Readonly<Record<Metric, Amount>> = {
+    spend: figures.spent_usd,
+    requests: figures.requests,
+    tokens: tokensIn + tokensOut,
+    errors: figures.by_status.failed,
+    rejected: rejectedOf(figures),
+    ttft: figures.ttft_p50_ms,
+  };
+  return amounts[metric];
+}

@@ -17,12 +17,12 @@ export function FindRequest(): ReactElement {
   };
   return (
     <form onSubmit={submit} noValidate>
-      <Group gap="xs" align="flex-start">
+      <Group gap="xs" align="flex-start" wrap="nowrap">
         <TextInput
           aria-label="Find a request by its ID"
           placeholder="Request ID"
           size="xs"
-          w="22rem"
+          w="14rem"
           maw="100%"
           autoComplete="off"
           spellCheck={false}

@@ -7,18 +7,29 @@ import { formatCount, formatMs } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
+import charts from "../../ui/charts/charts.module.css";
+import { lengthOf, toWhole } from "../../ui/charts/measure.ts";
+import { colourOf, paintsOf, type Paint } from "../../ui/charts/part-paint.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { groupName, NONE, rejectedOf } from "./chart-data.ts";
+import { chartData, groupName, metricOf, NONE, rejectedOf, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
-import { STATUSES, type ChangeSearch, type GroupBy, type UsageSearch } from "./usage-search.ts";
+import {
+  STATUSES,
+  type ChangeSearch,
+  type GroupBy,
+  type Metric,
+  type UsageSearch,
+} from "./usage-search.ts";
 import styles from "./usage.module.css";
 
 export interface GroupsTableProps {
   readonly usage: Usage;
   readonly by: GroupBy;
+  /** The bars below the names show it. */
+  readonly metric: Metric;
   readonly change: ChangeSearch;
 }
 
@@ -28,9 +39,13 @@ type Group = Usage["groups"][number];
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
 /** Every group's figures, and the totals of the range below them. Choosing a group filters by it. */
-export function GroupsTable({ usage, by, change }: GroupsTableProps): ReactElement {
-  const { groups, totals } = usage;
-  const columns = useMemo(() => columnsOf(by, totals, change), [by, totals, change]);
+export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): ReactElement {
+  const { groups } = usage;
+  const bars = useMemo(() => barsOf(usage, metric, by), [usage, metric, by]);
+  const columns = useMemo(
+    () => columnsOf(by, usage.totals, { bars, change }),
+    [by, usage, bars, change],
+  );
   return (
     <DataTable
       caption={`Figures by ${by}`}
@@ -46,7 +61,7 @@ export function GroupsTable({ usage, by, change }: GroupsTableProps): ReactEleme
 function columnsOf(
   by: GroupBy,
   totals: UsageFigures,
-  change: ChangeSearch,
+  { bars, change }: { readonly bars: Bars; readonly change: ChangeSearch },
 ): readonly Column<Group>[] {
   return [
     {
@@ -54,18 +69,20 @@ function columnsOf(
       label: by.charAt(0).toUpperCase() + by.slice(1),
       sortValue: (each) => groupName(by, each),
       total: "All requests",
+      phone: "lead",
       render: (each) => (
-        <GroupName name={groupName(by, each)} wanted={filterBy(by, each.group)} change={change} />
+        <>
+          <GroupName name={groupName(by, each)} wanted={filterBy(by, each.group)} change={change} />
+          {bars.get(each.group)}
+        </>
       ),
     },
-    ...FIGURES.map(({ id, label, show, valueOf, shownFrom = "always" }): Column<Group> => {
+    ...FIGURES.map(({ show, valueOf, ...column }): Column<Group> => {
       const cell = (figures: UsageFigures): ReactElement => (
         <span className={kit.figures}>{show(figures)}</span>
       );
       return {
-        id,
-        label,
-        shownFrom,
+        ...column,
         align: "right",
         total: cell(totals),
         sortValue: ({ figures }) => valueOf(figures),
@@ -79,11 +96,12 @@ const FIGURES: readonly {
   readonly id: string;
   readonly label: string;
   readonly shownFrom?: ShownFrom;
+  readonly phone?: "end" | "line";
   readonly show: (figures: UsageFigures) => ReactElement | string;
   readonly valueOf: (figures: UsageFigures) => number | bigint;
 }[] = [
-  count("requests", "Requests", ({ requests }) => requests),
-  count("failed", "Failed", ({ by_status }) => by_status.failed),
+  { ...count("requests", "Requests", ({ requests }) => requests), phone: "line" },
+  { ...count("failed", "Failed", ({ by_status }) => by_status.failed), phone: "line" },
   count("rejected", "Rejected", rejectedOf),
   count("in", "Tokens in", ({ tokens }) => inAndOut(tokens).in),
   count("cached", "Cached tokens", ({ tokens }) => tokens.cached_prompt, "wide"),
@@ -93,6 +111,7 @@ const FIGURES: readonly {
   {
     id: "spend",
     label: "Spend",
+    phone: "end",
     show: ({ spent_usd }) => <Money usd={spent_usd} />,
     valueOf: ({ spent_usd }) => parseUsd(spent_usd),
   },
@@ -118,6 +137,32 @@ function duration(
     valueOf: (figures) => msOf(figures) ?? -1,
     show: (figures) => formatMs(msOf(figures)),
   };
+}
+
+type Bars = ReadonlyMap<string, ReactElement>;
+
+/** A bar for each group, as long as its part of the largest, in its colour of the chart above. */
+function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
+  const unit = unitOf(metric);
+  const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
+  const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
+  const { parts } = chartData(usage, metric, by);
+  const paints = paintsOf(parts, false);
+  const paintOf = (group: string): Paint =>
+    paints[parts.findIndex(({ id }) => id === group)] ?? { colour: "own", mark: 0 };
+  return new Map(
+    usage.groups.map(({ group }, at) => [
+      group,
+      <svg key={group} className={`${charts.rankTrack} ${charts.palette}`} aria-hidden>
+        <rect
+          width={`${lengthOf(amounts[at] ?? 0n, highest) * 100}%`}
+          height="100%"
+          rx={2}
+          fill={colourOf(paintOf(group))}
+        />
+      </svg>,
+    ]),
+  );
 }
 
 function GroupName(props: {

@@ -19,6 +19,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
     label: "Time (UTC)",
+    phone: "line",
     sortValue: ({ created_at }) => Date.parse(created_at),
     render: ({ request_id, created_at }) => (
       <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
@@ -26,17 +27,24 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
       </AppLink>
     ),
   },
-  { id: "status", label: "Status", render: (row) => <EndingBadge ending={endingOfRequest(row)} /> },
+  {
+    id: "status",
+    label: "Status",
+    phone: "mark",
+    render: (row) => <EndingBadge ending={endingOfRequest(row)} />,
+  },
   {
     id: "model",
     label: "Model",
     sharePercent: 30,
+    phone: "lead",
     render: ({ model }) => <span title={model ?? undefined}>{model ?? "–"}</span>,
   },
   {
     id: "source",
     label: "Key",
     sharePercent: 15,
+    phone: "line",
     render: ({ key_id, source }) =>
       key_id === null ? (
         <span title={source}>{source}</span>
@@ -66,12 +74,14 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
     id: "cost",
     label: "Cost",
     align: "right",
+    phone: "end",
     sortValue: ({ cost_usd }) => parseUsd(cost_usd),
     render: ({ attempts, cost_usd }) => (attempts === 0 ? "–" : <Money usd={cost_usd} />),
   },
   figures({
     id: "tokens",
     label: "Tokens",
+    phone: "line",
     show: ({ tokens }) => tokens && inToOut(tokens),
     valueOf: ({ tokens }) => tokens && inAndOut(tokens).in + inAndOut(tokens).out,
   }),
@@ -98,6 +108,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   figures({
     id: "attempts",
     label: "Attempts",
+    shownFrom: "wide",
     show: ({ attempts }) => formatCount(attempts),
     valueOf: ({ attempts }) => attempts,
   }),
@@ -129,14 +140,13 @@ function figures(of: {
   readonly show: (row: RequestRow) => string | null;
   readonly valueOf: (row: RequestRow) => number | null;
   readonly shownFrom?: ShownFrom;
+  readonly phone?: "line";
 }): Column<RequestRow> {
-  const { id, label, show, valueOf, shownFrom = "always" } = of;
+  const { show, valueOf, ...column } = of;
   return {
-    id,
-    label,
+    ...column,
     align: "right",
-    shownFrom,
-    sortValue: (row) => valueOf(row) ?? -1,
+    sortValue: (row) => valueOf(row) ?? undefined,
     render: (row) => <span className={kit.figures}>{show(row) ?? "–"}</span>,
   };
 }

@@ -17,16 +17,8 @@ import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
 import type { Sort } from "../../ui/sort-rows.ts";
-import {
-  PAGE_ROWS,
-  PAGE_SIZES,
-  readSize,
-  readSort,
-  writeSize,
-  writeSort,
-} from "../../ui/table-state.ts";
-import { useTableSearch, type Kept } from "../../ui/use-table-state.ts";
-import { FindRequest } from "./find-request.tsx";
+import { PAGE_SIZES, readSize, readSort, writeSize, writeSort } from "../../ui/table-state.ts";
+import { useTableSearch, useUsualRows, type Kept } from "../../ui/use-table-state.ts";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import type { Filters, UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -63,7 +55,8 @@ const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
   /** A cursor knows only the way to older ones: those that were passed are kept here, in order. */
   const [passed, setPassed] = useState<readonly string[]>([]);
-  const limit = readSize(rows) === 0 ? PAGE_ROWS : readSize(rows);
+  const usual = useUsualRows();
+  const limit = readSize(rows, usual) === 0 ? usual : readSize(rows, usual);
   const [isLive, setLive] = useState(false);
   const sort = readSort(useTableSearch("").sort, Object.keys(SORTS)) ?? NEWEST_FIRST;
   const isNewestFirst = writeSort(sort) === writeSort(NEWEST_FIRST);
@@ -101,7 +94,6 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
         </Group>
       }
     >
-      <FindRequest />
       <Answer of={requests} skeleton={<Loading rows={10} />}>
         {({ data, next_cursor, as_of }) => (
           <>
@@ -123,9 +115,9 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
               empty={<NoRequests filters={filters} />}
             />
             <Pager
-              {...{ cursor, passed, limit, isNewestFirst }}
+              {...{ cursor, passed, limit, usual, isNewestFirst }}
               next={next_cursor}
-              onSize={(size) => onChange({ rows: writeSize(size), cursor: undefined })}
+              onSize={(size) => onChange({ rows: writeSize(size, usual), cursor: undefined })}
               onGo={(to) => {
                 if (to !== undefined && !passed.includes(to)) {
                   const known = cursor === undefined ? 0 : passed.indexOf(cursor) + 1;
@@ -170,6 +162,7 @@ interface PagerProps {
   readonly cursor: string | undefined;
   readonly passed: readonly string[];
   readonly limit: number;
+  readonly usual: number;
   readonly isNewestFirst: boolean;
   readonly next: string | null;
   readonly onGo: (cursor: string | undefined) => void;
@@ -185,8 +178,8 @@ function pageWords({ cursor, limit, isNewestFirst }: PagerProps): string {
 }
 
 function Pager(props: PagerProps): ReactElement | null {
-  const { cursor, passed, limit, isNewestFirst, next, onGo } = props;
-  if (cursor === undefined && next === null && limit <= PAGE_ROWS) return null;
+  const { cursor, passed, limit, usual, isNewestFirst, next, onGo } = props;
+  if (cursor === undefined && next === null && limit <= usual) return null;
   const words = isNewestFirst ? BY_TIME : BY_VALUE;
   const place = cursor === undefined ? -1 : passed.indexOf(cursor);
   return (

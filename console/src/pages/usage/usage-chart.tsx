@@ -3,7 +3,6 @@ import { useMemo, type ReactElement } from "react";
 
 import type { Usage } from "../../../../src/account/console-api/contract.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
-import { FilterChips } from "../../ui/filter-chips.tsx";
 import { chartData, spanOfBucket } from "./chart-data.ts";
 import { writeMinute } from "./day-range.ts";
 import {
@@ -13,7 +12,6 @@ import {
   type GroupBy,
   type UsageSearch,
 } from "./usage-search.ts";
-import styles from "./usage.module.css";
 
 export interface UsageChartProps {
   readonly usage: Usage;
@@ -31,14 +29,6 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
   const isSplit = data.parts.length > 1 && !isTimes;
   return (
     <>
-      <div className={styles.metrics}>
-        <FilterChips
-          label="Metric"
-          options={METRICS}
-          value={metric}
-          onChange={(value) => change({ metric: value })}
-        />
-      </div>
       <StackedBars
         label={`${name}${isSplit ? ` by ${by}` : ""}, per ${BUCKETS[usage.bucket]}`}
         bucketLabel={usage.bucket === "day" ? "Day (UTC)" : "Time"}

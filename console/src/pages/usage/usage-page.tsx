@@ -16,8 +16,8 @@ import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Tip } from "../../ui/tip.tsx";
+import { FindRequest } from "./find-request.tsx";
 import { FilterFields } from "./filter-fields.tsx";
-import { GroupRank } from "./group-rank.tsx";
 import { GroupsTable } from "./groups-table.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { RequestLog } from "./request-log.tsx";
@@ -52,12 +52,17 @@ export function UsagePage(): ReactElement {
       title="Usage"
       isWide
       lead="Days and months are in UTC. Prompts and answers are not stored, only counts, times, and costs."
-      actions={<RefreshButton onRefresh={() => setNow(Date.now())} />}
+      actions={
+        <>
+          <FindRequest />
+          <RefreshButton onRefresh={() => setNow(Date.now())} />
+        </>
+      }
     >
-      <Stack gap="xs">
+      <div className={styles.filterBar}>
         <RangeFields search={search} change={change} nowMs={nowMs} />
         <FilterFields search={search} change={change} />
-      </Stack>
+      </div>
       <Figures filters={filters} search={search} change={change} nowMs={nowMs} />
       <RequestLog
         filters={filters}
@@ -102,13 +107,27 @@ interface FiguresProps {
 
 function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement {
   const by = chosen(GROUPS, search.by);
-  const rank = RANKS[chosen(METRICS, search.metric)];
+  const metric = chosen(METRICS, search.metric);
+  const rank = RANKS[metric];
   const usage = useAnswer(
     "GET /api/console/usage",
     { query: { ...filters, group_by: by, rank_by: rank } },
     { staysDespite: "rank_by" },
   );
   const before = useFiguresBefore(filters, search, usage.data, nowMs);
+  const groupBy = (
+    <div className={styles.labelled}>
+      <span aria-hidden>By</span>
+      <FilterChips
+        label="Group by"
+        options={GROUPS}
+        value={by}
+        onChange={(value) => change({ by: value })}
+      />
+    </div>
+  );
+  // Times are not added up by group: there the choice is for the table alone.
+  const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
       {(data: Usage) => (
@@ -118,22 +137,21 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
           <Panel
             title="Over time"
             actions={
-              <div className={styles.labelled}>
-                <span aria-hidden>By</span>
+              <>
                 <FilterChips
-                  label="Group by"
-                  options={GROUPS}
-                  value={by}
-                  onChange={(value) => change({ by: value })}
+                  label="Metric"
+                  options={METRICS}
+                  value={metric}
+                  onChange={(value) => change({ metric: value })}
                 />
-              </div>
+                {isTimes ? null : groupBy}
+              </>
             }
           >
             <UsageChart usage={data} by={by} search={search} change={change} />
           </Panel>
-          <Panel title={`By ${by}`}>
-            <GroupRank usage={data} by={by} metric={chosen(METRICS, search.metric)} />
-            <GroupsTable usage={data} by={by} change={change} />
+          <Panel title={`By ${by}`} actions={isTimes ? groupBy : undefined}>
+            <GroupsTable usage={data} by={by} metric={metric} change={change} />
           </Panel>
         </>
       )}

@@ -8,9 +8,8 @@ import { FigureCard } from "../../ui/figure-card.tsx";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { shortTokens } from "../models/model-labels.ts";
-import { chartData, rejectedOf, unitOf } from "./chart-data.ts";
+import { metricOf, chartData, rejectedOf, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
-import { amountOf } from "./rank-groups.ts";
 import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
@@ -99,8 +98,8 @@ function MetricCard(props: MetricCardProps): ReactElement {
       change={
         <ChangeMark
           unit={unitOf(metric)}
-          now={amountOf(usage.totals, metric)}
-          before={before && amountOf(before, metric)}
+          now={metricOf(usage.totals, metric)}
+          before={before && metricOf(before, metric)}
           than={props.than}
         />
       }

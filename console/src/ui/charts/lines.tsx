@@ -17,33 +17,42 @@ export interface LinesProps {
 export function Lines({ parts, stacks, paints, top }: LinesProps): ReactElement {
   return (
     <svg width="100%" height="100%" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden>
-      {parts.map(({ id }, at) => (
-        <path
-          key={id}
-          d={pathOf(stacks, id, top)}
-          className={at === 0 ? styles.line : `${styles.line} ${styles.lineDashed}`}
-          stroke={colourOf(paints[at] ?? { colour: "own", mark: 0 })}
-        />
-      ))}
+      {parts.map(({ id }, at) => {
+        const stroke = colourOf(paints[at] ?? { colour: "own", mark: 0 });
+        const { line, dots } = pathsOf(stacks, id, top);
+        return (
+          <g key={id} stroke={stroke}>
+            <path
+              d={line}
+              className={at === 0 ? styles.line : `${styles.line} ${styles.lineDashed}`}
+            />
+            <path d={dots} className={styles.dot} />
+          </g>
+        );
+      })}
     </svg>
   );
 }
 
-/** A single point between gaps is a short line, or it would not be seen. */
-function pathOf(stacks: readonly Stack[], id: string, top: bigint): string {
-  let isDown = false;
-  return stacks
-    .map(({ bucket, pieces }, index) => {
-      const piece = pieces.find(({ part }) => part.id === id);
-      if (bucket.values[id] === null) {
-        isDown = false;
-        return "";
-      }
-      const x = (index + 0.5) / stacks.length;
-      const y = 1 - lengthOf(piece?.whole ?? 0n, top);
-      const step = isDown ? `L${x} ${y}` : `M${x - 0.2 / stacks.length} ${y}L${x} ${y}`;
-      isDown = true;
-      return step;
-    })
-    .join("");
+/** A point between gaps is a dot: a line of one point would not be seen. */
+function pathsOf(
+  stacks: readonly Stack[],
+  id: string,
+  top: bigint,
+): { readonly line: string; readonly dots: string } {
+  const isMeasured = (index: number): boolean =>
+    (stacks[index]?.bucket.values[id] ?? null) !== null;
+  const points = stacks.map(({ pieces }, index) => {
+    const piece = pieces.find(({ part }) => part.id === id);
+    const place = `${(index + 0.5) / stacks.length} ${1 - lengthOf(piece?.whole ?? 0n, top)}`;
+    if (!isMeasured(index)) return { line: "", dot: "" };
+    if (isMeasured(index - 1)) return { line: `L${place}`, dot: "" };
+    return isMeasured(index + 1)
+      ? { line: `M${place}`, dot: "" }
+      : { line: "", dot: `M${place}h0` };
+  });
+  return {
+    line: points.map(({ line }) => line).join(""),
+    dots: points.map(({ dot }) => dot).join(""),
+  };
 }

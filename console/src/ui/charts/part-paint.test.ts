@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { COLOURS, MARKS, paintsOf } from "./part-paint.ts";
+import { COLOURS, familyColour, MARKS, paintsOf } from "./part-paint.ts";
 
 const parts = (...ids: readonly string[]) => ids.map((id) => ({ id }));
+const KEYS = Array.from({ length: 200 }, (_none, at) => `key-${at}`);
 const MANY = Array.from({ length: 200 }, (_none, at) => `lab/model-${at}`);
 
 describe("the paint of a part", () => {
@@ -28,8 +29,18 @@ describe("the paint of a part", () => {
     for (const { mark } of paintsOf(parts(...MANY.slice(0, COLOURS)), false)) expect(mark).toBe(0);
   });
 
+  test("is that of its maker where no other stands before it, whatever else is in the chart", () => {
+    const ids = ["openai/a", "openai/b", "anthropic/a", "anthropic/b", "google/a"];
+    const colours = paintsOf(parts(...ids), false).map(({ colour }) => colour);
+    expect(new Set(colours).size).toBe(ids.length);
+    for (const family of ["openai/", "anthropic/", "google/"]) {
+      const own = colours.filter((_colour, at) => ids[at]?.startsWith(family) === true);
+      expect(own).toContain(familyColour(family));
+    }
+  });
+
   test("uses all colours, and patterns everywhere when they are asked for", () => {
-    const colours = new Set(MANY.map((id) => paintsOf(parts(id), false)[0]?.colour));
+    const colours = new Set(KEYS.map((id) => paintsOf(parts(id), false)[0]?.colour));
     expect(colours.size).toBe(COLOURS);
     for (const { mark } of paintsOf(parts(...MANY), true)) {
       expect(mark).toBeGreaterThanOrEqual(1);

@@ -11,8 +11,8 @@ export const COLOURS = 8;
 export const MARKS = 6;
 
 /**
- * The paint of each part. A part prefers the colour of its id, so that a model mostly has the same one in
- * every chart, whatever it ranks; parts of one chart differ in colour as long as there are colours, then
+ * The paint of each part. A part prefers the colour of its family, so that a maker's models mostly have the
+ * same one in every chart, whatever they rank; parts of one chart differ in colour as long as there are colours, then
  * by pattern.
  */
 export function paintsOf(
@@ -38,8 +38,13 @@ export function paintsOf(
 function coloursOf(ids: readonly string[]): ReadonlyMap<string, number> {
   const colours = new Map<string, number>();
   const taken = new Set<number>();
-  for (const id of ids.toSorted((a, b) => hashOf(a) - hashOf(b))) {
-    let colour = hashOf(id) % COLOURS;
+  const sorted = ids.toSorted((a, b) => hashOf(a) - hashOf(b));
+  const isFirst = (id: string, at: number): boolean =>
+    sorted.findIndex((other) => familyColour(other) === familyColour(id)) === at;
+  // No maker's second model takes the colour of another maker.
+  const firsts = sorted.filter(isFirst);
+  for (const id of [...firsts, ...sorted.filter((each) => !firsts.includes(each))]) {
+    let colour = familyColour(id);
     while (taken.has(colour)) colour = (colour + 1) % COLOURS;
     colours.set(id, colour);
     taken.add(colour);
@@ -47,6 +52,19 @@ function coloursOf(ids: readonly string[]): ReadonlyMap<string, number> {
   }
   return colours;
 }
+
+/** By what is before the `/`: the maker of a model. */
+export function familyColour(id: string): number {
+  const [family = ""] = id.split("/");
+  return FAMILIES.get(family) ?? hashOf(family) % COLOURS;
+}
+
+/** Makers that often stand in one chart: told apart even where hashes would not. */
+const FAMILIES: ReadonlyMap<string, number> = new Map(
+  ["google", "openai", "anthropic", "deepseek", "mistralai", "moonshotai", "qwen", "z-ai"].map(
+    (family, colour) => [family, colour],
+  ),
+);
 
 export function colourOf({ colour }: Paint): string {
   return `var(--part-${colour})`;

@@ -26,6 +26,8 @@ export const ListingFigures = Type.Object({
   model: Type.String(),
   /** Null across organizations. */
   calls: nullable(Count),
+  /** Of all calls that these figures count. */
+  share_of_calls: Type.Number({ minimum: 0, maximum: 1 }),
   ...FIGURES,
   /** Oldest first. */
   days: Type.Array(FiguresAt),
@@ -33,6 +35,15 @@ export const ListingFigures = Type.Object({
   hours: Type.Array(FiguresAt),
 });
 export type ListingFigures = Static<typeof ListingFigures>;
+
+/** How all listings of a provider served together, of which no figures of one listing can tell. */
+export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
+export type ProviderFigures = Static<typeof ProviderFigures>;
+
+const Figured = {
+  listings: Type.Array(ListingFigures),
+  providers: Type.Array(ProviderFigures),
+} as const;
 
 /** The figures of one model or provider come with history. */
 const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
@@ -44,12 +55,12 @@ export const listingFigureRoutes = {
       "How listings served the organization's own calls, with history for one model or provider",
     needs: "read",
     query,
-    answer: Type.Object({ from: Instant, listings: Type.Array(ListingFigures) }),
+    answer: Type.Object({ from: Instant, ...Figured }),
   },
   "GET /api/listing-figures.json": {
     summary: "How listings served all organizations together, where the operator shows it",
     access: "public",
     query,
-    answer: Type.Object({ is_shown: Type.Boolean(), listings: Type.Array(ListingFigures) }),
+    answer: Type.Object({ is_shown: Type.Boolean(), ...Figured }),
   },
 } as const;
