@@ -187,17 +187,18 @@ class KeptConnections {
 
   #follow(socket: Socket): void {
     const connection: Connection = { requests: 0, hasRead: false };
-    const { write, read } = socket;
+    const write = socket.write.bind(socket);
+    const read = socket.read.bind(socket);
     Object.assign(socket, {
       // undici announces a request and writes its head in one go.
       write: (...args: Parameters<typeof write>) => {
         this.#starting?.startsOn(connection);
         this.#starting = undefined;
-        return write.apply(socket, args);
+        return write(...args);
       },
       // The socket's own count has bytes of TLS in it, of which a server sends some when it closes.
       read: (bytes?: number): unknown => {
-        const chunk: unknown = read.call(socket, bytes);
+        const chunk: unknown = read(bytes);
         if (chunk !== null) connection.hasRead = true;
         return chunk;
       },

@@ -57,7 +57,7 @@ export class SentBodies {
   }
 
   follow(socket: Pick<Socket, "write" | "destroy">): void {
-    const { write } = socket;
+    const write = socket.write.bind(socket);
     socket.write = (
       chunk: Uint8Array | string,
       second?: BufferEncoding | WriteCallback,
@@ -66,15 +66,15 @@ export class SentBodies {
       const sent = typeof chunk === "string" ? undefined : (chunk as FollowedBytes)[SENT];
       if (sent === undefined) {
         return typeof second === "function"
-          ? write.call(socket, chunk, undefined, second)
-          : write.call(socket, chunk, second, third);
+          ? write(chunk, undefined, second)
+          : write(chunk, second, third);
       }
       if (!sent.startWriting()) {
         // By now the memory may hold the body of another customer.
         socket.destroy(new Error("a body is written once"));
         return false;
       }
-      return write.call(socket, chunk, undefined, (fault) => sent.written(fault));
+      return write(chunk, undefined, (fault) => sent.written(fault));
     };
   }
 }

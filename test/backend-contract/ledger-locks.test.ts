@@ -366,8 +366,8 @@ test("an organization's rows end in a batch with others as they end alone: a ser
   expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "cap" }));
   expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "low_balance" }));
   for (const at of [0, 1]) {
-    const [one, other] = orgs.map((pair) => pair[at]);
-    if (one === undefined || other === undefined) throw new Error("two pairs");
-    expect(await booksOf(one)).toEqual(await booksOf(other));
+    const [beside, single] = orgs.map((pair) => pair[at]);
+    if (beside === undefined || single === undefined) throw new Error("two pairs");
+    expect(await booksOf(beside)).toEqual(await booksOf(single));
   }
 });
