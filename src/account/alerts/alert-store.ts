@@ -1,4 +1,4 @@
-import type { MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { MicroUsd } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 
 /** Which alerts an organization has chosen. */
