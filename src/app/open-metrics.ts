@@ -65,7 +65,7 @@ export function openMetrics(sources: MetricSources): OpenedMetrics {
     ...instanceFamilies(sources, books),
     oneValue("tm_event_loop_utilization", () => loop.share),
     ...serve.metrics.families(),
-    oneValue("tm_drains", () => serve.drains.active),
+    oneValue("tm_detached_reads", () => serve.drains.active),
     ...listingFamilies(sources),
     ...sources.videos.videoMetrics.families(serve.metrics.fold),
     ...sources.counts.families(clock),
@@ -198,7 +198,7 @@ function listingFamilies(sources: ListingSources): readonly Family[] {
       ofListings(({ id }, nowMs) => health.mayTry(id, nowMs) !== "yes"),
     ),
     new ReadFamily(
-      "tm_pool_resting",
+      "tm_pool_cooldown",
       ofPools((poolId, nowMs) => Number(pools.cooldownMs(poolId, nowMs) > 0)),
     ),
     new ReadFamily(

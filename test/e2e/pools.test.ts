@@ -150,7 +150,10 @@ describe("a provider's declared capacity", () => {
       return (await httpCall(url, { body, headers: bearer(account.key) })).json;
     };
     const open = await dryRun();
-    expect(at(open, "candidates.0.pool")).toEqual({ id: "pool:small/pool/cooled", has_room: true });
+    expect(at(open, "candidates.0.pool")).toEqual({
+      id: "pool:small/pool/cooled",
+      has_capacity: true,
+    });
     expect(at(open, "would_admit")).toBe(true);
     // Its share of the small pool is used up, and so it would be reported.
     const url = `${gateway.url}/v1/route?for=chat`;
@@ -160,7 +163,7 @@ describe("a provider's declared capacity", () => {
       headers: bearer(account.key),
     });
     expect(full.json).toMatchObject({
-      candidates: [{ pool: { has_room: false } }],
+      candidates: [{ pool: { has_capacity: false } }],
       would_admit: false,
       refusal: { code: "rate_limit", origin: "upstream_quota", limit_scope: "pool" },
     });
@@ -185,7 +188,7 @@ describe("a provider that says 429", () => {
     expect(at(route.json, "candidates.0")).toMatchObject({
       provider: "small",
       health: "healthy",
-      pool: { id: "pool:small/pool/cooled", has_room: false },
+      pool: { id: "pool:small/pool/cooled", has_capacity: false },
     });
   });
 

@@ -232,7 +232,7 @@ describe("a conversation among providers of equal priority", () => {
     expect(await served(moved)).toBe("dear");
     await until("the cheap one is no longer paused", async () => {
       const route = await dryRun(other);
-      return at(route.json, "candidates.0.pool.has_room");
+      return at(route.json, "candidates.0.pool.has_capacity");
     });
     expect(await served(other)).toBe("cheap");
     expect(await served(moved)).toBe("dear");

@@ -4,6 +4,8 @@ import { contentText, isObject, objectsOf, stringsOf, type JsonObject } from "./
 import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
+  findLastText,
+  findUserText,
   promptTokensOf,
   type SimRequest,
   type SimToolChoice,
@@ -16,7 +18,7 @@ export function readChatRequest(body: JsonObject): SimRequest {
   const recent = messages.slice(lastAnswer + 1);
   const maxTokens = body["max_completion_tokens"] ?? body["max_tokens"];
   const options = body["stream_options"];
-  const userText = userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages));
+  const userText = findUserText(recent) || (recent.length > 0 ? "" : findUserText(messages));
   return {
     model: textOf(body["model"]),
     stream: body["stream"] === true,
@@ -31,7 +33,7 @@ export function readChatRequest(body: JsonObject): SimRequest {
       .filter((message) => message["role"] === "tool")
       .map((message) => contentText(message["content"])),
     media: mediaOf(messages),
-    ...toldIn(lastTextOf(messages), messages),
+    ...toldIn(findLastText(messages), messages),
     ...answerSchemaOf(schemaOf(body["response_format"])),
     thinking: false,
     promptTokens: promptTokensOf([messages, body["tools"]]),
@@ -43,19 +45,6 @@ export function readChatRequest(body: JsonObject): SimRequest {
 function schemaOf(format: unknown): unknown {
   const named = isObject(format) ? format["json_schema"] : undefined;
   return isObject(named) ? named["schema"] : undefined;
-}
-
-/** The user's last text, also before a call and its result. */
-function lastTextOf(messages: readonly JsonObject[]): string {
-  const texts = messages.map((each) =>
-    each["role"] === "user" ? contentText(each["content"]) : "",
-  );
-  return texts.findLast((text) => text !== "") ?? "";
-}
-
-function userTextOf(messages: readonly JsonObject[]): string {
-  const last = messages.findLast((message) => message["role"] === "user");
-  return last === undefined ? "" : contentText(last["content"]);
 }
 
 function readTool(tool: JsonObject): SimRequest["tools"] {

@@ -5,6 +5,8 @@ import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
   cacheMarkedTokensOf,
+  findLastText,
+  findUserText,
   promptTokensOf,
   type SimRequest,
   type SimToolChoice,
@@ -21,7 +23,7 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
   const marked = isObject(body["cache_control"])
     ? { prompt, cache_control: body["cache_control"] }
     : prompt;
-  const userText = userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages));
+  const userText = findUserText(recent) || (recent.length > 0 ? "" : findUserText(messages));
   return {
     model: textOf(body["model"]),
     stream: body["stream"] === true,
@@ -37,7 +39,7 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     userText,
     toolResults: recent.flatMap(toolResultsOf),
     media: mediaOf(messages),
-    ...toldIn(lastTextOf(messages), [body["system"], messages]),
+    ...toldIn(findLastText(messages), [body["system"], messages]),
     ...answerSchemaOf(schemaOf(body["output_config"])),
     thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
     promptTokens: promptTokensOf(prompt),
@@ -49,19 +51,6 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
 function schemaOf(config: unknown): unknown {
   const format = isObject(config) ? config["format"] : undefined;
   return isObject(format) ? format["schema"] : undefined;
-}
-
-/** The user's last text, also before a call and its result. */
-function lastTextOf(messages: readonly JsonObject[]): string {
-  const texts = messages.map((each) =>
-    each["role"] === "user" ? contentText(each["content"]) : "",
-  );
-  return texts.findLast((text) => text !== "") ?? "";
-}
-
-function userTextOf(messages: readonly JsonObject[]): string {
-  const last = messages.findLast((message) => message["role"] === "user");
-  return last === undefined ? "" : contentText(last["content"]);
 }
 
 function toolResultsOf(message: JsonObject): readonly string[] {

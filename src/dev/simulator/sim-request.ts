@@ -1,4 +1,4 @@
-import { isObject, wordSet, type JsonObject } from "./json.ts";
+import { contentText, isObject, wordSet, type JsonObject } from "./json.ts";
 import type { SimMedia } from "./sim-media.ts";
 import type { Told } from "./told-facts.ts";
 
@@ -73,4 +73,18 @@ export function cacheMarkedTokensOf(value: unknown, ttl?: string): number {
     return ttl === undefined || mark["ttl"] === ttl ? promptTokensOf(rest) : 0;
   }
   return Object.values(rest).reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item, ttl), 0);
+}
+
+/** The user's last text, also before a call and its result. */
+export function findLastText(messages: readonly JsonObject[]): string {
+  const texts = messages.map((each) =>
+    each["role"] === "user" ? contentText(each["content"]) : "",
+  );
+  return texts.findLast((text) => text !== "") ?? "";
+}
+
+/** The text of the user's last message; empty if that has none. */
+export function findUserText(messages: readonly JsonObject[]): string {
+  const last = messages.findLast((message) => message["role"] === "user");
+  return last === undefined ? "" : contentText(last["content"]);
 }

@@ -4,12 +4,16 @@ import type { AnswerBridge } from "./answer/answer-bridge.ts";
 import type { FailedAnswer, UpstreamFailure } from "./failure/upstream-failure.ts";
 import type { ProviderControls } from "./fields/common-fields.ts";
 
+export type CallFamily = "chat" | "images" | "videos" | "decisions";
+
 /**
  * A kind of answer that a client can ask for: a chat answer, images, a video, decisions. A folder
  * of `modality/` exports one such value; the way of a call is the same for all of them.
  */
 export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
+  /** The name of its requests where a route takes or answers one: a dry run, a restriction. */
+  readonly family: CallFamily;
   /** The wire that it is asked on; absent where it has one form alone. */
   readonly wire?: WireId;
   /** Reads and checks what the client sent. */

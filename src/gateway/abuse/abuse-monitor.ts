@@ -1,4 +1,4 @@
-import type { CallFamily } from "../accounts/account-rules.ts";
+import type { CallFamily } from "../../formats/index.ts";
 import type { Principal } from "../accounts/principal.ts";
 import type { MicroUsd, OrgId, Refusal } from "../../kernel/index.ts";
 
@@ -15,7 +15,7 @@ export interface UsageEvent {
 
 /** Detects unusual use of organizations that have only trial credit, and acts on it. */
 export interface AbuseMonitor {
-  /** Why this kind of request is refused for this account at the moment; undefined: it is not. */
+  /** Why this kind of request is refused for this account now; undefined if it is allowed. */
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
   /** Counts a request that ended; wall-clock time. Never throws and is never waited for. */
   note(event: UsageEvent, nowMs: number): void;

@@ -20,7 +20,8 @@ import {
   STORE_ANSWER_TIMEOUT_MS,
   text,
 } from "../../kernel/index.ts";
-import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
+import type { CallFamily } from "../../formats/index.ts";
+import type { AbuseRestriction } from "../accounts/account-rules.ts";
 
 const LISTED_MAX = 1_000;
 
@@ -81,9 +82,9 @@ export class PostgresAbuseRestrictionStore {
   }
 
   /**
-   * Ends the holds of one kind of request, or of all, for good: those that have ended by themselves
-   * do not count as a first time any more. Answers with what it lifted, newest first. `why` is for
-   * the change log, and only operators see it there.
+   * Lifts the restrictions of one kind of request, or of all kinds. Expired ones no longer count as
+   * a first offence. Returns the lifted restrictions, newest first. `why` goes to the change log,
+   * where only operators see it.
    */
   async lift(
     orgId: OrgId,

@@ -8,7 +8,8 @@ import {
   refusal,
   RETRY_AFTER_SECONDS_MAX,
 } from "../../kernel/index.ts";
-import type { AbuseRestriction, CallFamily } from "../accounts/account-rules.ts";
+import type { CallFamily } from "../../formats/index.ts";
+import type { AbuseRestriction } from "../accounts/account-rules.ts";
 import { digestHex } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
 import type { AbuseMonitor, UsageEvent } from "./abuse-monitor.ts";

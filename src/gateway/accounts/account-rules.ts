@@ -1,8 +1,6 @@
+import type { CallFamily } from "../../formats/index.ts";
 import type { KeyId, ProviderId } from "../../kernel/index.ts";
 import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
-
-/** Kinds of requests that an account can be limited in. */
-export type CallFamily = "chat" | "images" | "videos" | "decisions";
 
 /** Capacity of a private manifest that one organization has for itself. */
 export interface DedicatedEndpoint {
@@ -23,7 +21,7 @@ export interface RoutingPolicy {
   readonly promptLogging?: "none";
 }
 
-/** A provider key of the customer's own, as it is stored. */
+/** A stored provider key that belongs to the customer. */
 export interface Connection {
   readonly connectionId: string;
   readonly providerId: ProviderId;

@@ -14,7 +14,7 @@ import {
 } from "../../upstream/index.ts";
 import type { HealthOutcome } from "../routing/health.ts";
 import { BREACH, type Breaches } from "../verification/conduct.ts";
-import { type AcceptedJob, type CallKind, familyOf } from "./call-kind.ts";
+import type { AcceptedJob, CallKind } from "./call-kind.ts";
 import { leaveCircuit } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { Delivery } from "./deliver.ts";
@@ -321,11 +321,11 @@ export function noteUse<R extends CallRequest>(
   const { kind, ended, debited } = call;
   const { principal, clientAddress, gone } = client;
   const failure = ended.at(-1)?.result.failure;
-  // A provider that is down, slow or throttled says nothing about who asked it.
+  // A provider that is down, slow or throttling does not implicate the caller.
   const isCallers = failure?.strike === "neutral" && !failure.failover && !gone;
   const outcome = isCallers ? "failed" : "served";
   usage.note(
-    { principal, family: familyOf(kind), clientAddress, outcome, debitMicroUsd: debited },
+    { principal, family: kind.family, clientAddress, outcome, debitMicroUsd: debited },
     clock.nowMs(),
   );
 }

@@ -1,5 +1,4 @@
-import type { CallFamily } from "../accounts/account-rules.ts";
-import type { Deployment, ListedModel, ModalityId } from "../../catalog/index.ts";
+import type { Deployment, ListedModel } from "../../catalog/index.ts";
 import type { Result } from "../../kernel/index.ts";
 import type { ReserveRow } from "../../ledger/index.ts";
 import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
@@ -32,18 +31,6 @@ export interface CallKind<R extends CallRequest> extends Modality<R> {
    * client's body. A refusal closes the attempt, and nothing is owed.
    */
   accept?(job: AcceptedJob): Promise<Result<{ readonly body: Output }>>;
-}
-
-const FAMILIES: Readonly<Record<ModalityId, CallFamily>> = {
-  text: "chat",
-  image: "images",
-  video: "videos",
-  decisions: "decisions",
-};
-
-/** The family by which unusual use is detected. */
-export function familyOf({ modality }: { readonly modality: ModalityId }): CallFamily {
-  return FAMILIES[modality];
 }
 
 /** The estimate that the token windows are claimed by. */

@@ -8,7 +8,7 @@ import {
 } from "../../kernel/index.ts";
 import type { ReserveOutcome } from "../../ledger/index.ts";
 import { attemptCandidate, noteUse } from "./attempt.ts";
-import { type CallKind, familyOf } from "./call-kind.ts";
+import type { CallKind } from "./call-kind.ts";
 import { acquireCandidate, leaveCircuit, releaseCandidate } from "./candidates.ts";
 import { claimLimits, waitForPacing } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -37,7 +37,7 @@ export async function serveCall<R extends CallRequest>(
   client: ClientExchange,
   kind: CallKind<R>,
 ): Promise<void> {
-  const family = familyOf(kind);
+  const { family } = kind;
   const accepted = acceptCall(ports, client, kind);
   if (!accepted.ok) return refuseCall(ports, client, { ...accepted, family });
   const { call } = accepted;

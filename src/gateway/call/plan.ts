@@ -20,7 +20,7 @@ import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Organization, Principal } from "../accounts/principal.ts";
 import { explainRoute } from "../routing/explain-route.ts";
 import { hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
-import { type CallKind, callTokens, familyOf } from "./call-kind.ts";
+import { type CallKind, callTokens } from "./call-kind.ts";
 import { CandidateList } from "./candidates.ts";
 import { marketplaceClaim } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -37,7 +37,7 @@ export function acceptCall<R extends CallRequest>(
   kind: CallKind<R>,
 ): AcceptOutcome<R> {
   const { principal } = client;
-  const unusual = ports.usage.refuse(principal, familyOf(kind), ports.clock.nowMs());
+  const unusual = ports.usage.refuse(principal, kind.family, ports.clock.nowMs());
   if (unusual !== undefined) return refused(unusual);
   const read = kind.read(client);
   if (!read.ok) return read;
@@ -66,13 +66,13 @@ export function acceptCall<R extends CallRequest>(
 /** Where a model id leads for one caller. */
 export interface FoundModel {
   readonly model: ListedModel | undefined;
-  /** The caller's own capacity: its requests for this model go there and nowhere else. */
+  /** The caller's dedicated endpoint. If set, its requests for this model are sent only there. */
   readonly endpoint: DedicatedEndpoint | undefined;
 }
 
 /**
- * The model as this caller may use it: of its dedicated endpoint, else of the public catalog. One
- * that its key may not call is one that is not listed for it.
+ * Finds the model for this caller: in its dedicated endpoint, or else in the public catalog. A
+ * model that the key may not call counts as not listed.
  */
 export function findModel(
   catalog: Catalog,

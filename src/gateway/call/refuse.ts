@@ -1,4 +1,4 @@
-import type { CallRequest } from "../../formats/index.ts";
+import type { CallFamily, CallRequest } from "../../formats/index.ts";
 import {
   CLIENT_LEFT,
   isStoreFault,
@@ -10,7 +10,6 @@ import {
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { refusalReason } from "../../ledger/index.ts";
-import type { CallFamily } from "../accounts/account-rules.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 
@@ -18,7 +17,7 @@ export interface RefusedCall {
   readonly refusal: Refusal;
   /** Undefined when the body could not be read. */
   readonly request?: CallRequest;
-  /** Kind of the call, where unusual use is detected. */
+  /** Present where the refusal may count as unusual use. */
   readonly family?: CallFamily;
 }
 

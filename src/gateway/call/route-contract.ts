@@ -50,7 +50,7 @@ interface Candidate extends ShownStep {
 
 const pool = shape((is: DefineField<Candidate>) => ({
   id: is(Type.String(), ({ deployment }) => `pool:${deployment.pool.id}`),
-  has_room: is(Type.Boolean(), ({ poolFull }) => poolFull === undefined),
+  has_capacity: is(Type.Boolean(), ({ poolFull }) => poolFull === undefined),
 }));
 
 const candidate = shape((is: DefineField<Candidate>) => ({

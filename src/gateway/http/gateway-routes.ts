@@ -40,9 +40,9 @@ export function gatewayRoutes(
   const video = videoCall(records.videos);
   const dryRuns = new Map([
     ...chats.map(({ wire, chat }) => [wire.dryRunName, dryRunOf(chat, wire.id)] as const),
-    ["images", dryRunOf(images)],
-    ["videos", dryRunOf(video)],
-    ["decisions", dryRunOf(decisions)],
+    [images.family, dryRunOf(images)],
+    [video.family, dryRunOf(video)],
+    [decisions.family, dryRunOf(decisions)],
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };

@@ -56,7 +56,7 @@ export class VideoMetrics {
 
   families(fold: ListingFold): readonly Family[] {
     return [
-      mapped("tm_video_looks_total", this.polls),
+      mapped("tm_video_polls_total", this.polls),
       ...fold.counters({
         tm_video_jobs_ended_total: this.ended,
         tm_video_cost_missing_total: this.costMissing,

@@ -12,7 +12,7 @@ export const CALL_ROWS = {
     labels: [ROUTE, { name: "status", of: "HTTP statuses; 0: the client left" }, ERROR],
   },
   tm_requests_in_flight: { type: "gauge", help: "Requests being served." },
-  tm_drains: {
+  tm_detached_reads: {
     type: "gauge",
     help: "Answers that are read to their end after their client disconnected.",
   },
@@ -139,7 +139,7 @@ export const CALL_ROWS = {
     help: "1: no request is sent to this routed listing but a probe, after failures; 0: it is open.",
     labels: LISTING,
   },
-  tm_pool_resting: {
+  tm_pool_cooldown: {
     type: "gauge",
     help: "1: the provider throttled this pool, and it cools down; 0: it does not.",
     labels: [POOL],
@@ -169,10 +169,10 @@ export const CALL_ROWS = {
     type: "counter",
     help: "Attempts that were counted under `other`: there are more than `metrics.listings_max` listings.",
   },
-  tm_video_looks_total: {
+  tm_video_polls_total: {
     type: "counter",
     help: "Polls of providers' video jobs by provider and result.",
-    labels: [PROVIDER, { name: "look", of: "`reported`, `missing` or `failure`" }],
+    labels: [PROVIDER, { name: "result", of: "`reported`, `missing` or `failure`" }],
     mayBeEmpty: true,
   },
   tm_video_jobs_ended_total: {

@@ -118,7 +118,7 @@ test("a label's text cannot break out of its quotes", () => {
 });
 
 test("one metric from two places is a mistake that no process starts with", () => {
-  const twice = [oneValue("tm_drains", () => 1), oneValue("tm_drains", () => 2)];
+  const twice = [oneValue("tm_detached_reads", () => 1), oneValue("tm_detached_reads", () => 2)];
   expect(() => new Exposition(twice, () => Promise.resolve(""))).toThrow("one family");
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { CallFamily } from "../../../src/gateway/accounts/account-rules.ts";
+import type { CallFamily } from "../../../src/formats/index.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import {
   openPostgresBackend,

@@ -12,6 +12,7 @@ import { asksHourWrites, servabilityProblem } from "./servability.ts";
 export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {
   return {
     modality: "text",
+    family: "chat",
     wire: wire.id,
     read: (client) => parseChatRequest(wire, client),
     servabilityProblem: (request, deployment) =>

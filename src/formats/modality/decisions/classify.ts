@@ -2,15 +2,10 @@ import type { Deployment } from "../../../catalog/index.ts";
 import { refusal, RETRY_AFTER_SECONDS_MAX, asObject, tryParse } from "../../../kernel/index.ts";
 import {
   accountRefused,
-  contentRefused,
+  classify,
   contextOverflow,
   type Failed,
-  isAboutAccess,
-  isAboutContent,
   isOverflow,
-  isRateLimit,
-  modelGone,
-  providerFault,
   rateLimited,
   requestRejected,
   upstreamDetail,
@@ -40,7 +35,7 @@ export function classifyDecision(
 ): UpstreamFailure {
   const { status } = failed;
   if (status >= 200 && status < 300) return classifyPlainBody(failed, deployment);
-  return classify(
+  return classifyByRules(
     {
       status,
       upstreamStatus: status,
@@ -57,7 +52,10 @@ export function classifyDecisionWording(
   deployment: Deployment,
 ): UpstreamFailure {
   const status = statusOfEnvelopeCodes(errorText) ?? statusOfWording(errorText) ?? 502;
-  return classify({ status, upstreamStatus: 200, errorText, waitSeconds: undefined }, deployment);
+  return classifyByRules(
+    { status, upstreamStatus: 200, errorText, waitSeconds: undefined },
+    deployment,
+  );
 }
 
 /** A 2xx that no bridge was opened for. */
@@ -83,24 +81,24 @@ export function isErrorBody(
   return hasError && decisions?.envelope === undefined;
 }
 
-/* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
-function classify(failed: Failed, deployment: Deployment): UpstreamFailure {
+function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailure {
+  return classify(failed, {
+    special,
+    throttled,
+    isOverflow: isTooLong,
+    accountRefused: (refused) => accessRefused(refused, deployment),
+    rejected: requestRejected,
+  });
+}
+
+function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  if (status === 408) return timeoutFailure(failed.upstreamStatus);
   if (status === 504) return stalled(failed);
   if (status === 425) return warmingUp(failed);
-  if (status < 400 || status >= 500) return providerFault(failed);
-  if (status === 429) return throttled(failed);
-  if (errorText.codes.includes(OVERFLOW_CODE)) return contextOverflow(failed);
-  if (isAboutAccess(failed)) return accessRefused(failed, deployment);
-  if (isAboutContent(failed)) return contentRefused(failed);
-  if (isRateLimit(failed)) return rateLimited(failed);
-  if (isTooLong(failed)) return contextOverflow(failed);
-  if (status === 401 || status === 402 || status === 403) return accessRefused(failed, deployment);
-  if (status === 400 && speaksOf(errorText, billingWording))
-    return accessRefused(failed, deployment);
-  if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
-  return requestRejected(failed);
+  const isRejected = status >= 400 && status < 500 && status !== 429;
+  return isRejected && errorText.codes.includes(OVERFLOW_CODE)
+    ? contextOverflow(failed)
+    : undefined;
 }
 
 /** One provider's estimate of the whole request is above what it allows. */

@@ -10,6 +10,7 @@ import { servabilityProblem } from "./servability.ts";
 /** Typed answers to questions about a state, in both grammars: `POST /v1/decisions`. */
 export const decisions: Modality<ParsedDecisionRequest> = {
   modality: "decisions",
+  family: "decisions",
   read: (client) => parseDecisionRequest(client.body),
   servabilityProblem,
   encode: (request, deployment) => ({ ok: true, upstream: encodeDecision(request, deployment) }),

@@ -9,6 +9,7 @@ import { parseImageRequest, type ParsedImageRequest } from "./parse-request.ts";
 /** Images made from a text: `POST /v1/images/generations`. */
 export const images: Modality<ParsedImageRequest> = {
   modality: "image",
+  family: "images",
   read: (client) => parseImageRequest(client.body),
   servabilityProblem,
   encode: (request, deployment) => ({

@@ -11,6 +11,7 @@ export { readJob } from "./read-job.ts";
 /** Videos: `POST /v1/videos` is answered as soon as a provider has accepted the job. */
 export const videos: Modality<ParsedVideoRequest> = {
   modality: "video",
+  family: "videos",
   read: (client) => parseVideoRequest(client.body, client.header("content-type")),
   servabilityProblem,
   encode: (request, deployment) => ({

@@ -64,20 +64,46 @@ export interface Failed {
   readonly waitSeconds: number | undefined;
 }
 
+/** The steps in which modalities differ; the order of the steps is the same for all. */
+export interface FailureRules {
+  /** Failures that only providers of this modality report. */
+  readonly special: (failed: Failed) => UpstreamFailure | undefined;
+  /** An answer with the status 429. */
+  readonly throttled: (failed: Failed) => UpstreamFailure;
+  readonly isOverflow: (failed: Failed) => boolean;
+  readonly accountRefused: (failed: Failed, status: number) => UpstreamFailure;
+  /** A request that is rejected for no reason with a class of its own. */
+  readonly rejected: (failed: Failed) => UpstreamFailure;
+}
+
+const CHAT_RULES: FailureRules = {
+  special: () => undefined,
+  throttled: rateLimited,
+  isOverflow: ({ errorText }) => isOverflow(errorText),
+  accountRefused,
+  rejected: (failed) => quoted(requestRejected(failed), failed),
+};
+
 /* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
-function classify(failed: Failed): UpstreamFailure {
+export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
+  const special = rules.special(failed);
+  if (special !== undefined) return special;
   if (status < 400 || status >= 500) return providerFault(failed);
-  if (status === 429) return rateLimited(failed);
-  if (isAboutAccess(failed)) return accountRefused(failed, status === 400 ? 401 : status);
+  if (status === 429) return rules.throttled(failed);
+  if (isAboutAccess(failed)) return rules.accountRefused(failed, status === 400 ? 401 : status);
   if (isAboutContent(failed)) return contentRefused(failed);
   if (isRateLimit(failed)) return rateLimited(failed);
-  if (isOverflow(errorText)) return contextOverflow(failed);
-  if (status === 401 || status === 402 || status === 403) return accountRefused(failed, status);
-  if (status === 400 && speaksOf(errorText, billingWording)) return accountRefused(failed, 402);
+  if (rules.isOverflow(failed)) return contextOverflow(failed);
+  if (status === 401 || status === 402 || status === 403) {
+    return rules.accountRefused(failed, status);
+  }
+  if (status === 400 && speaksOf(errorText, billingWording)) {
+    return rules.accountRefused(failed, 402);
+  }
   if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
-  return quoted(requestRejected(failed), failed);
+  return rules.rejected(failed);
 }
 
 /** One clean sentence of a provider about a field helps; a page of a proxy says nothing of one. */
@@ -89,17 +115,17 @@ function quoted(failure: UpstreamFailure, { upstreamStatus, errorText }: Failed)
   return { ...failure, refusal: { ...failure.refusal, message } };
 }
 
-export function isAboutAccess({ status, errorText }: Failed): boolean {
+function isAboutAccess({ status, errorText }: Failed): boolean {
   return (status === 400 || status === 401 || status === 403) && speaksOf(errorText, accessWording);
 }
 
-export function isAboutContent({ status, errorText }: Failed): boolean {
+function isAboutContent({ status, errorText }: Failed): boolean {
   if (status === 401 || status === 402) return false;
   // 451, unavailable for legal reasons, is what some image hosts answer.
   return status === 451 || errorText.flagged || speaksOf(errorText, contentPolicyWording);
 }
 
-export function isRateLimit({ status, errorText }: Failed): boolean {
+function isRateLimit({ status, errorText }: Failed): boolean {
   if (status === 498) return true;
   // A 401, 402 or 403 that mentions limits is still about the account.
   if (status === 401 || status === 402 || status === 403) return false;
@@ -163,7 +189,7 @@ export function contextOverflow(failed: Failed): UpstreamFailure {
   };
 }
 
-export function modelGone(failed: Failed): UpstreamFailure {
+function modelGone(failed: Failed): UpstreamFailure {
   const message = "no provider serves this model at the moment; try again in about two seconds";
   return {
     refusal: refusal("model_unavailable", message, {
@@ -192,7 +218,7 @@ export function requestRejected(failed: Failed): UpstreamFailure {
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
 
-export function providerFault(failed: Failed): UpstreamFailure {
+function providerFault(failed: Failed): UpstreamFailure {
   const status = clientStatus(failed.status);
   const message = "the provider failed to answer; try again in about two seconds";
   const retryAfter = failed.waitSeconds ?? (status === 503 ? UNAVAILABLE_RETRY_SECONDS : undefined);
