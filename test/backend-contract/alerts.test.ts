@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertRules } from "../../src/account/alerts/alert-store.ts";
+import { openAlertDocuments } from "../../src/account/alerts/alert-documents.ts";
 import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
@@ -14,7 +15,7 @@ import { keyOf } from "../support/ledger-rows.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
-import { testOperator } from "../support/test-operator.ts";
+import { testOperator, testSeller } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
 const PASSWORD = "smtp-password-0123";
@@ -105,7 +106,9 @@ function worker(password = PASSWORD): AlertWorker {
     allowPrivate: true,
     names: new ForeignNames(),
   });
-  return new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log: silentLog });
+  const documentOf = openAlertDocuments(backend, testSeller);
+  const common = { webhook, consoleUrl, documentOf, clock, log: silentLog };
+  return new AlertWorker({ queue, mailer, ...common });
 }
 
 /** The stored events; their facts are those that the guide has an example of. */

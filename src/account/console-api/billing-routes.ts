@@ -8,13 +8,15 @@ import {
   plainCell,
   WELCOME_REF_PREFIX,
   microUsd,
+  ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
+import { describePurchase, isPaid, type PaidPurchase, receiptPaper } from "../billing/documents.ts";
 import type { WalletLine } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { Billing, CreditEntry, Purchase, Balance, Receipt } from "./contract.ts";
 import type { billingRoutes } from "./contract/billing.ts";
-import { openFile } from "./file-answer.ts";
+import { openFile, paperFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
@@ -56,6 +58,13 @@ export function billingHandlers(
 
     "GET /api/console/purchases/:purchase_id/receipt": ({ session, params }) =>
       gates.reads.run(session.orgId, () => readReceipt(deps, session.orgId, params.purchase_id)),
+
+    "GET /api/console/purchases/:purchase_id/receipt.pdf": ({ session: { orgId }, params }) =>
+      gates.reads.run(orgId, async () => {
+        const purchase = await findPaid(deps, orgId, params.purchase_id);
+        if (purchase instanceof ConsoleRefusal) return purchase;
+        return await paperFile({ gates: gates.files, clock }, orgId, receiptPaper(purchase));
+      }),
 
     "GET /api/console/credit-ledger": ({ session, query }) =>
       gates.reads.run(session.orgId, async () => {
@@ -109,6 +118,7 @@ export function shownPurchase(purchase: PurchaseRecord): Purchase {
     granted_at: instantOrNull(purchase.grantedAtMs),
     refunded_usd: formatUsd(purchase.refundedMicroUsd),
     disputed_usd: formatUsd(purchase.disputedMicroUsd),
+    receipt: purchase.receipt?.number ?? null,
     receipt_url: purchase.receiptUrl,
     is_test_money: purchase.isTestMoney,
     is_automatic: purchase.isAutomatic,
@@ -173,41 +183,49 @@ export function shownBalance({ settledMicroUsd, heldMicroUsd }: LedgerBalance): 
 const NOT_PAID = conflict(
   "this purchase was not paid, so it has no receipt; see its state on the billing page",
 );
-const HAS_ANOTHER = conflict(
-  "the payment provider issued the receipt of this purchase; open it on the billing page",
-);
 
 /**
- * Reads the payment of an organization for one purchase. Only the purchases that the billing page
- * lists have one: nothing is asked of the payment provider, and nothing changes.
+ * Reads the receipt of one purchase. Only the purchases that the billing page lists have one: nothing
+ * is asked of the payment provider, and nothing changes.
  */
 async function readReceipt(
   deps: ConsoleDeps,
   orgId: OrgId,
   purchaseId: string,
 ): Promise<Receipt | ConsoleRefusal> {
-  const purchases = await deps.billing.listPurchases(orgId);
-  const purchase = purchases.find((each) => each.purchaseId === purchaseId);
-  if (purchase === undefined) return notFound("purchase");
-  const { grantedAtMs } = purchase;
-  if (grantedAtMs === null) return NOT_PAID;
-  if (hasProviderReceipt(purchase)) return HAS_ANOTHER;
-  const company = await deps.companies.find(orgId);
+  const purchase = await findPaid(deps, orgId, purchaseId);
+  if (purchase instanceof ConsoleRefusal) return purchase;
+  const { buyer, seller, number } = purchase.receipt;
+  const amountUsd = formatUsd(purchase.amountMicroUsd);
   return {
-    number: purchase.purchaseId,
-    paid_at: instant(grantedAtMs),
-    amount_usd: formatUsd(purchase.amountMicroUsd),
+    number,
+    purchase_id: purchase.purchaseId,
+    paid_at: instant(purchase.grantedAtMs),
+    description: describePurchase(purchase),
+    net_usd: amountUsd,
+    tax_usd: formatUsd(ZERO_MICRO_USD),
+    no_tax_reason: seller.noTaxReason,
+    amount_usd: amountUsd,
     refunded_usd: formatUsd(purchase.refundedMicroUsd),
     disputed_usd: formatUsd(purchase.disputedMicroUsd),
     payment_reference: purchase.paymentId,
+    payment_method: purchase.paymentMethod,
+    provider_url: purchase.isTestMoney ? null : purchase.receiptUrl,
     is_test_money: purchase.isTestMoney,
     is_automatic: purchase.isAutomatic,
-    company: company === undefined ? null : shownCompany(company),
-    issuer: shownIssuer(deps),
+    buyer: buyer.name,
+    company: buyer.company === null ? null : shownCompany(buyer.company),
+    issuer: shownIssuer(seller),
   };
 }
 
-/** One payment has one receipt; that of the test checkout is a line without the parties. */
-function hasProviderReceipt({ receiptUrl, isTestMoney }: PurchaseRecord): boolean {
-  return receiptUrl !== null && !isTestMoney;
+async function findPaid(
+  deps: ConsoleDeps,
+  orgId: OrgId,
+  purchaseId: string,
+): Promise<PaidPurchase | ConsoleRefusal> {
+  const purchases = await deps.billing.listPurchases(orgId);
+  const purchase = purchases.find((each) => each.purchaseId === purchaseId);
+  if (purchase === undefined) return notFound("purchase");
+  return isPaid(purchase) ? purchase : NOT_PAID;
 }

@@ -3,12 +3,13 @@ import type { ConcurrencyGate } from "./concurrency-gate.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { ReportFilter } from "../../gateway/index.ts";
 import type { UsageFilters } from "./contract.ts";
+import { type Paper, printPaper } from "../billing/paper.ts";
 
 /** A file that is made while it is sent. */
 export class FileAnswer {
   readonly contentType: string;
   readonly fileName: string;
-  readonly pieces: AsyncIterable<string>;
+  readonly pieces: AsyncIterable<string | Buffer>;
   /** Further headers, known when the first piece is. */
   readonly headers: Readonly<Record<string, string>>;
   /** Called when the client is gone, or has the whole file. */
@@ -17,7 +18,7 @@ export class FileAnswer {
   constructor(of: {
     readonly contentType: string;
     readonly fileName: string;
-    readonly pieces: AsyncIterable<string>;
+    readonly pieces: AsyncIterable<string | Buffer>;
     readonly headers: Readonly<Record<string, string>>;
     readonly onClosed: () => void;
   }) {
@@ -33,7 +34,7 @@ export interface WantedFile {
   readonly orgId: string;
   readonly contentType: string;
   readonly fileName: string;
-  readonly pieces: AsyncIterable<string>;
+  readonly pieces: AsyncIterable<string | Buffer>;
   /** Asked when the first piece was made. */
   readonly headers?: () => Readonly<Record<string, string>>;
 }
@@ -63,12 +64,27 @@ export async function openFile(
   }
 }
 
+/** A document as a PDF file, named by its title. */
+export async function paperFile(
+  turns: Parameters<typeof openFile>[0],
+  orgId: string,
+  paper: Paper,
+): Promise<FileAnswer | ConsoleRefusal> {
+  const fileName = `${wordOf(paper.title).toLowerCase()}.pdf`;
+  const pieces = printed(paper);
+  return await openFile(turns, { orgId, contentType: "application/pdf", fileName, pieces });
+}
+
+async function* printed(paper: Paper): AsyncIterable<Buffer> {
+  yield await printPaper(paper);
+}
+
 async function* restOf(of: {
-  readonly first: IteratorResult<string>;
-  readonly iterator: AsyncIterator<string>;
+  readonly first: IteratorResult<string | Buffer>;
+  readonly iterator: AsyncIterator<string | Buffer>;
   readonly isLate: () => boolean;
   readonly end: () => void;
-}): AsyncIterable<string> {
+}): AsyncIterable<string | Buffer> {
   try {
     for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
       if (of.isLate()) throw new Error("a file download took too long and was aborted");

@@ -1,5 +1,4 @@
-import type { Company } from "../billing/company.ts";
-import type { OperationDeps } from "./console-deps.ts";
+import type { Company, Seller } from "../billing/company.ts";
 import type { CompanyData, Issuer } from "./contract.ts";
 
 export function shownCompany(company: Company): CompanyData {
@@ -16,18 +15,13 @@ export function shownCompany(company: Company): CompanyData {
   };
 }
 
-/** The issuer of statements and receipts: from the settings, or the address of the console. */
-export function shownIssuer({
-  config,
-  consoleUrl,
-}: Pick<OperationDeps, "config" | "consoleUrl">): Issuer {
-  const { issuerName, issuerAddress, issuerTaxId, issuerNote } = config;
-  const lines = issuerAddress.split("|").map((line) => line.trim());
+/** The issuer of a statement or a receipt. */
+export function shownIssuer({ name, addressLines, taxId, note, url }: Seller): Issuer {
   return {
-    name: issuerName || null,
-    address_lines: lines.filter((line) => line !== ""),
-    tax_id: issuerTaxId || null,
-    note: issuerNote || null,
-    url: consoleUrl(),
+    name: name || null,
+    address_lines: [...addressLines],
+    tax_id: taxId || null,
+    note: note || null,
+    url,
   };
 }

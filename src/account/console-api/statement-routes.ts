@@ -1,4 +1,5 @@
-import { type Company, isTaxIdOf } from "../billing/company.ts";
+import { type Company, isTaxIdOf, sellerOf } from "../billing/company.ts";
+import { statementPaper } from "../billing/documents.ts";
 import {
   parseMonth,
   type Statement as StoredStatement,
@@ -9,7 +10,7 @@ import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { CompanyData, CompanyPage, Statement } from "./contract.ts";
 import type { statementRoutes } from "./contract/statements.ts";
-import { openFile } from "./file-answer.ts";
+import { openFile, paperFile } from "./file-answer.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { isUnprintable } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
@@ -56,6 +57,17 @@ export function statementHandlers(
     "GET /api/console/statements/:month/statement.csv": ({ session, params }) =>
       statementFile(deps, gates, { ...params, session, format: "csv" }),
 
+    "GET /api/console/statements/:month/statement.pdf": ({ session, params }) =>
+      gates.reads.run(session.orgId, async () => {
+        const statement = await readOne(deps, session, params.month);
+        if (statement instanceof ConsoleRefusal) return statement;
+        const company = (await companies.find(session.orgId)) ?? null;
+        const name = (await deps.accounts.findOrg(session.orgId))?.name ?? "";
+        const seller = sellerOf(deps.config, deps.consoleUrl());
+        const paper = statementPaper(statement, seller, { name, company });
+        return await paperFile({ gates: gates.files, clock: deps.clock }, session.orgId, paper);
+      }),
+
     "GET /api/console/statements/:month/statement.json": ({ session, params }) =>
       statementFile(deps, gates, { ...params, session, format: "json" }),
   };
@@ -69,7 +81,7 @@ async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<Compa
   const company = await deps.companies.find(orgId);
   return {
     company: company === undefined ? null : shownCompany(company),
-    issuer: shownIssuer(deps),
+    issuer: shownIssuer(sellerOf(deps.config, deps.consoleUrl())),
   };
 }
 

@@ -1403,23 +1403,39 @@ begin
   end loop;
 end $$;
 
--- Credits a purchase once; true: this call did it.
-create function grant_purchase(p_purchase text, p_payment text, p_receipt text)
+-- The next number of a series. Its row is locked until the commit, so that no number is left out.
+create function next_receipt(p_series text) returns bigint language sql as $$
+  insert into receipt_series as s (series, last) values (p_series, 1)
+  on conflict (series) do update set last = s.last + 1 returning last
+$$;
+
+-- Credits a purchase once and gives its receipt; true: this call did it.
+create function grant_purchase(p_purchase text, p_payment text, p_receipt text,
+  p_method text default null, p_seller jsonb default '{}')
 returns boolean language plpgsql as $$
 declare
   v_purchase purchase;
+  v_series text;
 begin
   v_purchase := lock_purchase(p_purchase);
   if v_purchase.granted_at is not null then
-    update purchase set receipt_url = coalesce(receipt_url, p_receipt)
-    where purchase_id = p_purchase and receipt_url is null and p_receipt is not null;
+    update purchase set receipt_url = coalesce(receipt_url, p_receipt),
+      payment_method = coalesce(payment_method, p_method)
+    where purchase_id = p_purchase and ((receipt_url is null and p_receipt is not null)
+      or (payment_method is null and p_method is not null));
     return false;
   end if;
   perform credit_purchase(v_purchase, 'purchase', v_purchase.micro_usd, 'purchase:' || p_purchase);
   update org set funded_at = coalesce(funded_at, now()), bought_at = coalesce(bought_at, now())
   where org_id = v_purchase.org_id;
+  v_series := case when v_purchase.is_test_money then 'test:' else 'live:' end
+    || coalesce(p_seller ->> 'name', '');
   update purchase set state = 'granted', granted_at = now(), checked_at = null,
-    payment_id = coalesce(p_payment, payment_id), receipt_url = coalesce(p_receipt, receipt_url)
+    payment_id = coalesce(p_payment, payment_id), receipt_url = coalesce(p_receipt, receipt_url),
+    payment_method = p_method, seller = p_seller, receipt_series = v_series,
+    receipt_number = next_receipt(v_series), buyer = (
+      select jsonb_build_object('name', o.name, 'company', to_jsonb(c) - 'org_id' - 'changed_at')
+      from org o left join org_company c using (org_id) where o.org_id = v_purchase.org_id)
   where purchase_id = p_purchase;
   perform apply_claims(v_purchase);
   return true;

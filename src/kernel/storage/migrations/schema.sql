@@ -837,7 +837,14 @@ create table provider_statement (
 
 -- == Credit for money ==
 
--- Purchases, and what payers and their banks took back.
+-- The last number of each series of receipts: one of an issuer, and another of its test money.
+create table receipt_series (
+  series text primary key,
+  last bigint not null check (last > 0)
+);
+
+-- Purchases, and what payers and their banks took back. A receipt is given in the transaction of the
+-- grant, with the next number of its series and the parties as they are then.
 create table purchase (
   purchase_id text primary key,
   org_id text not null references org,
@@ -849,11 +856,20 @@ create table purchase (
   session_id text unique,
   payment_id text unique,
   receipt_url text,
+  -- As a person reads it: `Visa 4242`. Null: not known yet.
+  payment_method text check (length(payment_method) <= 60),
+  receipt_series text references receipt_series,
+  receipt_number bigint check (receipt_number > 0),
+  buyer jsonb,
+  seller jsonb,
   created_at timestamptz not null,
   expires_at timestamptz not null,
   checked_at timestamptz,
   granted_at timestamptz,
   check ((state = 'granted') = (granted_at is not null)),
+  unique (receipt_series, receipt_number),
+  constraint purchase_has_its_receipt check (num_nulls(receipt_series, receipt_number, buyer, seller)
+    = case when granted_at is null then 4 else 0 end),
   constraint purchase_is_of_whole_cents check (micro_usd = cents * 10000)
 );
 create index purchase_by_org on purchase (org_id, created_at);
