@@ -47,6 +47,8 @@ const NO_RULES: AlertRules = {
   hasPurchases: false,
   hasRestrictions: false,
   hasKeyExpiry: false,
+  hasTrouble: false,
+  isBalanceFollowing: false,
 };
 
 async function setRules(rules: Partial<AlertRules>): Promise<void> {
@@ -219,12 +221,16 @@ describe("a crossing is one event", () => {
 
   test("a purchase that is granted after the rule, once", async () => {
     const insert = `insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money,
-      state, created_at, expires_at, granted_at)
-      values ($1, $2, 5000000, 500, false, 'granted', now(), now(), now())`;
-    await backend.query(insert, [newRecordId("pur"), orgId]);
+      created_at, expires_at)
+      values ($1, $2, 5000000, 500, false, now(), now())`;
+    const buy = async (id: string): Promise<void> => {
+      await backend.query(insert, [id, orgId]);
+      await backend.query("select grant_purchase($1, null, null)", [id]);
+    };
+    await buy(newRecordId("pur"));
     await setRules({ hasPurchases: true });
     const purchaseId = newRecordId("pur");
-    await backend.query(insert, [purchaseId, orgId]);
+    await buy(purchaseId);
     await Promise.all([backend.alertQueue.notice(), other.alertQueue.notice()]);
     await backend.alertQueue.notice();
     const facts = { purchase_id: purchaseId, amount_usd: "5.000000" };

@@ -59,6 +59,9 @@ const connections: Load = () => import("../pages/connections/connections-page.ts
 const usage: Load = () => import("../pages/usage/usage-page.tsx");
 const request: Load = () => import("../pages/usage/request-page.tsx");
 const playground: Load = () => import("../pages/playground/playground-page.tsx");
+const desk: Load = () => import("../pages/operator/desk-page.tsx");
+const operatorChanges: Load = () => import("../pages/operator/changes-page.tsx");
+const customerRequest: Load = () => import("../pages/operator/customer-request-page.tsx");
 const health: Load = () => import("../pages/operator/health-page.tsx");
 const organizations: Load = () => import("../pages/operator/organizations-page.tsx");
 const organization: Load = () => import("../pages/operator/organization-page.tsx");
@@ -114,7 +117,15 @@ const routes = root.addChildren([
       page(closed, "/optimize", optimize, "OptimizePage"),
       page(closed, "/optimize/$searchId", search, "OptimizeSearchPage"),
       operator.addChildren([
-        page(operator, "/operator", health, "OperatorHealthPage"),
+        page(operator, "/operator", desk, "OperatorDeskPage"),
+        page(operator, "/operator/health", health, "OperatorHealthPage"),
+        page(operator, "/operator/changes", operatorChanges, "OperatorChangesPage"),
+        page(
+          operator,
+          "/operator/organizations/$orgId/requests/$requestId",
+          customerRequest,
+          "OperatorRequestPage",
+        ),
         page(operator, "/operator/organizations", organizations, "OperatorOrganizationsPage"),
         page(operator, "/operator/organizations/$orgId", organization, "OperatorOrganizationPage"),
         page(operator, "/operator/review", review, "OperatorReviewPage"),

@@ -1,4 +1,5 @@
 import { PAUSE_REASONS, pauseSentence, nameInMail } from "../../kernel/index.ts";
+import { monthName } from "../billing/documents.ts";
 import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
 
 /** An alert as a person reads it. */
@@ -13,8 +14,7 @@ export function alertText(event: AlertEvent, consoleUrl: string): AlertText {
   const orgName = nameInMail(event.orgName);
   const fact: Fact = (name) => {
     const value = String(event.facts[name] ?? "");
-    // To the cent, unless that hides something.
-    if (name.endsWith("_usd")) return value.replace(/(\.\d\d)0{4}$/, "$1");
+    if (name.endsWith("_usd")) return toTheCent(value);
     return name === "key_name" ? nameInMail(value) : value;
   };
   const { subject, sentence, path, action } = WORDS[event.kind](fact);
@@ -32,6 +32,12 @@ export function alertText(event: AlertEvent, consoleUrl: string): AlertText {
     text: `${sentence}\n\n${action}: ${link}\n\n${about}\n${foot}\n`,
     html: `<!doctype html><html lang="en"><body>${paragraphs.join("")}</body></html>`,
   };
+}
+
+/** Cut, not rounded: a balance below a threshold never looks like it. Exact below one cent. */
+function toTheCent(usd: string): string {
+  const cents = usd.replace(/(\.\d\d)\d{4}$/, "$1");
+  return /^-?0\.00$/.test(cents) && /[1-9]/.test(usd) ? usd : cents;
 }
 
 interface Words {
@@ -119,9 +125,9 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     action: "Open billing",
   }),
   "statement.ready": (fact) => ({
-    subject: `Statement of ${fact("month")}`,
+    subject: `Statement of ${monthName(fact("month"))}`,
     sentence:
-      `The statement of ${fact("month")} is ready: $${fact("usage_usd")} of usage, and a ` +
+      `The statement of ${monthName(fact("month"))} is ready: $${fact("usage_usd")} of usage, and a ` +
       `closing balance of $${fact("closing_usd")}.`,
     path: `/billing/statements/${fact("month")}`,
     action: "Open statement",
@@ -133,6 +139,15 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
         ? `Requests of the type “${fact("calls")}” are rejected until support has reviewed them.`
         : `Requests of the type “${fact("calls")}” are limited until ${fact("until")}.`,
     ...LIMITS,
+  }),
+  "provider.trouble": (fact) => ({
+    subject: `${fact("provider")} failed most of your calls`,
+    sentence:
+      `In the hour from ${fact("hour").slice(11, 16)} UTC the provider ${fact("provider")} failed ` +
+      `${fact("failed")} of ${fact("attempts")} calls that were sent there. Where another provider ` +
+      "serves the model, it was tried next.",
+    path: "/usage",
+    action: "Open usage",
   }),
   "key.expiring": (fact) => ({
     subject: `A key expires in less than ${fact("days")} day${fact("days") === "1" ? "" : "s"}`,

@@ -117,7 +117,7 @@ export class AlertWorker {
 
   async #mail({ event, address, destinationId }: DueDelivery): Promise<TryAnswer> {
     const { mailer, consoleUrl } = this.#deps;
-    if (mailer === undefined) return { end: "failed", answer: "no mail server is configured" };
+    if (mailer === undefined) return { end: "unsent", answer: "no mail server is configured" };
     const messageId = `<${event.eventId}.${destinationId}@alerts.tokenmarket>`;
     const attachments = await this.#attachmentsOf(event);
     const message = { to: address, messageId, attachments, ...alertText(event, consoleUrl()) };
@@ -142,7 +142,13 @@ const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed"
 function endOf({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
   if (end === "delivered") return { isDelivered: true, answer };
   const retryMs = end === "failed" ? retryAfterMs(tries) : undefined;
-  return { isDelivered: false, answer, retryMs, isGone: end === "gone" };
+  return {
+    isDelivered: false,
+    answer,
+    retryMs,
+    isGone: end === "gone",
+    isUnsent: end === "unsent",
+  };
 }
 
 const SECOND_MS = 1_000;

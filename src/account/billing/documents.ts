@@ -133,11 +133,11 @@ function linesTable({ lines }: StatementDocument): PaperTable {
   return {
     title: "Credit, refunds and disputes",
     columns: [
-      { label: "Date", share: 0.16 },
-      { label: "Type", share: 0.22 },
-      { label: "Receipt", share: 0.18 },
-      { label: "Reference", share: 0.24 },
-      { label: "Amount", share: 0.2, isFigure: true },
+      { label: "Date", share: 0.14 },
+      { label: "Type", share: 0.18 },
+      { label: "Receipt", share: 0.17 },
+      { label: "Reference", share: 0.33 },
+      { label: "Amount", share: 0.18, isFigure: true },
     ],
     rows: lines.map(({ at, kind, receipt, ref, amount_usd: usd }) => [
       at.slice(0, DAY_CHARS),

@@ -35,8 +35,6 @@ const [PAGE_WIDTH, PAGE_HEIGHT] = [595.28, 841.89] as const;
 const WIDTH = PAGE_WIDTH - 2 * MARGIN;
 const BOTTOM = PAGE_HEIGHT - MARGIN - 20;
 const GAP = 6;
-/** The event loop belongs to calls: a long table gives it back between its rows. */
-const ROWS_AT_ONCE = 10;
 
 type Pdf = InstanceType<typeof import("pdfkit")>;
 
@@ -100,35 +98,40 @@ async function drawTable(pdf: Pdf, table: PaperTable): Promise<void> {
   const head = columns.map(({ label }) => label);
   drawRow(pdf, table, head, "bold");
   for (const [at, row] of rows.entries()) {
-    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await otherWork();
-    const font = at >= rows.length - sums ? "bold" : "plain";
-    if (pdf.y + heightOf(pdf, table, row, font) > BOTTOM) {
-      pdf.addPage();
-      drawRow(pdf, table, head, "bold");
-    }
-    drawRow(pdf, table, row, font);
+    // A row takes milliseconds, and the event loop belongs to calls.
+    await otherWork();
+    drawRow(pdf, table, row, at >= rows.length - sums ? "bold" : "plain", head);
   }
   pdf.y += 2 * GAP;
 }
 
-type Font = "plain" | "bold";
-
-function heightOf(pdf: Pdf, { columns }: PaperTable, row: readonly string[], font: Font): number {
+/** One row; with a head, on the next page under that head where this one is full. */
+function drawRow(
+  pdf: Pdf,
+  table: PaperTable,
+  row: readonly string[],
+  font: "plain" | "bold",
+  head?: readonly string[],
+): void {
   pdf.font(font).fontSize(8.5);
-  const heights = columns.map(({ share }, at) =>
-    pdf.heightOfString(row[at] ?? "", { width: share * WIDTH - GAP }),
-  );
-  return Math.max(...heights) + GAP;
-}
-
-function drawRow(pdf: Pdf, table: PaperTable, row: readonly string[], font: Font): void {
-  const height = heightOf(pdf, table, row, font);
+  const cells = table.columns.map(({ share, isFigure = false }, at) => {
+    const [text = "", width] = [row[at], share * WIDTH - GAP];
+    // To break a text into lines takes longest, and most cells are one.
+    const isLine = pdf.widthOfString(text) <= width;
+    const height = isLine ? pdf.currentLineHeight() : pdf.heightOfString(text, { width });
+    return { text, height, align: isFigure ? "right" : "left", width, lineBreak: !isLine } as const;
+  });
+  const height = Math.max(...cells.map((cell) => cell.height)) + GAP;
+  if (head !== undefined && pdf.y + height > BOTTOM) {
+    pdf.addPage();
+    drawRow(pdf, table, head, "bold");
+    pdf.font(font);
+  }
   const top = pdf.y;
   let x = MARGIN;
-  for (const [at, { share, isFigure = false }] of table.columns.entries()) {
-    const width = share * WIDTH - GAP;
-    pdf.text(row[at] ?? "", x, top + GAP / 2, { width, align: isFigure ? "right" : "left" });
-    x += share * WIDTH;
+  for (const { text, height: _, ...options } of cells) {
+    pdf.text(text, x, top + GAP / 2, options);
+    x += options.width + GAP;
   }
   pdf.y = top + height;
   pdf.lineWidth(0.4).strokeColor("#999999");

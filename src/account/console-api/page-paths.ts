@@ -7,7 +7,7 @@ const PAGES: readonly RegExp[] = [
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/(return\/[^/]+|purchases\/[^/]+\/receipt|company|statements(\/[^/]+)?))?$/,
   /^\/requests\/[^/]+$/,
-  /^\/operator(\/(organizations(\/[^/]+)?|review|listings|settlement))?$/,
+  /^\/operator(\/(health|changes|organizations(\/[^/]+(\/requests\/[^/]+)?)?|review|listings|settlement))?$/,
   // Ids of models have slashes.
   /^\/models(\/.+)?$/,
 ];

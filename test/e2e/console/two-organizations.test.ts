@@ -85,10 +85,8 @@ async function fillBobsOrganization(): Promise<void> {
     },
   });
   bobs["search_id"] = textAt(search.json, "search_id");
-  const destination = await bob.do("POST /api/console/alerts/destinations", {
-    body: { channel: "email" },
-  });
-  bobs["destination_id"] = textAt(destination.json, "destination_id");
+  const alerts = await bob.do("GET /api/console/alerts");
+  bobs["destination_id"] = textAt(alerts.json, "destinations.0.destination_id");
   const invited = { email: "somebody@example.com", role: "viewer" };
   const invitation = await bob.do("POST /api/console/invitations", { body: invited });
   bobs["invitation_id"] = textAt(invitation.json, "invitation.invitation_id");

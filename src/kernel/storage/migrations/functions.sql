@@ -868,6 +868,12 @@ end $$;
 
 -- == Money that no attempt moves ==
 
+-- A low balance is a fifth of what was bought last, and at least 5 dollars, until a person says another.
+create function follow_credit(p_org text, p_amount bigint) returns void language sql as $$
+  update alert_rules set balance_below = greatest(5000000, p_amount / 5)
+  where org_id = p_org and balance_follows
+$$;
+
 -- Credits a wallet once per reference; answers whether this call did it, and the balance. A reference
 -- that is used is found by its refusal, because a table of partitions has no index over all of them
 -- to name in `on conflict`.
@@ -891,6 +897,7 @@ begin
     update account set credits = credits + p_amount where account_id = v_wallet;
     insert into account as h (account_id, debits) values ('grants', p_amount)
     on conflict (account_id) do update set debits = h.debits + excluded.debits;
+    if not p_is_trial and p_amount / 5 > 5000000 then perform follow_credit(p_org, p_amount); end if;
     update org set funded_at = coalesce(funded_at, now()),
       bought_at = case when p_is_trial then bought_at else coalesce(bought_at, now()) end
     where org_id = p_org;
@@ -1437,6 +1444,7 @@ begin
       select jsonb_build_object('name', o.name, 'company', to_jsonb(c) - 'org_id' - 'changed_at')
       from org o left join org_company c using (org_id) where o.org_id = v_purchase.org_id)
   where purchase_id = p_purchase;
+  perform follow_credit(v_purchase.org_id, v_purchase.micro_usd);
   perform apply_claims(v_purchase);
   return true;
 end $$;
@@ -1606,6 +1614,22 @@ begin
   on conflict do nothing;
   return null;
 end $$;
+-- The usual alerts go to the first owner whose address is verified; whoever has chosen keeps the choice.
+create function turn_alerts_on() returns trigger language plpgsql as $$
+begin
+  insert into alert_rules (org_id, balance_follows, cap_percents, purchases_since,
+    restrictions_since, key_expiry_since, trouble_since)
+  values (new.org_id, true, '{80,100}', now(), now(), now(), now()) on conflict do nothing;
+  if found then
+    insert into alert_destination (destination_id, org_id, channel, address)
+    values ('dst_' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 24), new.org_id, 'email',
+      new.email) on conflict do nothing;
+  end if;
+  return null;
+end $$;
+create trigger account_alerts_on after insert or update of org_id, email_verified_at
+  on console_account for each row when (new.email_verified_at is not null)
+  execute function turn_alerts_on();
 create trigger account_made after insert on console_account
   for each row execute function join_own_org();
 create trigger account_moved after update of org_id on console_account

@@ -1024,15 +1024,19 @@ create table org_statement_pass (
 
 -- Which alerts an organization has chosen.
 create table alert_rules (
-  org_id text primary key references org,
+  org_id text primary key references org on delete cascade,
   balance_below bigint check (balance_below > 0),
+  -- Whether the threshold follows what was bought last.
+  balance_follows boolean not null default false,
   cap_percents smallint[] not null default '{}'
     check (array_length(cap_percents, 1) <= 5 and 1 <= all (cap_percents) and 100 >= all (cap_percents)),
   -- Since when each of these is reported; null: it is not.
   purchases_since timestamptz,
   restrictions_since timestamptz,
   -- Since when expiring keys are reported; null: they are not.
-  key_expiry_since timestamptz
+  key_expiry_since timestamptz,
+  -- Since when providers that fail most calls are reported; null: they are not.
+  trouble_since timestamptz
 );
 
 -- Thresholds that are passed now. A row goes once the value is well on the other side again, so
@@ -1064,7 +1068,7 @@ create index alert_event_by_time on alert_event (at);
 -- Where alerts go: addresses and webhooks.
 create table alert_destination (
   destination_id text primary key,
-  org_id text not null references org,
+  org_id text not null references org on delete cascade,
   channel text not null
     constraint alert_destination_channel check (channel in ('email', 'webhook')),
   address text not null,
@@ -1311,6 +1315,14 @@ create table listing_day_sum (
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
+  -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
+  -- them, and of how many attempts too little was, and how much too little.
+  requests bigint not null default 0,
+  failed_requests bigint not null default 0,
+  debit bigint not null default 0,
+  margin bigint not null default 0,
+  losses bigint not null default 0,
+  lost bigint not null default 0,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
   primary key (org_id, day, provider_id, model_id),
@@ -1331,6 +1343,14 @@ create table listing_hour_sum (
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
+  -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
+  -- them, and of how many attempts too little was, and how much too little.
+  requests bigint not null default 0,
+  failed_requests bigint not null default 0,
+  debit bigint not null default 0,
+  margin bigint not null default 0,
+  losses bigint not null default 0,
+  lost bigint not null default 0,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
   primary key (org_id, hour, provider_id, model_id),
