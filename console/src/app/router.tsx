@@ -59,6 +59,7 @@ const connections: Load = () => import("../pages/connections/connections-page.ts
 const usage: Load = () => import("../pages/usage/usage-page.tsx");
 const request: Load = () => import("../pages/usage/request-page.tsx");
 const playground: Load = () => import("../pages/playground/playground-page.tsx");
+const forProviders: Load = () => import("../pages/providers/for-providers-page.tsx");
 const desk: Load = () => import("../pages/operator/desk-page.tsx");
 const operatorChanges: Load = () => import("../pages/operator/changes-page.tsx");
 const customerRequest: Load = () => import("../pages/operator/customer-request-page.tsx");
@@ -91,6 +92,7 @@ const routes = root.addChildren([
         page(modelPages, "compare", compare, "ComparePage"),
         page(modelPages, "$", model, "ModelPage"),
       ]),
+      page(open, "/for-providers", forProviders, "ForProvidersPage"),
       page(open, "/providers", providers, "ProvidersPage"),
       page(open, "/providers/$providerId", provider, "ProviderPage"),
     ]),

@@ -1,7 +1,7 @@
 /** Addresses of the pages, as the browser's router has them. */
 const PAGES: readonly RegExp[] = [
   /^\/$/,
-  /^\/(sign-in|verify|join|welcome|usage|limits|connections|playground)$/,
+  /^\/(sign-in|verify|join|for-providers|welcome|usage|limits|connections|playground)$/,
   /^\/docs(\/[a-z-]+)?$/,
   /^\/settings(\/(changes|alerts|members))?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,

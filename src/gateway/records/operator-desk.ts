@@ -115,7 +115,7 @@ export function partsSinceSql(since: string): string {
   const columnsOf = `org_id, provider_id, model_id, attempts, succeeded, failed, requests,
     failed_requests, debit, margin, losses, lost`;
   return `select ${columnsOf}, day from listing_day_sum
-    where day >= (${since} at time zone 'utc')::date
+    where day >= ((${since}) at time zone 'utc')::date
     union all
     select ${columnsOf}, (hour at time zone 'utc')::date from listing_hour_sum h
     where hour >= ${since} and not exists (

@@ -1315,6 +1315,8 @@ create table listing_day_sum (
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
+  first_byte_spans smallint[] not null,
+  first_byte_counts integer[] not null,
   -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
   -- them, and of how many attempts too little was, and how much too little.
   requests bigint not null default 0,
@@ -1323,8 +1325,6 @@ create table listing_day_sum (
   margin bigint not null default 0,
   losses bigint not null default 0,
   lost bigint not null default 0,
-  first_byte_spans smallint[] not null,
-  first_byte_counts integer[] not null,
   primary key (org_id, day, provider_id, model_id),
   check (succeeded + failed <= attempts and streamed <= succeeded),
   check (up_hours & used_hours = up_hours)
@@ -1343,6 +1343,8 @@ create table listing_hour_sum (
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
+  first_byte_spans smallint[] not null,
+  first_byte_counts integer[] not null,
   -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
   -- them, and of how many attempts too little was, and how much too little.
   requests bigint not null default 0,
@@ -1351,8 +1353,6 @@ create table listing_hour_sum (
   margin bigint not null default 0,
   losses bigint not null default 0,
   lost bigint not null default 0,
-  first_byte_spans smallint[] not null,
-  first_byte_counts integer[] not null,
   primary key (org_id, hour, provider_id, model_id),
   check (succeeded + failed <= attempts and streamed <= succeeded)
 );
