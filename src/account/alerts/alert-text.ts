@@ -127,8 +127,8 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
   "statement.ready": (fact) => ({
     subject: `Statement of ${monthName(fact("month"))}`,
     sentence:
-      `The statement of ${monthName(fact("month"))} is ready: $${fact("usage_usd")} of usage, and a ` +
-      `closing balance of $${fact("closing_usd")}.`,
+      `The statement of ${monthName(fact("month"))} is ready: $${fact("usage_usd")} of usage, ` +
+      `and a closing balance of $${fact("closing_usd")}.`,
     path: `/billing/statements/${fact("month")}`,
     action: "Open statement",
   }),
@@ -143,9 +143,9 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
   "provider.trouble": (fact) => ({
     subject: `${fact("provider")} failed most of your calls`,
     sentence:
-      `In the hour from ${fact("hour").slice(11, 16)} UTC the provider ${fact("provider")} failed ` +
-      `${fact("failed")} of ${fact("attempts")} calls that were sent there. Where another provider ` +
-      "serves the model, it was tried next.",
+      `In the hour from ${fact("hour").slice(11, 16)} UTC ${fact("provider")} failed ` +
+      `${fact("failed")} of the ${fact("attempts")} calls that were sent there. ` +
+      "Where another provider serves the model, it was tried next.",
     path: "/usage",
     action: "Open usage",
   }),

@@ -56,7 +56,7 @@ export function receiptPaper(purchase: PaidPurchase): Paper {
     notes: [
       receipt.seller.noTaxReason,
       ...(back > 0n ? [`Refunded or disputed since: ${dollars(formatUsd(back))}.`] : []),
-      "This receipt confirms a payment for prepaid credit. Its parties are those of the day of payment.",
+      "It confirms a payment for prepaid credit. Its parties are those of the day of payment.",
     ].filter((note) => note !== ""),
     at: new Date(purchase.grantedAtMs),
   };
@@ -177,7 +177,8 @@ function usageTable<T extends UsageLine>(
 function dollars(usd: string): string {
   const [, sign = "", whole = "", part = ""] = /^(-?)(\d+)\.(\d+)$/.exec(usd) ?? [];
   const cents = part.replace(/0{1,4}$/, "").padEnd(2, "0");
-  return `${sign}$${whole.replaceAll(/\B(?=(\d{3})+$)/g, ",")}.${cents.length === 2 ? cents : part}`;
+  const thousands = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  return `${sign}$${thousands}.${cents.length === 2 ? cents : part}`;
 }
 
 function linesOfSeller(seller: Seller): readonly string[] {

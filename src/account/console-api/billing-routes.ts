@@ -185,8 +185,8 @@ const NOT_PAID = conflict(
 );
 
 /**
- * Reads the receipt of one purchase. Only the purchases that the billing page lists have one: nothing
- * is asked of the payment provider, and nothing changes.
+ * Reads the receipt of one purchase. Only the purchases that the billing page lists have one:
+ * nothing is asked of the payment provider, and nothing changes.
  */
 async function readReceipt(
   deps: ConsoleDeps,

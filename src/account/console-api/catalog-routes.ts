@@ -50,11 +50,11 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 }
 
 const PROBLEMS_SHOWN_MAX = 50;
-/** Of all visitors of a process together: a check takes milliseconds, and the calls have the rest. */
+/** Of all visitors of a process together: the processor belongs to calls. */
 const CHECKS_PER_MINUTE = 60;
 const MINUTE_MS = 60_000;
 const TOO_MANY_CHECKS = rateLimited(
-  "too many manifests were checked in the last minute; try again in a minute, or use the command `manifest check`",
+  "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",
   60,
 );
 

@@ -7,7 +7,8 @@ const PAGES: readonly RegExp[] = [
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/(return\/[^/]+|purchases\/[^/]+\/receipt|company|statements(\/[^/]+)?))?$/,
   /^\/requests\/[^/]+$/,
-  /^\/operator(\/(health|changes|organizations(\/[^/]+(\/requests\/[^/]+)?)?|review|listings|settlement))?$/,
+  /^\/operator(\/(health|changes|review|listings|settlement))?$/,
+  /^\/operator\/organizations(\/[^/]+(\/requests\/[^/]+)?)?$/,
   // Ids of models have slashes.
   /^\/models(\/.+)?$/,
 ];

@@ -40,7 +40,7 @@ export interface Desk {
     readonly attempts: number;
     readonly failed: number;
   }[];
-  /** Organizations that had credit and have less than a cent: how many, and those that used most. */
+  /** How many organizations had credit and have less than a cent, and those that used most. */
   readonly outOfCredit: number;
   readonly empty: readonly {
     readonly orgId: OrgId;
@@ -95,8 +95,8 @@ export class PostgresOperatorDesk {
   }
 
   /**
-   * Finds what `asked` names whole: an id of a request, an organization or a purchase, the number of a
-   * receipt, an e-mail address, or the beginning of a key, of which no more is read than its label.
+   * Finds what `asked` names whole: an id of a request, an organization or a purchase, the number
+   * of a receipt, an e-mail address, or the beginning of a key, of which no more is read than its label.
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
     const { sql, values } = questionOf(asked.trim());

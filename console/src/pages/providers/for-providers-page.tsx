@@ -12,12 +12,12 @@ import { Fault } from "../../ui/fault.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-/** How a provider comes in: a manifest, the checks, and what follows from them. For every visitor. */
+/** How a provider comes in: a manifest, the checks, and what follows. For every visitor. */
 export function ForProvidersPage(): ReactElement {
   return (
     <Page
       title="For providers"
-      lead="A listing is a contract: what a manifest declares is checked, and requests go where it is kept."
+      lead="A listing is a contract: what it declares is checked, and requests go where it is kept."
     >
       <ManifestCheck />
       <Panel title="Check the endpoint">
@@ -80,7 +80,7 @@ function ManifestCheck(): ReactElement {
         <Stack gap="md" align="flex-start">
           <Textarea
             label="Manifest"
-            description="JSON, at most 65,536 characters. Nothing of it is kept, and your endpoint is not called."
+            description="At most 65,536 characters. It is not kept, and your endpoint is not called."
             placeholder={'{ "manifest_version": "1", "provider": { … }, "models": [ … ] }'}
             autosize
             minRows={8}

@@ -95,7 +95,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
 }
 
 const FOLLOWS =
-  "A fifth of your last purchase, at least $5, until you set another amount. Leave blank for no alert.";
+  "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
 
 /** `5.000000` as a person types it. */
 function plainUsd(usd: string | null): string {

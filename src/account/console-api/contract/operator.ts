@@ -77,7 +77,7 @@ export const OperatorOrg = Type.Object({
   cap_usd: nullable(Usd),
   /** Of this UTC month. */
   spent_month_usd: Usd,
-  /** `none`: it never held credit; `trial`: free credit; `granted`: an operator's; `bought`: paid for. */
+  /** The best of its credit: `trial` is free, `granted` is an operator's, `bought` was paid. */
   credit: oneOf("none", "trial", "granted", "bought"),
   /** Kinds of requests that are limited or restricted after unusual use. */
   restrictions: Count,

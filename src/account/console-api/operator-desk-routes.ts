@@ -1,0 +1,111 @@
+import type { DeskFigures } from "../../gateway/index.ts";
+import {
+  accountsIn,
+  findAction,
+  formatUsd,
+  instant,
+  instantOrNull,
+  parseRequestId,
+  type RecordedChange,
+} from "../../kernel/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { noSuch } from "./console-refusal.ts";
+import type { OperatorChange } from "./contract.ts";
+import type { operatorRoutes } from "./contract/operator.ts";
+import type { Handlers } from "./handler.ts";
+import { KeptRead } from "./kept-read.ts";
+import type { ReportGates } from "./report-gates.ts";
+import { shownDetail } from "./usage-routes.ts";
+
+type DeskRoute = `GET /api/operator/${
+  "desk" | "look-up" | "changes" | "organizations/:org_id/requests/:request_id"}` &
+  keyof typeof operatorRoutes;
+
+/** How business goes, and whose a thing is. */
+export function deskHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers<DeskRoute> {
+  const { operator, reports, team, clock } = deps;
+  // Every open page asks again and again.
+  const desk = new KeptRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
+  return {
+    "GET /api/operator/desk": ({ session }) =>
+      gates.reads.run(session.orgId, async () => {
+        const { days, orgs, providers, outOfCredit, empty, untilMs } = await desk.get();
+        return {
+          days: days.map(({ day, ...of }) => ({ day, ...shownFigures(of) })),
+          organizations: orgs.map(({ orgId, name, ...of }) => {
+            return { org_id: orgId, name, ...shownFigures(of) };
+          }),
+          providers: providers.map(({ providerId, ...of }) => ({ provider: providerId, ...of })),
+          out_of_credit: outOfCredit,
+          empty: empty.map(({ orgId, name, balanceMicroUsd: balance }) => {
+            return { org_id: orgId, name, balance_usd: formatUsd(balance) };
+          }),
+          until: instantOrNull(untilMs),
+        };
+      }),
+
+    "GET /api/operator/look-up": ({ session, query }) =>
+      gates.reads.run(session.orgId, async () => ({
+        data: (await operator.desk.lookUp(query.q)).map(({ orgId, orgName, ...found }) => {
+          return { ...found, org_id: orgId, org_name: orgName };
+        }),
+      })),
+
+    "GET /api/operator/organizations/:org_id/requests/:request_id": ({ session, params }) =>
+      gates.reads.run(session.orgId, async () => {
+        const org = await operator.orgs.find(params.org_id);
+        const requestId = parseRequestId(params.request_id);
+        if (org === undefined || requestId === undefined) return noSuch("request");
+        const found = await reports.request(org.orgId, requestId);
+        return found === undefined ? noSuch("request") : shownDetail(found);
+      }),
+
+    "GET /api/operator/changes": ({ session, query }) =>
+      gates.reads.run(session.orgId, async () => {
+        const before = query.before === undefined ? {} : { before: Number(query.before) };
+        const found = await operator.changes.list({ ...before, limit: PAGE_ROWS + 1 });
+        const page = found.slice(0, PAGE_ROWS);
+        const emails = await team.store.emails(accountsIn(page));
+        const last = found.length > PAGE_ROWS ? page.at(-1) : undefined;
+        return {
+          data: page.map((each) => shownOperatorChange(each, emails)),
+          next_before: last === undefined ? null : String(last.position),
+        };
+      }),
+  };
+}
+
+const DESK_KEPT_MS = 30_000;
+const PAGE_ROWS = 50;
+
+export function shownFigures(of: DeskFigures): {
+  requests: number;
+  failed_requests: number;
+  spend_usd: string;
+  margin_usd: string;
+} {
+  return {
+    requests: of.requests,
+    failed_requests: of.failedRequests,
+    spend_usd: formatUsd(of.debitMicroUsd),
+    margin_usd: formatUsd(of.marginMicroUsd),
+  };
+}
+
+export function shownOperatorChange(
+  change: RecordedChange,
+  emails: ReadonlyMap<string, string>,
+): OperatorChange {
+  const { position, atMs, by, action, target } = change;
+  return {
+    position,
+    at: instant(atMs),
+    actor_kind: by.kind,
+    actor_id: by.id,
+    actor_email: emails.get(by.id) ?? null,
+    says: findAction(action)?.says ?? action,
+    org_id: change.orgId,
+    target,
+    target_email: emails.get(target) ?? null,
+  };
+}
