@@ -21,7 +21,7 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 
     "GET /api/catalog.json": () => listings(catalog.current),
 
-    "POST /api/manifest-check": ({ body }) => {
+    "POST /api/manifest-check": async ({ body }) => {
       if (!checks.mayRun(deps.clock.monotonicMs())) return TOO_MANY_CHECKS;
       const verdict = validateManifest(body.manifest);
       if (verdict.ok) return { listings: verdict.manifest.models.length, problems: [], found: 0 };
