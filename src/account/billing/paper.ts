@@ -96,11 +96,11 @@ async function drawTable(pdf: Pdf, table: PaperTable): Promise<void> {
   pdf.font("bold").fontSize(11).text(title, MARGIN, pdf.y, { width: WIDTH });
   pdf.y += GAP / 2;
   const head = columns.map(({ label }) => label);
-  drawRow(pdf, table, head, "bold");
+  drawRow(pdf, table, { row: head, font: "bold" });
   for (const [at, row] of rows.entries()) {
     // A row takes milliseconds, and the event loop belongs to calls.
     await otherWork();
-    drawRow(pdf, table, row, at >= rows.length - sums ? "bold" : "plain", head);
+    drawRow(pdf, table, { row, font: at >= rows.length - sums ? "bold" : "plain", head });
   }
   pdf.y += 2 * GAP;
 }
@@ -109,10 +109,13 @@ async function drawTable(pdf: Pdf, table: PaperTable): Promise<void> {
 function drawRow(
   pdf: Pdf,
   table: PaperTable,
-  row: readonly string[],
-  font: "plain" | "bold",
-  head?: readonly string[],
+  of: {
+    readonly row: readonly string[];
+    readonly font: "plain" | "bold";
+    readonly head?: readonly string[];
+  },
 ): void {
+  const { row, font, head } = of;
   pdf.font(font).fontSize(8.5);
   const cells = table.columns.map(({ share, isFigure = false }, at) => {
     const [text = "", width] = [row[at], share * WIDTH - GAP];
@@ -124,7 +127,7 @@ function drawRow(
   const height = Math.max(...cells.map((cell) => cell.height)) + GAP;
   if (head !== undefined && pdf.y + height > BOTTOM) {
     pdf.addPage();
-    drawRow(pdf, table, head, "bold");
+    drawRow(pdf, table, { row: head, font: "bold" });
     pdf.font(font);
   }
   const top = pdf.y;

@@ -96,7 +96,7 @@ export class PostgresOperatorDesk {
 
   /**
    * Finds what `asked` names whole: an id of a request, an organization or a purchase, the number
-   * of a receipt, an e-mail address, or the beginning of a key, of which no more is read than its label.
+   * of a receipt, an e-mail address, or the beginning of a key, of which only the label is read.
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
     const { sql, values } = questionOf(asked.trim());
@@ -249,10 +249,10 @@ const KEY_SQL = `
   from api_key k join org o using (org_id) where origin not in ('playground', 'optimize') and`;
 
 const EMAIL_SQL = `
-  select 'person' as kind, account_id as id, email || ', ' || role as label, m.org_id,
+  select 'person' as kind, a.account_id as id, a.email || ', ' || m.role as label, m.org_id,
     o.name as org_name
   from console_account a join org_member m using (account_id) join org o on o.org_id = m.org_id
-  where email_norm = $1
+  where a.email_norm = $1
   union
   select 'organization', org_id, email, org_id, name from org where lower(btrim(email)) = $1
     and not exists (select from org_member m where m.org_id = org.org_id)`;

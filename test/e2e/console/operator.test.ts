@@ -34,6 +34,7 @@ beforeAll(async () => {
     body: chatBody("test/a"),
   });
   requestId = String(call.headers["x-request-id"]);
+  await runSql(fixture.gateway, FOLD_HOUR_SQL, [0, "9000000000000000000"]);
   people["a customer"] = customer;
   people["a stranger"] = fixture.stranger();
   people["somebody with an operator's e-mail that nobody verified"] = await fixture.signIn({
@@ -261,7 +262,6 @@ describe("what an operator does is what the command does", () => {
   });
 
   test("the desk counts calls, spend and margin once their hour is summed up", async () => {
-    await runSql(fixture.gateway, FOLD_HOUR_SQL, [0, "9000000000000000000"]);
     const { json } = await boss.do("GET /api/operator/desk");
     expect(listAt(json, "organizations")).toContainEqual(
       expect.objectContaining({ org_id: caller.orgId, requests: 1, failed_requests: 0 }),
