@@ -20,24 +20,24 @@ export function openAlertDocuments(
   stores: DocumentStores,
   seller: () => Seller,
 ): (event: AlertEvent) => Promise<MailAttachment | undefined> {
-  return async ({ orgId, kind, facts }) => {
-    const paper = await paperOf();
+  return async (event) => {
+    const paper = await paperOf(stores, event, seller);
     if (paper === undefined) return undefined;
     const filename = `${paper.title.toLowerCase().replaceAll(" ", "-")}.pdf`;
     return { filename, contentType: "application/pdf", content: await printPaper(paper) };
-
-    async function paperOf(): Promise<Paper | undefined> {
-      switch (kind) {
-        case "purchase.granted":
-        case "topup.charged":
-          return await receiptOf(stores, orgId, String(facts["purchase_id"]));
-        case "statement.ready":
-          return await statementOf(stores, { orgId, text: String(facts["month"]), seller });
-        default:
-          return undefined;
-      }
-    }
   };
+}
+
+async function paperOf(
+  stores: DocumentStores,
+  { orgId, kind, facts }: AlertEvent,
+  seller: () => Seller,
+): Promise<Paper | undefined> {
+  if (kind === "purchase.granted" || kind === "topup.charged") {
+    return await receiptOf(stores, orgId, String(facts["purchase_id"]));
+  }
+  if (kind !== "statement.ready") return undefined;
+  return await statementOf(stores, { orgId, text: String(facts["month"]), seller });
 }
 
 async function receiptOf(

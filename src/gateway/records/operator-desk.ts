@@ -3,7 +3,6 @@ import type { Pool } from "pg";
 import {
   type Columns,
   columns,
-  computed,
   count,
   instantMs,
   micro,
@@ -17,7 +16,7 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
+import { TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 
 /** Figures of one UTC day, model, provider or organization. */
 export interface DeskFigures {

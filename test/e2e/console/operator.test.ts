@@ -20,7 +20,7 @@ let customer: Person;
 /** Has a key, and made one call with it. */
 let caller: Person;
 let secret = "";
-let requestId = "";
+let callId = "";
 
 beforeAll(async () => {
   boss = await fixture.signIn(newcomer("boss"));
@@ -33,7 +33,7 @@ beforeAll(async () => {
     headers: bearer(secret),
     body: chatBody("test/a"),
   });
-  requestId = String(call.headers["x-request-id"]);
+  callId = String(call.headers["x-request-id"]);
   await runSql(fixture.gateway, FOLD_HOUR_SQL, [0, "9000000000000000000"]);
   people["a customer"] = customer;
   people["a stranger"] = fixture.stranger();
@@ -62,12 +62,12 @@ const BODIES: Readonly<Record<string, object>> = {
 function filled(route: string): string {
   const ids: Readonly<Record<string, string>> = {
     org_id: route.includes(":request_id") ? caller.orgId : customer.orgId,
-    request_id: requestId,
+    request_id: callId,
     provider_id: "prov-a",
     period_start: "2026-09-01T00:00:00.000Z",
   };
   const path = route.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? `no ${name}`);
-  return route.endsWith("/look-up") ? `${path}?q=${requestId}` : path;
+  return route.endsWith("/look-up") ? `${path}?q=${callId}` : path;
 }
 
 function ask(person: Person, route: string): Promise<HttpAnswer> {
@@ -236,7 +236,7 @@ describe("what an operator does is what the command does", () => {
   });
 
   test.each([
-    ["a request", () => requestId, "request"],
+    ["a request", () => callId, "request"],
     ["an e-mail address", () => "caller@example.com", "person"],
     ["the beginning of a key, of which no more is read", () => secret, "key"],
     ["an organization", () => caller.orgId, "organization"],
@@ -254,8 +254,8 @@ describe("what an operator does is what the command does", () => {
   });
 
   test("a customer's request is what the customer sees, and no other organization has it", async () => {
-    const path = `/api/operator/organizations/${caller.orgId}/requests/${requestId}`;
-    const own = await caller.do(`GET /api/console/requests/${requestId}`);
+    const path = `/api/operator/organizations/${caller.orgId}/requests/${callId}`;
+    const own = await caller.do(`GET /api/console/requests/${callId}`);
     expect((await boss.do(`GET ${path}`)).json).toEqual(own.json);
     const other = path.replace(caller.orgId, boss.orgId);
     expect((await boss.ask(`GET ${other}`)).status).toBe(404);
