@@ -1,3 +1,4 @@
+export * from "./alerts/alert-documents.ts";
 export * from "./alerts/alert-worker.ts";
 export * from "./alerts/postgres-alert-queue.ts";
 export * from "./alerts/postgres-alert-store.ts";

@@ -17,7 +17,9 @@ import {
   type BillingOptions,
   notingPurchases,
   notingWebhooks,
+  openAlertDocuments,
   openBilling,
+  sellerOf,
   startStatementClosing,
   type ConsoleDeps,
   createConsoleServer,
@@ -87,6 +89,7 @@ export async function prepareConsole(
     config,
     secrets: () => inForce.current,
     store,
+    seller: () => sellerOf(config, addresses.consoleUrl()),
     topUpStore: backend.topUpStore,
     ...(testCheckout === undefined ? {} : { testCheckout }),
   };
@@ -225,8 +228,11 @@ function openAlerts(
   const names = new ForeignNames(webhookNameServers.split(/[\s,]+/).filter((each) => each !== ""));
   const webhook = openWebhookSender({ clock, vault, allowPrivate, names });
   const queue = backend.alertQueue;
+  const { purchaseStore, statementStore, companyStore, accountStore } = backend;
+  const stores = { purchaseStore, statementStore, companyStore, accountStore };
+  const documentOf = openAlertDocuments(stores, () => sellerOf(config, consoleUrl()));
   return {
-    worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log }),
+    worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, documentOf, clock, log }),
     alerts: {
       store: backend.alertStore,
       canMail: mailer !== undefined,

@@ -42,6 +42,7 @@ export function openOperator(
       return readSettlementTerms({ manifestsDir, isFolderOptional, env, clock });
     },
     changes: backend.changeStore,
+    desk: backend.operatorDesk,
     pools: serve.pools,
     installation: {
       version: programVersion(),

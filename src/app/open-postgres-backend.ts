@@ -19,6 +19,8 @@ import {
   flaggedListings,
   type ListingLoss,
   listingLosses,
+  type OperatorDesk,
+  PostgresOperatorDesk,
   type ListingTraffic,
   type ListingFiguresStore,
   listingTraffic,
@@ -116,6 +118,7 @@ export interface PostgresBackend {
   readonly identityStore: IdentityStore;
   /** For operators. */
   readonly orgDirectory: OrgDirectory;
+  readonly operatorDesk: OperatorDesk;
   readonly recordStore: RecordStore;
   /** On connections of its own. */
   readonly usageReports: UsageReports;
@@ -292,6 +295,7 @@ function forOperators({
 }: Pools): Pick<
   PostgresBackend,
   | "orgDirectory"
+  | "operatorDesk"
   | "readInstances"
   | "replicaLagMs"
   | "flaggedListings"
@@ -303,6 +307,7 @@ function forOperators({
     listingLosses: (days) => listingLosses(main, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     orgDirectory: new PostgresOrgDirectory(main),
+    operatorDesk: new PostgresOperatorDesk(main),
     readInstances: () => readInstances(main),
     replicaLagMs: () => reports.replicaLagMs(),
   };

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { openBilling, type RecoveredPayments } from "../account/index.ts";
+import { openBilling, type RecoveredPayments, type Seller, sellerOf } from "../account/index.ts";
 import {
   answering,
   clock,
@@ -33,7 +33,8 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
   return await withBackend(context, flags, async ({ purchaseStore: store, topUpStore }, by) => {
     const stores = { store, topUpStore };
     const consoleUrl = (): string => config.consoleUrl;
-    const billing = openBilling({ config, ...stores, consoleUrl, clock, log });
+    const seller = (): Seller => sellerOf(config, config.consoleUrl);
+    const billing = openBilling({ config, ...stores, consoleUrl, seller, clock, log });
     try {
       return answerOf(await billing.recover(sinceMs, by));
     } finally {

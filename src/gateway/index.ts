@@ -50,6 +50,7 @@ export * from "./records/listing-activity.ts";
 export * from "./records/listing-figures.ts";
 export * from "./records/listing-losses.ts";
 export * from "./records/listing-traffic.ts";
+export * from "./records/operator-desk.ts";
 export * from "./records/notice-facts.ts";
 export * from "./records/postgres-listing-figures.ts";
 export * from "./records/postgres-record-store.ts";

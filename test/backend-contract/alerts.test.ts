@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertRules } from "../../src/account/alerts/alert-store.ts";
+import { openAlertDocuments } from "../../src/account/alerts/alert-documents.ts";
 import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
@@ -14,7 +15,7 @@ import { keyOf } from "../support/ledger-rows.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
-import { testOperator } from "../support/test-operator.ts";
+import { testOperator, testSeller } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
 const PASSWORD = "smtp-password-0123";
@@ -46,6 +47,8 @@ const NO_RULES: AlertRules = {
   hasPurchases: false,
   hasRestrictions: false,
   hasKeyExpiry: false,
+  hasTrouble: false,
+  isBalanceFollowing: false,
 };
 
 async function setRules(rules: Partial<AlertRules>): Promise<void> {
@@ -105,7 +108,9 @@ function worker(password = PASSWORD): AlertWorker {
     allowPrivate: true,
     names: new ForeignNames(),
   });
-  return new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log: silentLog });
+  const documentOf = openAlertDocuments(backend, testSeller);
+  const common = { webhook, consoleUrl, documentOf, clock, log: silentLog };
+  return new AlertWorker({ queue, mailer, ...common });
 }
 
 /** The stored events; their facts are those that the guide has an example of. */
@@ -216,12 +221,16 @@ describe("a crossing is one event", () => {
 
   test("a purchase that is granted after the rule, once", async () => {
     const insert = `insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money,
-      state, created_at, expires_at, granted_at)
-      values ($1, $2, 5000000, 500, false, 'granted', now(), now(), now())`;
-    await backend.query(insert, [newRecordId("pur"), orgId]);
+      created_at, expires_at)
+      values ($1, $2, 5000000, 500, false, now(), now())`;
+    const buy = async (id: string): Promise<void> => {
+      await backend.query(insert, [id, orgId]);
+      await backend.query("select grant_purchase($1, null, null)", [id]);
+    };
+    await buy(newRecordId("pur"));
     await setRules({ hasPurchases: true });
     const purchaseId = newRecordId("pur");
-    await backend.query(insert, [purchaseId, orgId]);
+    await buy(purchaseId);
     await Promise.all([backend.alertQueue.notice(), other.alertQueue.notice()]);
     await backend.alertQueue.notice();
     const facts = { purchase_id: purchaseId, amount_usd: "5.000000" };

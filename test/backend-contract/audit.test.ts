@@ -315,8 +315,8 @@ const damages: readonly Damage[] = [
   {
     what: "a purchase that never came into its wallet",
     sql: () => `insert into purchase (purchase_id, org_id, micro_usd, cents, state, is_test_money,
-        created_at, expires_at, granted_at)
-      values ('pur_1', '${org}', 10000, 1, 'granted', false, now(), now(), now())`,
+        created_at, expires_at, granted_at, receipt_series, receipt_number, buyer, seller)
+      values ('pur_1', '${org}', 10000, 1, 'granted', false, now(), now(), now(), 'live:', 1, '{}', '{}')`,
     found: { I14: /^transfer purchase:pur_1: none \/ 10000 from cash:stripe to wallet:org_/ },
   },
   {

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
+import { FOLD_HOUR_SQL } from "../../src/gateway/records/listing-sums-sql.ts";
 
 import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { picoUsd } from "../../src/kernel/core/money.ts";
@@ -92,7 +93,9 @@ test("what a listing lost is told, and what earned is not", async () => {
     ending(ids[1], 10_000_000n, 12_999_999n),
     ending(ids[2], 10_000_000n, 15_000_000n),
   ]);
-  // Ids of these attempts are of the first day of all.
+  expect(await backend.listingLosses(5_000)).toEqual([]);
+  // Ids of these attempts are of the first day of all, whose hours are summed up by hand.
+  await backend.query(FOLD_HOUR_SQL, [0, 1n << 50n]);
   const losses = (await backend.listingLosses(5_000)).filter(({ providerId }) =>
     [String(cheap), String(dear)].includes(providerId),
   );

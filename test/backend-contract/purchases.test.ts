@@ -7,7 +7,7 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
-import { testOperator } from "../support/test-operator.ts";
+import { testOperator, testSeller } from "../support/test-operator.ts";
 
 const USD = 1_000_000n;
 const MINUTE_MS = 60_000;
@@ -100,6 +100,49 @@ describe("a grant", () => {
       expect(await store.grant({ ...paid(purchaseId), receiptUrl })).toBe(false);
       expect(await store.find(purchaseId)).toMatchObject({ receiptUrl: "https://pay.example/1" });
     }
+  });
+});
+
+describe("receipts", () => {
+  const numberOf = async (purchaseId: string): Promise<number> => {
+    const number = (await store.find(purchaseId))?.receipt?.number ?? "";
+    return Number(/^R-(\d{6,})$/.exec(number)?.[1]);
+  };
+  const sell = (purchaseId: string, name: string): Promise<boolean> =>
+    store.grant({ ...paid(purchaseId), method: "Visa 4242", seller: { ...testSeller(), name } });
+
+  test("of one issuer are numbered without a gap, whatever is paid at once, again or not at all", async () => {
+    const orgs = await Promise.all(Array.from({ length: 8 }, newOrg));
+    const bought = await Promise.all(orgs.map((orgId) => begin(orgId, 10n)));
+    const again = [...bought, ...bought].map((id) => sell(id, "Gapless GmbH"));
+    await Promise.all([...again, sell("pur_nothing", "Gapless GmbH").catch(() => false)]);
+    const numbers = await Promise.all(bought.map(numberOf));
+    expect(numbers.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  test("leave no gap when a process dies within a grant", async () => {
+    const [one, two] = [await begin(await newOrg(), 10n), await begin(await newOrg(), 10n)];
+    const grant = `select grant_purchase('${one}', null, null, null, '{"name": "Killed GmbH"}')`;
+    await expect(
+      backend.query(`do $$ begin perform (${grant}); raise 'killed'; end $$`),
+    ).rejects.toThrow("killed");
+    await sell(two, "Killed GmbH");
+    await sell(one, "Killed GmbH");
+    expect([await numberOf(two), await numberOf(one)]).toEqual([1, 2]);
+  });
+
+  test("keep the parties and the method of the day of payment", async () => {
+    const orgId = await newOrg();
+    const purchaseId = await begin(orgId, 10n);
+    await sell(purchaseId, "Frozen GmbH");
+    const before = await store.find(purchaseId);
+    expect(before).toMatchObject({
+      paymentMethod: "Visa 4242",
+      receipt: { buyer: { name: "Acme", company: null }, seller: { name: "Frozen GmbH" } },
+    });
+    await backend.accountStore.renameOrg(orgId, "Other", testOperator);
+    await sell(purchaseId, "Renamed GmbH");
+    expect((await store.find(purchaseId))?.receipt).toEqual(before?.receipt);
   });
 });
 
@@ -286,6 +329,11 @@ describe("the audit of purchases", () => {
       "a purchase of another amount",
       "update purchase set micro_usd = 9000000, cents = 900 where state = 'granted' and cents = 1000",
       /^I14 transfer purchase:\w+: 9000000 from cash:stripe to wallet:/,
+    ],
+    [
+      "a receipt whose number was left out",
+      "update receipt_series set last = last + 1 where series = 'live:'",
+      /^I14 receipts live:: \d+, the last \d+$/,
     ],
   ])("finds %s", async (_, sql, line) => {
     try {

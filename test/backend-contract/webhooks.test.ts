@@ -96,7 +96,9 @@ function worker(how: Delivering = {}): AlertWorker {
   const webhook = openWebhookSender({ clock, vault: ring, allowPrivate, names });
   const consoleUrl = (): string => "https://console.example";
   const queue = from.alertQueue;
-  return new AlertWorker({ queue, mailer: undefined, webhook, consoleUrl, clock, log: silentLog });
+  const documentOf = (): Promise<undefined> => Promise.resolve(undefined);
+  const common = { webhook, consoleUrl, documentOf, clock, log: silentLog };
+  return new AlertWorker({ queue, mailer: undefined, ...common });
 }
 
 async function deliver(how: Delivering = {}): Promise<number> {

@@ -19,7 +19,7 @@ import { microUsd } from "../../src/kernel/core/money.ts";
 import { MovableClock } from "./clocks.ts";
 import { withResource } from "./with-resource.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
-import { testOperator } from "./test-operator.ts";
+import { testOperator, testSeller } from "./test-operator.ts";
 
 interface LogLine {
   readonly level: "info" | "warn" | "error";
@@ -107,6 +107,7 @@ export async function openBillingFixture(
       store: backend.purchaseStore,
       topUpStore: backend.topUpStore,
       consoleUrl,
+      seller: testSeller,
       clock,
       log: noting(log),
     });

@@ -308,3 +308,21 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
+
+/** Paper shows everything of it: A4 and Letter without margins, and A4 with margins of 10 mm. */
+export async function expectPrintFits(page: Page): Promise<void> {
+  await page.emulateMedia({ media: "print" });
+  await expect.poll(() => page.getByRole("button", { name: "Print" }).isVisible()).toBe(false);
+  for (const width of [794, 816, 718]) {
+    await page.setViewportSize({ width, height: 1_000 });
+    expect(await page.evaluate<string[]>(CLIPPED), `${width} px`).toEqual([]);
+    const sheet = await page.locator("h1").boundingBox();
+    expect(sheet?.x).toBeLessThan(40);
+  }
+}
+
+/** The boxes that paper cuts: one that would have to scroll, or that reaches over the edge. */
+const CLIPPED = `[document.documentElement, ...document.querySelectorAll("main, main *")]
+  .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
+  .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 1 || each.getBoundingClientRect().right > innerWidth + 1)
+  .map((each) => each.outerHTML.slice(0, 120))`;

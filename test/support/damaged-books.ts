@@ -18,6 +18,7 @@ const TABLES = [
   "provider_period_line",
   "provider_progress",
   "provider_payment",
+  "receipt_series",
   "purchase",
   "purchase_claim",
   "spend_day",

@@ -31,7 +31,7 @@ import { startCountingProvider, type CountingProvider, type ReceivedAttempt } fr
 import { Dice } from "./seeded.ts";
 import { Tally } from "./tally.ts";
 import { writeManifests } from "./torture.ts";
-import { testOperator } from "../support/test-operator.ts";
+import { testOperator, testSeller } from "../support/test-operator.ts";
 
 const INSTANCES = 3;
 const CLIENTS_EACH = 8;
@@ -333,6 +333,7 @@ async function buy(story: Story, dollars: number) {
     store: database.backend.purchaseStore,
     topUpStore: database.backend.topUpStore,
     consoleUrl: () => "http://127.0.0.1:1",
+    seller: testSeller,
     clock: systemClock,
     log: silentLog,
   });

@@ -60,6 +60,10 @@ const connections: Load = () => import("../pages/connections/connections-page.ts
 const usage: Load = () => import("../pages/usage/usage-page.tsx");
 const request: Load = () => import("../pages/usage/request-page.tsx");
 const playground: Load = () => import("../pages/playground/playground-page.tsx");
+const forProviders: Load = () => import("../pages/providers/for-providers-page.tsx");
+const desk: Load = () => import("../pages/operator/desk-page.tsx");
+const operatorChanges: Load = () => import("../pages/operator/changes-page.tsx");
+const customerRequest: Load = () => import("../pages/operator/customer-request-page.tsx");
 const health: Load = () => import("../pages/operator/health-page.tsx");
 const organizations: Load = () => import("../pages/operator/organizations-page.tsx");
 const organization: Load = () => import("../pages/operator/organization-page.tsx");
@@ -90,6 +94,7 @@ const routes = root.addChildren([
         page(modelPages, "compare", compare, "ComparePage"),
         page(modelPages, "$", model, "ModelPage"),
       ]),
+      page(open, "/for-providers", forProviders, "ForProvidersPage"),
       page(open, "/providers", providers, "ProvidersPage"),
       page(open, "/providers/$providerId", provider, "ProviderPage"),
     ]),
@@ -117,7 +122,15 @@ const routes = root.addChildren([
       page(closed, "/optimize", optimize, "OptimizePage"),
       page(closed, "/optimize/$searchId", search, "OptimizeSearchPage"),
       operator.addChildren([
-        page(operator, "/operator", health, "OperatorHealthPage"),
+        page(operator, "/operator", desk, "OperatorDeskPage"),
+        page(operator, "/operator/health", health, "OperatorHealthPage"),
+        page(operator, "/operator/changes", operatorChanges, "OperatorChangesPage"),
+        page(
+          operator,
+          "/operator/organizations/$orgId/requests/$requestId",
+          customerRequest,
+          "OperatorRequestPage",
+        ),
         page(operator, "/operator/organizations", organizations, "OperatorOrganizationsPage"),
         page(operator, "/operator/organizations/$orgId", organization, "OperatorOrganizationPage"),
         page(operator, "/operator/review", review, "OperatorReviewPage"),

@@ -71,6 +71,16 @@ export const ALERT_KINDS = {
     when: "Requests of one kind are limited after unusual use",
     example: { calls: "chat", until: null },
   },
+  "provider.trouble": {
+    label: "Provider trouble",
+    when: "A provider failed most of your calls in an hour, once a day for each provider",
+    example: {
+      provider: "acme",
+      hour: "2027-01-31T14:00:00.000Z",
+      attempts: 60,
+      failed: 41,
+    },
+  },
   "key.expiring": {
     label: "Key expires soon",
     when: "A key expires within 7 days, and again within 1 day",

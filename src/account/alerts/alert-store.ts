@@ -10,6 +10,10 @@ export interface AlertRules {
   readonly hasPurchases: boolean;
   readonly hasRestrictions: boolean;
   readonly hasKeyExpiry: boolean;
+  /** Providers that failed most of the organization's calls in an hour. */
+  readonly hasTrouble: boolean;
+  /** The threshold is a fifth of what was bought last, and at least 5 dollars. */
+  readonly isBalanceFollowing: boolean;
 }
 
 /** How alerts are delivered. */
@@ -69,9 +73,12 @@ export interface DueDelivery {
   readonly sealedSecrets: readonly Buffer[];
 }
 
-/** How a try went. `refused`: another one would end the same; `gone`: so would every other delivery. */
+/**
+ * How a try went. `refused`: another one would end the same; `gone`: so would every other delivery;
+ * `unsent`: this installation cannot send, for which the destination is not to blame.
+ */
 export interface TryAnswer {
-  readonly end: "delivered" | "failed" | "refused" | "gone";
+  readonly end: "delivered" | "failed" | "refused" | "gone" | "unsent";
   /** For people: a status, or why there was none. */
   readonly answer: string;
 }
@@ -85,4 +92,5 @@ export type DeliveryEnd =
       readonly retryMs: number | undefined;
       /** Nothing is to be delivered there any more. */
       readonly isGone: boolean;
+      readonly isUnsent: boolean;
     };

@@ -6,6 +6,7 @@ import {
   PAUSE_REASONS,
   pauseSentence,
 } from "../../kernel/index.ts";
+import { monthName } from "../billing/documents.ts";
 import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
 
 /** The text of an e-mail; `consoleUrl` has no slash at its end. */
@@ -122,9 +123,9 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     action: "Open billing",
   }),
   "statement.ready": (fact) => ({
-    subject: `Statement of ${monthOf(fact)}`,
+    subject: `Statement of ${monthName(fact("month"))}`,
     sentence:
-      `The statement of ${monthOf(fact)} is ready: ${fact("usage_usd")} of usage, and a ` +
+      `The statement of ${monthName(fact("month"))} is ready: ${fact("usage_usd")} of usage, and a ` +
       `closing balance of ${fact("closing_usd")}.`,
     path: `/billing/statements/${fact("month")}`,
     action: "Open statement",
@@ -136,6 +137,15 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
         ? `${callsOf(fact)} are rejected until support has reviewed them.`
         : `${callsOf(fact)} are limited until ${fact("until")}.`,
     ...LIMITS,
+  }),
+  "provider.trouble": (fact) => ({
+    subject: `${fact("provider")} failed most of your calls`,
+    sentence:
+      `In the hour from ${fact("hour").slice(11, 16)} UTC ${fact("provider")} failed ` +
+      `${fact("failed")} of the ${fact("attempts")} calls that were sent there. ` +
+      "Where another provider serves the model, it was tried next.",
+    path: "/usage",
+    action: "Open usage",
   }),
   "key.expiring": (fact) => ({
     subject: `A key expires in less than ${fact("days")} day${fact("days") === "1" ? "" : "s"}`,

@@ -1,4 +1,11 @@
-import { type Clock, Job, type Logger, type Mailer } from "../../kernel/index.ts";
+import {
+  type Clock,
+  Job,
+  type Logger,
+  type MailAttachment,
+  type Mailer,
+} from "../../kernel/index.ts";
+import type { AlertEvent } from "./alert-kinds.ts";
 import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
 import { alertText } from "./alert-text.ts";
 import type { AlertQueue } from "./postgres-alert-queue.ts";
@@ -16,6 +23,8 @@ export interface AlertWorkerDeps {
   readonly mailer: Mailer | undefined;
   readonly webhook: WebhookSender;
   readonly consoleUrl: () => string;
+  /** The document that the event is about, as a PDF file; undefined: it has none. */
+  readonly documentOf: (event: AlertEvent) => Promise<MailAttachment | undefined>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -108,11 +117,23 @@ export class AlertWorker {
 
   async #mail({ event, address, destinationId }: DueDelivery): Promise<TryAnswer> {
     const { mailer, consoleUrl } = this.#deps;
-    if (mailer === undefined) return { end: "failed", answer: "no mail server is configured" };
+    if (mailer === undefined) return { end: "unsent", answer: "no mail server is configured" };
     const messageId = `<${event.eventId}.${destinationId}@alerts.tokenmarket>`;
-    const message = { to: address, messageId, ...alertText(event, consoleUrl()) };
+    const attachments = await this.#attachmentsOf(event);
+    const message = { to: address, messageId, attachments, ...alertText(event, consoleUrl()) };
     const { kind, answer } = await mailer.send(message);
     return { end: MAIL_ENDS[kind], answer };
+  }
+
+  /** Without its document the message is still worth sending: it links to it. */
+  async #attachmentsOf(event: AlertEvent): Promise<readonly MailAttachment[]> {
+    try {
+      const document = await this.#deps.documentOf(event);
+      return document === undefined ? [] : [document];
+    } catch (fault) {
+      this.#deps.log.warn({ err: fault }, "the document of an alert could not be attached");
+      return [];
+    }
   }
 }
 
@@ -121,7 +142,13 @@ const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed"
 function endOf({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
   if (end === "delivered") return { isDelivered: true, answer };
   const retryMs = end === "failed" ? retryAfterMs(tries) : undefined;
-  return { isDelivered: false, answer, retryMs, isGone: end === "gone" };
+  return {
+    isDelivered: false,
+    answer,
+    retryMs,
+    isGone: end === "gone",
+    isUnsent: end === "unsent",
+  };
 }
 
 const SECOND_MS = 1_000;

@@ -25,12 +25,14 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
     const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
     const expiries = await client.query<ExpiryRow>(EXPIRIES_SQL);
     const topUps = await topUpEvents(client);
+    const troubles = await client.query<TroubleRow>(TROUBLES_SQL);
     const events = [
       ...highestOf(crossed.rows).map(crossingEvent),
       ...purchases.rows.map(purchaseEvent),
       ...restrictions.rows.map(restrictionEvent),
       ...expiries.rows.map(expiryEvent),
       ...topUps,
+      ...troubles.rows.map(troubleEvent),
     ];
     for (const forget of FORGET_SQL) await client.query(forget);
     for (const event of events) await reportEvent(client, event);
@@ -123,7 +125,7 @@ const CROSSED_SQL = `
   with today as (
     select (now() at time zone 'utc')::date as day,
       date_trunc('week', now() at time zone 'utc')::date as monday
-  ), spent as (
+  ), spent as not materialized (
     select scope, id, month, settled from spend
     where month = date_trunc('month', now() at time zone 'utc')::date
   ), measured as materialized (
@@ -257,6 +259,34 @@ const EXPIRIES_SQL = `
       select from alert_event e where e.once = 'key ' || k.key_id || ' ' || v.days || ' '
         || (extract(epoch from date_trunc('milliseconds', k.expires_at)) * 1000)::bigint
     )`;
+
+interface TroubleRow {
+  readonly org_id: OrgId;
+  readonly provider_id: string;
+  readonly hour: Date;
+  readonly attempts: bigint;
+  readonly failed: bigint;
+}
+
+function troubleEvent(row: TroubleRow): NewEvent {
+  const { org_id: orgId, provider_id: provider, hour, attempts, failed } = row;
+  const at = hour.toISOString();
+  const facts = { provider, hour: at, attempts: Number(attempts), failed: Number(failed) };
+  const once = `trouble ${orgId} ${provider} ${at.slice(0, 10)}`;
+  return { orgId, kind: "provider.trouble", facts, once };
+}
+
+/* From the sums of hours: a few calls that failed are no trouble. */
+const TROUBLES_SQL = `
+  select org_id, provider_id, hour, attempts, failed from (
+    select org_id, provider_id, hour, sum(attempts)::bigint as attempts,
+      sum(failed)::bigint as failed
+    from listing_hour_sum where hour > now() - interval '3 hours' group by 1, 2, 3
+  ) h join alert_rules r using (org_id)
+  where attempts >= 20 and failed * 2 > attempts and hour >= r.trouble_since - interval '1 hour'
+    and not exists (select from alert_event e where e.once = 'trouble ' || org_id || ' '
+      || provider_id || ' ' || to_char(hour at time zone 'utc', 'YYYY-MM-DD'))
+  order by hour`;
 
 /**
  * Automatic purchases that were credited, where purchases are reported, and rules that were paused,

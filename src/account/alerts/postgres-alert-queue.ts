@@ -65,7 +65,7 @@ export class PostgresAlertQueue {
       const ended = [deliveryId, tries, state, end.answer, retryMs ?? 0];
       const { rowCount } = await client.query(END_SQL, ended);
       // Its lease was over and another process has it, or its destination was disabled.
-      if (rowCount === 0) return;
+      if (rowCount === 0 || (!end.isDelivered && end.isUnsent)) return;
       await client.query(end.isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
       if (state !== "failed") return;
       const isGone = !end.isDelivered && end.isGone;

@@ -41,6 +41,8 @@ const NO_RULES: AlertRules = {
   hasPurchases: false,
   hasRestrictions: false,
   hasKeyExpiry: false,
+  hasTrouble: false,
+  isBalanceFollowing: false,
 };
 
 /** The settings and the state of alerts; every verb is limited to one organization. */
@@ -72,6 +74,9 @@ export class PostgresAlertStore {
         rules.hasPurchases,
         rules.hasRestrictions,
         rules.hasKeyExpiry,
+        rules.hasTrouble,
+        // A person's own amount stays what it is.
+        known.isBalanceFollowing && rules.balanceBelowMicroUsd === known.balanceBelowMicroUsd,
       ]);
       const before = ruleFacts(known);
       note({ action: "alert.rules", orgId, target: orgId, before, after: ruleFacts(rules) });
@@ -233,6 +238,7 @@ function ruleFacts(rules: AlertRules): Facts {
     purchases: rules.hasPurchases,
     restrictions: rules.hasRestrictions,
     key_expiry: rules.hasKeyExpiry,
+    provider_trouble: rules.hasTrouble,
   };
 }
 
@@ -242,6 +248,8 @@ const ruleColumns: Columns<AlertRules> = columns<AlertRules>({
   hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
   hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
   hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
+  hasTrouble: computed("trouble_since is not null", bool("has_trouble")),
+  isBalanceFollowing: bool("balance_follows"),
 });
 
 const logColumns: Columns<DeliveryRecord> = columns<DeliveryRecord>({
@@ -265,14 +273,16 @@ const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
 const SET_RULES_SQL = `
   insert into alert_rules
     (org_id, balance_below, cap_percents, purchases_since, restrictions_since,
-    key_expiry_since)
+    key_expiry_since, trouble_since, balance_follows)
   values ($1, $2, $3, case when $4 then now() end, case when $5 then now() end,
-    case when $6 then now() end)
+    case when $6 then now() end, case when $7 then now() end, $8)
   on conflict (org_id) do update set
     balance_below = excluded.balance_below, cap_percents = excluded.cap_percents,
     purchases_since = case when $4 then coalesce(alert_rules.purchases_since, now()) end,
     restrictions_since = case when $5 then coalesce(alert_rules.restrictions_since, now()) end,
-    key_expiry_since = case when $6 then coalesce(alert_rules.key_expiry_since, now()) end`;
+    key_expiry_since = case when $6 then coalesce(alert_rules.key_expiry_since, now()) end,
+    trouble_since = case when $7 then coalesce(alert_rules.trouble_since, now()) end,
+    balance_follows = excluded.balance_follows`;
 
 const LOG_SQL = `
   select ${logColumns.sql} from (

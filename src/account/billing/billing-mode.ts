@@ -1,5 +1,6 @@
 import type { ChangedBy, ConsoleConfig, Clock, Logger, MicroUsd } from "../../kernel/index.ts";
 import type { Billing } from "./billing.ts";
+import type { Seller } from "./company.ts";
 import type { RecoveredPayments } from "./recover-payments.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
@@ -26,6 +27,8 @@ export interface BillingOptions {
   readonly topUpStore: TopUpStore;
   /** Where people come back to from the checkout; asked at each purchase. */
   readonly consoleUrl: () => string;
+  /** Who sells, as receipts say it for ever. */
+  readonly seller: () => Seller;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -1,5 +1,5 @@
 import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { Company } from "./company.ts";
+import type { Buyer, Company, Seller } from "./company.ts";
 import type { ShownCard, TopUpPause, TopUpRule } from "./top-up-store.ts";
 
 export type PurchaseState =
@@ -26,9 +26,21 @@ export interface PurchaseRecord {
   /** The payment's id at the payment provider; null: none is known. */
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
+  /** As a person reads it, such as `Visa 4242`; null: the payment provider has not said it yet. */
+  readonly paymentMethod: string | null;
+  /** Null: it was not paid. */
+  readonly receipt: ReceiptFacts | null;
   readonly isTestMoney: boolean;
   /** Made by the organization's rule, with its saved card. */
   readonly isAutomatic: boolean;
+}
+
+/** What a receipt says for ever, as it was when the purchase was paid. */
+export interface ReceiptFacts {
+  /** `R-000123`, without a gap among the receipts of its seller; `TEST-000123` for test money. */
+  readonly number: string;
+  readonly buyer: Buyer;
+  readonly seller: Seller;
 }
 
 /**

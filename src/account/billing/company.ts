@@ -6,7 +6,9 @@ import {
   type ChangeLog,
   type Columns,
   columns,
+  type Config,
   type Facts,
+  type IssuerConfig,
   maskedEmail,
   opaque,
   type OrgId,
@@ -35,6 +37,48 @@ export interface Company {
   readonly billingEmail: string;
   /** The customer's own purchase-order number; empty: none. */
   readonly purchaseOrder: string;
+}
+
+/** Whom a receipt is for: the organization, and its company data where it had given some. */
+export interface Buyer {
+  readonly name: string;
+  readonly company: Company | null;
+}
+
+/** Who sells the credit, as the settings had it. */
+export interface Seller {
+  /** Empty: no name is set; it is the installation at `url`. */
+  readonly name: string;
+  readonly addressLines: readonly string[];
+  /** Empty: none. */
+  readonly taxId: string;
+  readonly note: string;
+  /** Why receipts have no tax. */
+  readonly noTaxReason: string;
+  readonly url: string;
+}
+
+/** The seller of this installation. */
+export function sellerOf(config: Pick<Config, keyof IssuerConfig>, url: string): Seller {
+  const lines = config.issuerAddress.split("|").map((line) => line.trim());
+  return {
+    name: config.issuerName,
+    addressLines: lines.filter((line) => line !== ""),
+    taxId: config.issuerTaxId,
+    note: config.issuerNote,
+    noTaxReason: config.issuerNoTaxReason,
+    url,
+  };
+}
+
+/** A buyer as the grant of a purchase has kept it: the company is a row of `org_company`. */
+export interface StoredBuyer {
+  readonly name: string;
+  readonly company: Row | null;
+}
+
+export function buyerOf({ name, company }: StoredBuyer): Buyer {
+  return { name, company: company === null ? null : companyColumns.read(company) };
 }
 
 /** How a tax id is written, without its blanks, dots and hyphens. */

@@ -15,6 +15,7 @@ import {
   takeRowsSql,
 } from "../../kernel/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
+import type { Seller } from "./company.ts";
 import {
   type KnownPurchase,
   knownPurchase,
@@ -143,10 +144,13 @@ export class PostgresPurchaseStore {
     readonly purchaseId: string;
     readonly paymentId: string | null;
     readonly receiptUrl: string | null;
+    readonly method?: string | undefined;
+    /** As it stands on the receipt. Default: nobody of that name. */
+    readonly seller?: Seller;
   }): Promise<boolean> {
-    const { purchaseId, paymentId, receiptUrl } = paid;
+    const { purchaseId, paymentId, receiptUrl, method = null, seller = NOBODY } = paid;
     return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
-      const values = [purchaseId, paymentId, receiptUrl];
+      const values = [purchaseId, paymentId, receiptUrl, method, JSON.stringify(seller)];
       const { rows } = await client.query<GrantedRow>(GRANT_SQL, values);
       const [row] = rows;
       if (row?.answer !== true) return false;
@@ -292,6 +296,15 @@ export class PostgresPurchaseStore {
 
 export type PurchaseStore = Public<PostgresPurchaseStore>;
 
+const NOBODY: Seller = {
+  name: "",
+  addressLines: [],
+  taxId: "",
+  note: "",
+  noTaxReason: "",
+  url: "",
+};
+
 /** Whatever came of an order was said by the payment provider, when we asked or by itself. */
 const PAYMENT_NEWS = byProviderNews("stripe");
 
@@ -304,7 +317,7 @@ const WAITING_SQL = `
   order by p.state = 'parked' desc, is_granted, p.created_at desc, p.purchase_id limit $1`;
 
 const GRANT_SQL = `
-  select grant_purchase($1, $2, $3) as answer,
+  select grant_purchase($1, $2, $3, $4, $5) as answer,
     (select org_id from purchase where purchase_id = $1) as org_id,
     (select micro_usd from purchase where purchase_id = $1) as micro_usd`;
 

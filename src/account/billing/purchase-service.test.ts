@@ -19,6 +19,8 @@ const purchase: KnownPurchase = {
   disputedMicroUsd: ZERO_MICRO_USD,
   paymentId: null,
   receiptUrl: null,
+  paymentMethod: null,
+  receipt: null,
   isTestMoney: false,
   isAutomatic: false,
   sessionId: "cs_1",

@@ -1,4 +1,5 @@
 import { formatUsd, type Logger, unreachable } from "../../kernel/index.ts";
+import type { Seller } from "./company.ts";
 import type {
   CardUpdate,
   ChargeUpdate,
@@ -17,6 +18,8 @@ export interface PurchaseServiceDeps {
   readonly takeCard: (card: CardUpdate) => Promise<void>;
   /** Takes an automatic purchase. */
   readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
+  /** Who sells, as it stands on the receipt. */
+  readonly seller: () => Seller;
   readonly log: Logger;
 }
 
@@ -78,10 +81,11 @@ export class PurchaseService {
 
   /** The only way in which a purchase becomes credit. */
   async #grant(purchase: KnownPurchase, session: SessionUpdate): Promise<void> {
-    const { store, log } = this.#deps;
+    const { store, seller, log } = this.#deps;
     const { purchaseId, orgId } = purchase;
-    const { paymentId, receiptUrl } = session;
-    const isFirst = await store.grant({ purchaseId, paymentId, receiptUrl });
+    const { paymentId, receiptUrl, method } = session;
+    const paid = { purchaseId, paymentId, receiptUrl, method, seller: seller() };
+    const isFirst = await store.grant(paid);
     if (!isFirst) return;
     const amountUsd = formatUsd(purchase.amountMicroUsd);
     log.info({ purchaseId, orgId, amountUsd }, "a purchase was paid and credited");

@@ -5,12 +5,14 @@ import {
   columns,
   instantMs,
   micro,
+  opaque,
   type MicroUsd,
   type OrgId,
   orNull,
   text,
 } from "../../kernel/index.ts";
 import type { PurchaseRecord, PurchaseState } from "./billing.ts";
+import { buyerOf, type Seller, type StoredBuyer } from "./company.ts";
 
 export interface NewPurchase {
   readonly purchaseId: string;
@@ -74,8 +76,14 @@ export interface OpenClaim {
 
 type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
 
-interface StoredPurchase extends Omit<KnownPurchase, "state"> {
+interface StoredPurchase extends Omit<KnownPurchase, "state" | "receipt"> {
   readonly state: StoredState;
+  readonly receipt: {
+    readonly series: string;
+    readonly number: bigint;
+    readonly buyer: StoredBuyer;
+    readonly seller: Seller;
+  } | null;
 }
 
 const purchaseColumns: Columns<StoredPurchase> = columns({
@@ -91,6 +99,15 @@ const purchaseColumns: Columns<StoredPurchase> = columns({
   disputedMicroUsd: micro("disputed"),
   paymentId: orNull(text("payment_id")),
   receiptUrl: orNull(text("receipt_url")),
+  paymentMethod: orNull(text("payment_method")),
+  receipt: orNull(
+    columns({
+      series: text("receipt_series"),
+      number: big("receipt_number"),
+      buyer: opaque("buyer"),
+      seller: opaque("seller"),
+    }),
+  ),
   isTestMoney: bool("is_test_money"),
   isAutomatic: bool("is_automatic"),
   sessionId: orNull(text("session_id")),
@@ -110,8 +127,22 @@ export const SELECT_PURCHASE_SQL: string = `
 
 export function knownPurchase(row: object): KnownPurchase {
   const stored = purchaseColumns.read(row);
-  return { ...stored, state: stateOf(stored) };
+  const { receipt } = stored;
+  const facts =
+    receipt === null
+      ? null
+      : { number: receiptNumber(receipt), buyer: buyerOf(receipt.buyer), seller: receipt.seller };
+  return { ...stored, state: stateOf(stored), receipt: facts };
 }
+
+/** The number of a receipt as people read it. */
+export function receiptNumber(of: { readonly series: string; readonly number: bigint }): string {
+  const { series, number } = of;
+  const prefix = series.startsWith("test:") ? "TEST" : "R";
+  return `${prefix}-${String(number).padStart(NUMBER_DIGITS, "0")}`;
+}
+
+const NUMBER_DIGITS = 6;
 
 function stateOf(stored: StoredPurchase): PurchaseState {
   const { state, amountMicroUsd, refundedMicroUsd, disputedMicroUsd } = stored;

@@ -8,6 +8,7 @@ import {
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { findRolledDays, walletLine, type WalletRow } from "../../gateway/index.ts";
+import { receiptNumber } from "./purchase-store.ts";
 import * as sql from "./statement-sql.ts";
 import {
   type CreditKind,
@@ -36,7 +37,7 @@ export async function readStatement(
   const before = sumOf(sums.filter((row) => !row.in_month));
   const credits = creditSums(sums.filter((row) => row.in_month));
   const credited = sumOf(sums.filter((row) => row.in_month));
-  const lines = await rowsOf<WalletRow>(client, sql.creditLinesQuery(orgId, fromMs, toMs));
+  const lines = await rowsOf<LineRow>(client, sql.creditLinesQuery(orgId, fromMs, toMs));
   const closing = microUsd(before + credited - (await debitsAt(client, books, toMs)));
   const openingMicroUsd = opening ?? microUsd(before - (await debitsAt(client, books, fromMs)));
   const usage = microUsd(openingMicroUsd + credited - closing);
@@ -49,7 +50,7 @@ export async function readStatement(
     openingMicroUsd,
     closingMicroUsd: closing,
     credits,
-    lines: lines.map((row) => walletLine(row) as CreditLine),
+    lines: lines.map(creditLine),
     linesLeftOut: credits.reduce((sum, { count }) => sum + count, 0) - lines.length,
     usageMicroUsd: usage,
     unlistedMicroUsd: microUsd(usage - listed),
@@ -60,6 +61,17 @@ export async function readStatement(
       groups.filter(({ kind }) => kind === "key"),
     ),
   };
+}
+
+interface LineRow extends WalletRow {
+  readonly receipt_series: string | null;
+  readonly receipt_number: bigint | null;
+}
+
+function creditLine(row: LineRow): CreditLine {
+  const { receipt_series: series, receipt_number: number } = row;
+  const receipt = series === null || number === null ? null : receiptNumber({ series, number });
+  return { ...(walletLine(row) as Omit<CreditLine, "receipt">), receipt };
 }
 
 interface CreditSumRow {

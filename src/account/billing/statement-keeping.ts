@@ -172,10 +172,11 @@ export function statementDocument(figures: StatementFigures): StatementDocument 
     })),
     usage_usd: formatUsd(figures.usageMicroUsd),
     closing_usd: formatUsd(figures.closingMicroUsd),
-    lines: figures.lines.map(({ atMs, kind, ref, amountMicroUsd }) => ({
+    lines: figures.lines.map(({ atMs, kind, ref, receipt, amountMicroUsd }) => ({
       at: new Date(atMs).toISOString(),
       kind,
       ref,
+      receipt,
       amount_usd: formatUsd(amountMicroUsd),
     })),
     lines_left_out: figures.linesLeftOut,

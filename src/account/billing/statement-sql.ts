@@ -33,7 +33,8 @@ export function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): Rep
 export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
   const text = `
   with line as (${CREDIT_LINES_SQL})
-  select at_ms, id, kind, ref, amount from line
+  select at_ms, id, kind, ref, amount, p.receipt_series, p.receipt_number
+  from line left join purchase p on kind = 'purchase' and ref = 'purchase:' || p.purchase_id
   where at_ms >= $2 and at_ms < $3 order by at_ms, id limit ${STATEMENT_LINES_MAX}`;
   return { text, values: [orgId, fromMs, toMs] };
 }

@@ -34,6 +34,8 @@ export interface CreditLine {
   readonly atMs: number;
   readonly kind: CreditKind;
   readonly ref: string;
+  /** The number of the receipt of a purchase; null: it is none. */
+  readonly receipt: string | null;
   readonly amountMicroUsd: MicroUsd;
 }
 
@@ -92,6 +94,7 @@ export interface StatementDocument {
     readonly at: string;
     readonly kind: string;
     readonly ref: string;
+    readonly receipt: string | null;
     readonly amount_usd: string;
   }[];
   readonly lines_left_out: number;

@@ -71,6 +71,7 @@ export class StripeBilling implements OpenBilling {
       payments: this.#payments,
       takeCard: (card) => keeper.take(card),
       takeCharge: (charge) => this.#charges.takeCharge(charge),
+      seller: options.seller,
       log,
     });
     const deps = { store, payments: this.#payments, service: this.#service, clock, log };

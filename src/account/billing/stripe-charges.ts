@@ -25,6 +25,7 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
       isLive: intent.livemode,
       paymentId: intent.id,
       receiptUrl: charge?.receipt_url ?? null,
+      method: methodOf(charge),
     },
     failure: payment === "failed" ? failureOf(intent) : null,
     customerId: idOf(intent.customer),
@@ -32,6 +33,17 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
     createdAtMs: intent.created * 1000,
   };
 }
+
+/** How it was paid, as a person reads it. */
+export function methodOf(charge: Stripe.Charge | undefined): string | undefined {
+  const details = charge?.payment_method_details;
+  if (details == null) return undefined;
+  const { type, card } = details;
+  const said = card == null ? type.replaceAll("_", " ") : `${card.brand ?? "card"} ${card.last4}`;
+  return (said.charAt(0).toUpperCase() + said.slice(1)).slice(0, METHOD_CHARS_MAX);
+}
+
+const METHOD_CHARS_MAX = 60;
 
 /** The payer is absent: a status that asks for an action has failed. */
 const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payment"]>> = {

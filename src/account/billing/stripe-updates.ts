@@ -8,7 +8,7 @@ import type {
   PaymentUpdate,
   SessionUpdate,
 } from "./payment-update.ts";
-import { expanded, idOf, isTopUp, readCharge } from "./stripe-charges.ts";
+import { expanded, idOf, isTopUp, methodOf, readCharge } from "./stripe-charges.ts";
 
 const MICRO_PER_CENT = 10_000n;
 /** In the metadata of a checkout: the card is saved for automatic top-up. */
@@ -76,6 +76,7 @@ export function readSession(session: Stripe.Checkout.Session): SessionUpdate {
     isLive: session.livemode,
     paymentId: idOf(session.payment_intent),
     receiptUrl: charge?.receipt_url ?? null,
+    method: methodOf(charge),
     card: readCard(session),
   };
 }

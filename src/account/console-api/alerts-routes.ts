@@ -36,13 +36,14 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
 
     "PATCH /api/console/alerts": async ({ session, body, by }) => {
       const { balance_below_usd: below, cap_percents: percents, purchases, restrictions } = body;
-      const { key_expiry: keyExpiry } = body;
+      const { key_expiry: keyExpiry, provider_trouble: trouble } = body;
       const change = {
         ...(below === undefined ? {} : { balanceBelowMicroUsd: readCap(below) ?? null }),
         ...(percents === undefined ? {} : { capPercents: percents.toSorted((a, b) => a - b) }),
         ...(purchases === undefined ? {} : { hasPurchases: purchases }),
         ...(restrictions === undefined ? {} : { hasRestrictions: restrictions }),
         ...(keyExpiry === undefined ? {} : { hasKeyExpiry: keyExpiry }),
+        ...(trouble === undefined ? {} : { hasTrouble: trouble }),
       };
       await alerts.store.changeRules(session.orgId, change, by);
       return await readAlerts(deps, session);
@@ -231,6 +232,8 @@ export async function readAlerts(
       purchases: rules.hasPurchases,
       restrictions: rules.hasRestrictions,
       key_expiry: rules.hasKeyExpiry,
+      provider_trouble: rules.hasTrouble,
+      balance_follows: rules.isBalanceFollowing,
     },
     can_email: alerts.canMail,
     can_webhook: vault !== undefined,

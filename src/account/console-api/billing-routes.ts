@@ -7,12 +7,15 @@ import {
   plainCell,
   WELCOME_REF_PREFIX,
   microUsd,
+  ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
+import { describePurchase, isPaid, type PaidPurchase, receiptPaper } from "../billing/documents.ts";
 import type { WalletLine } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { Billing } from "./contract.ts";
 import { Purchase, CreditEntry, Receipt, type billingRoutes } from "./contract/billing.ts";
+import { paperFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
 import type { Balance as LedgerBalance } from "../../ledger/index.ts";
@@ -52,6 +55,12 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
     "GET /api/console/purchases/:purchase_id/receipt": ({ session, params }) =>
       readReceipt(deps, session.orgId, params.purchase_id),
 
+    "GET /api/console/purchases/:purchase_id/receipt.pdf": async ({ session, params }) => {
+      const purchase = await findPaid(deps, session.orgId, params.purchase_id);
+      if (purchase instanceof ConsoleRefusal) return purchase;
+      return paperFile(receiptPaper(purchase));
+    },
+
     "GET /api/console/credit-ledger": async ({ session, query }) => {
       const { limit = PAGE_LINES, cursor } = query;
       const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
@@ -89,7 +98,10 @@ async function readBilling(deps: ConsoleDeps, orgId: OrgId): Promise<Billing> {
 }
 
 export function shownPurchase(purchase: PurchaseRecord): Purchase {
-  return present(Purchase, purchase, { status: purchase.state });
+  return present(Purchase, purchase, {
+    status: purchase.state,
+    receipt: purchase.receipt?.number ?? null,
+  });
 }
 
 function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
@@ -147,36 +159,42 @@ export function shownBalance(balance: LedgerBalance): Balance {
 const NOT_PAID = conflict(
   "this purchase was not paid, so it has no receipt; see its state on the billing page",
 );
-const HAS_ANOTHER = conflict(
-  "the payment provider issued the receipt of this purchase; open it on the billing page",
-);
 
 /**
- * Reads the payment of an organization for one purchase. Only the purchases that the billing page
- * lists have one: nothing is asked of the payment provider, and nothing changes.
+ * Reads the receipt of one purchase. Only the purchases that the billing page lists have one:
+ * nothing is asked of the payment provider, and nothing changes.
  */
 async function readReceipt(
   deps: ConsoleDeps,
   orgId: OrgId,
   purchaseId: string,
 ): Promise<Receipt | ConsoleRefusal> {
-  const purchases = await deps.billing.listPurchases(orgId);
-  const purchase = purchases.find((each) => each.purchaseId === purchaseId);
-  if (purchase === undefined) return notFound("purchase");
-  const { grantedAtMs } = purchase;
-  if (grantedAtMs === null) return NOT_PAID;
-  if (hasProviderReceipt(purchase)) return HAS_ANOTHER;
-  const company = await deps.companies.find(orgId);
+  const purchase = await findPaid(deps, orgId, purchaseId);
+  if (purchase instanceof ConsoleRefusal) return purchase;
+  const { buyer, seller, number } = purchase.receipt;
+  const amountUsd = formatUsd(purchase.amountMicroUsd);
   return present(Receipt, purchase, {
-    number: purchase.purchaseId,
-    paid_at: instant(grantedAtMs),
+    number,
+    paid_at: instant(purchase.grantedAtMs),
+    description: describePurchase(purchase),
+    net_usd: amountUsd,
+    tax_usd: formatUsd(ZERO_MICRO_USD),
+    no_tax_reason: seller.noTaxReason,
     payment_reference: purchase.paymentId,
-    company: company === undefined ? null : present(CompanyData, company),
-    issuer: shownIssuer(deps),
+    provider_url: purchase.isTestMoney ? null : purchase.receiptUrl,
+    buyer: buyer.name,
+    company: buyer.company === null ? null : present(CompanyData, buyer.company),
+    issuer: shownIssuer(seller),
   });
 }
 
-/** One payment has one receipt; that of the test checkout is a line without the parties. */
-function hasProviderReceipt({ receiptUrl, isTestMoney }: PurchaseRecord): boolean {
-  return receiptUrl !== null && !isTestMoney;
+async function findPaid(
+  deps: ConsoleDeps,
+  orgId: OrgId,
+  purchaseId: string,
+): Promise<PaidPurchase | ConsoleRefusal> {
+  const purchases = await deps.billing.listPurchases(orgId);
+  const purchase = purchases.find((each) => each.purchaseId === purchaseId);
+  if (purchase === undefined) return notFound("purchase");
+  return isPaid(purchase) ? purchase : NOT_PAID;
 }

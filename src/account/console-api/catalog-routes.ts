@@ -1,7 +1,8 @@
-import type { Catalog, ListedModel } from "../../catalog/index.ts";
+import { type Catalog, type ListedModel, validateManifest } from "../../catalog/index.ts";
 import { listPieces } from "../../kernel/index.ts";
 import type { ProviderActivity, Substitution } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import { rateLimited } from "./console-refusal.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
@@ -12,12 +13,23 @@ import { shownModel, shownProvider } from "./show-model.ts";
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const facts = new ProviderFacts(deps);
+  const checks = new MinuteBound(CHECKS_PER_MINUTE);
   const ids = keptDocument(({ id }) => id);
   const listings = keptDocument(shownModel);
   return {
     "GET /api/models.json": () => ids(catalog.current),
 
     "GET /api/catalog.json": () => listings(catalog.current),
+
+    "POST /api/manifest-check": async ({ body }) => {
+      if (!checks.mayRun(deps.clock.monotonicMs())) return TOO_MANY_CHECKS;
+      const verdict = validateManifest(body.manifest);
+      if (verdict.ok) return { listings: verdict.manifest.models.length, problems: [], found: 0 };
+      const problems = verdict.problems
+        .slice(0, PROBLEMS_SHOWN_MAX)
+        .map(({ pointer, rule, message }) => ({ pointer, rule, message }));
+      return { listings: null, problems, found: verdict.problems.length };
+    },
 
     "GET /api/providers.json": async () => {
       const [activity, substitutions] = await Promise.all([
@@ -35,6 +47,35 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
       return PublicDocument.of({ providers }, HEALTH_KEPT_SECONDS);
     },
   };
+}
+
+const PROBLEMS_SHOWN_MAX = 50;
+/** Of all visitors of a process together: the processor belongs to calls. */
+const CHECKS_PER_MINUTE = 60;
+const MINUTE_MS = 60_000;
+const TOO_MANY_CHECKS = rateLimited(
+  "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",
+  60,
+);
+
+/** So many in a minute, whoever asks. */
+class MinuteBound {
+  readonly #most: number;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  mayRun(nowMs: number): boolean {
+    if (nowMs - this.#sinceMs >= MINUTE_MS) {
+      this.#sinceMs = nowMs;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    return this.#count <= this.#most;
+  }
 }
 
 const LIST_KEPT_SECONDS = 60;

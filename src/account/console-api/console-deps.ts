@@ -16,6 +16,7 @@ import type {
   DeploymentHealth,
   VerdictStore,
   Verification,
+  OperatorDesk,
   OrgDirectory,
   PoolBoard,
   ListingLoss,
@@ -185,6 +186,7 @@ export interface OperatorDeps {
   /** As the manifests are at this moment. */
   readonly readSettlementTerms: () => TermsRead;
   readonly changes: Pick<ChangeStore, "list">;
+  readonly desk: OperatorDesk;
   readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
   readonly installation: Installation;
 }

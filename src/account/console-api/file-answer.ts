@@ -3,11 +3,12 @@ import type { ConcurrencyGate } from "./concurrency-gate.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { ReportFilter } from "../../gateway/index.ts";
 import type { UsageFilters } from "./contract.ts";
+import { type Paper, printPaper } from "../billing/paper.ts";
 
 /** A file that is made while it is sent; the contract names its type. */
 export interface FileAnswer {
   readonly fileName: string;
-  readonly pieces: AsyncIterable<string>;
+  readonly pieces: AsyncIterable<string | Buffer>;
   /** Further ones, asked when the first piece was made. */
   readonly headers?: () => Readonly<Record<string, string>>;
 }
@@ -15,7 +16,7 @@ export interface FileAnswer {
 /** One whose first piece is there, and that holds a turn of its organization until it is closed. */
 export interface OpenedFile {
   readonly fileName: string;
-  readonly pieces: AsyncIterable<string>;
+  readonly pieces: AsyncIterable<string | Buffer>;
   readonly headers: Readonly<Record<string, string>>;
   /** Called when the client is gone, or has the whole file. */
   readonly onClosed: () => void;
@@ -45,12 +46,21 @@ export async function openFile(
   }
 }
 
+/** A document as a PDF file, named by its title. */
+export function paperFile(paper: Paper): FileAnswer {
+  return { fileName: `${wordOf(paper.title).toLowerCase()}.pdf`, pieces: printed(paper) };
+}
+
+async function* printed(paper: Paper): AsyncIterable<Buffer> {
+  yield await printPaper(paper);
+}
+
 async function* restOf(of: {
-  readonly first: IteratorResult<string>;
-  readonly iterator: AsyncIterator<string>;
+  readonly first: IteratorResult<string | Buffer>;
+  readonly iterator: AsyncIterator<string | Buffer>;
   readonly isLate: () => boolean;
   readonly end: () => void;
-}): AsyncIterable<string> {
+}): AsyncIterable<string | Buffer> {
   try {
     for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
       if (of.isLate()) throw new Error("a file download took too long and was aborted");

@@ -72,6 +72,7 @@ test("public routes say that they need no session, the others which cookie they 
     "/api/catalog.json",
     "/api/console/session",
     "/api/listing-figures.json",
+    "/api/manifest-check",
     "/api/models.json",
     "/api/providers.json",
   ]);

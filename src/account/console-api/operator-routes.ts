@@ -4,12 +4,10 @@ import {
   parseKeyId,
   parseUsd,
   accountsIn,
-  changeSentence,
-  type RecordedChange,
   instant,
   instantOrNull,
 } from "../../kernel/index.ts";
-import type { ListedOrg, AbuseRestrictionRecord, RulesStore } from "../../gateway/index.ts";
+import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gateway/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
@@ -24,6 +22,7 @@ import {
   type operatorRoutes,
 } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
+import { deskHandlers, shownFigures, shownOperatorChange } from "./operator-desk-routes.ts";
 import { readOperatorHealth } from "./operator-health.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
 import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
@@ -41,6 +40,7 @@ export function operatorHandlers(
   deps: ConsoleDeps,
 ): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
   return {
+    ...deskHandlers(deps),
     "GET /api/operator/health": () => readOperatorHealth(deps),
     ...organizationHandlers(deps),
     "GET /api/operator/organizations/:org_id": async ({ params }) => {
@@ -83,18 +83,33 @@ export function organizationHandlers(
 }
 
 async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPage> {
-  const { reports, billing, rules, abuseRestrictions, operator, team } = deps;
+  const { reports, billing, rules, abuseRestrictions, operator, team, accounts } = deps;
   const { orgId } = org;
-  const [wallet, purchases, limits, restrictions, changes] = await Promise.all([
-    reports.walletLines(orgId, { limit: PAGE_LINES }),
-    billing.listPurchases(orgId),
-    rules.listLimits(orgId),
-    abuseRestrictions.list({ orgId, isWithPast: true }),
-    operator.changes.list({ orgId, limit: PAGE_LINES }),
-  ]);
+  const [usage, keys, members, wallet, purchases, limits, restrictions, changes] =
+    await Promise.all([
+      operator.desk.usageOf(orgId),
+      accounts.listOwnKeys(orgId),
+      team.store.members(orgId),
+      reports.walletLines(orgId, { limit: PAGE_LINES }),
+      billing.listPurchases(orgId),
+      rules.listLimits(orgId),
+      abuseRestrictions.list({ orgId, isWithPast: true }),
+      operator.changes.list({ orgId, limit: PAGE_LINES }),
+    ]);
   const emails = await team.store.emails(accountsIn(changes));
   return {
     org: shownOrg(org),
+    usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...shownFigures(of) })),
+    keys: keys.map((key) => ({
+      key_id: key.keyId,
+      name: key.name,
+      label: key.label,
+      created_at: instant(key.createdAtMs),
+      disabled_at: instantOrNull(key.disabledAtMs),
+    })),
+    members: members.map(({ email, role, lastSeenAtMs }) => {
+      return { email, role, last_seen_at: instantOrNull(lastSeenAtMs) };
+    }),
     wallet: wallet.lines.map(shownLine),
     purchases: purchases.slice(0, PAGE_LINES).map(shownPurchase),
     limits: limits.map(shownOperatorLimit),
@@ -197,7 +212,8 @@ function marketReads(deps: ConsoleDeps): Part<"purchases"> & Part<"listings"> {
 }
 
 function shownOrg(org: ListedOrg): OperatorOrg {
-  const credit = org.hasBought ? "bought" : org.isFunded ? "trial" : "none";
+  const bought = org.hasPurchase ? "bought" : "granted";
+  const credit = org.hasBought ? bought : org.isFunded ? "trial" : "none";
   return present(OperatorOrg, org, { credit });
 }
 
@@ -214,20 +230,6 @@ export function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
     rpm: limit.requestsPerMinute ?? null,
     tpm: limit.tokensPerMinute ?? null,
     concurrency: limit.concurrent ?? null,
-  });
-}
-
-function shownOperatorChange(
-  change: RecordedChange,
-  emails: ReadonlyMap<string, string>,
-): OperatorChange {
-  const { by, target } = change;
-  return present(OperatorChange, change, {
-    actor_kind: by.kind,
-    actor_id: by.id,
-    actor_email: emails.get(by.id) ?? null,
-    says: changeSentence(change, emails.get(target) ?? null),
-    target_email: emails.get(target) ?? null,
   });
 }
 

@@ -1,13 +1,14 @@
 /** Addresses of the pages, as the browser's router has them. */
 const PAGES: readonly RegExp[] = [
   /^\/$/,
-  /^\/(sign-in|verify|join|welcome|usage|limits|connections|playground)$/,
+  /^\/(sign-in|verify|join|for-providers|welcome|usage|limits|connections|playground)$/,
   /^\/docs(\/[a-z-]+|\/reference\/[a-z0-9_]+)?$/,
   /^\/settings(\/(organization|changes|alerts|members))?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/(return\/[^/]+|purchases\/[^/]+\/receipt|company|statements(\/[^/]+)?))?$/,
   /^\/requests\/[^/]+$/,
-  /^\/operator(\/(organizations(\/[^/]+)?|review|listings|settlement))?$/,
+  /^\/operator(\/(health|changes|review|listings|settlement))?$/,
+  /^\/operator\/organizations(\/[^/]+(\/requests\/[^/]+)?)?$/,
   // Ids of models have slashes.
   /^\/models(\/.+)?$/,
 ];

@@ -1,4 +1,5 @@
-import { type Company, isTaxIdOf } from "../billing/company.ts";
+import { type Company, isTaxIdOf, type Seller, sellerOf } from "../billing/company.ts";
+import { statementPaper } from "../billing/documents.ts";
 import {
   parseMonth,
   type Statement as StoredStatement,
@@ -9,7 +10,7 @@ import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { CompanyPage, Statement, Issuer } from "./contract.ts";
 import { CompanyData, type statementRoutes } from "./contract/statements.ts";
-import type { FileAnswer } from "./file-answer.ts";
+import { type FileAnswer, paperFile } from "./file-answer.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { isUnprintable } from "./read-values.ts";
 import { present } from "./present.ts";
@@ -50,6 +51,15 @@ export function statementHandlers(deps: OperationDeps): Handlers<keyof typeof st
     "GET /api/console/statements/:month/statement.csv": ({ session, params }) =>
       statementFile(deps, session, { ...params, format: "csv" }),
 
+    "GET /api/console/statements/:month/statement.pdf": async ({ session, params }) => {
+      const statement = await readOne(deps, session, params.month);
+      if (statement instanceof ConsoleRefusal) return statement;
+      const company = (await companies.find(session.orgId)) ?? null;
+      const name = (await deps.accounts.findOrg(session.orgId))?.name ?? "";
+      const seller = sellerOf(deps.config, deps.consoleUrl());
+      return paperFile(statementPaper(statement, seller, { name, company }));
+    },
+
     "GET /api/console/statements/:month/statement.json": ({ session, params }) =>
       statementFile(deps, session, { ...params, format: "json" }),
   };
@@ -63,7 +73,7 @@ async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<Compa
   const company = await deps.companies.find(orgId);
   return {
     company: company === undefined ? null : present(CompanyData, company),
-    issuer: shownIssuer(deps),
+    issuer: shownIssuer(sellerOf(deps.config, deps.consoleUrl())),
   };
 }
 
@@ -164,18 +174,13 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
 
 const EMAIL = /^[^\s@,;<>"]{1,64}@[^\s@,;<>"]{1,189}$/;
 
-/** The issuer of statements and receipts: from the settings, or the address of the console. */
-export function shownIssuer({
-  config,
-  consoleUrl,
-}: Pick<OperationDeps, "config" | "consoleUrl">): Issuer {
-  const { issuerName, issuerAddress, issuerTaxId, issuerNote } = config;
-  const lines = issuerAddress.split("|").map((line) => line.trim());
+/** The issuer of a statement or a receipt. */
+export function shownIssuer({ name, addressLines, taxId, note, url }: Seller): Issuer {
   return {
-    name: issuerName || null,
-    address_lines: lines.filter((line) => line !== ""),
-    tax_id: issuerTaxId || null,
-    note: issuerNote || null,
-    url: consoleUrl(),
+    name: name || null,
+    address_lines: [...addressLines],
+    tax_id: taxId || null,
+    note: note || null,
+    url,
   };
 }

@@ -82,7 +82,7 @@ async function filterOf(
   return onlyTagged(filter, tag, await accounts.listOwnKeys(orgId));
 }
 
-function shownDetail(
+export function shownDetail(
   found: NonNullable<Awaited<ReturnType<UsageReports["request"]>>>,
 ): RequestDetail {
   const headers = Object.entries(answerHeadersOf(found));

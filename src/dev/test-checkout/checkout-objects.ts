@@ -90,6 +90,10 @@ export interface CheckoutCharge {
   readonly currency: string;
   readonly payment_intent: string;
   readonly receipt_url: string;
+  readonly payment_method_details: {
+    readonly type: "card";
+    readonly card: { readonly brand: string; readonly last4: string };
+  };
 }
 
 /** The money that a payment gives back, to the payer or to their bank. */

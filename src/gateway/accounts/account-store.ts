@@ -64,8 +64,11 @@ export interface NewEndpoint {
 
 /** An organization as operators see it. */
 export interface ListedOrg extends OrgSummary {
-  /** Has it ever bought credit? */
+  /** Has it credit that is not free: bought, or granted as such? */
   readonly hasBought: boolean;
+  /** A purchase was paid. */
+  readonly hasPurchase: boolean;
+  readonly spentMonthMicroUsd: MicroUsd;
   /** Kinds of requests that are limited or restricted after unusual use. */
   readonly restrictions: number;
 }

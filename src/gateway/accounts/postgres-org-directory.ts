@@ -80,6 +80,15 @@ export type OrgDirectory = Public<PostgresOrgDirectory>;
 const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
   ...orgSummary,
   hasBought: computed("o.bought_at is not null", bool("has_bought")),
+  hasPurchase: computed(
+    "exists (select from purchase p where p.org_id = o.org_id and p.granted_at is not null)",
+    bool("has_purchase"),
+  ),
+  spentMonthMicroUsd: computed(
+    `coalesce((select s.settled from spend s where s.scope = 'org' and s.id = o.org_id
+      and s.month = date_trunc('month', now() at time zone 'utc')::date), 0)`,
+    micro("spent_month"),
+  ),
   restrictions: computed(
     `(select count(*) from usage_hold h where h.org_id = o.org_id and h.lifted_at is null
       and (h.until_at is null or h.until_at > now()) and o.bought_at is null)`,

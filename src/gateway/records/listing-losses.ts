@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 
 import { microUsd, type MicroUsd } from "../../kernel/index.ts";
+import { partsSinceSql } from "./operator-desk.ts";
 
 /** The sales of a listing for less than its provider is owed. */
 export interface ListingLoss {
@@ -10,7 +11,10 @@ export interface ListingLoss {
   readonly lostMicroUsd: MicroUsd;
 }
 
-/** Listings that lost money in the last `days`, what lost most first. */
+/**
+ * Listings that lost money in the last `days`, what lost most first: from sums, which have an hour
+ * soon after it is over.
+ */
 export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
   const { rows } = await pool.query<LossRow>(LOSSES_SQL, [days]);
   return rows.map((row) => ({
@@ -28,11 +32,7 @@ interface LossRow {
   readonly lost: string;
 }
 
-// The ids carry the time: older partitions are not read. Most attempts are owed what they cost.
 const LOSSES_SQL = `
-  select provider_id, model_id, count(*) as attempts,
-    (-sum(margin_of(cost_pico, owed_pico)))::text as lost
-  from attempt
-  where attempt_id >= attempt_id_at(now() - $1::integer * interval '1 day')
-    and owed_pico > cost_pico and margin_of(cost_pico, owed_pico) < 0
-  group by 1, 2 order by sum(margin_of(cost_pico, owed_pico)), 1, 2`;
+  select provider_id, model_id, sum(losses)::bigint as attempts, sum(lost)::text as lost
+  from (${partsSinceSql("now() - $1::integer * interval '1 day'")}) part where losses > 0
+  group by 1, 2 order by sum(lost) desc, 1, 2`;

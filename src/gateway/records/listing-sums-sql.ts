@@ -32,18 +32,35 @@ function partsSql(where: string): string {
       count(*) filter (where is_succeeded) as succeeded,
       count(*) filter (where is_failed) as failed, count(span) as streamed,
       coalesce(sum(tokens) filter (where span is not null), 0) as streamed_tokens,
-      coalesce(sum(ms) filter (where span is not null), 0) as streamed_ms
+      coalesce(sum(ms) filter (where span is not null), 0) as streamed_ms,
+      count(*) filter (where final) as requests,
+      count(*) filter (where final and is_failed) as failed_requests, sum(debit) as debit,
+      sum(margin) as margin, count(*) filter (where margin < 0) as losses,
+      coalesce(-sum(margin) filter (where margin < 0), 0) as lost
     from (
       select org_id, provider_id, model_id, ${ATTEMPT_HOUR_SQL} as hour,
         outcome is not distinct from 'completed' as is_succeeded, ${FAILED_SQL} as is_failed,
         case when ${STREAMED_SQL} then first_byte_span(first_byte_ms) end as span,
-        completion as tokens, duration_ms - first_byte_ms as ms
+        completion as tokens, duration_ms - first_byte_ms as ms, final, debit,
+        coalesce(margin_of(cost_pico, owed_pico), 0) as margin
       from attempt where state <> 'open' and ${where}
     ) closed
     group by 1, 2, 3, 4, 5)`;
 }
 
-const SUMS = ["succeeded", "failed", "streamed", "streamed_tokens", "streamed_ms"] as const;
+const SUMS = [
+  "succeeded",
+  "failed",
+  "streamed",
+  "streamed_tokens",
+  "streamed_ms",
+  "requests",
+  "failed_requests",
+  "debit",
+  "margin",
+  "losses",
+  "lost",
+] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
 /** Over rows of one span each: a span that is not null has only streamed answers. */
 const SPANS_SQL = `

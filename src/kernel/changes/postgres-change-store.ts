@@ -33,13 +33,14 @@ export class PostgresChangeStore {
     this.#changes = changes;
   }
 
-  /** Newest first. */
+  /** Newest first; with `before` what is older than that position. */
   async list(
-    filter: ChangeFilter & { readonly limit: number },
+    filter: ChangeFilter & { readonly before?: number; readonly limit: number },
   ): Promise<readonly RecordedChange[]> {
     assert(filter.limit <= LISTED_MAX, "a list is bounded");
-    const values = [...filterValues(filter), null, filter.limit];
-    return await this.#read(`${WHERE_SQL} order by position desc limit $5`, values);
+    const values = [...filterValues(filter), null, filter.limit, filter.before ?? null];
+    const older = "and ($6::bigint is null or position < $6)";
+    return await this.#read(`${WHERE_SQL} ${older} order by position desc limit $5`, values);
   }
 
   /** Oldest first, in blocks: what is committed when a block is read. */

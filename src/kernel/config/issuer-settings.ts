@@ -6,6 +6,7 @@ export interface IssuerConfig {
   readonly issuerAddress: string;
   readonly issuerTaxId: string;
   readonly issuerNote: string;
+  readonly issuerNoTaxReason: string;
 }
 
 const CHARACTERS_MAX = 400;
@@ -24,6 +25,10 @@ export const ISSUER_SETTINGS: { readonly [K in keyof IssuerConfig]: Setting<Issu
     "billing.issuer.note",
     "A line under your company on every statement and receipt, such as a register number.",
   ),
+  issuerNoTaxReason: {
+    ...bounded("billing.issuer.no_tax_reason", "Why receipts charge no tax, as they say it."),
+    fallback: "Tax is not charged when prepaid credit is sold.",
+  },
 };
 
 function bounded(path: string, doc: string): Setting<string> {

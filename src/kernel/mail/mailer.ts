@@ -1,9 +1,18 @@
+/** A file that goes with a message. */
+export interface MailAttachment {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly content: Buffer;
+}
+
 /** One message to one address. */
 export interface MailMessage {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** Default: none. */
+  readonly attachments?: readonly MailAttachment[];
   /** The same for every try, so that a mailbox can recognize a repetition. */
   readonly messageId: string;
 }

@@ -34,13 +34,15 @@ export function openMailer(options: SmtpOptions): Mailer | undefined {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const send = async ({ to, ...message }: MailMessage): Promise<MailAnswer> => {
+  const send = async ({ to, attachments = [], ...message }: MailMessage): Promise<MailAnswer> => {
     // A text that a mail program parses may be another mailbox than the one that was counted.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
       // As an object, an address is one recipient whatever its text holds.
-      const sent = await transport.sendMail({ from, to: { name: "", address: to }, ...message });
+      const recipient = { name: "", address: to };
+      const files = { attachments: [...attachments] };
+      const sent = await transport.sendMail({ from, to: recipient, ...message, ...files });
       return { kind: "sent", answer: cut(sent.response) };
     } catch (fault) {
       return answerOf(fault);

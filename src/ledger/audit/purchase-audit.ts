@@ -65,12 +65,22 @@ const BROKEN_PAYMENTS = `
     and (kind = 'collect' or credit_account like 'receivable:%')
     and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
 
+/** A receipt for each paid purchase: the schema holds that; their numbers leave none out. */
+const BROKEN_RECEIPTS = `
+  select concat('receipts ', series), format('%s, the last %s', coalesce(r.count, 0), r.last),
+    format('%s, the last %s', s.last, s.last)
+  from receipt_series s left join (
+    select receipt_series as series, count(*) as count, max(receipt_number) as last
+    from purchase where receipt_series is not null group by 1
+  ) r using (series)
+  where r.count is distinct from s.last or r.last is distinct from s.last`;
+
 /** The audit's check of purchases, refunds and disputes. */
 export const purchaseAuditQuery: AuditQuery = {
   id: "I14",
   title:
     "every purchase gave and lost what its claims say, and no wallet that owes has available credit",
-  sql: [BROKEN_DEBTS, BROKEN_MOVES, BROKEN_CLAIMS, BROKEN_PAYMENTS]
+  sql: [BROKEN_DEBTS, BROKEN_MOVES, BROKEN_CLAIMS, BROKEN_PAYMENTS, BROKEN_RECEIPTS]
     .map((sql) => `(${sql})`)
     .join(" union all "),
 };

@@ -10,7 +10,7 @@ import {
   type Bought,
 } from "../../support/billing-fixture.ts";
 import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
-import { testOperator } from "../../support/test-operator.ts";
+import { testOperator, testSeller } from "../../support/test-operator.ts";
 
 /** Every event arrives at once, once. */
 const fixture = withBillingFixture();
@@ -176,6 +176,7 @@ describe("events", () => {
       store: backend.purchaseStore,
       topUpStore: backend.topUpStore,
       consoleUrl: () => "http://127.0.0.1:1",
+      seller: testSeller,
       clock,
       log: silentLogger,
     });

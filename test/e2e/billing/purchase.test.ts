@@ -11,7 +11,7 @@ import {
   type Bought,
 } from "../../support/billing-fixture.ts";
 import { until } from "../../support/books.ts";
-import { testOperator } from "../../support/test-operator.ts";
+import { testOperator, testSeller } from "../../support/test-operator.ts";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -125,6 +125,7 @@ describe("buying credit", () => {
       store: backend.purchaseStore,
       topUpStore: backend.topUpStore,
       consoleUrl: () => "http://127.0.0.1:1",
+      seller: testSeller,
       clock,
       log: silentLogger,
     });
@@ -215,6 +216,7 @@ test("a running console reconciles purchases by itself, until it is closed", asy
     store: undelivered.backend.purchaseStore,
     topUpStore: undelivered.backend.topUpStore,
     consoleUrl: () => "",
+    seller: testSeller,
     clock: undelivered.clock,
     log: silentLogger,
   });
@@ -240,6 +242,7 @@ test("a start with a live key reports credit that was bought with test money", a
     store: fixture.backend.purchaseStore,
     topUpStore: fixture.backend.topUpStore,
     consoleUrl: () => "",
+    seller: testSeller,
     clock: fixture.clock,
     log: { ...silentLogger, error: (detail) => void errors.push(detail) },
   });
@@ -256,6 +259,7 @@ test("without a payment provider credit is granted, and none can be bought", asy
     store: fixture.backend.purchaseStore,
     topUpStore: fixture.backend.topUpStore,
     consoleUrl: () => "",
+    seller: testSeller,
     clock: fixture.clock,
     log: silentLogger,
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { assert } from "../../../src/kernel/core/assert.ts";
 import { until } from "../../support/books.ts";
-import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
+import { expectAccessible, expectPrintFits, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
@@ -48,11 +48,15 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
     await row.getByText("Paid", { exact: true }).waitFor();
     await expectAccessible(page, "billing with a purchase");
-    // For test money the receipt is ours.
-    await row.getByRole("link", { name: "Receipt" }).click();
-    await page.getByText("not a tax invoice").waitFor();
+    await row.getByRole("link", { name: "Receipt TEST-000001" }).click();
+    await page.getByRole("heading", { name: "Receipt TEST-000001" }).waitFor();
+    await page.getByText("Visa 4242").waitFor();
     await page.getByText("$12.50").first().waitFor();
     await expectAccessible(page, "a receipt");
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "PDF" }).click();
+    expect((await download).suggestedFilename()).toBe("receipt-test-000001.pdf");
+    await expectPrintFits(page);
     expect(complaints).toEqual([]);
   });
 

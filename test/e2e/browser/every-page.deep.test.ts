@@ -57,6 +57,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/models": "Models",
   "/models/$": "test/a",
   "/models/compare": "Compare models",
+  "/for-providers": "For providers",
   "/providers": "Providers",
   "/providers/$providerId": "prov-a",
   "/": "Overview",
@@ -70,10 +71,14 @@ const PAGES: Readonly<Record<string, string>> = {
   "/keys/$keyId": "ci",
   "/billing": "Billing",
   "/billing/return/$purchaseId": "Your purchase",
-  "/billing/purchases/$purchaseId/receipt": "Receipt",
+  "/billing/purchases/$purchaseId/receipt": "Receipt TEST-000001",
   "/billing/company": "Company data",
   "/billing/statements": "Statements",
-  "/billing/statements/$month": `Statement ${new Date().toISOString().slice(0, 7)}`,
+  "/billing/statements/$month": `Statement of ${new Date().toLocaleDateString("en-US", {
+    month: "long",
+    year: "numeric",
+    timeZone: "UTC",
+  })}`,
   "/limits": "Limits",
   "/connections": "Connections",
   "/usage": "Usage",
@@ -84,9 +89,12 @@ const PAGES: Readonly<Record<string, string>> = {
   "/operator": "Operator",
   "/operator/organizations": "Organizations",
   "/operator/organizations/$orgId": "ann",
+  "/operator/organizations/$orgId/requests/$requestId": "Request failed",
   "/operator/review": "Needs review",
   "/operator/listings": "Listings",
   "/operator/settlement": "Settlement",
+  "/operator/changes": "Changes",
+  "/operator/health": "Health",
 };
 /** The pages of customers; a person who is no operator sees no others. */
 const CUSTOMER_PAGES = Object.keys(PAGES).filter((path) => !path.startsWith("/operator"));

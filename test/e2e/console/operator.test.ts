@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
+import { FOLD_HOUR_SQL } from "../../../src/gateway/records/listing-sums-sql.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
-import { listAt, textAt, at, type HttpAnswer } from "../../support/http-call.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
@@ -15,10 +17,24 @@ const fixture = withProviderConsole({
 const people: Record<string, Person> = {};
 let boss: Person;
 let customer: Person;
+/** Has a key, and made one call with it. */
+let caller: Person;
+let secret = "";
+let callId = "";
 
 beforeAll(async () => {
   boss = await fixture.signIn(newcomer("boss"));
   customer = await fixture.signIn(newcomer("customer"));
+  caller = await fixture.signIn(newcomer("caller"));
+  await fixture.grant(caller, "10");
+  const { json } = await caller.do("POST /api/console/keys", { body: { name: "looked for" } });
+  secret = textAt(json, "secret");
+  const call = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, {
+    headers: bearer(secret),
+    body: chatBody("test/a"),
+  });
+  callId = String(call.headers["x-request-id"]);
+  await runSql(fixture.gateway, FOLD_HOUR_SQL, [0, "9000000000000000000"]);
   people["a customer"] = customer;
   people["a stranger"] = fixture.stranger();
   people["somebody with an operator's e-mail that nobody verified"] = await fixture.signIn({
@@ -45,11 +61,13 @@ const BODIES: Readonly<Record<string, object>> = {
 
 function filled(route: string): string {
   const ids: Readonly<Record<string, string>> = {
-    org_id: customer.orgId,
+    org_id: route.includes(":request_id") ? caller.orgId : customer.orgId,
+    request_id: callId,
     provider_id: "prov-a",
     period_start: "2026-09-01T00:00:00.000Z",
   };
-  return route.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? `no ${name}`);
+  const path = route.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? `no ${name}`);
+  return route.endsWith("/look-up") ? `${path}?q=${callId}` : path;
 }
 
 function ask(person: Person, route: string): Promise<HttpAnswer> {
@@ -215,6 +233,40 @@ describe("what an operator does is what the command does", () => {
     const own = await trial.do("GET /api/console/changes?kind=hold");
     expect(own.text).toContain("lifted the restriction of chat requests");
     for (const hidden of ["900 of 900", "load test"]) expect(own.text).not.toContain(hidden);
+  });
+
+  test.each([
+    ["a request", () => callId, "request"],
+    ["an e-mail address", () => "caller@example.com", "person"],
+    ["the beginning of a key, of which no more is read", () => secret, "key"],
+    ["an organization", () => caller.orgId, "organization"],
+  ])("%s is looked up, and says whose it is", async (_, q, kind) => {
+    const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q())}`);
+    expect(listAt(json, "data")).toEqual([expect.objectContaining({ kind, org_id: caller.orgId })]);
+    expect(JSON.stringify(json)).not.toContain(secret);
+  });
+
+  test("a look-up of what nobody has finds nothing", async () => {
+    for (const q of ["pur_none", "R-000001", "01900000-0000-7000-8000-000000000000", "%", "a@b"]) {
+      const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q)}`);
+      expect(listAt(json, "data")).toEqual([]);
+    }
+  });
+
+  test("a customer's request is what the customer sees, and no other organization has it", async () => {
+    const path = `/api/operator/organizations/${caller.orgId}/requests/${callId}`;
+    const own = await caller.do(`GET /api/console/requests/${callId}`);
+    expect((await boss.do(`GET ${path}`)).json).toEqual(own.json);
+    const other = path.replace(caller.orgId, boss.orgId);
+    expect((await boss.ask(`GET ${other}`)).status).toBe(404);
+  });
+
+  test("the desk counts calls, spend and margin once their hour is summed up", async () => {
+    const { json } = await boss.do("GET /api/operator/desk");
+    expect(listAt(json, "organizations")).toContainEqual(
+      expect.objectContaining({ org_id: caller.orgId, requests: 1, failed_requests: 0 }),
+    );
+    expect(Number(textAt(json, "days.0.spend_usd"))).toBeGreaterThan(0);
   });
 
   test("organizations are found by a part of their name, e-mail or id", async () => {

@@ -1,5 +1,4 @@
-import { Anchor, Text } from "@mantine/core";
-import { ExternalLink } from "lucide-react";
+import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { Purchase } from "../../../../src/account/console-api/contract.ts";
@@ -93,31 +92,18 @@ function Note({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** The payment provider's receipt, else ours; before it is paid, the page that polls the payment. */
+/** Its receipt; before it is paid, the page that polls the payment. */
 function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
-  const { purchase_id: id, receipt_url: url, status } = purchase;
-  if (url !== null && !purchase.is_test_money && /^https?:\/\//i.test(url)) {
-    return (
-      <Anchor
-        inherit
-        href={url}
-        target="_blank"
-        rel="noreferrer"
-        aria-label={`Receipt for ${id}, opens in a new tab`}
-      >
-        Receipt <ExternalLink size={12} aria-hidden />
-      </Anchor>
-    );
-  }
-  if (purchase.granted_at !== null) {
+  const { purchase_id: id, receipt, status } = purchase;
+  if (receipt !== null) {
     return (
       <AppLink
         to="/billing/purchases/$purchaseId/receipt"
         params={{ purchaseId: id }}
         inherit
-        aria-label={`Receipt for ${id}`}
+        aria-label={`Receipt ${receipt}`}
       >
-        Receipt
+        {receipt}
       </AppLink>
     );
   }

@@ -1,39 +1,48 @@
 import { expect, test } from "vitest";
 
 import type { Receipt } from "../../../../src/account/console-api/contract.ts";
-import { receiptLines } from "./receipt-lines.ts";
+import { receiptFacts, receiptLines } from "./receipt-lines.ts";
 
 const receipt: Receipt = {
-  number: "pur_1",
+  number: "R-000012",
+  purchase_id: "pur_1",
   paid_at: "2026-11-22T01:57:09.000Z",
+  description: "Prepaid API credit",
+  net_usd: "1250.500000",
+  tax_usd: "0.000000",
+  no_tax_reason: "No tax.",
   amount_usd: "1250.500000",
   refunded_usd: "0.000000",
   disputed_usd: "0.000000",
   payment_reference: "pi_1",
+  payment_method: "Visa 4242",
+  provider_url: null,
   is_test_money: false,
   is_automatic: false,
+  buyer: "Acme",
   company: null,
   issuer: { name: null, address_lines: [], tax_id: null, note: null, url: "https://c.example.com" },
 };
 
-test("a receipt says number, date, amount and reference", () => {
-  expect(receiptLines(receipt).map(({ label, text }) => `${label}: ${text}`)).toEqual([
-    "Receipt number: pur_1",
+test("a receipt says number, date, method and reference", () => {
+  expect(receiptFacts(receipt).map((fact) => fact.join(": "))).toEqual([
+    "Receipt number: R-000012",
     "Date paid: 22 Nov 2026, 01:57 UTC",
-    "Description: Prepaid credit",
-    "Amount: $1,250.50 USD",
+    "Payment method: Visa 4242",
     "Payment reference: pi_1",
+    "Purchase: pur_1",
   ]);
 });
 
-test("what went back since is on it, and so is an automatic top-up", () => {
-  const later = { refunded_usd: "10.000000", disputed_usd: "0.500001", is_automatic: true };
-  const lines = receiptLines({ ...receipt, ...later, payment_reference: null });
-  expect(lines.map(({ text }) => text).slice(2)).toEqual([
-    "Prepaid credit, automatic top-up",
-    "$1,250.50 USD",
-    "$10.00 USD",
-    "$0.500001 USD",
-    "None recorded",
+test("a receipt has a line with its quantity, net, tax and total, and what went back since", () => {
+  const later = { refunded_usd: "10.000000", disputed_usd: "0.500001" };
+  const lines = receiptLines({ ...receipt, ...later });
+  expect(lines.map(({ label, quantity = "-", text }) => `${label} ${quantity} ${text}`)).toEqual([
+    "Prepaid API credit 1 $1,250.50",
+    "Net - $1,250.50",
+    "Tax - $0.00",
+    "Total in US dollars - $1,250.50",
+    "Refunded since - $10.00",
+    "Disputed since - $0.500001",
   ]);
 });

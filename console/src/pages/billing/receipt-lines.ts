@@ -2,25 +2,33 @@ import type { Receipt } from "../../../../src/account/console-api/contract.ts";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 
-export interface ReceiptLine {
+/** The facts of a payment, but for its amounts. */
+export function receiptFacts(receipt: Receipt): readonly (readonly [string, string])[] {
+  return [
+    ["Receipt number", receipt.number],
+    ["Date paid", showUtc(receipt.paid_at)],
+    ["Payment method", receipt.payment_method ?? "Not reported by the payment provider"],
+    ["Payment reference", receipt.payment_reference ?? "None recorded"],
+    ["Purchase", receipt.purchase_id],
+  ];
+}
+
+export interface Line {
   readonly label: string;
+  readonly quantity?: string;
   readonly text: string;
 }
 
-/** The lines of a receipt about the payment, with exact amounts. */
-export function receiptLines(receipt: Receipt): readonly ReceiptLine[] {
-  const { refunded_usd: refunded, disputed_usd: disputed, payment_reference: reference } = receipt;
+/** What was bought, with net, tax and total, and what went back since. */
+export function receiptLines(receipt: Receipt): readonly Line[] {
+  const { refunded_usd: refunded, disputed_usd: disputed } = receipt;
   return [
-    { label: "Receipt number", text: receipt.number },
-    { label: "Date paid", text: showUtc(receipt.paid_at) },
-    {
-      label: "Description",
-      text: receipt.is_automatic ? "Prepaid credit, automatic top-up" : "Prepaid credit",
-    },
-    { label: "Amount", text: dollars(receipt.amount_usd) },
+    { label: receipt.description, quantity: "1", text: dollars(receipt.net_usd) },
+    { label: "Net", text: dollars(receipt.net_usd) },
+    { label: "Tax", text: dollars(receipt.tax_usd) },
+    { label: "Total in US dollars", text: dollars(receipt.amount_usd) },
     ...(isSome(refunded) ? [{ label: "Refunded since", text: dollars(refunded) }] : []),
     ...(isSome(disputed) ? [{ label: "Disputed since", text: dollars(disputed) }] : []),
-    { label: "Payment reference", text: reference ?? "None recorded" },
   ];
 }
 
@@ -29,5 +37,5 @@ function isSome(usd: string): boolean {
 }
 
 function dollars(usd: string): string {
-  return `${showUsd(usd.replace(/0{4}$/, ""))} USD`;
+  return showUsd(usd.replace(/0{4}$/, ""));
 }

@@ -1,5 +1,6 @@
-import { Stack, Text } from "@mantine/core";
+import { Anchor, Stack, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
+import { ExternalLink } from "lucide-react";
 import type { ReactNode } from "react";
 
 import type { Receipt } from "../../../../src/account/console-api/contract.ts";
@@ -10,25 +11,22 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { PrintButton } from "./print-button.tsx";
-import { receiptLines, type ReceiptLine } from "./receipt-lines.ts";
+import { DocumentActions } from "./document-actions.tsx";
+import { receiptFacts, receiptLines, type Line } from "./receipt-lines.ts";
 import { StatementParties } from "./statement-parties.tsx";
 import styles from "./statement.module.css";
 
-/** `/billing/purchases/$purchaseId/receipt`: what was paid, to read and to print. */
+/** `/billing/purchases/$purchaseId/receipt`: what was paid, to read, to print and as a file. */
 export function ReceiptPage(): ReactNode {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
   const params = { purchase_id: purchaseId };
   const answer = useAnswer("GET /api/console/purchases/:purchase_id/receipt", { params });
+  const base = `/api/console/purchases/${encodeURIComponent(purchaseId)}/receipt`;
   return (
     <Page
-      title="Receipt"
+      title={answer.data === undefined ? "Receipt" : `Receipt ${answer.data.number}`}
       crumbs={[{ label: "Billing", to: "/billing" }]}
-      actions={
-        <div className={styles.actions}>
-          <PrintButton />
-        </div>
-      }
+      actions={<DocumentActions base={base} formats={["pdf"]} />}
     >
       <Answer of={answer} skeleton={<Loading rows={6} />}>
         {(receipt) => <ReceiptSheet receipt={receipt} />}
@@ -38,35 +36,59 @@ export function ReceiptPage(): ReactNode {
 }
 
 function ReceiptSheet({ receipt }: { readonly receipt: Receipt }): ReactNode {
+  const { provider_url: url } = receipt;
   return (
     <Stack gap="lg" className={styles.sheet}>
       {receipt.is_test_money ? (
         <Banner tone="warn">Test money: no payment was made for this purchase.</Banner>
       ) : null}
       <Panel title="Parties">
-        <StatementParties company={receipt.company} issuer={receipt.issuer} />
+        <StatementParties
+          company={receipt.company}
+          issuer={receipt.issuer}
+          buyer={receipt.buyer}
+          isFrozen
+        />
       </Panel>
       <Panel title="Payment">
         <DataTable
           caption="Payment"
-          columns={COLUMNS}
+          columns={FACT_COLUMNS}
+          rows={receiptFacts(receipt)}
+          rowKey={([label]) => label}
+        />
+      </Panel>
+      <Panel title="Paid">
+        <DataTable
+          caption="Paid"
+          columns={LINE_COLUMNS}
           rows={receiptLines(receipt)}
           rowKey={({ label }) => label}
         />
       </Panel>
+      {url === null || !/^https?:\/\//i.test(url) ? null : (
+        <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className={styles.actions}>
+          Receipt of the payment provider <ExternalLink size={12} aria-hidden />
+        </Anchor>
+      )}
       <Text size="sm" c="dimmed">
-        This receipt confirms {receipt.is_test_money ? "a test purchase" : "a payment"} for prepaid
-        credit. It is not a tax invoice. Names and addresses are those of today.
+        {receipt.no_tax_reason} Names and addresses are those of the day of payment.
       </Text>
     </Stack>
   );
 }
 
-const COLUMNS: readonly Column<ReceiptLine>[] = [
-  { id: "label", label: "Detail", render: ({ label }) => label },
+const FACT_COLUMNS: readonly Column<readonly [string, string]>[] = [
+  { id: "label", label: "Detail", render: ([label]) => label },
   {
     id: "text",
     label: "Value",
-    render: ({ text }) => <span className={styles.hash}>{text}</span>,
+    render: ([, text]) => <span className={styles.hash}>{text}</span>,
   },
+];
+
+const LINE_COLUMNS: readonly Column<Line>[] = [
+  { id: "label", label: "Description", render: ({ label }) => label },
+  { id: "quantity", label: "Quantity", align: "right", render: ({ quantity = "" }) => quantity },
+  { id: "usd", label: "Amount", align: "right", render: ({ text }) => text },
 ];

@@ -1,17 +1,16 @@
-import { Button, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { Download } from "lucide-react";
 import type { ReactNode } from "react";
 
 import type { Statement } from "../../../../src/account/console-api/contract.ts";
-import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { PrintButton } from "./print-button.tsx";
+import { monthName } from "../../ui/time.tsx";
+import { DocumentActions } from "./document-actions.tsx";
 import { StatementParties } from "./statement-parties.tsx";
 import { StatementTables } from "./statement-tables.tsx";
 import styles from "./statement.module.css";
@@ -20,41 +19,20 @@ import styles from "./statement.module.css";
 export function StatementPage(): ReactNode {
   const { month = "" } = useParams({ strict: false }) as { readonly month?: string };
   const answer = useAnswer("GET /api/console/statements/:month", { params: { month } });
+  const base = `/api/console/statements/${encodeURIComponent(month)}/statement`;
   return (
     <Page
-      title={`Statement ${month}`}
+      title={`Statement of ${monthName(month)}`}
       crumbs={[
         { label: "Billing", to: "/billing" },
         { label: "Statements", to: "/billing/statements" },
       ]}
-      actions={<StatementActions month={month} />}
+      actions={<DocumentActions base={base} formats={["pdf", "csv", "json"]} />}
     >
       <Answer of={answer} skeleton={<Loading rows={8} />}>
         {(statement) => <StatementSheet statement={statement} />}
       </Answer>
     </Page>
-  );
-}
-
-function StatementActions({ month }: { readonly month: string }): ReactNode {
-  const base = `/api/console/statements/${encodeURIComponent(month)}/statement`;
-  return (
-    <div className={styles.actions}>
-      <PrintButton />
-      {["csv", "json"].map((format) => (
-        <Button
-          key={format}
-          component="a"
-          href={addressOf(`${base}.${format}`)}
-          download
-          size="xs"
-          variant="default"
-          leftSection={<Download size={14} aria-hidden />}
-        >
-          {format.toUpperCase()}
-        </Button>
-      ))}
-    </div>
   );
 }
 

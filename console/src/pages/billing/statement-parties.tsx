@@ -11,9 +11,14 @@ import styles from "./statement.module.css";
 export function StatementParties(props: {
   readonly company: CompanyData | null;
   readonly issuer: Issuer;
+  /** The organization's name. Default: that of today. */
+  readonly buyer?: string;
+  /** They are those of a day that is over: company data come too late. */
+  readonly isFrozen?: boolean;
 }): ReactNode {
-  const { company, issuer } = props;
+  const { company, issuer, isFrozen = false } = props;
   const { org } = useSession();
+  const name = props.buyer ?? org?.name ?? "";
   const from = [issuer.name ?? `Token Market at ${issuer.url}`, ...issuer.address_lines];
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -27,10 +32,12 @@ export function StatementParties(props: {
       />
       {company === null ? (
         <div>
-          <Party title="To" lines={[org?.name ?? ""]} />
-          <AppLink to="/billing/company" size="sm" className={styles.actions}>
-            Add company data
-          </AppLink>
+          <Party title="To" lines={[name]} />
+          {isFrozen ? null : (
+            <AppLink to="/billing/company" size="sm" className={styles.actions}>
+              Add company data
+            </AppLink>
+          )}
         </div>
       ) : (
         <Party title="To" lines={linesOf(company)} />

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 
 import type { Statement } from "../../../../src/account/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -59,22 +60,20 @@ export function StatementTables({ statement }: { readonly statement: Statement }
 interface BalanceLine {
   readonly label: string;
   readonly usd: string;
-  /** A balance, and not what changed it. */
-  readonly isBalance?: boolean;
 }
 
 function balanceOf(statement: Statement): readonly BalanceLine[] {
   const { unlisted_usage_usd: unlisted } = statement;
   const isWhole = /^-?0\.0+$/.test(unlisted);
   return [
-    { label: "Opening balance", usd: statement.opening_usd, isBalance: true },
+    { label: "Opening balance", usd: statement.opening_usd },
     ...statement.credits.map(({ kind, count, amount_usd: usd }) => ({
       label: `${KINDS[kind] ?? "Other"} (${count})`,
       usd,
     })),
     { label: "Usage", usd: negated(statement.usage_usd) },
     ...(isWhole ? [] : [{ label: "Of which archived, not listed below", usd: negated(unlisted) }]),
-    { label: "Closing balance", usd: statement.closing_usd, isBalance: true },
+    { label: "Closing balance", usd: statement.closing_usd },
   ];
 }
 
@@ -98,19 +97,30 @@ const BALANCE_COLUMNS: readonly Column<BalanceLine>[] = [
     id: "usd",
     label: "Amount",
     align: "right",
-    render: ({ usd, isBalance = false }) => <Money usd={usd} signed={!isBalance} />,
+    render: ({ usd }) => <Money usd={usd} isBrief />,
   },
 ];
 
 const LINE_COLUMNS: readonly Column<Statement["lines"][number]>[] = [
   { id: "at", label: "Date", render: ({ at }) => <Time at={at} precision="minute" /> },
   { id: "kind", label: "Type", render: ({ kind }) => KINDS[kind] ?? "Other" },
-  { id: "ref", label: "Reference", render: ({ ref }) => ref },
+  {
+    id: "ref",
+    label: "Reference",
+    render: ({ ref, receipt }) =>
+      receipt === null ? (
+        ref
+      ) : (
+        <AppLink to="/billing/purchases/$purchaseId/receipt" params={{ purchaseId: ref }} inherit>
+          Receipt {receipt}
+        </AppLink>
+      ),
+  },
   {
     id: "usd",
     label: "Amount",
     align: "right",
-    render: ({ amount_usd: usd }) => <Money usd={usd} signed />,
+    render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
   },
 ];
 

@@ -9,7 +9,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
+import { monthName, Time } from "../../ui/time.tsx";
 
 const LEAD =
   "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";
@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<StatementSummary>[] = [
     label: "Month",
     render: ({ month }) => (
       <AppLink to="/billing/statements/$month" params={{ month }}>
-        {month}
+        {monthName(month)}
       </AppLink>
     ),
   },

@@ -20,10 +20,7 @@ const REFRESH_MS = 30_000;
 export function OperatorHealthPage(): ReactElement {
   const health = useAnswer("GET /api/operator/health", undefined, { refetchMs: REFRESH_MS });
   return (
-    <OperatorPage
-      title="Operator"
-      lead="The whole installation, for its operators. Customers never see these pages."
-    >
+    <OperatorPage title="Health" crumbs={[{ label: "Operator", to: "/operator" }]}>
       <Answer of={health} skeleton={<Loading rows={12} />}>
         {(found) => (
           <>

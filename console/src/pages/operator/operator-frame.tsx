@@ -6,11 +6,13 @@ import { Page, type PageProps } from "../../ui/page.tsx";
 import styles from "./operator.module.css";
 
 const TABS = [
-  { to: "/operator", label: "Health" },
+  { to: "/operator", label: "Business" },
   { to: "/operator/organizations", label: "Organizations" },
   { to: "/operator/review", label: "Needs review" },
   { to: "/operator/listings", label: "Listings" },
   { to: "/operator/settlement", label: "Settlement" },
+  { to: "/operator/changes", label: "Changes" },
+  { to: "/operator/health", label: "Health" },
 ] as const;
 
 /** One of the operator pages, with the way to the others. */

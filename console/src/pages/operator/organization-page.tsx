@@ -17,7 +17,16 @@ import { ContractDialog } from "./contract-dialog.tsx";
 import { GrantDialog } from "./grant-dialog.tsx";
 import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
-import { CHANGES, LIMITS, PURCHASES, RESTRICTIONS, WALLET } from "./organization-tables.tsx";
+import {
+  CHANGES,
+  figureColumns,
+  KEYS,
+  LIMITS,
+  MEMBERS,
+  PURCHASES,
+  RESTRICTIONS,
+  WALLET,
+} from "./organization-tables.tsx";
 import { CREDIT_LABELS } from "./organizations-page.tsx";
 
 /** One organization, and what an operator may do for it. */
@@ -56,8 +65,9 @@ function Organization({ page }: { readonly page: OperatorOrgPage }): ReactElemen
           facts={[
             ["ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
             ["Email", org.email],
-            ["Balance", <Money key="balance" usd={org.balance_usd} />],
-            ["On hold for requests in progress", <Money key="held" usd={org.held_usd} />],
+            ["Balance", <Money key="balance" usd={org.balance_usd} isBrief />],
+            ["Spent this month", <Money key="spent" usd={org.spent_month_usd} isBrief />],
+            ["On hold for requests in progress", <Money key="held" usd={org.held_usd} isBrief />],
             ["Monthly cap", org.cap_usd === null ? "None" : <Money key="cap" usd={org.cap_usd} />],
             ["Credit", CREDIT_LABELS[org.credit]],
             ["Created", <Time key="created" at={org.created_at} />],
@@ -96,6 +106,36 @@ function Actions(props: {
 function Tables({ page }: { readonly page: OperatorOrgPage }): ReactElement {
   return (
     <>
+      <Panel title="Usage of the last 30 days">
+        <DataTable
+          caption="Usage of the last 30 days by model"
+          columns={[
+            { id: "model", label: "Model", render: ({ model }) => model },
+            ...figureColumns(),
+          ]}
+          rows={page.usage}
+          rowKey={({ model }) => model}
+          empty={<Empty title="No calls. An hour is counted soon after it is over." />}
+        />
+      </Panel>
+      <Panel title="Keys">
+        <DataTable
+          caption="Keys"
+          columns={KEYS}
+          rows={page.keys}
+          rowKey={({ key_id: id }) => id}
+          empty={<Empty title="No keys yet." />}
+        />
+      </Panel>
+      <Panel title="Members">
+        <DataTable
+          caption="Members"
+          columns={MEMBERS}
+          rows={page.members}
+          rowKey={({ email }) => email}
+          empty={<Empty title="Nobody has signed in." />}
+        />
+      </Panel>
       <Panel title="Restrictions for unusual use">
         <DataTable
           caption="Restrictions"

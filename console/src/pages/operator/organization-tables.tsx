@@ -2,6 +2,7 @@ import type {
   CreditEntry,
   OperatorChange,
   OperatorLimit,
+  OperatorOrgPage,
   OperatorRestriction,
   Purchase,
 } from "../../../../src/account/console-api/contract.ts";
@@ -74,7 +75,7 @@ export const WALLET: readonly Column<CreditEntry>[] = [
     id: "amount",
     label: "Amount",
     align: "right",
-    render: ({ amount_usd: usd }) => <Money usd={usd} signed />,
+    render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
   },
 ];
 
@@ -90,7 +91,7 @@ export const PURCHASES: readonly Column<Purchase>[] = [
     id: "amount",
     label: "Amount",
     align: "right",
-    render: ({ amount_usd: usd }) => <Money usd={usd} />,
+    render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
   },
 ];
 
@@ -108,5 +109,61 @@ export const CHANGES: readonly Column<OperatorChange>[] = [
     label: "Object",
     render: ({ target, target_email: email }) =>
       email ?? <Copyable value={target} label="id" short />,
+  },
+];
+
+type Figures = Pick<
+  OperatorOrgPage["usage"][number],
+  "requests" | "failed_requests" | "spend_usd" | "margin_usd"
+>;
+
+/** Requests, failures, spend and margin. */
+export function figureColumns<T extends Figures>(): readonly Column<T>[] {
+  return [
+    {
+      id: "requests",
+      label: "Requests",
+      align: "right",
+      render: ({ requests }) => formatCount(requests),
+    },
+    {
+      id: "failed",
+      label: "Failed",
+      align: "right",
+      render: ({ failed_requests: failed }) => formatCount(failed),
+    },
+    {
+      id: "spend",
+      label: "Spend",
+      align: "right",
+      render: ({ spend_usd: usd }) => <Money usd={usd} headline />,
+    },
+    {
+      id: "margin",
+      label: "Margin",
+      align: "right",
+      render: ({ margin_usd: usd }) => <Money usd={usd} headline />,
+    },
+  ];
+}
+
+export const KEYS: readonly Column<OperatorOrgPage["keys"][number]>[] = [
+  { id: "name", label: "Key", render: ({ name }) => name },
+  { id: "label", label: "Begins with", render: ({ label }) => label },
+  {
+    id: "state",
+    label: "State",
+    render: ({ disabled_at: at }) => (at === null ? "Active" : "Disabled"),
+  },
+  { id: "created", label: "Created", render: ({ created_at: at }) => <Time at={at} /> },
+];
+
+export const MEMBERS: readonly Column<OperatorOrgPage["members"][number]>[] = [
+  { id: "email", label: "Member", render: ({ email }) => email },
+  { id: "role", label: "Role", render: ({ role }) => role },
+  {
+    id: "seen",
+    label: "Last seen",
+    render: ({ last_seen_at: at }) => (at === null ? "Not in the last weeks" : <Time at={at} />),
   },
 ];

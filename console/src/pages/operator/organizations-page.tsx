@@ -66,7 +66,12 @@ export function OperatorOrganizationsPage(): ReactElement {
   );
 }
 
-export const CREDIT_LABELS = { none: "None yet", trial: "Trial credit", bought: "Bought" } as const;
+export const CREDIT_LABELS = {
+  none: "None yet",
+  trial: "Trial credit",
+  granted: "Granted",
+  bought: "Bought",
+} as const;
 
 const COLUMNS: readonly Column<OperatorOrg>[] = [
   {
@@ -88,13 +93,15 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
     id: "balance",
     label: "Balance",
     align: "right",
-    render: ({ balance_usd: usd }) => <Money usd={usd} />,
+    sortValue: ({ balance_usd: usd }) => Number(usd),
+    render: ({ balance_usd: usd }) => <Money usd={usd} isBrief />,
   },
   {
-    id: "held",
-    label: "Held",
+    id: "spent",
+    label: "Spent this month",
     align: "right",
-    render: ({ held_usd: usd }) => <Money usd={usd} />,
+    sortValue: ({ spent_month_usd: usd }) => Number(usd),
+    render: ({ spent_month_usd: usd }) => <Money usd={usd} isBrief />,
   },
   { id: "credit", label: "Credit", render: ({ credit }) => CREDIT_LABELS[credit] },
   {

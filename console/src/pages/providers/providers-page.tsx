@@ -39,7 +39,7 @@ export function ProvidersPage(): ReactElement {
       lead={
         <>
           Who answers requests to the <AppLink to="/models">models</AppLink>, and their current
-          status.
+          status. <AppLink to="/for-providers">List your endpoint</AppLink>.
         </>
       }
     >

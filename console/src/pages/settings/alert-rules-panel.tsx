@@ -19,6 +19,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
   const [purchases, setPurchases] = useState(rules.purchases);
   const [restrictions, setRestrictions] = useState(rules.restrictions);
   const [keyExpiry, setKeyExpiry] = useState(rules.key_expiry);
+  const [trouble, setTrouble] = useState(rules.provider_trouble);
   const change = useChange("PATCH /api/console/alerts", { refreshes: ["GET /api/console/alerts"] });
 
   function save(event: FormEvent): void {
@@ -30,6 +31,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
       purchases,
       restrictions,
       key_expiry: keyExpiry,
+      provider_trouble: trouble,
     };
     change.mutate({ body }, { onSuccess: () => notifyDone("Alerts were saved") });
   }
@@ -41,7 +43,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
         <Stack gap="lg" maw={480} align="flex-start">
           <TextInput
             label="Balance below, in dollars"
-            description="Leave blank for no alert."
+            description={rules.balance_follows ? FOLLOWS : "Leave blank for no alert."}
             inputMode="decimal"
             autoComplete="off"
             maxLength={16}
@@ -77,6 +79,11 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
             checked={keyExpiry}
             onChange={(event) => setKeyExpiry(event.currentTarget.checked)}
           />
+          <Checkbox
+            label="A provider failed most of your calls in an hour"
+            checked={trouble}
+            onChange={(event) => setTrouble(event.currentTarget.checked)}
+          />
           {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
           <Button type="submit" loading={change.isPending} disabled={!mayChange}>
             Save alerts
@@ -86,6 +93,9 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
     </Panel>
   );
 }
+
+const FOLLOWS =
+  "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
 
 /** `5.000000` as a person types it. */
 function plainUsd(usd: string | null): string {

@@ -54,7 +54,7 @@ export function RequestPage(): ReactElement {
   );
 }
 
-function titleOf(detail: RequestDetail | undefined): string {
+export function titleOf(detail: RequestDetail | undefined): string {
   if (detail === undefined) return "Request";
   return `Request ${endingOfRequest(detail.request).word.toLowerCase()}`;
 }
@@ -75,7 +75,7 @@ function SupportButton({ detail }: { readonly detail: RequestDetail }): ReactEle
   );
 }
 
-function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElement {
+export function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElement {
   const { request, attempts } = detail;
   return (
     <>

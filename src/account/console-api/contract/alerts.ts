@@ -54,6 +54,10 @@ export const Alerts = Type.Object({
     restrictions: Type.Boolean(),
     /** An alert 7 days and 1 day before a key expires, and when it has. */
     key_expiry: Type.Boolean(),
+    /** An alert when a provider failed most calls of an hour. */
+    provider_trouble: Type.Boolean(),
+    /** The threshold is a fifth of what was bought last, at least $5, until another is set. */
+    balance_follows: Type.Boolean(),
   }),
   /** False: the operator has configured no mail server. */
   can_email: Type.Boolean(),
@@ -159,6 +163,7 @@ export const alertRoutes = {
       purchases: Type.Optional(Type.Boolean()),
       restrictions: Type.Optional(Type.Boolean()),
       key_expiry: Type.Optional(Type.Boolean()),
+      provider_trouble: Type.Optional(Type.Boolean()),
     }),
     answer: Alerts,
   },

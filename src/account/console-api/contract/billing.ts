@@ -25,6 +25,8 @@ export const Purchase = Type.Object({
   granted_at: nullable(Instant),
   refunded_usd: Usd,
   disputed_usd: Usd,
+  /** The number of its receipt; null: it was not paid. */
+  receipt: nullable(Type.String()),
   receipt_url: nullable(Type.String()),
   is_test_money: Type.Boolean(),
   /** Made by automatic top-up, with the saved card. */
@@ -32,19 +34,32 @@ export const Purchase = Type.Object({
 });
 export type Purchase = Static<typeof Purchase>;
 
-/** The payment for one purchase. It is not a tax invoice. */
+/** The payment for one purchase, with the parties of the day of payment. */
 export const Receipt = Type.Object({
-  /** The purchase is its number: there is one receipt of it. */
-  number: Id,
+  /** `R-000123`, without a gap among the receipts of its issuer; `TEST-000123` for test money. */
+  number: Type.String(),
+  purchase_id: Id,
   paid_at: Instant,
+  /** The one line, of quantity 1. */
+  description: Type.String(),
+  net_usd: Usd,
+  tax_usd: Usd,
+  no_tax_reason: Type.String(),
+  /** What was paid: net and tax. */
   amount_usd: Usd,
   /** The money that went back to the payer since. */
   refunded_usd: Usd,
   disputed_usd: Usd,
   /** The reference of the payment at the payment provider. */
   payment_reference: nullable(Type.String()),
+  /** `Visa 4242`; null: the payment provider has not said it. */
+  payment_method: nullable(Type.String()),
+  /** The payment provider's own document of the same payment. */
+  provider_url: nullable(Type.String()),
   is_test_money: Type.Boolean(),
   is_automatic: Type.Boolean(),
+  /** The organization's name. */
+  buyer: Type.String(),
   company: nullable(CompanyData),
   issuer: Issuer,
 });
@@ -121,11 +136,18 @@ export const billingRoutes = {
     answer: Purchase,
   },
   "GET /api/console/purchases/:purchase_id/receipt": {
-    summary: "The receipt of a paid purchase whose payment provider issues none; not a tax invoice",
+    summary: "The receipt of a paid purchase",
     needs: "read",
     gate: "reads",
     params: Type.Object({ purchase_id: Id }),
     answer: Receipt,
+  },
+  "GET /api/console/purchases/:purchase_id/receipt.pdf": {
+    summary: "The same as a PDF file",
+    needs: "read",
+    gate: "reads",
+    params: Type.Object({ purchase_id: Id }),
+    answerType: "application/pdf",
   },
   "GET /api/console/credit-ledger": {
     summary: "The wallet's entries, newest first",

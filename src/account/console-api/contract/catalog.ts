@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { BySku, Count, nullable, oneOf } from "./shared.ts";
+import { BySku, Count, Fields, nullable, oneOf } from "./shared.ts";
 
 /** A capability as the listing declares it. */
 export const Descriptor = Type.Object({
@@ -128,6 +128,9 @@ export type Provider = Static<typeof Provider>;
 export const Catalog = Type.Object({ models: Type.Array(Model) });
 export type Catalog = Static<typeof Catalog>;
 
+/** A visitor's text: a provider with hundreds of models uses the command. */
+const MANIFEST_CHARS_MAX = 65_536;
+
 export const catalogRoutes = {
   "GET /api/models.json": {
     summary: "Model ids, for scripts",
@@ -138,6 +141,28 @@ export const catalogRoutes = {
     summary: "Models with their providers, prices and limits",
     access: "public",
     answer: Catalog,
+  },
+  "POST /api/manifest-check": {
+    summary:
+      "What the validator says of a manifest; nothing is asked elsewhere, and nothing is kept",
+    access: "public",
+    body: Fields({
+      manifest: Type.String({
+        minLength: 1,
+        maxLength: MANIFEST_CHARS_MAX,
+        description: "the text of a manifest, at most 65536 characters",
+      }),
+    }),
+    answer: Type.Object({
+      /** Of a manifest without problems; else null. */
+      listings: nullable(Count),
+      /** By their places, 50 at most. */
+      problems: Type.Array(
+        Type.Object({ pointer: Type.String(), rule: Type.String(), message: Type.String() }),
+      ),
+      /** How many there are. */
+      found: Count,
+    }),
   },
   "GET /api/providers.json": {
     summary: "Providers of public listings with their health",

@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 
 import { CreditEntry, Purchase } from "./billing.ts";
+import { RequestDetail } from "./usage.ts";
 import {
   CallFamily,
   Count,
@@ -75,12 +76,49 @@ export const OperatorOrg = Type.Object({
   /** Reserves of what is in flight now. */
   held_usd: Usd,
   cap_usd: nullable(Usd),
-  /** `none`: it never held credit; `trial`: credit was given, never bought. */
-  credit: oneOf("none", "trial", "bought"),
+  /** Of this UTC month. */
+  spent_month_usd: Usd,
+  /** The best of its credit: `trial` is free, `granted` is an operator's, `bought` was paid. */
+  credit: oneOf("none", "trial", "granted", "bought"),
   /** Kinds of requests that are limited or restricted after unusual use. */
   restrictions: Count,
 });
 export type OperatorOrg = Static<typeof OperatorOrg>;
+
+const Figures = {
+  requests: Count,
+  failed_requests: Count,
+  spend_usd: Usd,
+  /** What is left of the spend when providers are paid. */
+  margin_usd: Usd,
+} as const;
+
+/** How business goes. */
+export const OperatorDesk = Type.Object({
+  /** Eight UTC days, newest first; a day without calls is left out. */
+  days: Type.Array(Type.Object({ day: Type.String(), ...Figures })),
+  /** Most spend in these days first, ten at most. */
+  organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String(), ...Figures })),
+  /** Those that failed a tenth of at least 20 calls in the last day. */
+  providers: Type.Array(Type.Object({ provider: Type.String(), attempts: Count, failed: Count })),
+  /** Organizations that had credit and have less than a cent. */
+  out_of_credit: Count,
+  /** Ten of them at most, that which used most first. */
+  empty: Type.Array(Type.Object({ org_id: Id, name: Type.String(), balance_usd: Usd })),
+  /** Up to when calls are counted; null: none are yet. */
+  until: nullable(Instant),
+});
+export type OperatorDesk = Static<typeof OperatorDesk>;
+
+/** A thing that was looked up, and whose it is. */
+export const OperatorFound = Type.Object({
+  kind: oneOf("organization", "person", "key", "purchase", "request"),
+  id: Id,
+  label: Type.String(),
+  org_id: Id,
+  org_name: Type.String(),
+});
+export type OperatorFound = Static<typeof OperatorFound>;
 
 export const OperatorRestriction = Type.Object({
   org_id: Id,
@@ -116,6 +154,8 @@ export const OperatorChange = Type.Object({
   /** Null: not an account, or one that was merged into another. */
   actor_email: nullable(Type.String()),
   says: Type.String(),
+  /** Null: of no organization. */
+  org_id: nullable(Id),
   target: Type.String(),
   /** Null: the target is not an account. */
   target_email: nullable(Type.String()),
@@ -124,6 +164,25 @@ export type OperatorChange = Static<typeof OperatorChange>;
 
 export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
+  /** The last 30 days by model, most spend first, 20 at most. */
+  usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
+  /** Newest first; never more of a secret than its first characters. */
+  keys: Type.Array(
+    Type.Object({
+      key_id: Id,
+      name: Type.String(),
+      label: Type.String(),
+      created_at: Instant,
+      disabled_at: nullable(Instant),
+    }),
+  ),
+  members: Type.Array(
+    Type.Object({
+      email: Type.String(),
+      role: Type.String(),
+      last_seen_at: nullable(Instant),
+    }),
+  ),
   /** Newest first, 20 at most: purchases, grants and days of use. */
   wallet: Type.Array(CreditEntry),
   purchases: Type.Array(Purchase),
@@ -196,6 +255,41 @@ export type OperatorContract = Static<typeof OperatorContract>;
  * changes something needs a sign-in of the last twelve hours.
  */
 export const operatorRoutes = {
+  "GET /api/operator/desk": {
+    summary: "Requests, failures, spend and margin of eight days, and who or what is in trouble",
+    access: "operator",
+    gate: "reads",
+    answer: OperatorDesk,
+  },
+  "GET /api/operator/look-up": {
+    summary: "Whose a request, a purchase, a receipt, a key or an e-mail address is",
+    access: "operator",
+    gate: "reads",
+    query: Fields({
+      q: ShortText(
+        "an id of a request, a purchase, a key or an organization, the number of a receipt, the " +
+          "beginning of a key (12 characters), or an e-mail address",
+      ),
+    }),
+    answer: Type.Object({ data: Type.Array(OperatorFound) }),
+  },
+  "GET /api/operator/organizations/:org_id/requests/:request_id": {
+    summary: "One request of an organization with every attempt, as its members see it",
+    access: "operator",
+    gate: "reads",
+    params: Type.Object({ org_id: Id, request_id: Id }),
+    answer: RequestDetail,
+  },
+  "GET /api/operator/changes": {
+    summary: "The change log of the whole installation, newest first, 50 a page",
+    access: "operator",
+    gate: "reads",
+    query: Fields({ before: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })) }),
+    answer: Type.Object({
+      data: Type.Array(OperatorChange),
+      next_before: nullable(Type.String()),
+    }),
+  },
   "GET /api/operator/health": {
     summary: "Instances, books, version and schema",
     access: "operator",

@@ -53,7 +53,8 @@ interface RouteShape {
   readonly body?: TSchema;
   /** Undefined where the answer is not JSON: `answerType` names it. */
   readonly answer?: TSchema;
-  readonly answerType?: "text/csv" | "application/json" | "application/x-ndjson";
+  readonly answerType?:
+    "text/csv" | "application/json" | "application/x-ndjson" | "application/pdf";
 }
 
 /**

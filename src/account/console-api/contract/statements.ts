@@ -92,7 +92,14 @@ export const Statement = Type.Object({
   closing_usd: Usd,
   /** The credits one by one, oldest first, 500 at most. */
   lines: Type.Array(
-    Type.Object({ at: Instant, kind: Type.String(), ref: Type.String(), amount_usd: Usd }),
+    Type.Object({
+      at: Instant,
+      kind: Type.String(),
+      ref: Type.String(),
+      /** The number of a purchase's receipt; null: it is no purchase. */
+      receipt: nullable(Type.String()),
+      amount_usd: Usd,
+    }),
   ),
   lines_left_out: Count,
   /** Usage that no model or key below has: its requests had left the journal. */
@@ -144,6 +151,13 @@ export const statementRoutes = {
     gate: "reads",
     params: monthParams,
     answerType: "text/csv",
+  },
+  "GET /api/console/statements/:month/statement.pdf": {
+    summary: "The same to print, with the parties of today",
+    needs: "read",
+    gate: "reads",
+    params: monthParams,
+    answerType: "application/pdf",
   },
   "GET /api/console/statements/:month/statement.json": {
     summary: "The same as a file, without company data: the text that is kept and hashed",

@@ -868,6 +868,12 @@ end $$;
 
 -- == Money that no attempt moves ==
 
+-- A low balance is a fifth of what was bought last, and at least 5 dollars, until a person says another.
+create function follow_credit(p_org text, p_amount bigint) returns void language sql as $$
+  update alert_rules set balance_below = greatest(5000000, p_amount / 5)
+  where org_id = p_org and balance_follows
+$$;
+
 -- Credits a wallet once per reference; answers whether this call did it, and the balance. A reference
 -- that is used is found by its refusal, because a table of partitions has no index over all of them
 -- to name in `on conflict`.
@@ -891,6 +897,7 @@ begin
     update account set credits = credits + p_amount where account_id = v_wallet;
     insert into account as h (account_id, debits) values ('grants', p_amount)
     on conflict (account_id) do update set debits = h.debits + excluded.debits;
+    if not p_is_trial and p_amount / 5 > 5000000 then perform follow_credit(p_org, p_amount); end if;
     update org set funded_at = coalesce(funded_at, now()),
       bought_at = case when p_is_trial then bought_at else coalesce(bought_at, now()) end
     where org_id = p_org;
@@ -1403,24 +1410,41 @@ begin
   end loop;
 end $$;
 
--- Credits a purchase once; true: this call did it.
-create function grant_purchase(p_purchase text, p_payment text, p_receipt text)
+-- The next number of a series. Its row is locked until the commit, so that no number is left out.
+create function next_receipt(p_series text) returns bigint language sql as $$
+  insert into receipt_series as s (series, last) values (p_series, 1)
+  on conflict (series) do update set last = s.last + 1 returning last
+$$;
+
+-- Credits a purchase once and gives its receipt; true: this call did it.
+create function grant_purchase(p_purchase text, p_payment text, p_receipt text,
+  p_method text default null, p_seller jsonb default '{}')
 returns boolean language plpgsql as $$
 declare
   v_purchase purchase;
+  v_series text;
 begin
   v_purchase := lock_purchase(p_purchase);
   if v_purchase.granted_at is not null then
-    update purchase set receipt_url = coalesce(receipt_url, p_receipt)
-    where purchase_id = p_purchase and receipt_url is null and p_receipt is not null;
+    update purchase set receipt_url = coalesce(receipt_url, p_receipt),
+      payment_method = coalesce(payment_method, p_method)
+    where purchase_id = p_purchase and ((receipt_url is null and p_receipt is not null)
+      or (payment_method is null and p_method is not null));
     return false;
   end if;
   perform credit_purchase(v_purchase, 'purchase', v_purchase.micro_usd, 'purchase:' || p_purchase);
   update org set funded_at = coalesce(funded_at, now()), bought_at = coalesce(bought_at, now())
   where org_id = v_purchase.org_id;
+  v_series := case when v_purchase.is_test_money then 'test:' else 'live:' end
+    || coalesce(p_seller ->> 'name', '');
   update purchase set state = 'granted', granted_at = now(), checked_at = null,
-    payment_id = coalesce(p_payment, payment_id), receipt_url = coalesce(p_receipt, receipt_url)
+    payment_id = coalesce(p_payment, payment_id), receipt_url = coalesce(p_receipt, receipt_url),
+    payment_method = p_method, seller = p_seller, receipt_series = v_series,
+    receipt_number = next_receipt(v_series), buyer = (
+      select jsonb_build_object('name', o.name, 'company', to_jsonb(c) - 'org_id' - 'changed_at')
+      from org o left join org_company c using (org_id) where o.org_id = v_purchase.org_id)
   where purchase_id = p_purchase;
+  perform follow_credit(v_purchase.org_id, v_purchase.micro_usd);
   perform apply_claims(v_purchase);
   return true;
 end $$;
@@ -1590,6 +1614,22 @@ begin
   on conflict do nothing;
   return null;
 end $$;
+-- The usual alerts go to the first owner whose address is verified; whoever has chosen keeps the choice.
+create function turn_alerts_on() returns trigger language plpgsql as $$
+begin
+  insert into alert_rules (org_id, balance_follows, cap_percents, purchases_since,
+    restrictions_since, key_expiry_since, trouble_since)
+  values (new.org_id, true, '{80,100}', now(), now(), now(), now()) on conflict do nothing;
+  if found then
+    insert into alert_destination (destination_id, org_id, channel, address)
+    values ('dst_' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 24), new.org_id, 'email',
+      new.email) on conflict do nothing;
+  end if;
+  return null;
+end $$;
+create trigger account_alerts_on after insert or update of org_id, email_verified_at
+  on console_account for each row when (new.email_verified_at is not null)
+  execute function turn_alerts_on();
 create trigger account_made after insert on console_account
   for each row execute function join_own_org();
 create trigger account_moved after update of org_id on console_account

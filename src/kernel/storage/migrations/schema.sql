@@ -837,7 +837,14 @@ create table provider_statement (
 
 -- == Credit for money ==
 
--- Purchases, and what payers and their banks took back.
+-- The last number of each series of receipts: one of an issuer, and another of its test money.
+create table receipt_series (
+  series text primary key,
+  last bigint not null check (last > 0)
+);
+
+-- Purchases, and what payers and their banks took back. A receipt is given in the transaction of the
+-- grant, with the next number of its series and the parties as they are then.
 create table purchase (
   purchase_id text primary key,
   org_id text not null references org,
@@ -849,11 +856,20 @@ create table purchase (
   session_id text unique,
   payment_id text unique,
   receipt_url text,
+  -- As a person reads it: `Visa 4242`. Null: not known yet.
+  payment_method text check (length(payment_method) <= 60),
+  receipt_series text references receipt_series,
+  receipt_number bigint check (receipt_number > 0),
+  buyer jsonb,
+  seller jsonb,
   created_at timestamptz not null,
   expires_at timestamptz not null,
   checked_at timestamptz,
   granted_at timestamptz,
   check ((state = 'granted') = (granted_at is not null)),
+  unique (receipt_series, receipt_number),
+  constraint purchase_has_its_receipt check (num_nulls(receipt_series, receipt_number, buyer, seller)
+    = case when granted_at is null then 4 else 0 end),
   constraint purchase_is_of_whole_cents check (micro_usd = cents * 10000)
 );
 create index purchase_by_org on purchase (org_id, created_at);
@@ -1008,15 +1024,19 @@ create table org_statement_pass (
 
 -- Which alerts an organization has chosen.
 create table alert_rules (
-  org_id text primary key references org,
+  org_id text primary key references org on delete cascade,
   balance_below bigint check (balance_below > 0),
+  -- Whether the threshold follows what was bought last.
+  balance_follows boolean not null default false,
   cap_percents smallint[] not null default '{}'
     check (array_length(cap_percents, 1) <= 5 and 1 <= all (cap_percents) and 100 >= all (cap_percents)),
   -- Since when each of these is reported; null: it is not.
   purchases_since timestamptz,
   restrictions_since timestamptz,
   -- Since when expiring keys are reported; null: they are not.
-  key_expiry_since timestamptz
+  key_expiry_since timestamptz,
+  -- Since when providers that fail most calls are reported; null: they are not.
+  trouble_since timestamptz
 );
 
 -- Thresholds that are passed now. A row goes once the value is well on the other side again, so
@@ -1048,7 +1068,7 @@ create index alert_event_by_time on alert_event (at);
 -- Where alerts go: addresses and webhooks.
 create table alert_destination (
   destination_id text primary key,
-  org_id text not null references org,
+  org_id text not null references org on delete cascade,
   channel text not null
     constraint alert_destination_channel check (channel in ('email', 'webhook')),
   address text not null,
@@ -1297,6 +1317,14 @@ create table listing_day_sum (
   streamed_ms bigint not null,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
+  -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
+  -- them, and of how many attempts too little was, and how much too little.
+  requests bigint not null default 0,
+  failed_requests bigint not null default 0,
+  debit bigint not null default 0,
+  margin bigint not null default 0,
+  losses bigint not null default 0,
+  lost bigint not null default 0,
   primary key (org_id, day, provider_id, model_id),
   check (succeeded + failed <= attempts and streamed <= succeeded),
   check (up_hours & used_hours = up_hours)
@@ -1317,6 +1345,14 @@ create table listing_hour_sum (
   streamed_ms bigint not null,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
+  -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
+  -- them, and of how many attempts too little was, and how much too little.
+  requests bigint not null default 0,
+  failed_requests bigint not null default 0,
+  debit bigint not null default 0,
+  margin bigint not null default 0,
+  losses bigint not null default 0,
+  lost bigint not null default 0,
   primary key (org_id, hour, provider_id, model_id),
   check (succeeded + failed <= attempts and streamed <= succeeded)
 );

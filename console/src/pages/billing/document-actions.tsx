@@ -1,9 +1,36 @@
 import { Button } from "@mantine/core";
-import { Printer } from "lucide-react";
+import { Download, Printer } from "lucide-react";
 import { useEffect, type ReactNode } from "react";
 
-/** The browser prints to paper or to a PDF file. */
-export function PrintButton(): ReactNode {
+import { addressOf } from "../../api/client.ts";
+import styles from "./statement.module.css";
+
+/** A document on paper, and as files: `base` with each of the formats at its end. */
+export function DocumentActions(props: {
+  readonly base: string;
+  readonly formats: readonly string[];
+}): ReactNode {
+  return (
+    <div className={styles.actions}>
+      <PrintButton />
+      {props.formats.map((format) => (
+        <Button
+          key={format}
+          component="a"
+          href={addressOf(`${props.base}.${format}`)}
+          download
+          size="xs"
+          variant="default"
+          leftSection={<Download size={14} aria-hidden />}
+        >
+          {format.toUpperCase()}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+function PrintButton(): ReactNode {
   useEffect(() => {
     globalThis.addEventListener("beforeprint", showLight);
     globalThis.addEventListener("afterprint", showAsBefore);
@@ -19,7 +46,7 @@ export function PrintButton(): ReactNode {
       leftSection={<Printer size={14} aria-hidden />}
       onClick={() => globalThis.print()}
     >
-      Print or save as PDF
+      Print
     </Button>
   );
 }

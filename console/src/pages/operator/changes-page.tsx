@@ -1,0 +1,59 @@
+import { Group } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink, LinkButton } from "../../ui/app-link.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { OperatorPage } from "./operator-frame.tsx";
+import { CHANGES } from "./organization-tables.tsx";
+
+/** The change log of the whole installation. */
+export function OperatorChangesPage(): ReactElement {
+  const [{ before }] = useFilters<{ before?: string }>();
+  const query = before === undefined || before === "" ? {} : { before };
+  const found = useAnswer("GET /api/operator/changes", { query });
+  return (
+    <OperatorPage title="Changes" crumbs={[{ label: "Operator", to: "/operator" }]}>
+      <Panel>
+        <Answer of={found} skeleton={<Loading rows={12} />}>
+          {({ data, next_before: next }) => (
+            <>
+              <DataTable
+                caption="Changes"
+                columns={[...CHANGES, ORGANIZATION]}
+                rows={data}
+                rowKey={({ position }) => String(position)}
+                empty={<Empty title="No changes." />}
+              />
+              {next === null ? null : (
+                <Group justify="center">
+                  <LinkButton to="/operator/changes" search={{ before: next }} variant="default">
+                    Older
+                  </LinkButton>
+                </Group>
+              )}
+            </>
+          )}
+        </Answer>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+const ORGANIZATION = {
+  id: "org",
+  label: "Organization",
+  render: ({ org_id: orgId }: { readonly org_id: string | null }) =>
+    orgId === null ? (
+      "–"
+    ) : (
+      <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm">
+        Open
+      </AppLink>
+    ),
+};

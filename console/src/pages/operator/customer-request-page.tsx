@@ -1,0 +1,31 @@
+import { useParams } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { RequestParts, titleOf } from "../usage/request-page.tsx";
+import { OperatorPage } from "./operator-frame.tsx";
+
+/** A customer's request, as the customer sees it. */
+export function OperatorRequestPage(): ReactElement {
+  const { orgId = "", requestId = "" } = useParams({ strict: false });
+  const detail = useAnswer("GET /api/operator/organizations/:org_id/requests/:request_id", {
+    params: { org_id: orgId, request_id: requestId },
+  });
+  return (
+    <OperatorPage
+      title={titleOf(detail.data)}
+      crumbs={[
+        { label: "Operator", to: "/operator" },
+        { label: "Organization", to: `/operator/organizations/${orgId}` },
+      ]}
+      lead={<Copyable value={requestId} label="request ID" />}
+    >
+      <Answer of={detail} skeleton={<Loading rows={12} />}>
+        {(data) => <RequestParts detail={data} />}
+      </Answer>
+    </OperatorPage>
+  );
+}

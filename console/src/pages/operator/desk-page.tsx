@@ -1,0 +1,225 @@
+import { SimpleGrid, Stack, Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { OperatorDesk, OperatorFound } from "../../../../src/account/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { useSearchText } from "../../app/use-search-text.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { FigureCard } from "../../ui/figure-card.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { addUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { Time } from "../../ui/time.tsx";
+import { OperatorPage } from "./operator-frame.tsx";
+import { figureColumns } from "./organization-tables.tsx";
+
+const REFRESH_MS = 60_000;
+const TYPING_MS = 300;
+
+/** How business goes, who needs help, and whose a thing is. */
+export function OperatorDeskPage(): ReactElement {
+  const desk = useAnswer("GET /api/operator/desk", undefined, { refetchMs: REFRESH_MS });
+  return (
+    <OperatorPage
+      title="Operator"
+      lead="The whole installation, for its operators. Customers never see these pages."
+    >
+      <LookUp />
+      <Answer of={desk} skeleton={<Loading rows={12} />}>
+        {(found) => <Business desk={found} />}
+      </Answer>
+    </OperatorPage>
+  );
+}
+
+function LookUp(): ReactElement {
+  const [search, change] = useFilters<{ q?: string }>();
+  const [typed, ask] = useSearchText(
+    search.q,
+    (text) => change({ q: text }, { history: "typed" }),
+    TYPING_MS,
+  );
+  const q = (search.q ?? "").trim();
+  const found = useAnswer("GET /api/operator/look-up", { query: { q } }, { enabled: q !== "" });
+  return (
+    <Panel title="Look up">
+      <Stack gap="md">
+        <SearchField
+          label="Request ID, email, key, purchase or receipt"
+          value={typed}
+          onChange={ask}
+        />
+        {q === "" ? null : (
+          <Answer of={found} skeleton={<Loading rows={2} />}>
+            {({ data }) => (
+              <DataTable
+                caption="Found"
+                columns={FOUND}
+                rows={data}
+                rowKey={({ kind, id, org_id: org }) => `${kind} ${id} ${org}`}
+                empty={<Empty title="Nothing has this ID, address or beginning." />}
+              />
+            )}
+          </Answer>
+        )}
+      </Stack>
+    </Panel>
+  );
+}
+
+const FOUND: readonly Column<OperatorFound>[] = [
+  {
+    id: "what",
+    label: "Found",
+    render: ({ kind, id, label, org_id: orgId }) =>
+      kind === "request" ? (
+        <AppLink
+          to="/operator/organizations/$orgId/requests/$requestId"
+          params={{ orgId, requestId: id }}
+          size="sm"
+        >
+          {label}
+        </AppLink>
+      ) : (
+        label
+      ),
+  },
+  { id: "id", label: "ID", render: ({ id }) => id },
+  {
+    id: "org",
+    label: "Organization",
+    render: ({ org_id: orgId, org_name: name }) => <OrgLink orgId={orgId} name={name} />,
+  },
+];
+
+export function OrgLink(props: { readonly orgId: string; readonly name: string }): ReactElement {
+  const { orgId, name } = props;
+  return (
+    <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm">
+      {name}
+    </AppLink>
+  );
+}
+
+function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
+  const { days, organizations, providers, empty, until } = desk;
+  const requests = days.reduce((sum, day) => sum + day.requests, 0);
+  const failed = days.reduce((sum, day) => sum + day.failed_requests, 0);
+  const share =
+    requests === 0 ? "No requests" : `${((100 * failed) / requests).toFixed(1)}% failed`;
+  return (
+    <>
+      <SimpleGrid cols={{ base: 2, md: 4 }}>
+        <FigureCard label="Requests" value={formatCount(requests)} hint={share} />
+        <FigureCard
+          label="Spend"
+          value={<Money usd={addUsd(...days.map((day) => day.spend_usd))} headline />}
+          hint="Charged to customers"
+        />
+        <FigureCard
+          label="Margin"
+          value={<Money usd={addUsd(...days.map((day) => day.margin_usd))} headline />}
+          hint="After providers"
+        />
+        <FigureCard
+          label="Out of credit"
+          value={formatCount(desk.out_of_credit)}
+          hint="Organizations with less than a cent"
+        />
+      </SimpleGrid>
+      <Text size="sm" c="dimmed">
+        Seven UTC days and today.{" "}
+        {until === null ? (
+          "No hour is counted yet."
+        ) : (
+          <>
+            Counted up to <Time at={until} />.
+          </>
+        )}
+      </Text>
+      <Panel title="Days">
+        <DataTable
+          caption="Days"
+          columns={[{ id: "day", label: "Day", render: ({ day }) => day }, ...figureColumns()]}
+          rows={days}
+          rowKey={({ day }) => day}
+          empty={<Empty title="No calls yet. An hour is counted soon after it is over." />}
+        />
+      </Panel>
+      <Panel title="Providers in trouble">
+        <DataTable
+          caption="Providers that failed a tenth of their calls in the last day"
+          columns={PROVIDERS}
+          rows={providers}
+          rowKey={({ provider }) => provider}
+          empty={<Empty title="No provider failed a tenth of its calls in the last day." />}
+        />
+      </Panel>
+      <Panel title="Out of credit">
+        <DataTable
+          caption="Organizations that had credit and have less than a cent"
+          columns={EMPTY}
+          rows={empty}
+          rowKey={({ org_id: id }) => id}
+          empty={<Empty title="Every organization that had credit has some." />}
+        />
+      </Panel>
+      <Panel title="Top organizations">
+        <DataTable
+          caption="Organizations by spend"
+          columns={[
+            {
+              id: "org",
+              label: "Organization",
+              render: ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />,
+            },
+            ...figureColumns(),
+          ]}
+          rows={organizations}
+          rowKey={({ org_id: id }) => id}
+          empty={<Empty title="No organization has made a call yet." />}
+        />
+      </Panel>
+    </>
+  );
+}
+
+const PROVIDERS: readonly Column<OperatorDesk["providers"][number]>[] = [
+  {
+    id: "provider",
+    label: "Provider",
+    render: ({ provider }) => (
+      <AppLink to="/providers/$providerId" params={{ providerId: provider }} size="sm">
+        {provider}
+      </AppLink>
+    ),
+  },
+  {
+    id: "attempts",
+    label: "Calls",
+    align: "right",
+    render: ({ attempts }) => formatCount(attempts),
+  },
+  { id: "failed", label: "Failed", align: "right", render: ({ failed }) => formatCount(failed) },
+];
+
+const EMPTY: readonly Column<OperatorDesk["empty"][number]>[] = [
+  {
+    id: "org",
+    label: "Organization",
+    render: ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />,
+  },
+  {
+    id: "balance",
+    label: "Balance",
+    align: "right",
+    render: ({ balance_usd: usd }) => <Money usd={usd} />,
+  },
+];

@@ -1,0 +1,164 @@
+import { createRequire } from "node:module";
+import { setImmediate as otherWork } from "node:timers/promises";
+
+/** A document as an accountant takes it: who, to whom, what, in texts that are ready to be read. */
+export interface Paper {
+  /** `Receipt R-000123`. */
+  readonly title: string;
+  /** Said first, in red; absent: nothing has to be. */
+  readonly warning?: string;
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly facts: readonly (readonly [string, string])[];
+  readonly tables: readonly PaperTable[];
+  readonly notes: readonly string[];
+  /** When it was made final: the same document is the same file. */
+  readonly at: Date;
+}
+
+export interface PaperTable {
+  readonly title: string;
+  /** Its columns; those that `isFigure` are set to the right. `share`: of the width, in all 1. */
+  readonly columns: readonly {
+    readonly label: string;
+    readonly share: number;
+    readonly isFigure?: boolean;
+  }[];
+  readonly rows: readonly (readonly string[])[];
+  /** The last rows, of sums, are bold. */
+  readonly sums?: number;
+}
+
+const MARGIN = 50;
+/** A4, in points. */
+const [PAGE_WIDTH, PAGE_HEIGHT] = [595.28, 841.89] as const;
+const WIDTH = PAGE_WIDTH - 2 * MARGIN;
+const BOTTOM = PAGE_HEIGHT - MARGIN - 20;
+const GAP = 6;
+
+type Pdf = InstanceType<typeof import("pdfkit")>;
+
+/** The document as a PDF file. The library and its fonts are loaded when the first one is made. */
+export async function printPaper(paper: Paper): Promise<Buffer> {
+  const { default: PdfDocument } = await import("pdfkit");
+  const { resolve } = createRequire(import.meta.url);
+  const pdf = new PdfDocument({
+    size: "A4",
+    margin: MARGIN,
+    bufferPages: true,
+    font: resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf"),
+    lang: "en",
+    info: { Title: paper.title, Author: paper.from[0] ?? "", CreationDate: paper.at },
+  });
+  pdf.registerFont("plain", resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf"));
+  pdf.registerFont("bold", resolve("dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf"));
+  const pieces: Buffer[] = [];
+  pdf.on("data", (piece: Buffer) => pieces.push(piece));
+  const ended = new Promise((resolveEnd) => pdf.once("end", resolveEnd));
+  drawHead(pdf, paper);
+  for (const table of paper.tables) await drawTable(pdf, table);
+  for (const note of paper.notes) drawNote(pdf, note);
+  numberPages(pdf, paper.title);
+  pdf.end();
+  await ended;
+  return Buffer.concat(pieces);
+}
+
+function drawHead(pdf: Pdf, paper: Paper): void {
+  pdf.font("bold").fontSize(18).text(paper.title, MARGIN, MARGIN, { width: WIDTH });
+  if (paper.warning !== undefined) {
+    pdf.font("bold").fontSize(9).fillColor("#b00020").text(paper.warning).fillColor("black");
+  }
+  pdf.moveDown();
+  const top = pdf.y;
+  const half = (WIDTH - MARGIN) / 2;
+  const parties = [
+    ["From", paper.from, MARGIN],
+    ["To", paper.to, MARGIN + half + MARGIN],
+  ] as const;
+  const ends = parties.map(([title, lines, x]) => {
+    pdf.font("bold").fontSize(9).text(title, x, top, { width: half });
+    pdf.font("plain").text(lines.join("\n"), { width: half });
+    return pdf.y;
+  });
+  pdf.y = Math.max(...ends) + 2 * GAP;
+  for (const [label, text] of paper.facts) {
+    const y = pdf.y;
+    pdf.font("bold").fontSize(9).text(label, MARGIN, y, { width: 130 });
+    pdf.font("plain").text(text, MARGIN + 140, y, { width: WIDTH - 140 });
+  }
+  pdf.moveDown();
+}
+
+async function drawTable(pdf: Pdf, table: PaperTable): Promise<void> {
+  const { title, columns, rows, sums = 0 } = table;
+  if (pdf.y + 60 > BOTTOM) pdf.addPage();
+  pdf.font("bold").fontSize(11).text(title, MARGIN, pdf.y, { width: WIDTH });
+  pdf.y += GAP / 2;
+  const head = columns.map(({ label }) => label);
+  drawRow(pdf, table, { row: head, font: "bold" });
+  for (const [at, row] of rows.entries()) {
+    // A row takes milliseconds, and the event loop belongs to calls.
+    await otherWork();
+    drawRow(pdf, table, { row, font: at >= rows.length - sums ? "bold" : "plain", head });
+  }
+  pdf.y += 2 * GAP;
+}
+
+/** One row; with a head, on the next page under that head where this one is full. */
+function drawRow(
+  pdf: Pdf,
+  table: PaperTable,
+  of: {
+    readonly row: readonly string[];
+    readonly font: "plain" | "bold";
+    readonly head?: readonly string[];
+  },
+): void {
+  const { row, font, head } = of;
+  pdf.font(font).fontSize(8.5);
+  const cells = table.columns.map(({ share, isFigure = false }, at) => {
+    const [text = "", width] = [row[at], share * WIDTH - GAP];
+    // To break a text into lines takes longest, and most cells are one.
+    const isLine = pdf.widthOfString(text) <= width;
+    const height = isLine ? pdf.currentLineHeight() : pdf.heightOfString(text, { width });
+    return { text, height, align: isFigure ? "right" : "left", width, lineBreak: !isLine } as const;
+  });
+  const height = Math.max(...cells.map((cell) => cell.height)) + GAP;
+  if (head !== undefined && pdf.y + height > BOTTOM) {
+    pdf.addPage();
+    drawRow(pdf, table, { row: head, font: "bold" });
+    pdf.font(font);
+  }
+  const top = pdf.y;
+  let x = MARGIN;
+  for (const { text, height: _, ...options } of cells) {
+    pdf.text(text, x, top + GAP / 2, options);
+    x += options.width + GAP;
+  }
+  pdf.y = top + height;
+  pdf.lineWidth(0.4).strokeColor("#999999");
+  pdf
+    .moveTo(MARGIN, pdf.y)
+    .lineTo(MARGIN + WIDTH, pdf.y)
+    .stroke();
+}
+
+function drawNote(pdf: Pdf, note: string): void {
+  pdf.font("plain").fontSize(8.5);
+  if (pdf.y + pdf.heightOfString(note, { width: WIDTH }) > BOTTOM) pdf.addPage();
+  pdf.text(note, MARGIN, pdf.y, { width: WIDTH });
+  pdf.y += GAP;
+}
+
+function numberPages(pdf: Pdf, title: string): void {
+  const { count } = pdf.bufferedPageRange();
+  for (let page = 0; page < count; page += 1) {
+    pdf.switchToPage(page);
+    // A text below the bottom margin would begin another page.
+    pdf.page.margins.bottom = 0;
+    pdf.font("plain").fontSize(8);
+    const text = `${title} · page ${page + 1} of ${count}`;
+    pdf.text(text, MARGIN, PAGE_HEIGHT - MARGIN, { width: WIDTH, lineBreak: false });
+  }
+}

@@ -1,0 +1,100 @@
+import type { DeskFigures } from "../../gateway/index.ts";
+import {
+  accountsIn,
+  changeSentence,
+  formatUsd,
+  instantOrNull,
+  parseRequestId,
+  type RecordedChange,
+} from "../../kernel/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { noSuch } from "./console-refusal.ts";
+import { OperatorChange, type operatorRoutes } from "./contract/operator.ts";
+import type { Handlers } from "./handler.ts";
+import { KeptRead } from "./kept-read.ts";
+import { present } from "./present.ts";
+import { shownDetail } from "./usage-routes.ts";
+
+type DeskRoute = `GET /api/operator/${
+  "desk" | "look-up" | "changes" | "organizations/:org_id/requests/:request_id"}` &
+  keyof typeof operatorRoutes;
+
+/** How business goes, and whose a thing is. */
+export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): Handlers<DeskRoute> {
+  // Every open page asks again and again.
+  const desk = new KeptRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
+  return {
+    "GET /api/operator/desk": async () => {
+      const { days, orgs, providers, outOfCredit, empty, untilMs } = await desk.get();
+      return {
+        days: days.map(({ day, ...of }) => ({ day, ...shownFigures(of) })),
+        organizations: orgs.map(({ orgId, name, ...of }) => {
+          return { org_id: orgId, name, ...shownFigures(of) };
+        }),
+        providers: providers.map(({ providerId, ...of }) => ({ provider: providerId, ...of })),
+        out_of_credit: outOfCredit,
+        empty: empty.map(({ orgId, name, balanceMicroUsd: balance }) => {
+          return { org_id: orgId, name, balance_usd: formatUsd(balance) };
+        }),
+        until: instantOrNull(untilMs),
+      };
+    },
+
+    "GET /api/operator/look-up": async ({ query }) => ({
+      data: (await operator.desk.lookUp(query.q)).map(({ orgId, orgName, ...found }) => {
+        return { ...found, org_id: orgId, org_name: orgName };
+      }),
+    }),
+
+    "GET /api/operator/organizations/:org_id/requests/:request_id": async ({ params }) => {
+      const org = await operator.orgs.find(params.org_id);
+      const requestId = parseRequestId(params.request_id);
+      if (org === undefined || requestId === undefined) return noSuch("request");
+      const found = await reports.request(org.orgId, requestId);
+      return found === undefined ? noSuch("request") : shownDetail(found);
+    },
+
+    "GET /api/operator/changes": async ({ query }) => {
+      const before = query.before === undefined ? {} : { before: Number(query.before) };
+      const found = await operator.changes.list({ ...before, limit: PAGE_ROWS + 1 });
+      const page = found.slice(0, PAGE_ROWS);
+      const emails = await team.store.emails(accountsIn(page));
+      const last = found.length > PAGE_ROWS ? page.at(-1) : undefined;
+      return {
+        data: page.map((each) => shownOperatorChange(each, emails)),
+        next_before: last === undefined ? null : String(last.position),
+      };
+    },
+  };
+}
+
+const DESK_KEPT_MS = 30_000;
+const PAGE_ROWS = 50;
+
+export function shownFigures(of: DeskFigures): {
+  requests: number;
+  failed_requests: number;
+  spend_usd: string;
+  margin_usd: string;
+} {
+  return {
+    requests: of.requests,
+    failed_requests: of.failedRequests,
+    spend_usd: formatUsd(of.debitMicroUsd),
+    margin_usd: formatUsd(of.marginMicroUsd),
+  };
+}
+
+export function shownOperatorChange(
+  change: RecordedChange,
+  emails: ReadonlyMap<string, string>,
+): OperatorChange {
+  const { by, target } = change;
+  return present(OperatorChange, change, {
+    actor_kind: by.kind,
+    actor_id: by.id,
+    actor_email: emails.get(by.id) ?? null,
+    says: changeSentence(change, emails.get(target) ?? null),
+    target_email: emails.get(target) ?? null,
+  });
+}

@@ -1,0 +1,261 @@
+import type { Pool } from "pg";
+
+import {
+  type Columns,
+  columns,
+  count,
+  instantMs,
+  micro,
+  type MicroUsd,
+  normaliseEmail,
+  type OrgId,
+  orNull,
+  parseRequestId,
+  type Public,
+  queryInTime,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import { TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
+
+/** Figures of one UTC day, model, provider or organization. */
+export interface DeskFigures {
+  readonly requests: number;
+  readonly failedRequests: number;
+  readonly debitMicroUsd: MicroUsd;
+  /** What is left of the debits when providers are paid. */
+  readonly marginMicroUsd: MicroUsd;
+}
+
+/** How business goes, from sums: none of these questions reads the journal. */
+export interface Desk {
+  /** Seven days and today, newest first; a day without calls is left out. */
+  readonly days: readonly ({ readonly day: string } & DeskFigures)[];
+  /** Most spend of these days first, ten at most. */
+  readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
+  /** Of the last day, those that failed a tenth of at least twenty calls; most failures first. */
+  readonly providers: readonly {
+    readonly providerId: string;
+    readonly attempts: number;
+    readonly failed: number;
+  }[];
+  /** How many organizations had credit and have less than a cent, and those that used most. */
+  readonly outOfCredit: number;
+  readonly empty: readonly {
+    readonly orgId: OrgId;
+    readonly name: string;
+    readonly balanceMicroUsd: MicroUsd;
+  }[];
+  /** Up to when calls are summed up; null: none are. */
+  readonly untilMs: number | null;
+}
+
+/** A thing that an operator looked up, and whose it is. */
+export interface Found {
+  readonly kind: "organization" | "person" | "key" | "purchase" | "request";
+  readonly id: string;
+  readonly label: string;
+  readonly orgId: OrgId;
+  readonly orgName: string;
+}
+
+const FOUND_MAX = 20;
+const KEY_LABEL_CHARS = "tm_vk_".length + 6;
+
+/** What operators ask of all organizations together; no customer ever does. */
+export class PostgresOperatorDesk {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async read(): Promise<Desk> {
+    const [days, orgs, providers, empty, until] = await Promise.all([
+      this.#rows(DAYS_SQL),
+      this.#rows(ORGS_SQL),
+      this.#rows(PROVIDERS_SQL),
+      this.#rows(EMPTY_SQL),
+      this.#rows("select max(hour) + interval '1 hour' as until from listing_hour"),
+    ]);
+    return {
+      days: days.map(dayColumns.read),
+      orgs: orgs.map(orgColumns.read),
+      providers: providers.map(providerColumns.read),
+      outOfCredit: empty[0] === undefined ? 0 : totalColumns.read(empty[0]).total,
+      empty: empty.map(emptyColumns.read),
+      untilMs: until.map(untilColumns.read)[0]?.untilMs ?? null,
+    };
+  }
+
+  /** The last 30 days of one organization by model, most spend first, 20 at most. */
+  async usageOf(orgId: OrgId): Promise<readonly ({ readonly modelId: string } & DeskFigures)[]> {
+    return (await this.#rows(USAGE_SQL, [orgId])).map(usageColumns.read);
+  }
+
+  /**
+   * Finds what `asked` names whole: an id of a request, an organization or a purchase, the number
+   * of a receipt, an e-mail address, or the beginning of a key, of which only the label is read.
+   */
+  async lookUp(asked: string): Promise<readonly Found[]> {
+    const { sql, values } = questionOf(asked.trim());
+    return (await this.#rows(`${sql} limit ${FOUND_MAX}`, values)).map(foundColumns.read);
+  }
+
+  async #rows(sql: string, values: unknown[] = []): Promise<readonly Row[]> {
+    return (await queryInTime<Row>(this.#pool, { text: sql, values })).rows;
+  }
+}
+
+export type OperatorDesk = Public<PostgresOperatorDesk>;
+
+/** Sums of days since an instant, and of the hours of days that are not summed up. */
+export function partsSinceSql(since: string): string {
+  const columnsOf = `org_id, provider_id, model_id, attempts, succeeded, failed, requests,
+    failed_requests, debit, margin, losses, lost`;
+  return `select ${columnsOf}, day from listing_day_sum
+    where day >= ((${since}) at time zone 'utc')::date
+    union all
+    select ${columnsOf}, (hour at time zone 'utc')::date from listing_hour_sum h
+    where hour >= ${since} and not exists (
+      select from listing_day_sum d
+      where d.org_id = h.org_id and d.day = (h.hour at time zone 'utc')::date)`;
+}
+
+const FIGURES_SQL = `sum(requests)::bigint as requests,
+  sum(failed_requests)::bigint as failed_requests, sum(debit)::bigint as debit,
+  sum(margin)::bigint as margin`;
+const WEEK_SQL = partsSinceSql("now() - interval '7 days'");
+
+const DAYS_SQL = `
+  select to_char(day, 'YYYY-MM-DD') as day, ${FIGURES_SQL} from (${WEEK_SQL}) part
+  group by 1 order by 1 desc`;
+
+const ORGS_SQL = `
+  select p.org_id, o.name, ${FIGURES_SQL}
+  from (${WEEK_SQL}) p join org o using (org_id)
+  group by 1, 2 order by sum(debit) desc, 1 limit 10`;
+
+const PROVIDERS_SQL = `
+  select provider_id, sum(attempts)::bigint as attempts, sum(failed)::bigint as failed
+  from listing_hour_sum where hour >= now() - interval '25 hours'
+  group by 1 having sum(attempts) >= 20 and sum(failed) * 10 >= sum(attempts)
+  order by 3 desc, 1 limit 10`;
+
+const EMPTY_SQL = `
+  select o.org_id, o.name, w.credits - w.debits - w.owed as balance, count(*) over () as total
+  from account w join org o using (org_id)
+  where o.funded_at is not null and w.credits - w.debits - w.owed < 10000
+  order by w.debits desc, o.org_id limit 10`;
+
+const USAGE_SQL = `
+  select model_id, ${FIGURES_SQL}
+  from (${partsSinceSql("now() - interval '30 days'")}) part where org_id = $1
+  group by 1 order by sum(debit) desc, 1 limit 20`;
+
+const figures = {
+  requests: count("requests"),
+  failedRequests: count("failed_requests"),
+  debitMicroUsd: micro("debit"),
+  marginMicroUsd: micro("margin"),
+} as const;
+const dayColumns = columns<Desk["days"][number]>({ day: text("day"), ...figures });
+const orgColumns = columns<Desk["orgs"][number]>({
+  orgId: text("org_id"),
+  name: text("name"),
+  ...figures,
+});
+const usageColumns = columns<{ readonly modelId: string } & DeskFigures>({
+  modelId: text("model_id"),
+  ...figures,
+});
+const providerColumns = columns<Desk["providers"][number]>({
+  providerId: text("provider_id"),
+  attempts: count("attempts"),
+  failed: count("failed"),
+});
+const emptyColumns = columns<Desk["empty"][number]>({
+  orgId: text("org_id"),
+  name: text("name"),
+  balanceMicroUsd: micro("balance"),
+});
+const totalColumns = columns({ total: count("total") });
+const untilColumns = columns({ untilMs: orNull(instantMs("until")) });
+const foundColumns: Columns<Found> = columns<Found>({
+  kind: text("kind"),
+  id: text("id"),
+  label: text("label"),
+  orgId: text("org_id"),
+  orgName: text("org_name"),
+});
+
+interface Question {
+  readonly sql: string;
+  readonly values: unknown[];
+}
+
+/** One thing has one form: no question reads a table that cannot have it. */
+function questionOf(asked: string): Question {
+  const requestId = parseRequestId(asked);
+  if (requestId !== undefined)
+    return { sql: REQUEST_SQL, values: [requestId, ...idsOf(requestId)] };
+  if (asked.includes("@")) return { sql: EMAIL_SQL, values: [normaliseEmail(asked)] };
+  const [, prefix, digits] = /^(R|TEST)-(\d{1,18})$/i.exec(asked) ?? [];
+  if (prefix !== undefined && digits !== undefined) {
+    const series = prefix.toUpperCase() === "R" ? "live:%" : "test:%";
+    return {
+      sql: `${PURCHASE_SQL} receipt_number = $1 and receipt_series like $2`,
+      values: [digits, series],
+    };
+  }
+  if (asked.startsWith("pur_")) return { sql: `${PURCHASE_SQL} purchase_id = $1`, values: [asked] };
+  if (/^tm_vk_[0-9a-f]{6}/.test(asked)) {
+    return {
+      sql: `${KEY_SQL} left(label, ${KEY_LABEL_CHARS}) = $1`,
+      values: [asked.slice(0, KEY_LABEL_CHARS)],
+    };
+  }
+  if (asked.startsWith("key_")) return { sql: `${KEY_SQL} key_id = $1`, values: [asked] };
+  return { sql: ORG_SQL, values: [asked] };
+}
+
+/** The attempts of a request are near its own time, which its id carries. */
+function idsOf(requestId: string): readonly bigint[] {
+  const first = BigInt(`0x${requestId.slice(0, 8)}${requestId.slice(9, 13)}`);
+  const day = (first - BigInt(EPOCH_MS)) << 22n;
+  return [day - TWO_DAYS_OF_IDS, day + TWO_DAYS_OF_IDS];
+}
+
+const EPOCH_MS = Date.UTC(2025, 0, 1);
+
+/* The index begins with the organization: one probe for each, in the days that can have it. */
+const REQUEST_SQL = `
+  select 'request' as kind, $1::text as id, 'Request' as label, o.org_id, o.name as org_name
+  from org o where o.org_id in (select org_id from refused_request where request_id = $1::uuid)
+    or o.org_id in (select org_id from hold where request_id = $1::uuid)
+    or exists (select from attempt a where a.org_id = o.org_id and a.request_id = $1::uuid
+      and a.attempt_id between $2 and $3)`;
+
+const PURCHASE_SQL = `
+  select 'purchase' as kind, purchase_id as id,
+    coalesce('Purchase with receipt ' || receipt_number, 'Purchase, ' || state) as label, org_id,
+    name as org_name
+  from purchase join org using (org_id) where`;
+
+const KEY_SQL = `
+  select 'key' as kind, key_id as id, k.name || case when k.disabled_at is null then ''
+    else ', disabled' end as label, org_id, o.name as org_name
+  from api_key k join org o using (org_id) where origin not in ('playground', 'optimize') and`;
+
+const EMAIL_SQL = `
+  select 'person' as kind, a.account_id as id, a.email || ', ' || m.role as label, m.org_id,
+    o.name as org_name
+  from console_account a join org_member m using (account_id) join org o on o.org_id = m.org_id
+  where a.email_norm = $1
+  union
+  select 'organization', org_id, email, org_id, name from org where lower(btrim(email)) = $1
+    and not exists (select from org_member m where m.org_id = org.org_id)`;
+
+const ORG_SQL = `
+  select 'organization' as kind, org_id as id, email as label, org_id, name as org_name from org
+  where org_id = $1 or lower(name) = lower($1)`;
