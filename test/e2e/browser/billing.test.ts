@@ -3,7 +3,12 @@ import { describe, expect, test } from "vitest";
 
 import { assert } from "../../../src/kernel/core/assert.ts";
 import { until } from "../../support/books.ts";
-import { expectAccessible, expectPrintFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import {
+  expectAccessible,
+  expectPrintFits,
+  hasChromium,
+  withBrowser,
+} from "../../support/browser.ts";
 import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
