@@ -1,5 +1,5 @@
 import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
-import { newRequestId } from "../src/kernel/core/ids.ts";
+import { createRequestId } from "../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../src/kernel/core/money.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
 import type { CloseRow, Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
@@ -100,7 +100,7 @@ export async function measureCycles(
 function rowOf(ledger: Ledger, caller: Active): ReserveRow {
   return {
     attemptId: ledger.newAttemptId(),
-    requestId: newRequestId(systemClock.nowMs()),
+    requestId: createRequestId(systemClock.nowMs()),
     ordinal: 1,
     orgId: caller.orgId,
     keyId: caller.keyId,

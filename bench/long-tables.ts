@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 
-import { modelOf } from "../console/src/pages/models/sample-models.test-data.ts";
+import { buildModel } from "../console/src/pages/models/sample-models.test-data.ts";
 import type {
   Catalog,
   Key,
@@ -123,7 +123,7 @@ function rowsOf<T>(row: (at: number) => T): T[] {
 
 function catalog(): Catalog {
   return {
-    models: rowsOf((at) => modelOf({ id: `lab-${at % 20}/model-${at}`, name: `Model ${at}` })),
+    models: rowsOf((at) => buildModel({ id: `lab-${at % 20}/model-${at}`, name: `Model ${at}` })),
   };
 }
 

@@ -3,17 +3,20 @@ import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type UserConfig } from "vite";
 
-/** What people see first; each brings along what it imports. */
+/** The first page and what it imports. */
 const FIRST = /console\/src\/(main|pages\/overview-page)\.tsx$/;
 
-/* What opens is large, and a page that has not opened it does without: each kind is a file of its own. */
+/*
+ * Dialogs and charts are large and are loaded only when they open, so each kind has a file of its
+ * own.
+ */
 const FIELDS =
   /@mantine\/(hooks\/|core\/esm\/(core\/|components\/(InputBase|TextInput|NativeSelect|Checkbox|Portal)\/))/;
 const CHOICES = /@mantine\/core\/.+\/(Combobox|Select|Popover|ScrollArea)\//;
 const MORE_CHOICES = /@mantine\/core\/.+\/(MultiSelect|Autocomplete|Pill|PillsInput|NumberInput)\//;
 const DIALOGS = /@mantine\/core\/.+\/(Modal|ModalBase|Drawer)\//;
 
-/* What pages share: the parts that most of them have, and what only those of one kind need. */
+/* Shared parts: those that most pages use, and those that only the pages of one kind use. */
 const PARTS = new RegExp(
   [
     "console/src/(ui|api|app|pages/keys/(form-dialog|use-submission)|pages/models/price-labels)",
@@ -29,7 +32,7 @@ const OF_CALLS = /\/playground\/[a-z-]+\.ts$|\/playground\/gateway-trouble\.tsx$
 const OF_KIND = /console\/src\/pages\/(?!playground)([a-z]+)\//;
 
 /** `"keys"` for what the pages of keys share. */
-function kindOf(module: string): string | null {
+function findKind(module: string): string | null {
   return OF_KIND.exec(module)?.[1] ?? null;
 }
 
@@ -57,8 +60,8 @@ const config: UserConfig = defineConfig({
     target: "es2023",
     rolldownOptions: {
       output: {
-        // What the first page needs is one file; what several other pages share is another: a browser
-        // without a cache asks for a handful of files, not for one a component.
+        // One file for the first page and one for what several other pages share, so that a browser
+        // without a cache requests a handful of files and not one for each component.
         codeSplitting: {
           groups: [
             { name: "first", test: FIRST, priority: 9 },
@@ -69,7 +72,7 @@ const config: UserConfig = defineConfig({
             { name: "pages", test: PARTS, minShareCount: 2, priority: 4 },
             { name: "snippets", test: SNIPPETS, minShareCount: 2, priority: 3 },
             { name: "calls", test: OF_CALLS, minShareCount: 2, priority: 3 },
-            { name: kindOf, debugName: "kinds", test: OF_KIND, minShareCount: 2, priority: 2 },
+            { name: findKind, debugName: "kinds", test: OF_KIND, minShareCount: 2, priority: 2 },
             { name: "playground", test: OF_TABS, priority: 1 },
             { name: "media", test: OF_MEDIA, minShareCount: 2, priority: 0 },
           ],

@@ -62,7 +62,7 @@ describe("whatever changes something has an action of the change log", () => {
   });
 
   test("every route of the gateway that is no call", () => {
-    // The table is made without anything behind it: no route is asked for.
+    // The table is built without dependencies, as no route is called.
     const { routes } = gatewayRoutes({ current: {} } as never, {} as never);
     const unsafe = routes.filter(({ method }) => method !== "GET");
     const names = unsafe.map(({ method, path }) => `${method} ${path}`);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { readGuideCall, rewritten, withModel } from "../console/src/pages/docs/guide-call.ts";
 import { GUIDES } from "../console/src/pages/docs/guide-list.ts";
 import { readBlocks } from "../console/src/pages/docs/markdown-blocks.ts";
-import { shownJson } from "../console/src/pages/docs/run-guide-call.ts";
+import { presentJson } from "../console/src/pages/docs/run-guide-call.ts";
 
 function curlsOf(guide: string): readonly string[] {
   const blocks = readBlocks(readFileSync(`docs/guides/${guide}.md`, "utf8"));
@@ -66,7 +66,7 @@ test("several commands, broken JSON, or what only a shell knows is not run", () 
 });
 
 test("a file in an answer is cut where it is shown", () => {
-  const shown = shownJson(JSON.stringify({ data: [{ b64_json: "A".repeat(100_000) }] }));
+  const shown = presentJson(JSON.stringify({ data: [{ b64_json: "A".repeat(100_000) }] }));
   expect(shown.length).toBeLessThan(1_000);
   expect(shown).toContain("(100000 characters)");
 });

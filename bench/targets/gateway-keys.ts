@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { newVirtualKey } from "../../src/gateway/index.ts";
+import { createVirtualKey } from "../../src/gateway/index.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { CONSOLE_KEY_REQUESTS_PER_MINUTE, microUsd } from "../../src/kernel/index.ts";
 import { testOperator } from "../../test/support/test-operator.ts";
@@ -29,7 +29,7 @@ export async function makeGatewayKeys(connectionString: string): Promise<Gateway
     return {
       funded: await makeKey(backend, "bench", true),
       unfunded: await makeKey(backend, "bench-unfunded", false),
-      unknown: newVirtualKey().raw,
+      unknown: createVirtualKey().raw,
       many,
     };
   } finally {
@@ -49,7 +49,7 @@ async function makeKey(backend: PostgresBackend, name: string, isFunded: boolean
       testOperator,
     );
   }
-  const { raw, digest, label } = newVirtualKey();
+  const { raw, digest, label } = createVirtualKey();
   await accountStore.createKey(
     {
       orgId,

@@ -16,7 +16,7 @@ export type ConnectionCheck =
   | { readonly verdict: "unreachable"; readonly reason: string };
 
 /**
- * Asks the provider once with the connection's key, by the way that calls take. Undefined: the
+ * Asks the provider once with the connection's key, by the way that calls take. Undefined if the
  * catalog has no such provider. Throws a `SealedKeyFault` when the key does not open.
  */
 export async function checkConnection(
@@ -41,7 +41,7 @@ export async function checkConnection(
     const status = await client.checkKey(deployment, keyCheck, ANSWER_TIMEOUT_MS);
     return { verdict: keyVerdict(status), status };
   } catch (fault) {
-    return { verdict: "unreachable", reason: reasonOf(fault) };
+    return { verdict: "unreachable", reason: describeFault(fault) };
   } finally {
     await client.close();
   }
@@ -55,7 +55,7 @@ export function keyVerdict(status: number): KeyVerdict {
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
-function reasonOf(fault: unknown): string {
+function describeFault(fault: unknown): string {
   if (!(fault instanceof Error)) return "unknown";
   if (fault.name === "TimeoutError") return `no answer in ${ANSWER_TIMEOUT_MS / 1000} seconds`;
   return "code" in fault && typeof fault.code === "string" ? fault.code : fault.message;
@@ -82,22 +82,22 @@ export function readOutbound(
   const ca = readByProvider(config.upstreamCaFile);
   const cert = readByProvider(config.upstreamCertFile);
   const key = readByProvider(config.upstreamKeyFile);
-  const routeOf = (providerId?: string): OutboundRoute => {
+  const buildRoute = (providerId?: string): OutboundRoute => {
     const of = ({ all, byProvider }: ReturnType<typeof readByProvider>): string =>
       providerId === undefined ? all : (byProvider.get(providerId) ?? all);
     const files = { caFile: of(ca), certFile: of(cert), keyFile: of(key) };
     return {
       proxy: of(proxy),
-      secureContext: contextOf(files),
-      trustOnly: contextOf({ caFile: files.caFile, certFile: "", keyFile: "" }),
+      secureContext: buildContext(files),
+      trustOnly: buildContext({ caFile: files.caFile, certFile: "", keyFile: "" }),
     };
   };
   const named = [proxy, ca, cert, key].flatMap(({ byProvider }) => [...byProvider.keys()]);
   return {
     idleMs: config.upstreamIdleMs,
     noProxy: config.upstreamNoProxy,
-    all: routeOf(),
-    byProvider: new Map(named.map((providerId) => [providerId, routeOf(providerId)])),
+    all: buildRoute(),
+    byProvider: new Map(named.map((providerId) => [providerId, buildRoute(providerId)])),
   };
 }
 
@@ -108,7 +108,7 @@ interface TlsFiles {
 }
 
 /** Undefined: nothing but the usual authorities. */
-function contextOf({ caFile, certFile, keyFile }: TlsFiles): SecureContext | undefined {
+function buildContext({ caFile, certFile, keyFile }: TlsFiles): SecureContext | undefined {
   if (caFile === "" && certFile === "" && keyFile === "") return undefined;
   if ((certFile === "") !== (keyFile === "")) {
     throw new OutboundFault(

@@ -18,7 +18,7 @@ export class PortFault extends Error {
 }
 
 /** The three listeners of a gateway. */
-export function listenersOf(
+export function listListeners(
   config: Pick<Config, "host" | "internalHost" | "port" | "consolePort" | "internalPort">,
 ): Readonly<Record<"gateway" | "console" | "internal", Listener>> {
   const { host, internalHost, port, consolePort, internalPort } = config;
@@ -86,7 +86,10 @@ export async function listenOn(
   }
 }
 
-/** The same fault as a message; one that no setting of the listener changes stays what it is. */
+/**
+ * Turns a fault of a listener into a message with the settings to change; other faults are returned
+ * unchanged.
+ */
 export function listenFault(fault: unknown, listener: Listener): unknown {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");

@@ -3,7 +3,7 @@ import {
   type ClaimLink,
   IdentitySettingFault,
   makeClaimLink,
-  signInKindOf,
+  chooseSignInKind,
 } from "../account/index.ts";
 import type { Backend } from "./open-backend.ts";
 
@@ -20,7 +20,7 @@ export async function makeConsoleLink(options: {
   readonly config: Config;
   readonly backend: Pick<Backend, "identityStore">;
   readonly clock: Clock;
-  /** Whose link it is; absent: who opens it says so. */
+  /** The address of the link's person; absent if the person who opens the link enters it. */
   readonly email?: string;
   readonly by: ChangedBy;
 }): Promise<ConsoleLink> {
@@ -34,7 +34,7 @@ export async function makeConsoleLink(options: {
   const link = await makeClaimLink({
     store,
     clock,
-    consoleUrl: running ?? consoleUrlOf(config),
+    consoleUrl: running ?? findConsoleUrl(config),
     by,
     ...(email === undefined ? {} : { email }),
   });
@@ -42,7 +42,7 @@ export async function makeConsoleLink(options: {
 }
 
 function assertLocal(config: Config): void {
-  const kind = signInKindOf(config);
+  const kind = chooseSignInKind(config);
   if (kind === "oidc") {
     throw new IdentitySettingFault(
       `people sign in through ${config.oidcIssuer}; links work only while oidc.issuer (OIDC_ISSUER) is empty`,
@@ -57,7 +57,7 @@ function assertLocal(config: Config): void {
 }
 
 /** Where the console will be: no server runs on these data now. */
-function consoleUrlOf(config: Config): string {
+function findConsoleUrl(config: Config): string {
   if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
   if (config.consolePort === 0) {
     throw new IdentitySettingFault(

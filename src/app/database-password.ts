@@ -9,9 +9,9 @@ export class PasswordFileFault extends Error {
 type PasswordConfig = Pick<Config, "databaseUrl" | "databasePasswordFile">;
 
 /**
- * Reads the database's password from its file, each time it is called. `hide` gets each, so that
- * no log line has it. Undefined: the addresses have their passwords. Throws where the file
- * cannot be used now.
+ * Reads the database's password from its file, each time it is called. `hide` gets each, so that no
+ * log line has it. Undefined if the addresses have their passwords. Throws where the file cannot be
+ * used now.
  */
 export function databasePassword(
   { databaseUrl, databasePasswordFile: file }: PasswordConfig,

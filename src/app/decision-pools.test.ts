@@ -57,7 +57,7 @@ describe("the five decision pools of the example, as the program reads them", ()
     ],
   ])("%s: %j in all, %j per organization", (deploymentId, inAll, perOrg) => {
     const board = new PoolBoard({ limits: { cool: () => undefined } });
-    const claim = board.claimOf(poolOf(catalog(), deploymentId), "org_1" as OrgId, 0);
+    const claim = board.buildClaim(poolOf(catalog(), deploymentId), "org_1" as OrgId, 0);
     const [share, pool] = claim?.scopes ?? [];
     expect(pool?.limits).toEqual(inAll);
     expect(share?.limits).toEqual(perOrg);

@@ -30,7 +30,7 @@ export interface CatalogSources {
   readonly allowPrivateUpstreams: boolean;
   /** Replaced in every manifest's text: the development simulator listens on a free port. */
   readonly rewrite?: { readonly from: string; readonly to: string };
-  /** Says which listings share a provider's capacity; absent or empty: each has its own pool. */
+  /** Says which listings share a provider's capacity; absent or empty if each has its own pool. */
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, with commas: where the key of a variable may be sent. */
   readonly providerKeyOrigins?: string;
@@ -100,7 +100,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
     publicForm: (providerId) => publicForm.has(providerId),
   });
   if (!outcome.ok) return outcome;
-  const settlementTerms = new Map(parsed.manifests.map(termsOf));
+  const settlementTerms = new Map(parsed.manifests.map(toTermsEntry));
   return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
@@ -150,7 +150,7 @@ function readPools(file = ""): ParsedPools {
   }
 }
 
-function termsOf({ manifest }: ManifestFile): [string, SettlementTerms] {
+function toTermsEntry({ manifest }: ManifestFile): [string, SettlementTerms] {
   const { mode, interval } = manifest.settlement;
   return [manifest.provider.id, { mode, interval }];
 }

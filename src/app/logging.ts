@@ -112,8 +112,8 @@ function jsonText(secret: string): string {
 }
 
 /**
- * JSON leaves these in a string as they are, and readers of lines that follow Unicode break a line
- * at each of them: a client could write a line of its own into the log.
+ * JSON leaves these characters unescaped, but readers that follow Unicode end a line at them, so a
+ * client could forge a log line.
  */
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
 

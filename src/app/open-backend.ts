@@ -120,7 +120,7 @@ async function openOwn(options: OwnOptions, schema: Schema): Promise<Backend> {
       reportsLagMs: config.reportsLagMs,
       ...(password === undefined ? {} : { password }),
       log,
-      ...sizesOf(config),
+      ...pickSizes(config),
     },
     schema,
     by,
@@ -145,7 +145,7 @@ async function openEmbedded(options: BackendOptions, schema: Schema): Promise<Ba
   });
   try {
     const { connectionString } = server;
-    const opened = await openStores({ connectionString, log, ...sizesOf(config) }, schema, by);
+    const opened = await openStores({ connectionString, log, ...pickSizes(config) }, schema, by);
     return {
       ...opened,
       dataDir: server.dataDir,
@@ -161,7 +161,7 @@ async function openEmbedded(options: BackendOptions, schema: Schema): Promise<Ba
   }
 }
 
-function sizesOf(config: Config): { readonly reportTimeoutMs: number; readonly poolMax: number } {
+function pickSizes(config: Config): { readonly reportTimeoutMs: number; readonly poolMax: number } {
   return { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
 }
 

@@ -64,7 +64,7 @@ export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog
     throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
   }
   logNotes(options.log, loaded);
-  options.hide?.(keysOf(loaded.catalog, options.env));
+  options.hide?.(listProviderKeys(loaded.catalog, options.env));
   warnOfStale(options, loaded.catalog);
   if (loaded.settlementTerms.size === 0) warnOfNoManifests(options);
   await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
@@ -77,7 +77,7 @@ export function hasDefaultFolder({ manifestsDir }: Config): boolean {
 }
 
 /** Whatever the variables of provider keys are called. */
-export function keysOf({ deployments }: Catalog, env: Environment): readonly string[] {
+export function listProviderKeys({ deployments }: Catalog, env: Environment): readonly string[] {
   const names = new Set(deployments.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []));
   return [...names].flatMap((name) => env[name] ?? []);
 }
@@ -139,8 +139,8 @@ export function logNotes(
 }
 
 /**
- * The prices the books have to know before an attempt refers to them: of every deployment its own,
- * those that are announced, their tiers, and those of its use with a customer's own provider key.
+ * The prices that the ledger must know before an attempt refers to them: each deployment's present
+ * and announced prices, their tiers, and those for a customer's own provider key.
  */
 export function pricePins(catalog: Catalog): PricePin[] {
   return catalog.deployments.flatMap((deployment) => {
@@ -155,14 +155,14 @@ export function pricePins(catalog: Catalog): PricePin[] {
       ...all.map((each) => ({
         ...pricePin(deployment, each),
         // A reported cost is not counted: no sheet says what it must be.
-        ...(billing === "token" && { sheets: sheetsOf(each) }),
+        ...(billing === "token" && { sheets: toPinnedSheets(each) }),
       })),
-      { ...pricePin(deployment, zero), sheets: sheetsOf(zero) },
+      { ...pricePin(deployment, zero), sheets: toPinnedSheets(zero) },
     ];
   });
 }
 
-function sheetsOf({ pinId, tiers = [] }: PriceSheet): PinnedSheet[] {
+function toPinnedSheets({ pinId, tiers = [] }: PriceSheet): PinnedSheet[] {
   return [
     { abovePromptTokens: 0, pinId },
     ...tiers.map(({ abovePromptTokens, prices }) => ({ abovePromptTokens, pinId: prices.pinId })),

@@ -114,7 +114,7 @@ async function compose(
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
-  const readiness = stack.use(readinessOf(options, ledger));
+  const readiness = stack.use(buildReadiness(options, ledger));
   const parts = { ...serving, videos, holder, readiness, verification, tracing };
   const walk = gatewayServerOptions(options, parts);
   await backend.accountNotices.start((orgId) => {
@@ -177,7 +177,7 @@ function joinLedger(options: FeatureOptions, counts: LedgerCounts): Promise<Open
   return openLedger({ store, clock, log, instanceName: hostname(), counts, onGoneBack });
 }
 
-function readinessOf(options: FeatureOptions, ledger: OpenedLedger): Readiness {
+function buildReadiness(options: FeatureOptions, ledger: OpenedLedger): Readiness {
   const { config, inForce, clock, backend } = options;
   return new Readiness({
     clock,
@@ -258,7 +258,7 @@ function gatewayServerOptions(
   };
 }
 
-/** A store that is down fails every request: one line a second says it. */
+/** Reports at most once a second, because a store that is down fails every request. */
 function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: unknown) => void {
   let nextMs = 0;
   return (fault) => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 
 import { type Catalog, CatalogHolder } from "../catalog/index.ts";
 import { SettingsInForce } from "../kernel/index.ts";
-import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
+import { listListeners, listenOn, type Listener } from "./check-ports.ts";
 import { EventCounts } from "./event-counts.ts";
 import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
 import { openFeatures, type FeatureOptions } from "./open-features.ts";
@@ -42,7 +42,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   try {
     const { keyOwners } = first;
     const reloads = new Reloads({ options, events, inForce, holder, keyOwners });
-    const listeners = listenersOf(config);
+    const listeners = listListeners(config);
     // First, so that its probes answer while the others open. Among workers every other port is
     // shared: metrics are of one process.
     const internalUrl = await listen(servers.internal, listeners.internal, true);
@@ -66,7 +66,8 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
       },
     };
   } catch (fault) {
-    // A port is taken, for example: leave nothing running behind.
+    // The start failed, for example because a port is taken, so everything that was opened is
+    // closed.
     await opened.close();
     throw fault;
   }

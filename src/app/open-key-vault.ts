@@ -4,7 +4,7 @@ import type { Config } from "../kernel/index.ts";
 import type { PostgresBackend } from "./open-postgres-backend.ts";
 
 /**
- * The vault of customers' own provider keys; undefined: none is configured, so there are none. A
+ * The vault of customers' own provider keys; undefined if none is configured, so there are none. A
  * server gives the settings in force, whose keys are those of the moment.
  */
 export function openConfiguredVault(
@@ -14,7 +14,7 @@ export function openConfiguredVault(
   return openKeyVault(config.encryptionKey, () => inForce.current.encryptionKey);
 }
 
-/** How dispatch opens the key of a customer's own; it throws when it does not open. */
+/** Opens the sealed key of a customer for a request; throws if it cannot be opened. */
 export function ownKeyOpener(vault: KeyVault): (ownKey: OwnKey) => string {
   return (ownKey) => vault.open(ownKey.sealedKey, ownKey);
 }

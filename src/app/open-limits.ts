@@ -22,7 +22,7 @@ import type { Backend } from "./open-backend.ts";
 
 export interface Limits {
   readonly store: LimitStore;
-  /** Undefined: no other process is known of. */
+  /** Undefined if no other process is known of. */
   readonly sharedHealth: SharedHealth | undefined;
   /** How a shared store answers. */
   readonly counts: LimitStoreCounts;
@@ -47,11 +47,11 @@ export async function openLimits(options: {
     const store = new MemoryLimitStore();
     return { store, sharedHealth: undefined, counts, close: () => undefined };
   }
-  const membersOf = (poolId: string): readonly PoolMember[] =>
+  const listMembers = (poolId: string): readonly PoolMember[] =>
     catalog.current.deployments.filter(({ pool }) => pool.id === poolId);
   const store = new RedisLimitStore({
-    servers: serversOf(config),
-    recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, membersOf) },
+    servers: toRedisServers(config),
+    recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, listMembers) },
     clock,
     log,
     counts,
@@ -71,7 +71,7 @@ const LIMIT_KEYS = "tm:";
  */
 export async function emptyLimitStore(config: Config): Promise<number | undefined> {
   if (config.redisUrl === "") return undefined;
-  const link = new RedisLink(serversOf(config), {}, () => undefined);
+  const link = new RedisLink(toRedisServers(config), {}, () => undefined);
   try {
     await link.ready(STORE_ANSWER_TIMEOUT_MS);
     return await link.removeAll(LIMIT_KEYS);
@@ -80,7 +80,7 @@ export async function emptyLimitStore(config: Config): Promise<number | undefine
   }
 }
 
-function serversOf(config: Config): RedisServers {
+function toRedisServers(config: Config): RedisServers {
   return {
     url: config.redisUrl,
     mode: config.redisMode,

@@ -263,7 +263,7 @@ class BooksWatch {
     );
   }
 
-  /** Undefined: they were not read lately. */
+  /** Undefined if they were not read lately. */
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;

@@ -1,6 +1,6 @@
 import type { CallPorts } from "../gateway/index.ts";
 import {
-  addressesOf,
+  splitAddresses,
   type Config,
   type Environment,
   type Clock,
@@ -31,7 +31,7 @@ export function openOperator(
   const { config, inForce, backend, env, clock } = options;
   const { serve, ledger } = parts;
   return {
-    emails: new Set(addressesOf(config.operators).map(normaliseEmail)),
+    emails: new Set(splitAddresses(config.operators).map(normaliseEmail)),
     orgs: backend.orgDirectory,
     credit: backend.creditStore,
     purchases: backend.purchaseStore,

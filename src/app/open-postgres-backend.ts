@@ -156,8 +156,8 @@ export interface PostgresBackend {
   /** Throws unless the schema has what this program needs, and names the next step. */
   checkSchema(): Promise<void>;
   /**
-   * Names of the program's settings that its sessions do not have. Behind a pooler in transaction
-   * mode they are those of the role, which `migrate` makes.
+   * The names of settings that the program's sessions lack. Through a pooler in transaction mode
+   * they belong to the role, and `migrate` sets them.
    */
   missingSettings(): Promise<readonly string[]>;
   /** Rejects when the database does not answer: readiness. */
@@ -166,7 +166,7 @@ export interface PostgresBackend {
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
   /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
   reopenBooks(request: ReopenRequest, by: ChangedBy): Promise<ReopenedBooks>;
-  /** The same from the newest checkpoint on, where there is one and its key is trusted. */
+  /** Audits from the newest trusted checkpoint on, or everything without one. */
   auditBooks(options: AuditOptions): Promise<AuditOutcome>;
   /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
   closeDay(
@@ -185,10 +185,10 @@ export interface PostgresBackend {
     readonly providerId: string;
     readonly fromDay: string;
   }): Promise<readonly ListingTraffic[]>;
-  /** The books' figures about themselves, by one statement of a second at most. */
+  /** Reads the ledger's own figures with one statement, within a second. */
   readBooksFigures(): Promise<BooksFigures>;
   readInstances(): Promise<readonly KnownInstance[]>;
-  /** How old reports of the replica are, in milliseconds; undefined: it serves none now. */
+  /** The age of reports from the replica in milliseconds; undefined if it serves none now. */
   replicaLagMs(): Promise<number | undefined>;
   /** Connections by pool; `lanes` are those of the ledger. */
   connections(): Readonly<Record<"main" | "reports" | "lanes", PoolUse>>;
@@ -233,8 +233,8 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
-    ...accountingOf(pools, changeLog),
-    ...peopleOf(pools, changeLog),
+    ...openAccounting(pools, changeLog),
+    ...openPeople(pools, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),
@@ -243,11 +243,11 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
     optimizeStore: new PostgresOptimizeStore(pool, changeLog),
     recentUse: new PostgresRecentUse(pool),
-    ...schemaOf(pools, changeLog),
+    ...openSchema(pools, changeLog),
     ping: async () => {
       await pool.query("select 1");
     },
-    ...auditsOf(books, options.log),
+    ...openAudits(books, options.log),
     ...forOperators(pools),
     reopenBooks: (request, by) => reopenBooks(books, request, by),
     readBooksFigures: () => readBooksFigures(pools.main),
@@ -264,7 +264,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   };
 }
 
-function accountingOf(
+function openAccounting(
   { main, reports }: Pools,
   changes: ChangeLog,
 ): Pick<PostgresBackend, "topUpStore" | "companyStore" | "statementStore" | "statementClosing"> {
@@ -277,7 +277,7 @@ function accountingOf(
 }
 
 /** The members of an organization, and the alerts that are sent to them. */
-function peopleOf(
+function openPeople(
   { main }: Pools,
   changes: ChangeLog,
 ): Pick<PostgresBackend, "teamStore" | "alertStore" | "alertQueue" | "webhookSecrets"> {
@@ -313,7 +313,7 @@ function forOperators({
   };
 }
 
-function schemaOf(
+function openSchema(
   pools: Pools,
   changeLog: ChangeLog,
 ): Pick<PostgresBackend, "readSchema" | "migrate" | "checkSchema" | "missingSettings"> {
@@ -340,8 +340,8 @@ function migrated(steps: readonly string[]): Change {
   };
 }
 
-/** The audits, which read the whole books. How an audit ended is remembered, for those who watch it. */
-function auditsOf(
+/** The audits, which read the whole ledger. The result of each is stored for monitoring. */
+function openAudits(
   books: { readonly pool: Pool; readonly changes: ChangeLog },
   log: Logger,
 ): Pick<PostgresBackend, "audit" | "auditBooks" | "closeDay" | "dayFacts"> {

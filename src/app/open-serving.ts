@@ -199,7 +199,7 @@ interface MonitorOptions {
 /** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
 export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
   const { config, clock, log, backend } = options;
-  const rule = ruleOf(config);
+  const rule = buildRule(config);
   if (rule === undefined) return NO_ABUSE_MONITOR;
   return new TrialAbuseMonitor({
     ...rule,
@@ -211,15 +211,15 @@ export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
   });
 }
 
-/** Undefined: nothing is watched. */
-function ruleOf(config: UnusualUseConfig): UsageRule | undefined {
+/** Undefined if nothing is watched. */
+function buildRule(config: UnusualUseConfig): UsageRule | undefined {
   if (config.unusualUseWindowSeconds === 0) return undefined;
   return {
     policy: {
       windowMs: config.unusualUseWindowSeconds * 1000,
-      refusedRequests: lineOf(config.unusualUseRefusedRequests),
-      clientAddresses: lineOf(config.unusualUseClientAddresses),
-      errorPercent: lineOf(config.unusualUseErrorPercent),
+      refusedRequests: toThreshold(config.unusualUseRefusedRequests),
+      clientAddresses: toThreshold(config.unusualUseClientAddresses),
+      errorPercent: toThreshold(config.unusualUseErrorPercent),
       requestsMin: config.unusualUseRequestsMin,
       spendMicroUsd: parseUsd(config.unusualUseSpendUsd),
     },
@@ -228,6 +228,6 @@ function ruleOf(config: UnusualUseConfig): UsageRule | undefined {
   };
 }
 
-function lineOf(value: number): number | undefined {
+function toThreshold(value: number): number | undefined {
   return value === 0 ? undefined : value;
 }

@@ -13,7 +13,7 @@ export function sourcesFolder(dataDir: string): string {
   return join(dataDir, "catalog-sources");
 }
 
-/** Undefined: there was none, or its record cannot be read. */
+/** Undefined if there was none, or its record cannot be read. */
 export function readRefreshState(dataDir: string): RefreshState | undefined {
   try {
     const read = JSON.parse(readFileSync(stateFile(dataDir), "utf8")) as Partial<RefreshState>;

@@ -12,7 +12,7 @@ import { SettingsInForce } from "../kernel/config/settings-in-force.ts";
 import { systemClock } from "../kernel/core/time.ts";
 import { EventCounts } from "./event-counts.ts";
 import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
-import { Reloads, stateOf, watchState } from "./reloads.ts";
+import { Reloads, readFileState, watchState } from "./reloads.ts";
 
 test("a catalog whose prices could not be stored is tried again though no file changes", async () => {
   const manifestsDir = mkdtempSync(join(tmpdir(), "tokenmarket-reload-"));
@@ -64,7 +64,7 @@ test("a file that is written, replaced through a link, gone or made is noticed, 
   const manifests = join(folder, "manifests");
   const changed = vi.fn<() => void>();
   onTestFinished(
-    watchState(() => stateOf([file, link, join(folder, "later"), manifests]), changed, 5),
+    watchState(() => readFileState([file, link, join(folder, "later"), manifests]), changed, 5),
   );
   await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1), WAIT);
   const steps: readonly (() => void)[] = [

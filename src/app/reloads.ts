@@ -10,7 +10,7 @@ import {
   Job,
   type ReadSettings,
   secretsIn,
-  secretsOf,
+  listSecrets,
   type SettingsInForce,
 } from "../kernel/index.ts";
 import type { EventCounts } from "./event-counts.ts";
@@ -20,7 +20,7 @@ import {
   catalogSources,
   type GoodCatalog,
   hasDefaultFolder,
-  keysOf,
+  listProviderKeys,
   logNotes,
   pricePins,
 } from "./open-catalog.ts";
@@ -79,7 +79,7 @@ export class Reloads {
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
     const paths = [...named.filter((path) => path !== ""), ...(secrets?.paths ?? [])];
     this.#stop = watchState(
-      async () => `${await stateOf(paths)}\n${this.#due()}`,
+      async () => `${await readFileState(paths)}\n${this.#due()}`,
       () => this.#enqueue(() => this.#reload({ isAsked: false })),
     );
   }
@@ -118,12 +118,15 @@ export class Reloads {
     if (settings === undefined) return;
     const catalog = await this.#loadCatalog(secrets);
     if (catalog === "failed") return;
-    // Everything is checked: nothing of this can fail, and no request sees a half of it.
+    // Everything is validated by now, so applying cannot fail and no request sees half of a reload.
     const variables = secrets?.changed ?? [];
     const hasChanged = settings.changed.length > 0 || variables.length > 0;
     const isNews = hasChanged || settings.waiting.join() !== inForce.waiting.join();
     const { env } = secrets ?? options;
-    options.hide?.([...secretsIn(env), ...keysOf(catalog?.catalog ?? holder.current, env)]);
+    options.hide?.([
+      ...secretsIn(env),
+      ...listProviderKeys(catalog?.catalog ?? holder.current, env),
+    ]);
     const { changed, waiting } = settings;
     const tell = (): void => {
       if (!isAsked && !isNews) return;
@@ -142,13 +145,13 @@ export class Reloads {
     if (!isShown) tell();
   }
 
-  /** Undefined: they cannot be used, and the log says why. */
+  /** Undefined if they cannot be used, and the log says why. */
   #readSettings(secrets: SecretReading | undefined): ReadSettings | undefined {
     const { options, inForce, events } = this.#parts;
     const { settings: source, env, hide, log } = options;
     try {
       const next = source?.read(secrets ?? { env, problems: NO_PROBLEMS }) ?? inForce.current;
-      hide?.(secretsOf(next));
+      hide?.(listSecrets(next));
       const settings = inForce.compare(next);
       openKeyVault(settings.config.encryptionKey);
       return settings;
@@ -160,7 +163,7 @@ export class Reloads {
     }
   }
 
-  /** Undefined: it is the same. */
+  /** Undefined if it is the same. */
   async #loadCatalog(
     secrets: SecretReading | undefined,
   ): Promise<GoodCatalog | undefined | "failed"> {
@@ -263,13 +266,13 @@ async function settled(look: () => Promise<string>, seen: string): Promise<strin
 }
 
 /** Another text when one of these was written, replaced, made or is gone. Of a folder: its `*.json`. */
-export async function stateOf(paths: readonly string[]): Promise<string> {
+export async function readFileState(paths: readonly string[]): Promise<string> {
   const states = paths.map(async (path): Promise<string> => {
     try {
       const file = await stat(path);
       if (!file.isDirectory()) return `${file.ino} ${file.size} ${file.mtimeMs} ${file.ctimeMs}`;
       const names = (await readdir(path)).filter((name) => name.endsWith(".json")).toSorted();
-      return `${names.join("/")} ${await stateOf(names.map((name) => join(path, name)))}`;
+      return `${names.join("/")} ${await readFileState(names.map((name) => join(path, name)))}`;
     } catch (fault) {
       return (fault as { readonly code?: string }).code ?? "away";
     }

@@ -29,7 +29,7 @@ export class SecretFiles {
 
   constructor(given: Environment) {
     this.#given = given;
-    this.#files = filesOf(given);
+    this.#files = collectFiles(given);
     ({ values: this.#values, problems: this.#problems } = readAll(given, this.#files));
     const view: Record<string, string | undefined> = { ...given };
     for (const name of this.#files.keys()) {
@@ -60,12 +60,12 @@ export class SecretFiles {
   /** Puts a reading into force. */
   use({ env, problems }: SecretReading): void {
     const names = [...this.#files.keys()];
-    this.#values = new Map(names.flatMap((name) => pairOf(name, env[name])));
+    this.#values = new Map(names.flatMap((name) => toPairs(name, env[name])));
     this.#problems = problems;
   }
 }
 
-function pairOf(name: string, value: string | undefined): readonly [string, string][] {
+function toPairs(name: string, value: string | undefined): readonly [string, string][] {
   return value === undefined ? [] : [[name, value]];
 }
 
@@ -73,7 +73,7 @@ const SUFFIX = "_FILE";
 /** A name that a manifest can use. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9_]*$/;
 
-function filesOf(given: Environment): ReadonlyMap<string, string> {
+function collectFiles(given: Environment): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const [fileName, file = ""] of Object.entries(given)) {
     if (!fileName.endsWith(SUFFIX) || file === "") continue;
@@ -138,13 +138,13 @@ export function readSecretFile(file: string): SecretText {
 /** Its number; a text says why it is not read. A pipe would be waited for. */
 function openRegular(file: string): number | string {
   const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  const { size, isFile } = statOf(opened);
+  const { size, isFile } = readStat(opened);
   if (isFile && size <= SECRET_FILE_BYTES_MAX) return opened;
   closeSync(opened);
   return isFile ? `is larger than ${SECRET_FILE_BYTES_MAX} bytes` : "is not a file";
 }
 
-function statOf(opened: number): { readonly size: number; readonly isFile: boolean } {
+function readStat(opened: number): { readonly size: number; readonly isFile: boolean } {
   const stat = fstatSync(opened);
   return { size: stat.size, isFile: stat.isFile() };
 }

@@ -54,13 +54,13 @@ export function parseManifestFiles(files: readonly ManifestText[]): ParsedManife
   for (const { file, text, original } of files) {
     const verdict = validateManifest(text);
     if (verdict.ok)
-      manifests.push({ file, manifest: verdict.manifest, sha256: sha256Of(original ?? text) });
+      manifests.push({ file, manifest: verdict.manifest, sha256: sha256Hex(original ?? text) });
     else
       for (const { pointer, message } of verdict.problems) issues.push({ file, pointer, message });
   }
   return issues.length === 0 ? { ok: true, manifests } : { ok: false, issues };
 }
 
-function sha256Of(text: string): string {
+function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

@@ -73,7 +73,7 @@ export interface CapacityDeclaration {
   readonly value: number;
 }
 
-/** How a decisions listing is asked. */
+/** The request format of a decisions listing. */
 export interface DecisionsListing {
   /** The grammar of the questions that buyers send. */
   readonly wire: "systemone" | "gliner";
@@ -113,7 +113,7 @@ export interface PriceCardLine {
  * deployments of one provider that draw on the same capacity have the same pool.
  */
 export interface PoolDeclaration {
-  /** The deployment's own id, or the one that the operator's pool file gives. */
+  /** The deployment's own id, or the id from the operator's pool file. */
   readonly id: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly tokensPerMinute?: number;
@@ -123,7 +123,7 @@ export interface PoolDeclaration {
   readonly orgSharePercent: number;
 }
 
-/** Set on the copy of a deployment that is called with a customer's own key. */
+/** Present on the copy of a deployment that uses a customer's own key. */
 export interface OwnKey {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -164,9 +164,9 @@ export interface Deployment {
    * Null only when the listing has no price row; such a model is refused, never priced at 0.
    */
   readonly prices: PriceSheet | null;
-  /** All prices in time, oldest first, each until the next begins; absent: they have no dates. */
+  /** All prices in time, oldest first, each until the next begins; absent if they have no dates. */
   readonly datedPrices?: readonly DatedPrices[];
-  /** Absent: it is not known when the prices were checked. */
+  /** Absent if it is not known when the prices were checked. */
   readonly checked?: CheckedPrices;
   /** SKUs that the listing does not price, so that they cost their base rate; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];
@@ -186,12 +186,15 @@ export interface Deployment {
   readonly quantization?: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
-  /** Absent: the endpoint is as its wire says. */
+  /** Absent if the endpoint is as its wire says. */
   readonly wireProfile?: WireProfile;
   /** The members of every chat request to it, whatever the client sent; absent: none. */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
-  /** Fields that raise the provider's price go to it as they were sent: it bills its own customer. */
+  /**
+   * Set if fields that raise the provider's price are sent unchanged, because the provider bills
+   * its customer directly.
+   */
   readonly passesPricedFields?: true;
   readonly settlement: {
     readonly mode: "prepaid" | "arrears";
@@ -225,7 +228,7 @@ export interface ListedModel {
   readonly deployments: readonly Deployment[];
 }
 
-/** A provider as buyers see it: one that serves at least one public model. */
+/** A provider that serves at least one public model, as buyers see it. */
 export interface ListedProvider {
   readonly id: ProviderId;
   readonly name: string;

@@ -53,9 +53,9 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const rules = input.keys ?? EACH_FOR_ITS_FIRST_ORIGIN;
   const misplaced = keyProblems(input.manifests, rules);
   const taken = misplaced.filter(({ kind }) => kind === "own_variable");
-  if (taken.length > 0) return { ok: false, issues: taken.map(issueOf) };
+  if (taken.length > 0) return { ok: false, issues: taken.map(toIssue) };
   const elsewhere = new Map(misplaced.map(({ file, message }) => [file, message]));
-  const dated = input.manifests.flatMap(listingsOf);
+  const dated = input.manifests.flatMap(toEntries);
   const [past, current] = partition(dated, (entry) => isPast(entry, input.today));
   const {
     hasKey,
@@ -81,7 +81,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const issues = [...modalityConflicts(single), ...pools.issues];
   if (issues.length > 0) return { ok: false, issues };
   const ordered = single.map((entry) => inItsPool(entry, pools.poolOf));
-  const catalog = buildCatalog(buildIdOf(input, past, ordered), ordered);
+  const catalog = buildCatalog(computeBuildId(input, past, ordered), ordered);
   const notes = [
     ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
     ...past.map(pastNote),
@@ -94,7 +94,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
 
 const EACH_FOR_ITS_FIRST_ORIGIN: KeyRules = { isOwnVariable: () => false, origins: new Map() };
 
-function issueOf({ file, pointer, message }: CatalogIssue): CatalogIssue {
+function toIssue({ file, pointer, message }: CatalogIssue): CatalogIssue {
   return { file, pointer, message };
 }
 
@@ -119,7 +119,7 @@ function duplicateProviders(manifests: readonly ManifestFile[]): CatalogIssue[] 
   });
 }
 
-function listingsOf(listed: ManifestFile): Entry[] {
+function toEntries(listed: ManifestFile): Entry[] {
   return listed.manifest.models.map((model, index) => ({ ...listed, index, model }));
 }
 
@@ -187,7 +187,7 @@ function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, Liste
   return new Map(byId);
 }
 
-function buildIdOf(
+function computeBuildId(
   { manifests, pools }: CatalogInput,
   past: readonly Entry[],
   ordered: readonly CompiledEntry[],
@@ -202,11 +202,11 @@ function buildIdOf(
       ? []
       : [`${id} ${checked.age} ${notReady ?? ""}`],
   );
-  const parts = [...texts, ...past.map(idOf).sort(), ...pooled, ...dated, ...aged];
+  const parts = [...texts, ...past.map(toListingId).sort(), ...pooled, ...dated, ...aged];
   return shortHash(parts.join("\n"));
 }
 
-function idOf({ manifest, model }: Entry): string {
+function toListingId({ manifest, model }: Entry): string {
   return `${manifest.provider.id}/${model.id}`;
 }
 
@@ -233,7 +233,7 @@ function notReadyNote(
 }
 
 function pastNote(entry: Entry): CatalogNote {
-  const deploymentId = idOf(entry);
+  const deploymentId = toListingId(entry);
   const message = `${deploymentId} left the catalog: its deprecation_date has passed`;
   return { file: entry.file, deploymentId, reason: "past_dated", message };
 }
@@ -249,7 +249,7 @@ function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Providers of routed listings by name: what their manifests say of them. */
+/** The providers of routed listings, sorted by name, with the facts of their manifests. */
 function listProviders(
   routed: readonly { readonly manifest: Manifest; readonly deployment: Deployment }[],
 ): readonly ListedProvider[] {

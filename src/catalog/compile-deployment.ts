@@ -83,7 +83,7 @@ export function compileDeployment(
     inputModalities: new Set(model.input_modalities ?? ["text"]),
     ...(model.context_length !== undefined && { contextLength: model.context_length }),
     ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
-    ...(terms?.image_tokens !== undefined && { imageTokens: imageTokensOf(terms.image_tokens) }),
+    ...(terms?.image_tokens !== undefined && { imageTokens: toImageTokens(terms.image_tokens) }),
     supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
@@ -99,7 +99,7 @@ export function compileDeployment(
   };
 }
 
-function imageTokensOf(
+function toImageTokens(
   declared: NonNullable<ManifestListingTerms["image_tokens"]>,
 ): readonly ImageTokens[] {
   return typeof declared === "number"
@@ -115,7 +115,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/** `private` comes last: it alone means that the deployment could serve its own endpoint. */
+/** `private` comes last, because it alone means that the deployment can serve its own endpoint. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,

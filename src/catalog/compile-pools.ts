@@ -42,7 +42,7 @@ export function ownPool(
   { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
 ): PoolDeclaration {
   // Private capacity belongs to one organization: it is not shared.
-  return { id, capacity, orgSharePercent: isPrivate ? 100 : sharePercentOf([{ modality }]) };
+  return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
 /**
@@ -68,7 +68,7 @@ export function compilePools(stated: StatedPools, deployments: readonly Member[]
         issues.push({ file, pointer, message: inTwo(id, first.id, pool.id) });
       }
     }
-    const declared = declarationOf(pool, [...new Set(members.flat())]);
+    const declared = declarePool(pool, [...new Set(members.flat())]);
     if (!declared.ok) issues.push({ file, pointer: `/${at}`, message: declared.message });
     else for (const { id } of members.flat()) poolOf.set(id, declared.pool);
   }
@@ -103,8 +103,13 @@ type Declared =
   | { readonly ok: false; readonly message: string };
 
 /** The pool of these members, or what is missing. */
-function declarationOf(stated: StatedPool, members: readonly Member[]): Declared {
-  const { id, listings: _named, orgSharePercent = sharePercentOf(members), ...limits } = stated;
+function declarePool(stated: StatedPool, members: readonly Member[]): Declared {
+  const {
+    id,
+    listings: _named,
+    orgSharePercent = defaultSharePercent(members),
+    ...limits
+  } = stated;
   const { capacity, ...others } = limits;
   if (members.length === 0 || capacity.length > 0 || Object.keys(others).length > 0) {
     return { ok: true, pool: { id, ...limits, orgSharePercent } };
@@ -124,7 +129,7 @@ function whoDeclares(declaring: readonly { readonly id: string }[]): string {
 }
 
 /** Three quarters of a pool that only decision models are in, else half. */
-function sharePercentOf(members: readonly Pick<Member, "modality">[]): number {
+function defaultSharePercent(members: readonly Pick<Member, "modality">[]): number {
   const isDecisions = members.every(({ modality }) => modality === "decisions");
   return isDecisions ? DECISIONS_PERCENT : HALF_PERCENT;
 }
@@ -163,7 +168,7 @@ function choice<const T extends readonly string[]>(...choices: T): TUnsafe<T[num
   return Type.Unsafe({ enum: choices, description: `one of ${choices.join(", ")}` });
 }
 
-function listOf<S extends TSchema>(entry: S): TArray<S> {
+function nonEmptyList<S extends TSchema>(entry: S): TArray<S> {
   return Type.Array(entry, { minItems: 1, description: "a list with at least one entry" });
 }
 
@@ -182,7 +187,7 @@ const pool = Type.Object(
       pattern: "^[a-z0-9][a-z0-9_-]{0,63}$",
       description: "1 to 64 of a-z, 0-9, - and _, a letter or digit first",
     }),
-    listings: listOf(
+    listings: nonEmptyList(
       Type.String({
         pattern: "^[a-z0-9][a-z0-9-]{1,62}/(?:\\*|[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127})$",
         description: "<provider id>/<model id>, or <provider id>/* for all listings of a provider",
@@ -193,7 +198,7 @@ const pool = Type.Object(
     tokens_per_minute: Type.Optional(count),
     requests_per_second: Type.Optional(count),
     concurrent: Type.Optional(count),
-    capacity: Type.Optional(listOf(capacity)),
+    capacity: Type.Optional(nonEmptyList(capacity)),
   },
   { additionalProperties: false, description: "an object with the fields id, listings" },
 );
@@ -211,7 +216,7 @@ function statedPool(fields: PoolFields): StatedPool {
     id: fields.id,
     listings: fields.listings,
     ...(share !== undefined && { orgSharePercent: share === "half" ? 50 : 75 }),
-    capacity: capacitiesOf(fields),
+    capacity: listCapacities(fields),
     ...(tokensPerMinute !== undefined && { tokensPerMinute }),
     ...(requestsPerSecond !== undefined && { requestsPerSecond }),
     ...(concurrent !== undefined && { concurrent }),
@@ -219,13 +224,13 @@ function statedPool(fields: PoolFields): StatedPool {
 }
 
 /** Requests per minute are a declared capacity like any other; the short field is for people. */
-function capacitiesOf(fields: PoolFields): readonly CapacityDeclaration[] {
+function listCapacities(fields: PoolFields): readonly CapacityDeclaration[] {
   const { requests_per_minute: value, capacity: listed = [] } = fields;
   return value === undefined ? listed : [{ type: "request", per: "minute", value }, ...listed];
 }
 
 function repeatedCapacities(fields: PoolFields, place: number): readonly SchemaFault[] {
-  const all = capacitiesOf(fields);
+  const all = listCapacities(fields);
   const names = all.map(({ type, per }) => `${type} per ${per}`);
   const listedFrom = all.length - (fields.capacity?.length ?? 0);
   return names.flatMap((name, at) =>

@@ -3,9 +3,9 @@ import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./cat
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * The deployment as it is called with a customer's own key: a deployment of its own for health,
- * capacity and the books, that costs nothing. The same object every time, as long as the deployment
- * is in the catalog and the key is the same.
+ * The copy of a deployment for a customer's own key. It has its own health and capacity, and it
+ * costs nothing. Returns the same object as long as the catalog has the deployment and the key is
+ * unchanged.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -13,7 +13,7 @@ export function ownKeyDeployment(
 ): Deployment {
   assert(deployment.ownKey === undefined, "a copy with a customer's key is not copied again");
   const { connectionId, orgId, sealedKey } = connection;
-  const copies = copiesOf(deployment);
+  const copies = findCopies(deployment);
   const known = copies.get(connectionId);
   if (known?.ownKey?.orgId === orgId && known.ownKey.sealedKey.equals(sealedKey)) return known;
   const { apiKeyEnv: _marketplaceKey, datedPrices: _whatItCosts, ...rest } = deployment;
@@ -32,7 +32,7 @@ export function ownKeyDeployment(
   return copy;
 }
 
-/** How the pins begin of attempts that a customer's own key paid for. */
+/** The prefix of price pins for attempts on a customer's own key. */
 export const OWN_KEY_PINS = "own-key-";
 
 /**
@@ -54,10 +54,10 @@ type Copies = Map<string, Deployment>;
 // Weak: a swapped catalog takes its copies with it.
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
 
-/** A copy that was forgotten is made again in microseconds: this bounds memory, not customers. */
+/** Bounds memory only: a dropped copy is created again within microseconds. */
 const COPIES_PER_DEPLOYMENT_MAX = 1_000;
 
-function copiesOf(deployment: Deployment): Copies {
+function findCopies(deployment: Deployment): Copies {
   const known = copiesByDeployment.get(deployment);
   if (known !== undefined) return known;
   const copies: Copies = new Map();
@@ -103,7 +103,7 @@ export function pricesAt(
   return datedPrices.findLast(({ fromMs }) => fromMs <= atMs);
 }
 
-/** The announced prices: those after the ones in force, oldest first. */
+/** The announced prices that follow the present ones, oldest first. */
 export function comingPrices({ datedPrices = [], prices }: Deployment): readonly DatedPrices[] {
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }

@@ -53,7 +53,7 @@ export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules
   });
 }
 
-/** The owners that a catalog of these manifests has, for the one that will replace it. */
+/** The owners of keys in a catalog of these manifests, for the catalog that will replace it. */
 export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules): KeyOwners {
   const owners = findOwners(manifests, rules);
   return new Map([...owners].map(([name, { origin }]) => [name, origin]));

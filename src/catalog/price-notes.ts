@@ -1,7 +1,7 @@
 import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
-import { costsMore, ratesOf } from "./pricing/quote.ts";
+import { costsMore, computeRates } from "./pricing/quote.ts";
 
 /**
  * The highest plausible price of text, USD per million tokens: sixty times the dearest price of any
@@ -18,7 +18,7 @@ const JUMP_FACTOR = 100n;
  */
 export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
   const { id, modality, billing } = deployment;
-  const sheets = sheetsOf(deployment);
+  const sheets = listSheets(deployment);
   const note = (reason: CatalogNote["reason"], about: string): CatalogNote[] => [
     { file, deploymentId: id, reason, message: `${id} ${about}` },
   ];
@@ -44,7 +44,10 @@ export function priceNotes(file: string, deployment: Deployment): CatalogNote[] 
   ];
 }
 
-/** Is the provider owed more for some token than customers pay for it, at the prices in force? */
+/**
+ * True if, at the present prices, the provider is owed more for some token than customers pay for
+ * it.
+ */
 export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
   return prices !== null && isBoughtDearer(prices);
 }
@@ -56,8 +59,8 @@ export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
     const known = old.get(deployment.id);
     if (known?.prices == null || known.billing !== deployment.billing) return [];
     const base = known.prices;
-    const pins = new Set(sheetsOf(known).map(({ pinId }) => pinId));
-    const isJump = sheetsOf(deployment).some(
+    const pins = new Set(listSheets(known).map(({ pinId }) => pinId));
+    const isJump = listSheets(deployment).some(
       (sheet) =>
         !pins.has(sheet.pinId) &&
         (isFarFrom(base.prompt, sheet.prompt) || isFarFrom(base.completion, sheet.completion)),
@@ -73,7 +76,7 @@ function isFarFrom(a: bigint, b: bigint): boolean {
 }
 
 /** The prices in force and all others in time. */
-function sheetsOf({ prices, datedPrices }: Deployment): readonly PriceSheet[] {
+function listSheets({ prices, datedPrices }: Deployment): readonly PriceSheet[] {
   return datedPrices?.map((dated) => dated.prices) ?? (prices === null ? [] : [prices]);
 }
 
@@ -96,7 +99,7 @@ function isBoughtDearer(prices: PriceSheet): boolean {
 
 function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, bigint>> {
   const tier = sheet.tiers?.findLast((each) => promptTokens > each.abovePromptTokens);
-  return ratesOf(tier?.prices ?? sheet);
+  return computeRates(tier?.prices ?? sheet);
 }
 
 /** Prices that no source confirmed for this long may be others by now. */
@@ -108,10 +111,10 @@ const DAY_MS = 86_400_000;
 
 /** The whole of the last day still counts. */
 export function isOlderThan(on: string, days: number, nowMs: number): boolean {
-  return nowMs >= endOf(on, days);
+  return nowMs >= addDays(on, days);
 }
 
-function endOf(on: string, days: number): number {
+function addDays(on: string, days: number): number {
   return Date.parse(`${on}T00:00:00Z`) + (days + 1) * DAY_MS;
 }
 
@@ -122,7 +125,7 @@ export function ageOfCheck(
   endsAfterDays: number,
 ): Pick<CheckedPrices, "age" | "ageUntilMs"> {
   const isOver = (days: number): boolean => isOlderThan(on, days, nowMs);
-  const ends = [CHECK_DAYS_MAX, OLD_DAYS, endsAfterDays].map((days) => endOf(on, days));
+  const ends = [CHECK_DAYS_MAX, OLD_DAYS, endsAfterDays].map((days) => addDays(on, days));
   return {
     age: isOver(OLD_DAYS) ? "old" : isOver(CHECK_DAYS_MAX) ? "late" : "recent",
     ageUntilMs: Math.min(...ends.filter((atMs) => atMs > nowMs)),
@@ -136,8 +139,8 @@ export interface StaleListing {
 }
 
 /**
- * The routed listings by the age of their check, oldest first. A listing that says nothing of a
- * check is not among them.
+ * The routed listings by the age of their check, oldest first, without listings that record no
+ * check.
  */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   const found = models

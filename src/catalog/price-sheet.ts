@@ -46,7 +46,7 @@ export function compilePriceSheet(pinned: readonly string[], stated: StatedPrice
   return { ...compileTiered([...pinned, purchase.pinId], sold), purchase };
 }
 
-/** Prices of one side: what customers pay, or what the provider is owed. */
+/** The prices that customers pay, or those that the provider is owed. */
 interface TieredPrices extends StatedRates {
   readonly tiers: readonly ManifestPriceTier[] | undefined;
 }

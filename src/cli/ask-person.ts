@@ -50,7 +50,7 @@ export class Answers {
     });
   }
 
-  /** Is there a person to ask? */
+  /** True if a person can answer questions. */
   get isPerson(): boolean {
     return this.#lines !== undefined;
   }
@@ -60,7 +60,10 @@ export class Answers {
     if (this.isPerson) this.#write(`${text}\n`);
   }
 
-  /** The flag's value, the person's answer or the fallback; undefined: its flag was noted as missing. */
+  /**
+   * The flag's value, the person's answer or the fallback; undefined if its flag was noted as
+   * missing.
+   */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
     if (given !== undefined) return read(given);

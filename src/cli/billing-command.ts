@@ -36,7 +36,7 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
     const seller = (): Seller => sellerOf(config, config.consoleUrl);
     const billing = openBilling({ config, ...stores, consoleUrl, seller, clock, log });
     try {
-      return answerOf(await billing.recover(sinceMs, by));
+      return renderAnswer(await billing.recover(sinceMs, by));
     } finally {
       await billing.close();
       logging.flush();
@@ -44,7 +44,7 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
   });
 }
 
-function answerOf(found: RecoveredPayments): CommandAnswer {
+function renderAnswer(found: RecoveredPayments): CommandAnswer {
   const { sessions, purchases, granted, claims, unknownOrgs, failed } = found;
   return {
     json: {

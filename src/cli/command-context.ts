@@ -16,7 +16,7 @@ import {
   type Environment,
   loadConfig,
   secretsIn,
-  secretsOf,
+  listSecrets,
   type SettingName,
   systemClock,
   byOperator,
@@ -50,7 +50,7 @@ const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
 /** The flags that were given with a text. */
-export function textsOf(flags: Flags): Readonly<Record<string, string | undefined>> {
+export function pickTexts(flags: Flags): Readonly<Record<string, string | undefined>> {
   const texts = Object.entries(flags).filter(([, value]) => typeof value === "string");
   return Object.fromEntries(texts) as Record<string, string>;
 }
@@ -69,13 +69,13 @@ export function readConfig(
   flags: Flags,
   forced: Forced = {},
 ): Config {
-  const { config: named } = textsOf(flags);
+  const { config: named } = pickTexts(flags);
   if (named !== undefined && !existsSync(named)) {
     throw new UsageFault(`${named}: there is no such file; check --config`);
   }
-  const file = settingsFileOf(flags);
+  const file = findSettingsFile(flags);
   const outcome = loadConfig({
-    flags: { ...forced, ...settingsOf(flags) },
+    flags: { ...forced, ...pickSettings(flags) },
     env: secrets.env,
     fileProblems: secrets.problems,
     ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8") } : {}),
@@ -85,13 +85,13 @@ export function readConfig(
 }
 
 /** The file that settings are read from, where there is one. */
-export function settingsFileOf(flags: Flags): string {
-  return textsOf(flags)["config"] ?? "tokenmarket.yaml";
+export function findSettingsFile(flags: Flags): string {
+  return pickTexts(flags)["config"] ?? "tokenmarket.yaml";
 }
 
 /** Logging of a command, with every secret it knows blanked out. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
-  const secrets = [...secretsIn(io.env), ...secretsOf(config)];
+  const secrets = [...secretsIn(io.env), ...listSecrets(config)];
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
 }
@@ -104,7 +104,7 @@ export async function withBackend(
   schema: NonNullable<BackendOptions["schema"]> = "check",
 ): Promise<CommandAnswer> {
   const config = readConfig(io, flags);
-  const by = changedByOf(flags);
+  const by = readAuthor(flags);
   const logging = openCommandLogging(io, config, true);
   const backend = await openBackend({ config, ...logging, schema, by });
   try {
@@ -116,8 +116,8 @@ export async function withBackend(
 }
 
 /** The person who runs the command, as the author of its changes. */
-export function changedByOf(flags: Flags): ChangedBy {
-  const read = readChangedBy(textsOf(flags)["by"]);
+export function readAuthor(flags: Flags): ChangedBy {
+  const read = readChangedBy(pickTexts(flags)["by"]);
   if (read.kind === "wrong") throw new UsageFault(read.problem);
   return read.by;
 }
@@ -148,7 +148,7 @@ export function answering<A extends unknown[]>(
       context.setExitCode(answer.exitCode ?? 0);
     } catch (fault) {
       reportFault(context, fault);
-      context.setExitCode(exitCodeOf(fault));
+      context.setExitCode(chooseExitCode(fault));
     }
   };
 }
@@ -162,13 +162,13 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
 }
 
 /** 1: nothing is wrong with the call, and a later one may pass. */
-export function exitCodeOf(fault: unknown): ExitCode {
+export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
 }
 
 export const clock: typeof systemClock = systemClock;
 
-function settingsOf(flags: Flags): Partial<Record<SettingName, string | boolean | undefined>> {
+function pickSettings(flags: Flags): Partial<Record<SettingName, string | boolean | undefined>> {
   return Object.fromEntries(
     Object.entries(FLAG_SETTINGS).map(([flag, setting]) => [setting, flags[flag]]),
   );

@@ -10,7 +10,7 @@ import {
   type CheckId,
   type ConformanceReport,
   type ExpectedCosts,
-  exitCodeOf,
+  toExitCode,
   expectedCosts,
   junitReport,
   markdownReport,
@@ -28,13 +28,13 @@ import {
   onStoredData,
   UsageFault,
   withBackend,
-  textsOf,
+  pickTexts,
   readConfig,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conformance-watch.ts";
 import { conformanceProgress } from "./conformance-progress.ts";
-import { verdictsOf } from "./conformance-verdicts.ts";
+import { toVerdicts } from "./conformance-verdicts.ts";
 import { readWhole } from "./read-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 
@@ -82,7 +82,7 @@ async function runConformance(
 ): Promise<CommandAnswer> {
   if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
   // Before anything is spent: a key that cannot be used would lose the report.
-  const { sign } = textsOf(flags);
+  const { sign } = pickTexts(flags);
   const key = sign === undefined ? undefined : openSigningKey(sign);
   const manifestText = readFileSync(manifest, "utf8");
   const misused = misusedKeys(basename(manifest), manifestText);
@@ -93,9 +93,9 @@ async function runConformance(
     env: context.env,
     clock,
     decisionsPublicForm: flags["decisionsPublicForm"] === true,
-    models: globsOf(flags["models"]),
+    models: toGlobs(flags["models"]),
   };
-  const checks = checksOf(textsOf(flags)["checks"]);
+  const checks = parseChecks(pickTexts(flags)["checks"]);
   const budgetMicroUsd = readUsd(flags, "budget-usd");
   const concurrency = readWhole(flags, "concurrency", { min: 1, max: 32 }) ?? 2;
   const timeoutMs = readTimeoutMs(flags);
@@ -127,10 +127,12 @@ async function runConformance(
     const { report } = outcome;
     const written = key === undefined ? report : signReport(report, key.privateKey);
     writeReports(report, written, flags);
-    const verdicts = isRecorded ? verdictsOf(report, "run") : [];
+    const verdicts = isRecorded ? toVerdicts(report, "run") : [];
     if (isRecorded) await record(context, flags, verdicts);
-    const text = isRecorded ? `${summaryOf(report)}\n${recordedText(verdicts)}` : summaryOf(report);
-    return { json: written, text, exitCode: exitCodeOf(report.verdict) };
+    const text = isRecorded
+      ? `${renderSummary(report)}\n${recordedText(verdicts)}`
+      : renderSummary(report);
+    return { json: written, text, exitCode: toExitCode(report.verdict) };
   } finally {
     progress.end();
     stopListening();
@@ -185,7 +187,7 @@ async function importReport(
   if (key === undefined) throw new UsageFault(`${keyFile}: there is no such file`);
   const read = readSignedReport(readFileSync(file, "utf8"), key);
   if (!read.ok) throw new UsageFault(`${file}: nothing was stored: ${read.problem}`);
-  const verdicts = verdictsOf(read.report, "import");
+  const verdicts = toVerdicts(read.report, "import");
   await record(context, flags, verdicts);
   const { provider, verdict } = read.report;
   return {
@@ -205,11 +207,11 @@ async function record(
   });
 }
 
-function globsOf(value: Flags[string] | readonly string[]): readonly string[] {
+function toGlobs(value: Flags[string] | readonly string[]): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-function checksOf(value: string | undefined): readonly CheckId[] {
+function parseChecks(value: string | undefined): readonly CheckId[] {
   if (value === undefined) return [];
   const named = value.split(",").map((id) => id.trim().toUpperCase());
   const unknown = named.find((id) => !CHECK_IDS.some((known) => known === id));
@@ -220,7 +222,7 @@ function checksOf(value: string | undefined): readonly CheckId[] {
 }
 
 function writeReports(report: ConformanceReport, written: object, flags: Flags): void {
-  const { json, markdown, junit, evidence } = textsOf(flags);
+  const { json, markdown, junit, evidence } = pickTexts(flags);
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(written, undefined, 2)}\n`);
   if (markdown !== undefined) writeFileSync(markdown, markdownReport(report));
   if (junit !== undefined) writeFileSync(junit, junitReport(report));
@@ -232,7 +234,7 @@ function writeReports(report: ConformanceReport, written: object, flags: Flags):
   }
 }
 
-function summaryOf(report: ConformanceReport): string {
+function renderSummary(report: ConformanceReport): string {
   const models = report.models.map(({ id, verdict, ready, checks }) => {
     const bad = checks.filter(({ status }) => status !== "pass" && status !== "skip");
     const why = bad.map((check) => `\n  ${check.id} ${check.status}: ${check.message}`).join("");

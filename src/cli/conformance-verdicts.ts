@@ -5,7 +5,7 @@ import type { ListingVerdict } from "../gateway/index.ts";
  * The part of a report that is stored: a verdict for each model that all checks were run on. A run
  * that was ended early has none, and one of some checks says nothing about the listing as a whole.
  */
-export function verdictsOf(
+export function toVerdicts(
   report: ConformanceReport,
   source: ListingVerdict["source"],
 ): readonly ListingVerdict[] {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 
-import { exitCodeOf, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
+import { toExitCode, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
 import { isStoreFault, microUsd, type MicroUsd, parseUsd } from "../kernel/index.ts";
 import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
@@ -112,18 +112,18 @@ async function watchUntilEnd(parts: LoggedWatch, isOnce: boolean): Promise<ExitC
       log.problem("the database does not answer; trying again");
     }
     if (isOnce && step.kind === "invalid") return 3;
-    if (isOnce && step.kind === "idle") return worstOf(codes, step.isShort === true);
-    await sleep(waitMsOf(step), undefined, { signal }).catch(() => undefined);
+    if (isOnce && step.kind === "idle") return chooseWorst(codes, step.isShort === true);
+    await sleep(chooseWaitMs(step), undefined, { signal }).catch(() => undefined);
   }
   return 0;
 }
 
-function worstOf(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
+function chooseWorst(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
   if (codes.has(1)) return 1;
   return isShort || codes.has(2) ? 2 : 0;
 }
 
-function waitMsOf(step: Exclude<Step, { readonly kind: "ran" }>): number {
+function chooseWaitMs(step: Exclude<Step, { readonly kind: "ran" }>): number {
   if (step.kind === "busy") return BUSY_MS;
   if (step.kind === "away") return AWAY_MS;
   return step.kind === "idle" ? Math.min(step.waitMs, POLL_MS) : POLL_MS;
@@ -176,7 +176,7 @@ async function takeLockedStep(
   if (run.outcome === "ended") return { kind: "ran", exitCode: 0 };
   const intervalMicroUsd = microUsd(state.spentMicroUsd + run.spentMicroUsd);
   log.ran(first, run, due.length - 1, { intervalMicroUsd, intervalBudgetMicroUsd });
-  return { kind: "ran", exitCode: run.verdict === undefined ? 2 : exitCodeOf(run.verdict) };
+  return { kind: "ran", exitCode: run.verdict === undefined ? 2 : toExitCode(run.verdict) };
 }
 
 const PROBE_SECONDS = PROBE_TIMEOUT_MS / 1000;

@@ -8,7 +8,7 @@ import {
   onStoredData,
   readConfig,
   withBackend,
-  textsOf,
+  pickTexts,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -21,7 +21,7 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async (backend, by) => {
-          const { email } = textsOf(flags);
+          const { email } = pickTexts(flags);
           const link = await makeConsoleLink({
             config: readConfig(context, flags),
             backend,

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { digestHex, newVirtualKey } from "../gateway/index.ts";
+import { digestHex, createVirtualKey } from "../gateway/index.ts";
 import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
 import {
   byGateway,
@@ -98,7 +98,7 @@ async function devKey(config: Config, backend: Backend): Promise<DevKey> {
   const { orgId } = org;
   const ref = `${TEST_CREDIT_REF} ${orgId}`;
   await backend.creditStore.grant({ orgId, amountMicroUsd: TEST_CREDIT, ref }, DEVELOPMENT);
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   const newKey = {
     orgId,
     name: "development",
@@ -123,9 +123,9 @@ interface Welcome {
   readonly key: DevKey;
   /** The folder that `--data` takes. */
   readonly data: string;
-  /** One-time sign-in link; undefined: another identity provider is configured. */
+  /** One-time sign-in link; undefined if another identity provider is configured. */
   readonly link: string | undefined;
-  /** Undefined: the log is on standard error. */
+  /** Undefined if the log is on standard error. */
   readonly logFile: string | undefined;
 }
 

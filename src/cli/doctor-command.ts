@@ -10,7 +10,7 @@ import {
   onStoredData,
   readConfig,
   UsageFault,
-  textsOf,
+  pickTexts,
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -51,9 +51,9 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
 
 async function examine(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const examined = readExamined(context, flags);
-  if (!examined.ok) return answerOf([examined.problem]);
+  if (!examined.ok) return renderAnswer([examined.problem]);
   const checks = GROUPS.flatMap((group) => group(examined.value));
-  return answerOf([...checks, ...(await databaseGroups(context, flags, examined.value))]);
+  return renderAnswer([...checks, ...(await databaseGroups(context, flags, examined.value))]);
 }
 
 type ReadExamined =
@@ -75,7 +75,7 @@ function readExamined(context: CommandContext, flags: Flags): ReadExamined {
     });
     return { ok: true, value: { env, config, loaded } };
   } catch (fault) {
-    const { config: file } = textsOf(flags);
+    const { config: file } = pickTexts(flags);
     const isMissing = file !== undefined && !existsSync(file);
     if (!(fault instanceof UsageFault) || isMissing) throw fault;
     const detail = fault.message;
@@ -106,7 +106,7 @@ const MARKS: Readonly<Record<CheckLevel, string>> = {
   problem: "BROKEN ",
 };
 
-function answerOf(checks: readonly DoctorCheck[]): CommandAnswer {
+function renderAnswer(checks: readonly DoctorCheck[]): CommandAnswer {
   const ok = checks.every(({ level }) => level !== "problem");
   const warnings = checks.filter(({ level }) => level === "warning").length;
   return {

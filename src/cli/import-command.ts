@@ -8,7 +8,7 @@ import {
   clock,
   UsageFault,
   type CommandAnswer,
-  textsOf,
+  pickTexts,
   readConfig,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -17,7 +17,7 @@ import { type Manifest, validateManifest } from "../catalog/index.ts";
 import { isOwnVariable, loadConfig } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
-  filesOf,
+  renderFiles,
   type ListingFinder,
   type MovedConfig,
   type MovedFile,
@@ -98,11 +98,11 @@ async function importLitellm(
     addressOf: (name) => (ADDRESS_NAME.test(name) ? context.env[name] : undefined),
     settingProblem,
   });
-  const { write } = textsOf(flags);
-  const written = write !== undefined ? writeFiles(write, filesOf(moved)) : [];
+  const { write } = pickTexts(flags);
+  const written = write !== undefined ? writeFiles(write, renderFiles(moved)) : [];
   return {
     json: { ok: moved.listings.length > 0, ...moved, written },
-    text: textOf(moved, written),
+    text: renderText(moved, written),
     exitCode: moved.listings.length > 0 ? 0 : 1,
   };
 }
@@ -121,13 +121,13 @@ function readTree(file: string, bounds: YamlBounds): YamlReading {
 }
 
 async function readExport(flags: Flags, name: "keys" | "teams"): Promise<Setting | undefined> {
-  const file = textsOf(flags)[name];
+  const file = pickTexts(flags)[name];
   if (file === undefined) return undefined;
   return rawSetting((await readSourceFile(file, undefined)).document);
 }
 
 async function readPrices(flags: Flags): Promise<ListingFinder["fromPriceFile"]> {
-  const { prices } = textsOf(flags);
+  const { prices } = pickTexts(flags);
   if (prices === undefined) return () => undefined;
   return priceFileListings(await readSourceFile(prices, undefined));
 }
@@ -149,7 +149,7 @@ function shippedManifests(): Manifest[] {
   });
 }
 
-/** Writes all of the files, or none when one of them is there with another text. */
+/** Writes all of the files, or none if one exists with another text. */
 function writeFiles(folder: string, files: readonly MovedFile[]): string[] {
   const targets = files.map((file) => ({ ...file, target: join(folder, file.path) }));
   const taken = targets.find(
@@ -169,14 +169,17 @@ function writeFiles(folder: string, files: readonly MovedFile[]): string[] {
 const OWNER_RUNS = 0o700;
 const EVERYONE_READS = 0o644;
 
-function textOf({ listings, notes, manifests }: MovedConfig, written: readonly string[]): string {
+function renderText(
+  { listings, notes, manifests }: MovedConfig,
+  written: readonly string[],
+): string {
   const staged = listings.filter(({ isReady }) => !isReady);
   const names = [...new Set(manifests.flatMap(({ endpoint }) => endpoint.api_key_env ?? []))];
   const count = (fate: MoveNote["fate"]): number =>
     notes.filter((note) => note.fate === fate).length;
   const ready = new Map(notes.map((note) => [note.path, note.next]));
   return [
-    `${counted(listings.length, "listing")} in ${counted(manifests.length, "manifest")}, ${staged.length} staged`,
+    `${formatCount(listings.length, "listing")} in ${formatCount(manifests.length, "manifest")}, ${staged.length} staged`,
     `settings: ${count("carried")} carried, ${count("ignored")} ignored, ${count("not_carried")} not carried`,
     ...listings.map(({ path: [list, at], id, providerId, isReady, stagedBecause }) => {
       const next = ready.get(`${list}[${at}].model_name`) ?? "";
@@ -191,7 +194,7 @@ function textOf({ listings, notes, manifests }: MovedConfig, written: readonly s
   ].join("\n");
 }
 
-function counted(count: number, noun: string): string {
+function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
@@ -206,12 +209,12 @@ async function importOpenrouter(
   flags: Flags,
 ): Promise<CommandAnswer> {
   const { manifestsDir } = readConfig(context, flags);
-  const isNamed = textsOf(flags)["manifests"] !== undefined;
+  const isNamed = pickTexts(flags)["manifests"] !== undefined;
   if (isNamed && !existsSync(manifestsDir)) {
     throw new UsageFault(`--manifests: there is no folder ${manifestsDir}`);
   }
   const folder = existsSync(manifestsDir) ? manifestsDir : SHIPPED_MANIFESTS;
-  const asked = await askedModels(models);
+  const asked = await readAskedModels(models);
   const matches = matchModels(asked, listedIn(folder));
   const ok = matches.every(({ kind }) => kind !== "none");
   return {
@@ -221,19 +224,19 @@ async function importOpenrouter(
   };
 }
 
-/** Ids as they were given, or those of one file or address: a list of models, or of their ids. */
-async function askedModels(models: readonly string[]): Promise<AskedModel[]> {
+/** The given model ids, or those of one file or address, which lists models or their ids. */
+async function readAskedModels(models: readonly string[]): Promise<AskedModel[]> {
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));
   if (!isFile) return models.map((id) => ({ id }));
   const tree = rawSetting((await readSourceFile(first, undefined)).document);
   const list = settingAt(tree, "data") ?? tree;
-  const asked = list.kind === "list" ? list.items.flatMap(askedModel) : [];
+  const asked = list.kind === "list" ? list.items.flatMap(readAskedModel) : [];
   if (asked.length > 0) return asked;
   throw new UsageFault(`${first}: has no list of models; save GET /api/v1/models, or give ids`);
 }
 
-function askedModel(item: Setting): AskedModel[] {
+function readAskedModel(item: Setting): AskedModel[] {
   if (item.kind === "text") return [{ id: item.text }];
   const id = textAt(item, "id");
   if (id === undefined) return [];

@@ -17,7 +17,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { verdictsOf } from "./conformance-verdicts.ts";
+import { toVerdicts } from "./conformance-verdicts.ts";
 import { askFirstRun, type FirstRunPlan } from "./first-run/ask-first-run.ts";
 import {
   cheapest,
@@ -35,9 +35,9 @@ import {
   welcomeJson,
   welcomeText,
 } from "./first-run/welcome.ts";
-import { listOf, onListings, shellWord } from "./manifest-init/init-flags.ts";
-import { fileOf } from "./manifest-init/hosted-provider.ts";
-import { knownHead } from "./manifest-init/named-provider.ts";
+import { toValues, onListings, shellWord } from "./manifest-init/init-flags.ts";
+import { toManifestPath } from "./manifest-init/hosted-provider.ts";
+import { requireHead } from "./manifest-init/named-provider.ts";
 import { shippedManifest } from "./manifest-init/write-manifest.ts";
 import { readText } from "./read-flags.ts";
 import { serveHere } from "./serve-command.ts";
@@ -75,13 +75,13 @@ export function addInitCommand(program: Command, context: CommandContext): void 
 
 interface FirstRun {
   readonly answer: CommandAnswer;
-  /** The surroundings of the gateway that is to start; undefined: none is. */
+  /** The surroundings of the gateway that is to start; undefined if none is. */
   readonly serving: CommandContext | undefined;
 }
 
 async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun> {
   const config = readConfig(context, flags);
-  const gatewayUrl = gatewayUrlOf(config);
+  const gatewayUrl = findGatewayUrl(config);
   const found = findKeys(context.env, readText(flags, "keys-file"));
   const inner: CommandContext = {
     ...context,
@@ -108,7 +108,7 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
           config,
           budgetMicroUsd,
         });
-  const account = await opened(inner, flags, { plan, tried });
+  const account = await openFirstAccount(inner, flags, { plan, tried });
   const welcome: Welcome = {
     providers,
     tried,
@@ -153,7 +153,7 @@ async function planned(
 }
 
 /** The address that the curl of a person on this machine has. */
-function gatewayUrlOf({ gatewayUrl, host, port }: Config): string {
+function findGatewayUrl({ gatewayUrl, host, port }: Config): string {
   if (gatewayUrl !== "") return gatewayUrl.replace(/\/+$/, "");
   if (port === 0) throw new UsageFault("--port: 0 means any free port; name the port to print");
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
@@ -162,10 +162,10 @@ function gatewayUrlOf({ gatewayUrl, host, port }: Config): string {
 
 function readBaseUrls(flags: Flags): ReadonlyMap<string, string> {
   return new Map(
-    listOf(flags["baseUrl"]).map((pair) => {
+    toValues(flags["baseUrl"]).map((pair) => {
       const at = pair.indexOf("=");
       const [id, url] = [pair.slice(0, Math.max(0, at)), pair.slice(at + 1)];
-      if (/^https?:/.test(url)) return [knownHead(id).provider.id, url.replace(/\/+$/, "")];
+      if (/^https?:/.test(url)) return [requireHead(id).provider.id, url.replace(/\/+$/, "")];
       throw new UsageFault("--base-url must be ID=URL pairs, such as openai=https://eu.example/v1");
     }),
   );
@@ -207,11 +207,11 @@ function listingsToTry(
     const own = deployments.filter((each) => each.providerId === providerId);
     const tried = file === undefined ? undefined : cheapest(own);
     if (tried === undefined) return [];
-    return [{ file: fileOf(config, providerId), modelId: tried.modelId }];
+    return [{ file: toManifestPath(config, providerId), modelId: tried.modelId }];
   });
 }
 
-async function opened(
+async function openFirstAccount(
   context: CommandContext,
   flags: Flags,
   { plan, tried }: { readonly plan: FirstRunPlan; readonly tried: readonly TriedModel[] },
@@ -222,7 +222,7 @@ async function opened(
     flags,
     async (backend, by) => {
       account = await openAccount(backend, plan.account, by);
-      const verdicts = tried.flatMap(({ report }) => (report ? verdictsOf(report, "run") : []));
+      const verdicts = tried.flatMap(({ report }) => (report ? toVerdicts(report, "run") : []));
       if (verdicts.length > 0) await backend.verdictStore.record(verdicts, by);
       return { json: null, text: "" };
     },
@@ -240,7 +240,10 @@ function nothingListed(providers: readonly ListedProvider[], problem: string): C
   };
 }
 
-/** The same places as here; a key of a file is put into the environment of the server alone. */
+/**
+ * The command that starts a server with the same folders. A key from a file has to be in the
+ * server's environment.
+ */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {
     const value = readText(flags, name);

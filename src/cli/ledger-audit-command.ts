@@ -11,7 +11,7 @@ import {
   onStoredData,
   readConfig,
   UsageFault,
-  textsOf,
+  pickTexts,
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -54,24 +54,24 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
     onProgress: progressTo(context),
   };
   return await withBackend(context, flags, async (backend, by) => {
-    if (day === undefined) return answerOf(context, await backend.auditBooks(options));
+    if (day === undefined) return renderAnswer(context, await backend.auditBooks(options));
     const key = openExportKey(config);
-    return answerOf(context, await backend.closeDay(day, { ...options, key }, by));
+    return renderAnswer(context, await backend.closeDay(day, { ...options, key }, by));
   });
 }
 
 function dayToClose(flags: Flags): string | undefined {
   if (flags["closeDay"] === undefined) return undefined;
   const yesterday = new Date(clock.nowMs() - MS_PER_DAY).toISOString().slice(0, 10);
-  return readDay(textsOf(flags)["closeDay"] ?? yesterday, "--close-day");
+  return readDay(pickTexts(flags)["closeDay"] ?? yesterday, "--close-day");
 }
 
-function answerOf({ stderr }: CommandContext, outcome: AuditOutcome): CommandAnswer {
+function renderAnswer({ stderr }: CommandContext, outcome: AuditOutcome): CommandAnswer {
   const { checks, sinceDay, reason, checkpoint: closed } = outcome;
   const ok = checks.every((check) => check.violations === 0);
   if (reason !== undefined) stderr.write(`everything was read: ${reason}\n`);
   const text = [
-    ...checks.flatMap(linesOf),
+    ...checks.flatMap(renderCheck),
     ...(sinceDay === undefined ? [] : [`proven from the end of ${sinceDay} on`]),
     ...(closed === undefined ? [] : [`closed ${closed.day} at position ${closed.position}`]),
   ];
@@ -89,7 +89,7 @@ function answerOf({ stderr }: CommandContext, outcome: AuditOutcome): CommandAns
   };
 }
 
-function linesOf(check: AuditCheck): readonly string[] {
+function renderCheck(check: AuditCheck): readonly string[] {
   const { id, title, violations, examples = [] } = check;
   if (violations === 0) return [`ok      ${id}  ${title}`];
   return [

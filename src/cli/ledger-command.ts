@@ -10,7 +10,7 @@ import {
   withBackend,
   type Flags,
   UsageFault,
-  textsOf,
+  pickTexts,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addReopenCommand } from "./ledger-reopen-command.ts";
@@ -73,7 +73,7 @@ function addExportCommand(ledger: Command, context: CommandContext): void {
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async (backend) => {
           const day = readDay(String(flags["day"]), "--day");
-          const { out } = textsOf(flags);
+          const { out } = pickTexts(flags);
           let lines = 0;
           const counted = async function* (): AsyncGenerator<string> {
             for await (const page of backend.dayFacts(day)) {

@@ -16,7 +16,7 @@ import {
   UsageFault,
   withBackend,
   type CommandAnswer,
-  textsOf,
+  pickTexts,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -84,7 +84,7 @@ function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRe
   if (open !== undefined && open !== "void" && open !== "charge") {
     throw new UsageFault("--open-attempts must be void or charge");
   }
-  const { restoredTo } = textsOf(flags);
+  const { restoredTo } = pickTexts(flags);
   if (flags["nothingLost"] === true) {
     const other = ["openAttempts", "changes", "restoredTo"].find(
       (name) => flags[name] !== undefined,
@@ -109,7 +109,7 @@ async function readChanges(
   context: CommandContext,
   flags: Flags,
 ): Promise<{ readonly closings: readonly AccessClosing[]; readonly changes: number } | undefined> {
-  const file = textsOf(flags)["changes"];
+  const file = pickTexts(flags)["changes"];
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --changes`);
   if (statSync(file).size > CHANGES_BYTES_MAX) {

@@ -72,7 +72,7 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
       const drop = flags["drop"] === true;
       const outcome = await retireDays(deps, { olderThanDays, drop, stopAt });
       const publicKey = publicKeyText(key.publicKey);
-      return answerOf(outcome, { folder: archive.folder, publicKey, olderThanDays });
+      return renderAnswer(outcome, { folder: archive.folder, publicKey, olderThanDays });
     } finally {
       await session.close();
     }
@@ -113,7 +113,7 @@ async function closeStatements(
   return { day: `${month}-01` as Day, reason };
 }
 
-function answerOf(
+function renderAnswer(
   outcome: RetireOutcome,
   run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
 ): CommandAnswer {

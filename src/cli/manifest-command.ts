@@ -19,7 +19,7 @@ import {
   readConfig,
   UsageFault,
   type Flags,
-  textsOf,
+  pickTexts,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addManifestDiffCommand } from "./manifest-diff-command.ts";
@@ -43,8 +43,8 @@ export function addManifestCommand(program: Command, context: CommandContext): v
         return {
           json: { ok, issues, notes },
           text: [
-            ...(ok ? files.map((file) => `${file}: valid`) : issues.map(lineOf)),
-            ...notes.map((note) => `note: ${lineOf(note)}`),
+            ...(ok ? files.map((file) => `${file}: valid`) : issues.map(renderNote)),
+            ...notes.map((note) => `note: ${renderNote(note)}`),
           ].join("\n"),
           exitCode: ok ? 0 : 1,
         };
@@ -92,7 +92,7 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
           return { json: loaded, text: text.join("\n"), exitCode: 1 };
         }
         const { buildId, models, deployments } = loaded.catalog;
-        const { out } = textsOf(flags);
+        const { out } = pickTexts(flags);
         if (out !== undefined) {
           writeFileSync(out, `${JSON.stringify({ buildId, models, deployments }, printable, 2)}\n`);
         }
@@ -118,7 +118,7 @@ interface FileIssue extends FileNote {
   readonly rule: string;
 }
 
-function lineOf({ file, pointer, message }: FileNote): string {
+function renderNote({ file, pointer, message }: FileNote): string {
   return `${file}${pointer}: ${message}`;
 }
 

@@ -118,25 +118,25 @@ function shown({ days, fromDay, cost }: Traffic): object {
     from_day: fromDay,
     organizations: cost.organizations.map(({ orgId, ...each }) => ({
       org_id: orgId,
-      ...shownCost(each),
+      ...presentCost(each),
     })),
-    total: shownCost(cost.total),
+    total: presentCost(cost.total),
     not_priced: cost.notPriced,
     at_lowest_tier: cost.tiered,
   };
 }
 
-function shownCost({ old, new: next, later }: UseCost) {
+function presentCost({ old, new: next, later }: UseCost) {
   return {
-    old_usd: usdOf(old),
-    new_usd: usdOf(next),
-    more_usd: usdOf(picoUsd(next - old)),
-    later_usd: usdOf(later),
-    more_later_usd: usdOf(picoUsd(later - old)),
+    old_usd: formatPicoUsd(old),
+    new_usd: formatPicoUsd(next),
+    more_usd: formatPicoUsd(picoUsd(next - old)),
+    later_usd: formatPicoUsd(later),
+    more_later_usd: formatPicoUsd(picoUsd(later - old)),
   };
 }
 
-function usdOf(amount: PicoUsd): string {
+function formatPicoUsd(amount: PicoUsd): string {
   return formatUsd(floorToMicroUsd(amount));
 }
 
@@ -145,7 +145,7 @@ const SHOWN_ORGS_MAX = 20;
 function describeTraffic({ days, fromDay, cost }: Traffic): readonly string[] {
   const { organizations, total, notPriced, tiered } = cost;
   const line = (name: string, each: UseCost): string => {
-    const usd = shownCost(each);
+    const usd = presentCost(each);
     const announced = `${usd.later_usd} with what is announced (${usd.more_later_usd} more)`;
     return `  ${name}: ${usd.old_usd} → ${usd.new_usd} USD (${usd.more_usd} more), ${announced}`;
   };

@@ -30,7 +30,7 @@ export function readManifestFile(file: string): ReadManifest {
 
 /** The manifests folder's file of a provider. */
 export function manifestOfProvider(folder: string, providerId: string): ReadManifest {
-  const found = manifestFilesOf(folder).find((file) => providerOf(file) === providerId);
+  const found = listManifestFiles(folder).find((file) => readProviderId(file) === providerId);
   if (found !== undefined) return readManifestFile(found);
   throw new UsageFault(
     `${folder} has no manifest of ${providerId}; name the file, or another folder with --manifests`,
@@ -38,7 +38,7 @@ export function manifestOfProvider(folder: string, providerId: string): ReadMani
 }
 
 /** Every manifest of the folder, in the order of the names. */
-export function manifestFilesOf(folder: string): readonly string[] {
+export function listManifestFiles(folder: string): readonly string[] {
   if (!existsSync(folder)) {
     throw new UsageFault(`${folder}: there is no such folder; name another with --manifests`);
   }
@@ -47,7 +47,7 @@ export function manifestFilesOf(folder: string): readonly string[] {
 }
 
 /** Another provider's file may be broken: that is not asked here. */
-function providerOf(file: string): string | undefined {
+function readProviderId(file: string): string | undefined {
   try {
     const { provider } = JSON.parse(readText(file)) as { provider?: { id?: string } };
     return provider?.id;

@@ -64,7 +64,7 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
     .option("--json", "print one JSON document on standard output")
     .action(
       answering(context, async (file: string, flags: ImportFlags) => {
-        const { from, head } = checkedFlags(flags);
+        const { from, head } = checkFlags(flags);
         const { margin, models, out } = flags;
         const source = await readSource(from, file, flags.dated);
         const against: SourceInput[] = [];
@@ -77,11 +77,12 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
           withCapacity: flags.capacity === true,
           ...(margin === undefined ? {} : { margin }),
         });
-        const text = textOf(result);
-        // Exit 1 leaves a file that is there as it was: it may list what this import stages.
+        const text = renderManifest(result);
+        // With exit code 1 an existing file is kept, because it may list models that this import
+        // stages.
         const isKept = result.listed.length === 0 && existsSync(out);
         if (text !== undefined && out !== "-" && !isKept) writeFileSync(out, text);
-        return answerOf({ result, source, out, text: isKept ? undefined : text });
+        return renderAnswer({ result, source, out, text: isKept ? undefined : text });
       }),
     );
 }
@@ -90,7 +91,7 @@ function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, ...value.split(",")];
 }
 
-function checkedFlags(flags: ImportFlags): {
+function checkFlags(flags: ImportFlags): {
   readonly from: ListingSource;
   readonly head: ImportInput["head"];
 } {
@@ -110,10 +111,10 @@ function checkedFlags(flags: ImportFlags): {
   if (flags.out !== "-" && existsSync(flags.out) && flags.overwrite !== true) {
     throw new UsageFault(`${flags.out}: is there already; add --overwrite to replace it`);
   }
-  return { from: flags.from, head: headOf(flags.provider, flags) };
+  return { from: flags.from, head: chooseHead(flags.provider, flags) };
 }
 
-function headOf(provider: string, { head: file, from }: ImportFlags): ImportInput["head"] {
+function chooseHead(provider: string, { head: file, from }: ImportFlags): ImportInput["head"] {
   const head = file === undefined ? findHead(provider) : readHead(file);
   if (head === undefined) {
     const known = providerHeads().filter(isImportable);
@@ -158,8 +159,8 @@ function readSecond(named: string): Promise<SourceInput> {
   return readSource(from, named.slice(at + 1), undefined);
 }
 
-/** The manifest as it is written; undefined when there is none. */
-function textOf({ manifest }: ImportResult): string | undefined {
+/** The text of the manifest; undefined if there is none. */
+function renderManifest({ manifest }: ImportResult): string | undefined {
   if (manifest === undefined) return undefined;
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
   const verdict = validateManifest(text);
@@ -168,7 +169,7 @@ function textOf({ manifest }: ImportResult): string | undefined {
   throw new UsageFault(`the manifest would not be valid:\n${problems.join("\n")}`);
 }
 
-function answerOf({
+function renderAnswer({
   result,
   source,
   out,

@@ -35,7 +35,7 @@ function freshFolder(): string {
 interface Initialized extends CommandResult {
   readonly seen: readonly PlayedRequest[];
   readonly folder: string;
-  /** The one manifest that was written; undefined: none was. */
+  /** The one manifest that was written; undefined if none was. */
   readonly manifest: Manifest | undefined;
 }
 

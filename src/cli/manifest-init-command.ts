@@ -5,7 +5,7 @@ import { answering, type CommandAnswer, type Flags, UsageFault } from "./command
 import type { CommandContext } from "./command-io.ts";
 import { providerHeads } from "../listing-tools/index.ts";
 import { onListings, initAnswer } from "./manifest-init/init-flags.ts";
-import { initNamedProvider, knownHead } from "./manifest-init/named-provider.ts";
+import { initNamedProvider, requireHead } from "./manifest-init/named-provider.ts";
 import { initOwnEndpoint } from "./manifest-init/own-endpoint.ts";
 
 /** `manifest init` */
@@ -42,7 +42,7 @@ async function init(context: CommandContext, flags: Flags): Promise<CommandAnswe
   try {
     const chosen = await withProvider(flags, answers);
     const { provider } = chosen;
-    const local = typeof provider === "string" ? knownHead(provider) : undefined;
+    const local = typeof provider === "string" ? requireHead(provider) : undefined;
     if (local !== undefined && local.use !== "local") {
       return initAnswer(await initNamedProvider(context, chosen, answers));
     }
@@ -53,7 +53,7 @@ async function init(context: CommandContext, flags: Flags): Promise<CommandAnswe
   }
 }
 
-/** A person who names neither a provider nor an address is asked for one of them. */
+/** Asks for a provider or an address if neither was given. */
 async function withProvider(flags: Flags, answers: Answers): Promise<Flags> {
   if (flags["provider"] !== undefined || flags["baseUrl"] !== undefined) return flags;
   const ids = providerHeads().map(({ provider }) => provider.id);
@@ -63,7 +63,9 @@ async function withProvider(flags: Flags, answers: Answers): Promise<Flags> {
     question: "Provider, or the address of an endpoint",
     read: (text) => {
       if (text === "") throw new UsageFault("name one of them");
-      return /^https?:/.test(text) ? { baseUrl: text } : { provider: knownHead(text).provider.id };
+      return /^https?:/.test(text)
+        ? { baseUrl: text }
+        : { provider: requireHead(text).provider.id };
     },
   });
   answers.needAll("manifest init");

@@ -30,7 +30,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { describeRefresh, type RefreshedFile } from "./describe-refresh.ts";
-import { manifestFilesOf, readManifestFile, type ReadManifest } from "./manifest-files.ts";
+import { listManifestFiles, readManifestFile, type ReadManifest } from "./manifest-files.ts";
 import { readSourceFile } from "./read-source-file.ts";
 import { type Replacement, replaceFiles } from "./replace-file.ts";
 
@@ -88,7 +88,7 @@ async function refresh(
   const files =
     named.length > 0
       ? named
-      : manifestFilesOf(
+      : listManifestFiles(
           readConfig(context, manifests === undefined ? {} : { manifests }).manifestsDir,
         );
   const read = files.map(readManifestFile);
@@ -131,7 +131,7 @@ async function writeRecorded(
   }
 }
 
-/** Is there nothing about it that a person has to decide? */
+/** True if no person has to decide anything about the file. */
 function isSettled({ state, findings }: RefreshedFile): boolean {
   const isDone = state === "changed" || state === "unchanged" || state === "no_source";
   return isDone && !findings.some(needsDecision);
@@ -163,7 +163,7 @@ async function readSources(
   manifests: readonly ReadManifest[],
 ): Promise<Sources> {
   const given = new Map(named.map(sourceFlag));
-  const needed = new Set(manifests.flatMap(({ manifest }) => sourcesOf(manifest)));
+  const needed = new Set(manifests.flatMap(({ manifest }) => listSources(manifest)));
   const missing = [...needed].filter((from) => !given.has(from));
   if (missing.length > 0) {
     const flags = missing.map((from) => `--source ${from}=FILE`).join(" ");
@@ -184,7 +184,7 @@ function sourceFlag(named: string): readonly [ListingSource, string] {
   throw new UsageFault(`--source must be SOURCE=FILE with one of ${known}, not ${named}`);
 }
 
-function sourcesOf({ catalog_source: source }: Manifest): readonly ListingSource[] {
+function listSources({ catalog_source: source }: Manifest): readonly ListingSource[] {
   return source === undefined
     ? []
     : [source.from, ...(source.against ?? []).map(({ from }) => from)];
@@ -200,7 +200,7 @@ export interface Refreshing {
 
 export interface RefreshOutcome {
   readonly result: RefreshedFile;
-  /** Undefined: nothing is to be written. */
+  /** Undefined if nothing is to be written. */
   readonly writing?: Replacement & { readonly change: Change };
 }
 
@@ -251,12 +251,12 @@ function refreshChange(
     action: "manifest.refresh",
     orgId: null,
     target,
-    before: { manifest_sha256: sha256Of(before) },
-    after: { manifest_sha256: sha256Of(after) },
+    before: { manifest_sha256: sha256Hex(before) },
+    after: { manifest_sha256: sha256Hex(after) },
   };
 }
 
-function sha256Of(bytes: string | Uint8Array): string {
+function sha256Hex(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
@@ -284,8 +284,8 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
   const files = [...order].flatMap((from): readonly SourceInput[] => {
     const source = sources.get(from);
     if (source === undefined || head.sources[from] === undefined) return [];
-    const sha256 = sha256Of(source.bytes);
-    // The same bytes are of the same day, whatever their file is called by now.
+    const sha256 = sha256Hex(source.bytes);
+    // Equal bytes keep the day that was recorded for them, whatever the file's name is now.
     const same = recordedFiles.find((each) => each.from === from && each.sha256 === sha256);
     return [same === undefined ? source : { ...source, dated: same.dated }];
   });

@@ -12,7 +12,7 @@ import {
   answering,
   type CommandAnswer,
   onStoredData,
-  textsOf,
+  pickTexts,
   UsageFault,
   withBackend,
   type Flags,
@@ -115,7 +115,7 @@ async function readValues(
     const [name] = field;
     const text = args[name];
     if (name === secret) {
-      values[name] = await readSecret(context, textsOf(flags)["providerKeyEnv"]);
+      values[name] = await readSecret(context, pickTexts(flags)["providerKeyEnv"]);
     } else if (name === fromFile) {
       values[name] = readNamedFile(String(readField(flags, field, face)), flagName(name));
     } else {
@@ -140,7 +140,7 @@ function readNamedFile(file: string, flag: string): string {
 
 /** The file is the answer: with `--json` too, so nothing else is printed on standard output then. */
 function readOut(flags: Flags): string | undefined {
-  const { out } = textsOf(flags);
+  const { out } = pickTexts(flags);
   if (flags["json"] === true && out === undefined) {
     throw new UsageFault("the answer is a file: with --json give --out FILE too");
   }
@@ -169,7 +169,7 @@ const SECRET_FLAG = "--provider-key-env <name>";
 const SECRET_HELP =
   "read the provider's key from this environment variable (default: from standard input)";
 
-/** Is the organization one that `--org` has to name, and not that of an argument? */
+/** True if `--org` names the organization and no argument implies it. */
 function isNamedByFlag({ contract, face }: Operation): boolean {
   const isOfOne = contract.needs !== undefined || hasField(contract.params, "org_id");
   const ids = argumentNames(face.usage);

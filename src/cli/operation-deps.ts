@@ -80,8 +80,8 @@ export function openOperationDeps(
 }
 
 /**
- * Whether a manifest is private does not depend on keys or dates, so the files say it and not the
- * catalog. Without a folder the server may run elsewhere.
+ * Reads from the files and not from the catalog whether a manifest is private, since that does not
+ * depend on keys or dates. Without a folder the check is skipped, as the server may run elsewhere.
  */
 function checkPrivateManifest(
   folder: string,

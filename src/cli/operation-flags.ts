@@ -25,7 +25,7 @@ export function argumentNames(usage: string): readonly string[] {
 
 export type Field = readonly [name: string, shape: Shape, is: { readonly isRequired: boolean }];
 
-/** Every field that a command takes, by its name: those of the path, the query and the body. */
+/** Every field of a command by its name: those of the path, the query and the body. */
 export function commandFields(
   { params, query, body }: Operation["contract"],
   { typed = [] }: CommandFace,
@@ -44,7 +44,7 @@ export function hasField(schema: TSchema | undefined, name: string): boolean {
 
 /** `cap_usd` is `--cap-usd <amount>`; the description of the field is its help. */
 export function fieldOption(name: string, shape: Shape, isRequired: boolean): Option {
-  const made = new Option(`${flagName(name)}${VALUES[kindOf(shape)]}`, describe(shape));
+  const made = new Option(`${flagName(name)}${VALUES[classifyShape(shape)]}`, describe(shape));
   made.makeOptionMandatory(isRequired);
   const choices = alternatives(shape).flatMap((each) => each.enum ?? []);
   return choices.length === 0 ? made : made.choices(choices);
@@ -59,7 +59,7 @@ export function flagName(field: string): string {
 /** The sentence of a schema about its values. A list has commas between its entries. */
 function describe(shape: Shape): string {
   const text = [shape, ...alternatives(shape)].find((each) => each.description)?.description ?? "";
-  return kindOf(shape) === "list" ? `${text}, with commas between them` : text;
+  return classifyShape(shape) === "list" ? `${text}, with commas between them` : text;
 }
 
 /** The value of a field by its flag. */
@@ -80,7 +80,7 @@ export function readValue(
   { face: { none = [] }, said }: { readonly face: CommandFace; readonly said: string },
 ): unknown {
   if (text === "none" && none.includes(name)) return null;
-  switch (kindOf(shape)) {
+  switch (classifyShape(shape)) {
     case "switch":
       return true;
     case "list":
@@ -97,7 +97,7 @@ export function readValue(
   }
 }
 
-function kindOf(shape: Shape): keyof typeof VALUES {
+function classifyShape(shape: Shape): keyof typeof VALUES {
   const types = new Set(alternatives(shape).map(({ type }) => type));
   if (types.has("boolean")) return "switch";
   if (types.has("array")) return "list";

@@ -40,7 +40,7 @@ async function probe(context: CommandContext, flags: Flags): Promise<CommandAnsw
 
 interface Answer {
   readonly ok: boolean;
-  /** Null: there was no answer. */
+  /** Null if there was no answer. */
   readonly status: number | null;
   readonly detail: string;
 }

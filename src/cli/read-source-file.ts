@@ -74,7 +74,7 @@ async function download(named: string, stopped?: AbortSignal): Promise<Content> 
     }
     if (!answer.ok) throw new UsageFault(`${url.href}: answers with status ${answer.status}`);
     if (answer.body === null) throw new UsageFault(`${url.href}: answers with nothing`);
-    const modified = dayOf(answer.headers.get("last-modified"));
+    const modified = parseDay(answer.headers.get("last-modified"));
     const bytes = await readBody(url, answer.body as AsyncIterable<Uint8Array>);
     return { bytes, ...(modified === undefined ? {} : { modified }) };
   }
@@ -118,7 +118,7 @@ async function readAll(name: string, parts: AsyncIterable<Uint8Array>): Promise<
   return Buffer.concat(kept);
 }
 
-function dayOf(header: string | null): string | undefined {
+function parseDay(header: string | null): string | undefined {
   const instant = new Date(header ?? "");
   return Number.isNaN(instant.valueOf()) ? undefined : instant.toISOString().slice(0, 10);
 }

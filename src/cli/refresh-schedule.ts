@@ -16,7 +16,7 @@ import {
 } from "../kernel/index.ts";
 import { isListingSource, type ListingSource, type SourceInput } from "../listing-tools/index.ts";
 import { UsageFault } from "./command-context.ts";
-import { manifestFilesOf, readManifestFile } from "./manifest-files.ts";
+import { listManifestFiles, readManifestFile } from "./manifest-files.ts";
 import {
   needsDecision,
   refreshFile,
@@ -44,7 +44,7 @@ const MAX_RISE_PERCENT = "20";
 export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<void> } {
   const hours = refreshHours(schedule.config.refreshEvery);
   if (hours === undefined) return { close: () => Promise.resolve() };
-  if (addressesOf(schedule).length < SOURCES_LEAST) {
+  if (listAddresses(schedule).length < SOURCES_LEAST) {
     throw new UsageFault("catalog.refresh_every needs two catalog.refresh_sources that can agree");
   }
   const stop = new AbortController();
@@ -80,7 +80,7 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
 export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSignal): Promise<void> {
   const { config, clock, log, changeLog } = schedule;
   const sources = new Map<ListingSource, SourceInput>();
-  for (const [from, url] of addressesOf(schedule)) {
+  for (const [from, url] of listAddresses(schedule)) {
     const file = await readKept(schedule, { from, url, stopped });
     if (file !== undefined) sources.set(from, { from, ...file });
   }
@@ -92,7 +92,7 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
   } as const;
   const refreshing = { sources, leastSources: SOURCES_LEAST, rules, accepted: new Set<string>() };
   const outcomes: RefreshOutcome[] = [];
-  for (const file of manifestFilesOf(config.manifestsDir)) {
+  for (const file of listManifestFiles(config.manifestsDir)) {
     // Requests are served between two manifests.
     await nextTurn();
     stopped?.throwIfAborted();
@@ -107,13 +107,13 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
       return Promise.resolve();
     });
   }
-  const waits = outcomes.flatMap((each) => [...newsOf(each), ...waitsOf(each)]);
+  const waits = outcomes.flatMap((each) => [...summarizeNews(each), ...listWaiting(each)]);
   writeRefreshState(config.dataDir, { atMs: nowMs, waits });
   const providers = changed.map(({ change }) => change.target);
   log.info({ changed: providers, waits: waits.length }, "the catalog was refreshed");
 }
 
-function addressesOf({ config }: RefreshSchedule): readonly (readonly [ListingSource, string])[] {
+function listAddresses({ config }: RefreshSchedule): readonly (readonly [ListingSource, string])[] {
   return [...(readPairList(config.refreshSources) ?? [])].flatMap(([from, url]) =>
     isListingSource(from) ? [[from, url] as const] : [],
   );
@@ -161,7 +161,9 @@ async function readKept(
 }
 
 /** The news of a refresh for customers. */
-function newsOf({ result: { provider, difference, findings } }: RefreshOutcome): readonly string[] {
+function summarizeNews({
+  result: { provider, difference, findings },
+}: RefreshOutcome): readonly string[] {
   const { cheaper = 0, dearer = 0, added = 0 } = difference?.counts ?? {};
   const ending = findings.filter(({ kind }) => kind === "gone").length;
   const said = Object.entries({ cheaper, dearer, added, "ending in 14 days": ending })
@@ -178,7 +180,7 @@ const WAITS_SAY: Readonly<Record<string, string>> = {
   edited: "was edited, and the sources say that it costs more",
 };
 
-function waitsOf({ result }: RefreshOutcome): readonly string[] {
+function listWaiting({ result }: RefreshOutcome): readonly string[] {
   const { file, provider, state, detail, findings } = result;
   if (state !== "changed" && state !== "unchanged") {
     return [`${file} was not refreshed: ${cutText(detail ?? state)}`];

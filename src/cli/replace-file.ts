@@ -20,8 +20,8 @@ export interface Replacement {
 }
 
 /**
- * Puts new texts where the files that were read are: all of them whole or none, with the rights of
- * the old ones. Where one was edited since, all are left as they are.
+ * Replaces files that were read before, all or none, and keeps their permissions. If one of them
+ * was edited in the meantime, none is replaced.
  */
 export function replaceFiles(all: readonly Replacement[]): void {
   const targets = all.map((each) => {

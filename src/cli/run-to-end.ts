@@ -1,6 +1,6 @@
 import type { RunningGateway, SettingsSource } from "../app/index.ts";
 import type { Config } from "../kernel/index.ts";
-import { exitCodeOf, reportFault } from "./command-context.ts";
+import { chooseExitCode, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
@@ -61,7 +61,7 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     endServer(context, 0);
   } catch (fault) {
     reportFault(context, fault);
-    endServer(context, exitCodeOf(fault));
+    endServer(context, chooseExitCode(fault));
   } finally {
     clearTimeout(lastMoment);
     stopListening();

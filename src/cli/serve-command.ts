@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import {
   checkPorts,
   type Listener,
-  listenersOf,
+  listListeners,
   type Logging,
   openBackend,
   openLogFile,
@@ -16,13 +16,13 @@ import {
   SHIPPED_MANIFESTS,
 } from "../app/index.ts";
 import { type Config, SETTINGS } from "../kernel/index.ts";
-import { signInKindOf } from "../account/index.ts";
+import { chooseSignInKind } from "../account/index.ts";
 import {
   clock,
   openCommandLogging,
   readConfig,
   reportFault,
-  settingsFileOf,
+  findSettingsFile,
   UsageFault,
   type Flags,
 } from "./command-context.ts";
@@ -63,8 +63,8 @@ export function addServeCommands(program: Command, context: CommandContext): voi
 const LOG_FILE = "dev.log";
 
 /**
- * How a server reads its settings, at the start and again while it runs. `change`: what this process
- * makes of what it read, each time.
+ * Reads the settings of a server, at the start and at each reload. `change` is applied to them each
+ * time.
  */
 function serverSettings(
   flags: Flags,
@@ -75,7 +75,7 @@ function serverSettings(
 ): SettingsSource {
   const { change = (config) => config, forced } = options;
   return {
-    file: settingsFileOf(flags),
+    file: findSettingsFile(flags),
     read: (secrets) => change(readConfig({ secrets }, flags, forced)),
   };
 }
@@ -161,7 +161,7 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
   logging.flush();
 }
 
-/** Every worker has an internal port of its own: the one that was asked for, and those behind it. */
+/** Each worker has an internal port of its own: the requested one and those after it. */
 function workerConfig(config: Config, number: number): Config {
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
@@ -169,7 +169,7 @@ function workerConfig(config: Config, number: number): Config {
 
 /** The ports that the workers share, and the internal one of each. */
 function workerListeners(config: Config, count: number): readonly Listener[] {
-  const { gateway, console, internal } = listenersOf(config);
+  const { gateway, console, internal } = listListeners(config);
   const internals = Array.from({ length: count }, (_, number) => ({
     ...internal,
     port: internal.port === 0 ? 0 : internal.port + number,
@@ -192,7 +192,7 @@ async function startServer(
   const { env, secrets, stdout } = io;
   const isDevelopment = dev !== undefined;
   // Workers: their supervisor has checked, and a port that they share is in use already.
-  if (workerNumber() === undefined) await checkPorts(Object.values(listenersOf(config)));
+  if (workerNumber() === undefined) await checkPorts(Object.values(listListeners(config)));
   const logFile = dev?.logFile;
   const context = logFile === undefined ? io : { ...io, stderr: openLogFile(logFile) };
   const logging = openCommandLogging(context, config);
@@ -201,7 +201,7 @@ async function startServer(
   if (isDevelopment) {
     stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   }
-  // All of `dev` is one machine's own, the database too.
+  // `dev` runs on one machine with its own database.
   const schema = isDevelopment || config.autoMigrate ? "migrate" : "check";
   const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
   const end = async (): Promise<void> => {
@@ -223,7 +223,8 @@ async function startServer(
       : undefined;
     announce(context, logging, gateway);
     const welcome = await development?.welcome(gateway, logFile);
-    // The log is written in batches: what making the link has logged would come behind the welcome.
+    // The log is written in batches; without a flush, lines from before would appear after the
+    // welcome text.
     logging.flush();
     if (welcome !== undefined) stdout.write(welcome);
     return {
@@ -247,7 +248,7 @@ async function startServer(
 /** Where the data are, and why what is not configured is off. */
 function announceParts(log: Logger, config: Config, dataDir: string | undefined): void {
   if (dataDir !== undefined) log.info({ data: dataDir }, "embedded PostgreSQL");
-  if (signInKindOf(config) === "none") {
+  if (chooseSignInKind(config) === "none") {
     log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
   }
   if (config.stripeSecretKey === "") {

@@ -2,9 +2,9 @@ import { Option, type Command } from "commander";
 
 import { type Listener, listenFault } from "../app/index.ts";
 import { startSimulator } from "../dev/index.ts";
-import { reportFault, type Flags, textsOf } from "./command-context.ts";
+import { reportFault, type Flags, pickTexts } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
-import { listOf } from "./manifest-init/init-flags.ts";
+import { toValues } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 
 /** `simulate`: a provider of both chat wires that costs nothing and can misbehave on request. */
@@ -34,8 +34,8 @@ const SIMULATOR: Omit<Listener, "port"> = {
 async function simulate(context: CommandContext, flags: Flags): Promise<void> {
   let stopListening = (): void => undefined;
   try {
-    const { wire, fault, profile } = textsOf(flags);
-    const models = listOf(flags["models"]);
+    const { wire, fault, profile } = pickTexts(flags);
+    const models = toValues(flags["models"]);
     const listener = { ...SIMULATOR, port: Number(flags["port"]) };
     const simulator = await startSimulator({
       port: listener.port,

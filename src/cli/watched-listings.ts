@@ -30,7 +30,7 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
     );
     return { ok: false, problems };
   }
-  const manifests = manifestsOf(config.manifestsDir);
+  const manifests = readManifests(config.manifestsDir);
   const reachable = loaded.catalog.deployments.filter((each) => isReachable(each, env));
   const listings = reachable.flatMap((deployment): WatchedListing[] => {
     const { providerId, modelId, upstreamModelId, manifestSha256 } = deployment;
@@ -60,7 +60,7 @@ function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"])
 
 type ManifestOnDisk = Pick<WatchedListing, "file" | "manifestText">;
 
-function manifestsOf(folder: string): ReadonlyMap<string, ManifestOnDisk> {
+function readManifests(folder: string): ReadonlyMap<string, ManifestOnDisk> {
   const files = readdirSync(folder).filter((file) => file.endsWith(".json"));
   return new Map(
     files.map((file) => {

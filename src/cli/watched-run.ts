@@ -11,7 +11,7 @@ import {
 import type { WatchedRunOutcome, WatchSession, DueListing } from "../gateway/index.ts";
 import { clock } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { verdictsOf } from "./conformance-verdicts.ts";
+import { toVerdicts } from "./conformance-verdicts.ts";
 import type { WatchedListing } from "./watched-listings.ts";
 
 /** The parts that a watch works with. */
@@ -31,7 +31,7 @@ export interface Watch {
 export interface WatchedRun {
   readonly outcome: WatchedRunOutcome;
   readonly spentMicroUsd: MicroUsd;
-  /** Absent: it has none. */
+  /** Absent if it has none. */
   readonly verdict?: Verdict;
   /** `C3 stream shape: why`, for what did not pass. */
   readonly failed: readonly string[];
@@ -82,7 +82,7 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   }
   const { report } = outcome;
   if (!report.is_complete) return { outcome: "ended", spentMicroUsd, failed: [] };
-  const verdicts = verdictsOf(report, "watch");
+  const verdicts = toVerdicts(report, "watch");
   await backend.verdictStore.record(verdicts, by);
   const checks = report.models.flatMap((model) => model.checks);
   const bad = checks.filter(({ status }) => status !== "pass" && status !== "skip");

@@ -19,7 +19,7 @@ const RESTART_MS_MAX = 30_000;
 /** A worker that lived so long has not failed because of how it was started. */
 const HEALTHY_MS = 60_000;
 
-/** The number of this process among the workers, from 0; undefined: it is not a worker. */
+/** The number of this process among the workers, from 0; undefined if it is not a worker. */
 export function workerNumber(): number | undefined {
   return cluster.isWorker ? Number(process.env[NUMBER_ENV] ?? 0) : undefined;
 }

@@ -39,7 +39,7 @@ export * from "./limits/recent-use-rows.ts";
 export * from "./limits/recent-use.ts";
 export * from "./limits/redis/redis-limit-store.ts";
 export type { LimitDefaults, StoredLimit } from "./limits/stored-limit.ts";
-export { answerHeadersOf, droppedParamsOf } from "./records/answer-headers.ts";
+export { buildAnswerHeaders, listDroppedParams } from "./records/answer-headers.ts";
 export * from "./records/change-limit.ts";
 export { LIMIT_NAMES, byLimit } from "./records/contract/limit-change.ts";
 export * from "./records/flagged-listings.ts";

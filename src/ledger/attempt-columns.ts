@@ -61,7 +61,7 @@ function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>>
 export const usageColumns: Columns<Readonly<Record<TokenBucket, number>>> = columns(
   byBucket((bucket) => count(TOKEN_BUCKETS[bucket])),
 );
-/** The same and the part of an hour, where there is any. */
+/** The usage columns with the part of hour-long cache writes, if there is one. */
 export const hourUsageColumns: Columns<Usage> = skuColumns(count);
 /** Its sums over the rows of a statement. */
 export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
@@ -129,7 +129,7 @@ export const journalColumns: ColumnsOf<{
   closedAtMs: instantMs("closed_at"),
 };
 
-/** The same, as it is read with an attempt. */
+/** The same columns as `answeredColumns`, named as a query of attempts returns them. */
 export const answerColumns: Columns<AnsweredHeaders> = columns(answeredColumns);
 
 /** A hold of `ledger_batch`. */

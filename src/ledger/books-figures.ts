@@ -20,7 +20,7 @@ export interface BooksFigures {
   /** Providers with a period over for 36 hours and not closed; the first counts as a month. */
   readonly unclosedPeriods: number;
   readonly owedMicroUsd: MicroUsd;
-  /** Undefined: there was no audit yet. */
+  /** Undefined if there was no audit yet. */
   readonly lastAudit: { readonly endedAtMs: number; readonly violations: number } | undefined;
   /** Number of the newest step of the schema. */
   readonly schemaLevel: number;
@@ -170,8 +170,8 @@ export interface KnownInstance {
 const LISTED_MAX = 200;
 
 /**
- * Reads the known instances, those with a lease first, at most 200; one that has been gone for a
- * day may have left the list.
+ * Reads at most 200 known instances, those with a lease first. An instance that has been gone for a
+ * day may be missing.
  */
 export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
   const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };

@@ -23,7 +23,7 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
     // Before the snapshot: a day that is retired meanwhile would be missing in it.
     await client.query("lock table attempt in access share mode");
     const ids = await readIds(client, day);
-    for (const fact of await factsOf(client, day, ids)) yield* pages(client, fact);
+    for (const fact of await planFacts(client, day, ids)) yield* pages(client, fact);
   } finally {
     await client.query("rollback").catch(() => undefined);
     client.release();
@@ -64,10 +64,10 @@ interface Fact {
   readonly where: string;
 }
 
-async function factsOf(client: PoolClient, day: string, ids: Ids): Promise<readonly Fact[]> {
+async function planFacts(client: PoolClient, day: string, ids: Ids): Promise<readonly Fact[]> {
   const ofDay = `attempt_id >= ${ids.first} and attempt_id < ${ids.end}`;
-  const attempt = await columnsOf(client, "attempt");
-  const transfer = await columnsOf(client, "transfer");
+  const attempt = await listColumns(client, "attempt");
+  const transfer = await listColumns(client, "transfer");
   const on = `at >= timestamptz '${day}Z' and at < timestamptz '${day}Z' + interval '1 day'`;
   return [
     { name: "attempt", columns: attempt, table: "attempt", key: "attempt_id", where: ofDay },
@@ -82,7 +82,7 @@ async function factsOf(client: PoolClient, day: string, ids: Ids): Promise<reado
 }
 
 /** Each column as a member of the document: as a row, since a function takes at most 100 arguments. */
-async function columnsOf(client: PoolClient, table: string): Promise<string> {
+async function listColumns(client: PoolClient, table: string): Promise<string> {
   const { rows } = await client.query<{ name: string; is_wide: boolean }>(COLUMNS_SQL, [table]);
   return rows
     .map(({ name, is_wide: isWide }) => `"${name}"${isWide ? "::text" : ""} as "${name}"`)

@@ -123,7 +123,7 @@ export class InstanceLease {
     this.#options = options;
     this.#member = member;
     this.#makeAttemptId = attemptIdMaker(member.number);
-    this.#attemptFloorMs = floorMsOf(member);
+    this.#attemptFloorMs = computeFloorMs(member);
     const { storeNowMs } = member;
     this.#storeClock = new StoreClock(options.clock, { askedAtMs: joinedAtMs, storeNowMs });
     this.#maintainedAtMs = askedAtMs;
@@ -282,7 +282,7 @@ export class InstanceLease {
     this.#witness = { ...freshWitness(this.#member), attemptId: lastAttemptId };
     // The old maker continues where it can: it knows the ids that are still in flight.
     if (this.#member.number !== number) this.#makeAttemptId = attemptIdMaker(this.#member.number);
-    this.#attemptFloorMs = floorMsOf(this.#member);
+    this.#attemptFloorMs = computeFloorMs(this.#member);
     this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });
     this.#heldSinceMs = askedAtMs;
     this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
@@ -336,7 +336,7 @@ function freshWitness({ storeNowMs }: Membership): Witness {
 }
 
 /** The store's millisecond from which every new id is above the journal's last one. */
-function floorMsOf(member: Membership): number {
+function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);
   if (member.attemptIdFloor < probe) return 0;

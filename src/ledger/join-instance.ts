@@ -69,7 +69,7 @@ async function joinFirstFree(
       ownIdentity(),
       leaseMs,
     ]);
-    return memberOf(instanceId, joined.rows[0]);
+    return toMembership(instanceId, joined.rows[0]);
   }
   throw new Error(`${NAME_TRIES} instances named ${name} are alive`);
 }
@@ -92,7 +92,7 @@ interface JoinedRow {
   readonly life: number;
 }
 
-function memberOf(instanceId: string, row: JoinedRow | undefined): Membership {
+function toMembership(instanceId: string, row: JoinedRow | undefined): Membership {
   assert(row !== undefined, "joining answers one row");
   return {
     instanceId,
@@ -214,9 +214,9 @@ const STOP_REASON_SQL = `
 const BLOCK_ROWS = 500;
 
 /**
- * Closes what dead instances left open, a block in one transaction. Where a block breaks a rule of
- * the books, its halves are tried, down to the one attempt that is stuck: it keeps its hold, and
- * no other waits for it. Those that are known to be stuck are not tried again.
+ * Closes the open attempts of dead instances, one block for each transaction. If a block violates a
+ * ledger rule, its halves are tried, down to the single stuck attempt: it keeps its hold and delays
+ * no other. Attempts that are known to be stuck are skipped.
  */
 export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Promise<number> {
   if (stuck.size > 0) return await recoverOneByOne(pool, stuck);
@@ -235,7 +235,7 @@ interface Recovered {
   readonly seen: number;
 }
 
-/** Undefined: one of its attempts breaks a rule, and none was closed. */
+/** Undefined if one of its attempts breaks a rule, and none was closed. */
 async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   try {
     const { rows } = await pool.query<Recovered>(RECOVER_SQL, [BLOCK_ROWS]);

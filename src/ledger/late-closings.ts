@@ -82,7 +82,7 @@ export class LateClosings {
 
   /** Monotonic time since which the oldest waits; what the books reject among them. */
   get oldestClosingMs(): number | undefined {
-    return oldestOf([...this.#aside, ...this.#sent, ...this.#queue]);
+    return findOldest([...this.#aside, ...this.#sent, ...this.#queue]);
   }
 
   #schedule(delayMs: number): void {
@@ -176,7 +176,7 @@ export interface Closing {
 }
 
 /** The time since which the first of them was queued. */
-export function oldestOf(closings: readonly (Closing | undefined)[]): number | undefined {
+export function findOldest(closings: readonly (Closing | undefined)[]): number | undefined {
   let oldestMs: number | undefined;
   for (const closing of closings) {
     if (closing === undefined) continue;
@@ -191,7 +191,7 @@ function answerOnce(closing: Closing, outcome: CloseOutcome): void {
 }
 
 export function answerVerdict(closing: Closing, verdict: CloseVerdict): void {
-  answerOnce(closing, outcomeOf(verdict));
+  answerOnce(closing, toCloseOutcome(verdict));
 }
 
 /** Answers those that wait for longer than `SETTLE_WAIT_MS` with `pending`. */
@@ -201,7 +201,7 @@ export function answerOverdue(closings: readonly Closing[], nowMs: number): void
   }
 }
 
-function outcomeOf(verdict: CloseVerdict): CloseOutcome {
+function toCloseOutcome(verdict: CloseVerdict): CloseOutcome {
   const debitMicroUsd = microUsd(verdict.debitMicroUsd);
   return verdict.kind === "closed" || verdict.kind === "corrected"
     ? { kind: "closed", debitMicroUsd, overrun: verdict.overrunMicroUsd > 0n }

@@ -36,7 +36,7 @@ export interface Membership {
 
 /** The commits that an instance knows of; a renewal looks for them again. */
 export interface Witness {
-  /** The last one that was acknowledged; 0: it has only joined. */
+  /** The last acknowledged heartbeat; 0 if the instance has only joined. */
   readonly beat: bigint;
   /** The store's clock at that, milliseconds since 1970. */
   readonly storeNowMs: number;
@@ -150,7 +150,7 @@ export interface LedgerBatchStore {
    * `BatchFault`, the batch was not sent.
    */
   onReconnect(prove: () => Promise<void>): void;
-  /** Why no instance may take traffic before the books are reopened; undefined: they may. */
+  /** Why no instance may take traffic until the ledger is reopened; undefined if they may. */
   stopReason(): Promise<string | undefined>;
   /** Ends the lease at once. */
   leave(member: Membership): Promise<void>;

@@ -50,8 +50,8 @@ export async function runBatch(lane: LaneConnection, batch: LedgerBatch): Promis
   ]);
   assert(answer !== undefined, "ledger_batch answers one row");
   return {
-    verdicts: verdictsOf(answer, closings.length),
-    outcomes: outcomesOf(answer, holds.length),
+    verdicts: readVerdicts(answer, closings.length),
+    outcomes: readOutcomes(answer, holds.length),
   };
 }
 
@@ -62,13 +62,13 @@ export async function runCloseBatch(
 ): Promise<readonly CloseVerdict[]> {
   const [answer] = await lane.run(closeStatement, batchValues(closeColumns, rows));
   assert(answer !== undefined, "close_batch answers one row");
-  return verdictsOf(answer, rows.length).map((verdict) => {
+  return readVerdicts(answer, rows.length).map((verdict) => {
     assert(verdict !== undefined, "close_batch decides every closing");
     return verdict;
   });
 }
 
-function verdictsOf(
+function readVerdicts(
   answer: readonly (string | null)[],
   rows: number,
 ): (CloseVerdict | undefined)[] {
@@ -78,7 +78,7 @@ function verdictsOf(
   at.forEach((n, i) => {
     if (codes?.[i] === NOT_OPEN) return;
     verdicts[Number(n) - 1] = {
-      kind: CLOSE_KINDS[knownCode(CLOSE_CODES, codes?.[i])],
+      kind: CLOSE_KINDS[parseCode(CLOSE_CODES, codes?.[i])],
       debitMicroUsd: BigInt(debits?.[i] ?? 0),
       overrunMicroUsd: BigInt(overruns?.[i] ?? 0),
     };
@@ -87,12 +87,12 @@ function verdictsOf(
 }
 
 /** Only the holds that were not taken are listed. */
-function outcomesOf(answer: readonly (string | null)[], rows: number): ReserveOutcome[] {
+function readOutcomes(answer: readonly (string | null)[], rows: number): ReserveOutcome[] {
   const outcomes: ReserveOutcome[] = Array.from({ length: rows }, () => RESERVED);
   const [at = [], codes, a, b, c, period, reset] = answer.slice(4, 11).map(readPlainColumn);
   at.forEach((n, i) => {
     const numbers = [a?.[i], b?.[i], c?.[i], period?.[i], reset?.[i]];
-    outcomes[Number(n) - 1] = refusalOf(codes?.[i], numbers);
+    outcomes[Number(n) - 1] = toReserveOutcome(codes?.[i], numbers);
   });
   return outcomes;
 }
@@ -102,11 +102,11 @@ const RESERVED: ReserveOutcome = { kind: "reserved" };
 /** The answers of `ledger_batch` for a hold that it does not take. */
 const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
-function refusalOf(
+function toReserveOutcome(
   text: string | undefined,
   [a = "0", b = "0", c = "0", period, resetMs]: readonly (string | undefined)[],
 ): ReserveOutcome {
-  const code = knownCode(REFUSAL_CODES, text);
+  const code = parseCode(REFUSAL_CODES, text);
   switch (code) {
     case "1":
       return {
@@ -119,7 +119,7 @@ function refusalOf(
       return {
         kind: "cap",
         scope: code === "2" ? "org" : "key",
-        period: knownPeriod(period),
+        period: parsePeriod(period),
         capMicroUsd: microUsd(BigInt(a)),
         settledMicroUsd: microUsd(BigInt(b)),
         inFlightMicroUsd: microUsd(BigInt(c)),
@@ -146,12 +146,12 @@ const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["k
   4: "corrected",
 };
 
-function knownPeriod(text: string | undefined): CapPeriod {
+function parsePeriod(text: string | undefined): CapPeriod {
   assert(text === "day" || text === "week" || text === "month", "a cap is of a known period");
   return text;
 }
 
-function knownCode<C extends string>(codes: readonly C[], text: string | undefined): C {
+function parseCode<C extends string>(codes: readonly C[], text: string | undefined): C {
   const code = codes.find((each) => each === text);
   assert(code !== undefined, `a batch answers a known code, not ${text}`);
   return code;
@@ -217,7 +217,7 @@ export class LaneConnection {
     }
   }
 
-  /** Undefined: it is not connected. */
+  /** Undefined if it is not connected. */
   get use(): "busy" | "idle" | undefined {
     if (this.#client === undefined) return undefined;
     return this.#running > 0 ? "busy" : "idle";

@@ -20,7 +20,7 @@ export type LedgerLaneName = "reserve" | "close" | "refused";
 export interface LedgerState {
   readonly queueRows: Readonly<Record<LedgerLaneName, number>>;
   readonly closingsPending: number;
-  /** Monotonic time since which the oldest closing waits; undefined: none does. */
+  /** Monotonic time since which the oldest closing waits; undefined if none does. */
   readonly oldestClosingMs: number | undefined;
   /** For how long traffic may still be taken without another renewal. */
   readonly leaseMs: number;

@@ -5,7 +5,7 @@ import {
   LEDGER_QUEUE_ROWS_MAX,
   LEDGER_QUEUE_ROWS_PER_ORG_MAX,
 } from "../kernel/index.ts";
-import { answerOverdue, answerVerdict, type Closing, oldestOf } from "./late-closings.ts";
+import { answerOverdue, answerVerdict, type Closing, findOldest } from "./late-closings.ts";
 import { BatchFault, type BatchAnswer } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
@@ -87,7 +87,7 @@ export class LedgerLane {
   /** Monotonic time since which its oldest closing waits. */
   get oldestClosingMs(): number | undefined {
     const rolled = this.#holds.find((waiting) => waiting.rolled !== null)?.rolled;
-    return oldestOf([this.#sentClosings[0], this.#closings[0], rolled ?? undefined]);
+    return findOldest([this.#sentClosings[0], this.#closings[0], rolled ?? undefined]);
   }
 
   get #isEmpty(): boolean {

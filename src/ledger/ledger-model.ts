@@ -1,13 +1,13 @@
 import type { CapPeriod } from "../kernel/index.ts";
 import {
-  capsOf,
+  listCaps,
   type ModelAccount,
   type ModelOrg,
   type ModelSpender,
-  monthOf,
-  newSpender,
+  openMonth,
+  createSpender,
 } from "./model-accounts.ts";
-import { chargeOf, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
+import { computeCharge, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
 // The ledger in plain memory, one row after the other, no batches and no locks: what the SQL functions
 // must agree with. Amounts are micro-dollars, exact costs pico-dollars.
@@ -90,14 +90,14 @@ export class LedgerModel {
   }
 
   addOrg(org: string, keys: readonly string[] = []): ModelOrg {
-    const fresh = { ...newSpender(), keys: new Map(keys.map((key) => [key, newSpender()])) };
+    const fresh = { ...createSpender(), keys: new Map(keys.map((key) => [key, createSpender()])) };
     this.orgs.set(org, fresh);
     this.account(`wallet:${org}`);
     return fresh;
   }
 
   addKey(org: string, key: string): ModelSpender {
-    const fresh = newSpender();
+    const fresh = createSpender();
     this.orgs.get(org)?.keys.set(key, fresh);
     return fresh;
   }
@@ -118,7 +118,7 @@ export class LedgerModel {
     if (org === undefined || key === undefined) return { kind: "unavailable" };
     for (const [scope, spender] of [["key", key] as const, ["org", org] as const]) {
       const { inFlight } = spender;
-      for (const { period, cap, settled } of capsOf(spender, this)) {
+      for (const { period, cap, settled } of listCaps(spender, this)) {
         if (cap === null || settled + inFlight + row.amount <= cap) continue;
         return { kind: "cap", scope, period, cap, settled, inFlight };
       }
@@ -130,18 +130,18 @@ export class LedgerModel {
 
   /** Holds without asking whether it may. */
   hold(row: ModelReserve): void {
-    this.holds.set(row.attempt, newHold(row, this));
+    this.holds.set(row.attempt, createHold(row, this));
     this.account(`wallet:${row.org}`).reserved += row.amount;
     for (const spender of this.#spenders(row)) {
       spender.inFlight += row.amount;
-      monthOf(spender, this.month).reserved += row.amount;
+      openMonth(spender, this.month).reserved += row.amount;
     }
   }
 
   /** An attempt that was charged at its reserve, with what that moved, before this model began. */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
-    this.attempts.set(row.attempt, ended(newHold(row, this), "unknown_after_crash", charge));
+    this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));
   }
 
   /** Of two closings the first counts; an attempt that was closed at its reserve is corrected once. */
@@ -162,7 +162,7 @@ export class LedgerModel {
     if (this.line(row.attempt) !== undefined) {
       this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
     } else {
-      this.attempts.set(row.attempt, ended(newHold(row, this), "void", NOTHING));
+      this.attempts.set(row.attempt, endHold(createHold(row, this), "void", NOTHING));
     }
   }
 
@@ -244,7 +244,9 @@ export class LedgerModel {
     this.#collect(org);
   }
 
-  /** Money that is taken back: it is owed, and the wallet pays what it can. */
+  /**
+   * Takes money back: the amount becomes receivable, and the wallet pays as much of it as it has.
+   */
   chargeBack(org: string, to: string, amount: bigint): void {
     this.move(`receivable:${org}`, to, amount);
     this.#collect(org);
@@ -284,12 +286,12 @@ export class LedgerModel {
     this.account(wallet).reserved -= amount;
     for (const spender of this.#spenders(hold)) {
       spender.inFlight -= amount;
-      monthOf(spender, hold.month).reserved -= amount;
+      openMonth(spender, hold.month).reserved -= amount;
     }
     const isCrash = row.kind === "crash";
-    const charge = isCrash ? { ...NOTHING, debit: amount } : chargeOf(amount, row);
+    const charge = isCrash ? { ...NOTHING, debit: amount } : computeCharge(amount, row);
     const state = isCrash ? "unknown_after_crash" : row.kind === "usage" ? "settled" : "void";
-    this.attempts.set(attempt, ended(hold, state, charge));
+    this.attempts.set(attempt, endHold(hold, state, charge));
     this.move(wallet, `${isCrash ? "unknown" : "accrual"}:${provider}`, charge.debit);
     this.move("overrun", `accrual:${provider}`, charge.overrun);
     this.#takeMargin(provider, charge.margin);
@@ -301,7 +303,7 @@ export class LedgerModel {
   /** The reserve was taken: what was observed stays taken, the rest goes back. */
   #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;
-    const charge = chargeOf(amount, row);
+    const charge = computeCharge(amount, row);
     const { debit, overrun } = charge;
     const corrected = { ...attempt, isCorrected: true, ...charge };
     this.attempts.set(attempt.attempt, corrected);
@@ -314,7 +316,7 @@ export class LedgerModel {
     return { debit, overrun };
   }
 
-  /** An accrual has what its provider is owed, and nothing else. */
+  /** Moves the margin out, so that an accrual holds exactly what its provider is owed. */
   #takeMargin(provider: string, margin: bigint): void {
     const [accrual, own] = [`accrual:${provider}`, `margin:${provider}`];
     if (margin < 0n) this.move(own, accrual, -margin);
@@ -333,7 +335,7 @@ export class LedgerModel {
   /** The month and the day of a debit are those of admission. */
   #spend({ month, day, ...of }: Readonly<ModelHold>, amount: bigint): void {
     for (const spender of this.#spenders(of)) {
-      monthOf(spender, month).settled += amount;
+      openMonth(spender, month).settled += amount;
       spender.days.set(day, (spender.days.get(day) ?? 0n) + amount);
     }
   }
@@ -367,7 +369,7 @@ const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 /** The answer to an end: the debit, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
-function newHold(
+function createHold(
   row: ModelReserve,
   { month, day }: { readonly month: number; readonly day: number },
 ): ModelHold {
@@ -376,7 +378,7 @@ function newHold(
   return { attempt, org, key, provider, amount, ...of, month, day, isResumable: false };
 }
 
-function ended(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharge): ModelAttempt {
+function endHold(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharge): ModelAttempt {
   return { ...hold, state, isCorrected: false, ...charge };
 }
 

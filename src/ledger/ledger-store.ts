@@ -41,7 +41,7 @@ export interface ReserveRow {
   readonly stream: boolean;
   readonly estimatedTokens: number;
   readonly reserveMicroUsd: MicroUsd;
-  /** Absent: the request is not traced. It is not stored. */
+  /** Absent if the request is not traced. It is not stored. */
   readonly lane?: LaneNote | undefined;
 }
 
@@ -85,12 +85,12 @@ export type AttemptOutcome =
 export type SettlementBasis =
   | "reported"
   | "partial"
-  /** Nothing was reported: the listing says what such an answer counts as. */
+  /** No usage was reported, so the usage that the listing declares counts. */
   | "declared"
   | "none"
   | "unknown_after_crash";
 
-/** `usage_impossible`: more was reported than there can be, so nothing of it was believed. */
+/** `usage_impossible`: the report exceeded what is possible, so all of it was ignored. */
 export type ReportFlag = "usage_impossible";
 
 /** The one closing of an attempt: settled at an observed cost, or void at 0. */
@@ -119,14 +119,14 @@ export interface CloseRow extends AnsweredHeaders {
   /** The class of the attempt's failure, or the flaw of the usage that its provider reported. */
   readonly errorClass: RefusalClass | ReportFlag | null;
   readonly startedAtMs: number;
-  /** Null: no byte of an answer arrived. */
+  /** Null if no byte of an answer arrived. */
   readonly firstByteMs: number | null;
   readonly durationMs: number;
   /** The model that the provider named; absent: none. */
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
-  /** Absent: the request is not traced. It is not stored. */
+  /** Absent if the request is not traced. It is not stored. */
   readonly lane?: LaneNote | undefined;
 }
 
@@ -147,7 +147,7 @@ export interface RefusedRequest {
   readonly stream: boolean;
   readonly errorClass: RefusalClass | typeof CLIENT_LEFT;
   readonly createdAtMs: number;
-  /** Undefined: the client had left, so no refusal was sent. */
+  /** Undefined if the client had left, so no refusal was sent. */
   readonly reason?: RefusalReason;
 }
 
@@ -170,8 +170,8 @@ export interface PricePin {
   /** The pin of the prices at which the provider is owed; absent: these. */
   readonly purchasePinId?: string;
   /**
-   * The prices that it means by the size of the prompt, from 0 on. Absent: it is such a sheet of
-   * another pin, or what is owed is reported and not counted.
+   * The price sheets by prompt size, starting at 0. Absent if another pin has the same sheets, or
+   * if costs are reported and not computed.
    */
   readonly sheets?: readonly PinnedSheet[];
 }
@@ -198,7 +198,7 @@ export interface Ledger {
   close(row: CloseRow): Promise<CloseOutcome>;
   /** Queued and written in batches off the request's path. */
   recordRefused(request: RefusedRequest): void;
-  /** May this instance take traffic (lease held)? */
+  /** True while the lease is held, so that this instance may take traffic. */
   readonly healthy: boolean;
   /** Writes what is queued, ends the lease. */
   shutDown(): Promise<void>;

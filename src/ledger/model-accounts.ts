@@ -32,7 +32,7 @@ interface ModelCap {
 }
 
 /** The caps of a month and a day with what is settled; what resets last comes first. */
-export function capsOf(
+export function listCaps(
   { cap, periodCaps, months, days }: ModelSpender,
   now: { readonly month: number; readonly day: number },
 ): readonly ModelCap[] {
@@ -46,7 +46,7 @@ export function capsOf(
   ];
 }
 
-export function newSpender(): ModelSpender {
+export function createSpender(): ModelSpender {
   return {
     cap: null,
     periodCaps: { day: null, week: null },
@@ -56,7 +56,7 @@ export function newSpender(): ModelSpender {
   };
 }
 
-export function monthOf(
+export function openMonth(
   spender: ModelSpender,
   month: number,
 ): { settled: bigint; reserved: bigint } {

@@ -23,7 +23,7 @@ export const NOTHING: ModelCharge = { costPico: 0n, debit: 0n, overrun: 0n, marg
  * The debit is the floor of the exact cost within the reserve; the platform bears the rest, and has
  * what is not owed.
  */
-export function chargeOf(reserve: bigint, row: ModelClose): ModelCharge {
+export function computeCharge(reserve: bigint, row: ModelClose): ModelCharge {
   const costPico = row.kind === "usage" ? row.costPico : 0n;
   const floor = costPico / 1_000_000n;
   const debit = floor < reserve ? floor : reserve;

@@ -127,14 +127,14 @@ class BatchedLedger implements OpenedLedger {
 
   async roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome> {
     assert(close.attemptId !== next.attemptId, "an attempt is not rolled into itself");
-    const closing = this.#closingOf(close, undefined);
+    const closing = this.#toClosing(close, undefined);
     if (this.healthy) return await this.#lane.reserve(next, closing);
     this.#close(closing);
     return NO_LEASE;
   }
 
   close(row: CloseRow): Promise<CloseOutcome> {
-    return new Promise((answer) => this.#close(this.#closingOf(row, answer)));
+    return new Promise((answer) => this.#close(this.#toClosing(row, answer)));
   }
 
   recordRefused(request: RefusedRequest): void {
@@ -158,13 +158,13 @@ class BatchedLedger implements OpenedLedger {
     this.#isEnded = true;
   }
 
-  #closingOf(row: CloseRow, answer: Closing["answer"]): Closing {
+  #toClosing(row: CloseRow, answer: Closing["answer"]): Closing {
     return { row, answer, queuedAtMs: this.#options.clock.monotonicMs() };
   }
 
   /**
-   * While late closings find no way into the store, new ones join them: beside holds they would
-   * make the holds wait, for a wallet of one organization those of all others.
+   * While late closings cannot reach the store, new ones join them. In the main lane, one
+   * organization's blocked wallet would delay all other holds.
    */
   #close(closing: Closing): void {
     if (this.#isShutDown || this.#late.isInTrouble) this.#late.join(closing);

@@ -42,8 +42,8 @@ export class PostgresCreditStore {
       });
     } catch (error) {
       const code = error instanceof DatabaseError ? error.code : undefined;
-      if (code === "TM404") throw new CreditFault("unknown_org", messageOf(error), error);
-      if (code === "TM409") throw new CreditFault("ref_taken", messageOf(error), error);
+      if (code === "TM404") throw new CreditFault("unknown_org", toMessage(error), error);
+      if (code === "TM409") throw new CreditFault("ref_taken", toMessage(error), error);
       throw error;
     }
   }
@@ -68,9 +68,8 @@ export class PostgresCreditStore {
 
 export type CreditStore = Public<PostgresCreditStore>;
 
-// A debt is a line in full when the money is taken back; the wallet's payment of it is not another
-// line. A debit is read from its attempt: the transfer of the same amount is what the audit
-// compares.
+// A taken-back amount is one line with its full sum; the wallet's later payment of the debt is not
+// listed. Debits are read from attempts; the audit compares them with the transfers.
 const ENTRIES_SQL = `
   (select at, kind, ref, amount, false as is_debit, null as detail from transfer
   where credit_account = $1 and attempt_id is null
@@ -99,7 +98,7 @@ function signed(row: EntryRow): MicroUsd {
   return microUsd(row.is_debit ? -row.amount : row.amount);
 }
 
-function messageOf(error: unknown): string {
+function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -161,7 +160,7 @@ export interface MonthSpend {
   readonly resetAtMs: number;
 }
 
-/** The same of a key's cap by the day or the week. */
+/** The spend under a key's daily or weekly cap. */
 export interface PeriodSpend extends MonthSpend {
   readonly keyId: string;
   readonly period: "week" | "day";

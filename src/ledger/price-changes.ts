@@ -9,9 +9,9 @@ const MILLION = 1_000_000n;
 const LINES_MAX = 60;
 
 /**
- * The changes of prices when a catalog is taken into use: one change for each provider whose
- * prices, all together, are others than those of the last change. Every instance takes the same
- * catalog, and the first of them says so; so it is too when prices go back to what they were.
+ * The price changes of a new catalog: one change for each provider whose prices differ from those
+ * of its last change. All instances load the same catalog, and the first one records the change,
+ * also when prices return to earlier values.
  */
 export async function priceChanges(
   client: PoolClient,
@@ -57,7 +57,7 @@ const LAST_SQL = `
   from change where action = 'price.change' and target = any ($1)
   order by target, position desc`;
 
-/** Every listing has a price of nothing too, for a customer's own provider key. */
+/** Pins of customers' own provider keys have only zero prices. */
 function isPriced({ prices }: PricePin): boolean {
   return prices.prompt > 0n || prices.completion > 0n;
 }

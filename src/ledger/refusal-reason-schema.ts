@@ -18,7 +18,7 @@ export const RefusalReason = Type.Object({
   reset_at: Type.Optional(Instant),
   /** Requests or tokens that the limit allows. */
   limit: Type.Optional(Count),
-  /** How much of it counted when the request came, and how much the request adds. */
+  /** The amount that was used when the request came, and the amount that the request adds. */
   used: Type.Optional(Count),
   asked: Type.Optional(Count),
   cap_usd: Type.Optional(Usd),

@@ -12,7 +12,7 @@ const ID_CHARS_MAX = 200;
 /** The kept part of a refusal: at most about 3 KB, however long the names are that a client chose. */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
-  const names = keptNames(dropped);
+  const names = keepKnownNames(dropped);
   return {
     status,
     retryable,
@@ -24,11 +24,11 @@ export function refusalReason(refusal: Refusal, dropped: readonly string[] = [])
     ...(figures?.limit !== undefined && { limit: figures.limit }),
     ...(figures?.used !== undefined && { used: figures.used }),
     ...(figures?.asked !== undefined && { asked: figures.asked }),
-    ...usdOf("cap_usd", figures?.cap),
-    ...usdOf("spent_usd", figures?.spent),
-    ...usdOf("in_flight_usd", figures?.inFlight),
-    ...usdOf("available_usd", figures?.available),
-    ...usdOf("needed_usd", figures?.needed),
+    ...optionalUsd("cap_usd", figures?.cap),
+    ...optionalUsd("spent_usd", figures?.spent),
+    ...optionalUsd("in_flight_usd", figures?.inFlight),
+    ...optionalUsd("available_usd", figures?.available),
+    ...optionalUsd("needed_usd", figures?.needed),
     ...(names.length > 0 && { dropped_params: names }),
   };
 }
@@ -36,7 +36,7 @@ export function refusalReason(refusal: Refusal, dropped: readonly string[] = [])
 /** The names of fields that were not sent to a provider, as they are kept with an attempt; undefined: none. */
 export function droppedText(dropped: readonly string[]): string | undefined {
   if (dropped.length === 0) return undefined;
-  return keptNames(dropped).join(",");
+  return keepKnownNames(dropped).join(",");
 }
 
 /** The names that `droppedText` joined. */
@@ -44,7 +44,7 @@ export function droppedNames(text: string | undefined): readonly string[] {
   return text === undefined ? [] : text.split(",");
 }
 
-function usdOf<K extends string>(
+function optionalUsd<K extends string>(
   name: K,
   amount: MicroUsd | undefined,
 ): { readonly [P in K]?: string } {
@@ -88,11 +88,11 @@ const POSITION = /^\d{1,5}$/;
 const BETA = /^[a-z][a-z0-9-]{0,48}-\d{4}-\d{2}-\d{2}$/;
 
 /** Names of dropped fields as they may be stored: few, and none that only the client knows. */
-function keptNames(dropped: readonly string[]): readonly string[] {
-  return [...new Set(dropped.map(keptName))].slice(0, NAMES_MAX);
+function keepKnownNames(dropped: readonly string[]): readonly string[] {
+  return [...new Set(dropped.map(keepKnownName))].slice(0, NAMES_MAX);
 }
 
-function keptName(name: string): string {
+function keepKnownName(name: string): string {
   return BETA.test(name) || name.split(/[.[\]]/).every(isKnownPart) ? name : UNKNOWN;
 }
 

@@ -25,7 +25,7 @@ export interface ReopenRequest {
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
-  /** When the lost time began; absent: as the books show it. */
+  /** The start of the lost time; absent to derive it from the ledger. */
   readonly restoredToMs?: number;
   /** The accesses that were closed in the lost time, and are closed again. */
   readonly closings: readonly AccessClosing[];
@@ -93,7 +93,7 @@ export async function reopenBooks(
       const { rows } = await client.query<ReopenRow>(REOPEN_SQL, values);
       assert(rows[0] !== undefined, "a reopening answers one row");
       const made = reopenedBooks(rows[0]);
-      return { books: made, recorded: await recordChanges(client, by, [changeOf(request, made)]) };
+      return { books: made, recorded: await recordChanges(client, by, [toChange(request, made)]) };
     });
     changes.announce(recorded);
     return books;
@@ -108,7 +108,7 @@ export async function reopenBooks(
   }
 }
 
-function changeOf({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks): Change {
+function toChange({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks): Change {
   const { closedAgain: again } = books;
   const after = {
     reason,
@@ -181,9 +181,9 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * The closings in an exported change log, each by its last change: a cap that was lowered and
- * raised again counts as it was in the end. A file that was edited, cut off or signed by another
- * key is unreadable, and so is one that leaves changes out.
+ * Reads the access closings from an exported change log, by the last change of each subject: a cap
+ * that was lowered and raised again counts with its final value. A file that was edited, truncated
+ * or signed by another key is rejected, and so is one with missing changes.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");
@@ -199,8 +199,8 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   for (const line of lines.slice(0, changes)) {
     // Proven above: it is what an export wrote.
     const change = lostChange(JSON.parse(line) as ExportedChange);
-    const named = subjectOf(change);
-    if (named !== undefined) closings.set(named, closingOf(change));
+    const named = findSubject(change);
+    if (named !== undefined) closings.set(named, toAccessClosing(change));
   }
   const found = [...closings.values()].filter((closing) => closing !== undefined);
   return { kind: "read", closings: found, changes };
@@ -218,7 +218,7 @@ function lostChange({ action, target, before, after }: ExportedChange): LostChan
 }
 
 /** The subject of a change: of several changes of it the last one counts. */
-function subjectOf({ action, target, facts }: LostChange): string | undefined {
+function findSubject({ action, target, facts }: LostChange): string | undefined {
   switch (action) {
     case "key.disable":
     case "key.cap":
@@ -235,8 +235,8 @@ function subjectOf({ action, target, facts }: LostChange): string | undefined {
   }
 }
 
-/** Undefined: it opens something, or leaves it as it is. */
-function closingOf({ action, target: id, facts }: LostChange): AccessClosing | undefined {
+/** Undefined if the change opens access or leaves it unchanged. */
+function toAccessClosing({ action, target: id, facts }: LostChange): AccessClosing | undefined {
   switch (action) {
     case "key.disable":
       return { kind: "key", id };

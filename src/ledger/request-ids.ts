@@ -1,5 +1,5 @@
 /** The wall-clock milliseconds in a request id: a UUID of version 7 begins with them. */
-export function createdAtOf(requestId: string): number {
+export function readCreatedAt(requestId: string): number {
   return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
 }
 

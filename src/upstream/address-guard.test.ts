@@ -54,7 +54,7 @@ test("a name that resolves to loopback is refused at the very lookup of its conn
   expect(error).toMatchObject({ code: "PRIVATE_ADDRESS" });
 });
 
-/** How often the system's resolver is asked from now on: each time holds one of its few threads. */
+/** Counts look-ups through the system's resolver; each one occupies one of its few threads. */
 function countSystemLookups(): () => number {
   let count = 0;
   const hook = createHook({

@@ -38,12 +38,12 @@ for (const network of [
   assert(forbidden.add(network), "a forbidden network is one");
 }
 
-/** Is this IP address loopback, private, link-local, shared, multicast or reserved? */
+/** True if the IP address is loopback, private, link-local, shared, multicast or reserved. */
 export function isPrivateAddress(address: string): boolean {
   return forbidden.has(address.replace(/^\[|\]$/g, ""));
 }
 
-/** Is this host, as a URL has it, a private address or the name of this machine? */
+/** True if the host of a URL is a private address or a name of this machine. */
 export function isPrivateHost(hostname: string): boolean {
   return isPrivateAddress(hostname) || /(^|\.)localhost\.?$/i.test(hostname);
 }
@@ -112,15 +112,15 @@ const LOOKUPS_OF_OWNER_MAX = 2;
 const LOOKUP_MS_MAX = 3_000;
 
 /**
- * Names that others than the operator chose, by c-ares: it takes no thread from anybody and ends in
- * time, and it asks name servers alone, so that no name of this machine or its network is found.
+ * Resolves names that customers chose, with c-ares. It blocks no thread and has a time limit, and
+ * it asks only name servers, so names of this machine or its network are not found.
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
   /** The look-ups of each owner under way, and those that wait for a place, in their order. */
   readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
-  /** `servers`: addresses of name servers; none: those of the system. */
+  /** `servers` are addresses of name servers; an empty list means those of the system. */
   constructor(servers: readonly string[] = []) {
     this.#servers = servers;
   }

@@ -22,8 +22,8 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
   return {
     answer: (failed) => classifyFailure(failed, clock.nowMs()),
     connection: (error) => {
-      const code = codeOf(error);
-      const fault = faultOf(code);
+      const code = readCode(error);
+      const fault = classifyFault(code);
       return { ...connectionFailure(fault), reason: `${fault} ${code}`.trimEnd() };
     },
     timeout: (status) => timeoutFailure(status ?? undefined),
@@ -31,8 +31,8 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     unusable: (status) => unusableFailure(status),
     // Some requests that a client may send need more bytes for each token than others.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
-    // Our own decision: it says nothing about the provider's health, and no other provider is
-    // tried.
+    // The gateway itself ended the attempt. That says nothing about the provider's health, and no
+    // other provider is tried.
     abandoned: (status) => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
@@ -41,22 +41,22 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
   };
 }
 
-function codeOf(error: Error): string {
-  // A proxy that opens no tunnel: undici says so in words alone.
+function readCode(error: Error): string {
+  // A proxy that refuses the tunnel; undici reports that only in its message.
   const proxyStatus = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1];
   if (proxyStatus !== undefined) return `proxy status ${proxyStatus}`;
   return "code" in error ? textOf(error.code) : "";
 }
 
-function faultOf(code: string): ConnectionFault {
+function classifyFault(code: string): ConnectionFault {
   if (TLS.test(code)) return "tls";
   if (NAME_FAULTS.has(code)) return "dns";
   return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
 }
 
 /**
- * The same failures, reported to the owner of the key that was sent: an account that the provider
- * refuses is the caller's own here, and only the caller can mend it.
+ * Reports failures to the owner of the key. An account that the provider refuses is the caller's
+ * own here, and only the caller can fix it.
  */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,

@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { type Clock, Deadlines, systemClock } from "../kernel/core/time.ts";
-import { deploymentOf } from "../formats/modality/fixtures/request-kit.ts";
+import { buildDeployment } from "../formats/modality/fixtures/request-kit.ts";
 import {
   type ContentEnd,
   type ContentHead,
@@ -104,7 +104,7 @@ async function fetched(wanted: Wanted = {}): Promise<Fetched> {
     clock: systemClock,
     deadlines,
     upstream,
-    deployment: deploymentOf("wire_a", { baseUrl: `${home.url}/v1`, apiKeyEnv: "KEY" }),
+    deployment: buildDeployment("wire_a", { baseUrl: `${home.url}/v1`, apiKeyEnv: "KEY" }),
     path: "/videos/x/content",
     headOnly: false,
     idleMs: 5_000,

@@ -6,7 +6,7 @@ import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 
 /** Where a file goes. */
 export interface ContentSink {
-  /** Was the head written? */
+  /** True once the head has been written. */
   readonly committed: boolean;
   /** Called once, before any byte. */
   begin(head: ContentHead): void;
@@ -33,7 +33,7 @@ export interface ContentInput {
   readonly sink: ContentSink;
 }
 
-/** `broken` alone was committed: what was written is not the whole. */
+/** Only `broken` had written a head; its content is incomplete. */
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
@@ -103,7 +103,7 @@ class ContentRun implements RunningContent, Deadline {
       ...(range !== undefined && { range }),
       ...(range !== undefined && ifRange !== undefined && { "if-range": ifRange }),
     };
-    const handler = this.#handlerOf(this.#hop);
+    const handler = this.#buildHandler(this.#hop);
     try {
       if (this.#isAway) upstream.getElsewhere(this.#url, headers, handler);
       else {
@@ -139,7 +139,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   /** Callbacks of a request that is no longer waited for change nothing. */
-  #handlerOf(hop: number): UpstreamHandler {
+  #buildHandler(hop: number): UpstreamHandler {
     const counts = (): boolean => hop === this.#hop && !this.#isOver;
     return {
       onRequestStart: (controller) => {
@@ -249,7 +249,7 @@ function readContentHead(
   }
   if (status !== 200 && !wanted.isPart) return unusable("a part that was not requested");
   if (status === 416) {
-    const contentHeaders = { ...rangeOf(headers), ...EMPTY_BODY };
+    const contentHeaders = { ...pickRange(headers), ...EMPTY_BODY };
     return { ok: true, head: { status, contentHeaders } };
   }
   const encoding = cleanValue(headers, "content-encoding") ?? "identity";
@@ -264,8 +264,8 @@ function readContentHead(
     return unusable("a part that does not say which");
   }
   const contentHeaders = {
-    ...passedOf(headers),
-    ...(status === 206 && rangeOf(headers)),
+    ...pickPassed(headers),
+    ...(status === 206 && pickRange(headers)),
     "content-type": isVideo(type) ? type : "application/octet-stream",
   };
   return { ok: true, head: { status, contentHeaders } };
@@ -275,7 +275,7 @@ function unusable(unusableReason: string): ReadHead {
   return { ok: false, unusableReason };
 }
 
-/** Where the answer is instead; undefined: it is here. */
+/** Where the answer is instead; undefined if it is here. */
 function redirectTarget(status: number, headers: Headers, from: URL): URL | undefined {
   if (!REDIRECTS.has(status)) return undefined;
   const location = cleanValue(headers, "location");
@@ -287,7 +287,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const PASSED = ["content-length", "accept-ranges", "etag", "last-modified"] as const;
 const EMPTY_BODY = { "content-length": "0" };
 
-function passedOf(headers: Headers): Record<string, string> {
+function pickPassed(headers: Headers): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of PASSED) {
     const value = cleanValue(headers, name);
@@ -296,7 +296,7 @@ function passedOf(headers: Headers): Record<string, string> {
   return passed;
 }
 
-function rangeOf(headers: Headers): Record<string, string> {
+function pickRange(headers: Headers): Record<string, string> {
   const range = cleanValue(headers, "content-range");
   return range === undefined ? {} : { "content-range": range };
 }

@@ -25,7 +25,7 @@ export interface FetchInput {
 
 /** One fetch under way. */
 export interface RunningFetch<T> {
-  /** Undefined: there was no answer in time, or none within its bounds. Never rejects. */
+  /** Undefined if there was no answer in time, or none within its bounds. Never rejects. */
   readonly ended: Promise<T | undefined>;
   /** Stop at once: the answer is no longer needed. */
   abandon(): void;
@@ -55,11 +55,11 @@ export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   return run;
 }
 
-/** The same for an answer whose JSON is all that counts: of a 2xx, else undefined. */
+/** Fetches an answer of which only the JSON matters; undefined unless the status is a 2xx. */
 export function fetchJson(input: FetchInput): RunningJsonFetch {
   const run = fetchAnswer(input);
   return {
-    ended: run.ended.then((answer) => (answer === undefined ? undefined : jsonOf(answer))),
+    ended: run.ended.then((answer) => (answer === undefined ? undefined : parseJson(answer))),
     abandon: () => run.abandon(),
   };
 }
@@ -151,7 +151,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
 
 const NO_BYTES = Buffer.alloc(0);
 
-function jsonOf({ status, body }: FetchedAnswer): unknown {
+function parseJson({ status, body }: FetchedAnswer): unknown {
   return status < 300 ? tryParse(body.toString())?.value : undefined;
 }
 
@@ -208,8 +208,8 @@ export async function postOnce(post: Post): Promise<PostEnd> {
 }
 
 /**
- * Has this name a private address now? False where it does not resolve in time; `busy`: its owner
- * has too many look-ups under way.
+ * True if the name has a private address now. False if it does not resolve in time; `busy` if its
+ * owner has too many look-ups in flight.
  */
 export async function resolvesToPrivate(
   hostname: string,

@@ -22,7 +22,7 @@ export interface OutboundRoute {
   readonly proxy: string;
   /** Authorities, and the client's certificate; undefined: the usual ones, and none. */
   readonly secureContext?: SecureContext | undefined;
-  /** The same authorities without the certificate: for the proxy, and for files elsewhere. */
+  /** The same authorities without the certificate: for the proxy, and for files on other hosts. */
   readonly trustOnly?: SecureContext | undefined;
 }
 
@@ -69,7 +69,7 @@ export class ProviderConnections {
 
   /** The pool of kept connections to a provider. */
   kept({ providerId, origin }: Target): Dispatcher {
-    const route = this.#routeOf(providerId);
+    const route = this.#findRoute(providerId);
     let pools = this.#pools.get(route);
     if (pools === undefined) this.#pools.set(route, (pools = new Map()));
     let pool = pools.get(origin);
@@ -84,10 +84,10 @@ export class ProviderConnections {
 
   /** Dispatches one request to a provider on a new connection, closed with its answer. */
   anew({ providerId, origin }: Target, send: (dispatcher: Dispatcher) => void): void {
-    once(this.#open(origin, this.#routeOf(providerId), this.#lookup), send);
+    once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /** The same to an address that is no provider's: without any client certificate. */
+  /** Sends to an address that is not a provider's, without any client certificate. */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };
@@ -99,7 +99,7 @@ export class ProviderConnections {
     await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
-  #routeOf(providerId: string): OutboundRoute {
+  #findRoute(providerId: string): OutboundRoute {
     return this.#outbound.byProvider.get(providerId) ?? this.#outbound.all;
   }
 
@@ -149,14 +149,14 @@ const ENDED_CODES: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET
 
 /** The handler that is told about the events of a request. */
 export type KeptHandler = Dispatcher.DispatchHandler & {
-  /** Nobody waits for the answer any more; absent: somebody does. */
+  /** Set once nobody waits for the answer. */
   readonly isUnwanted?: boolean;
 };
 
 interface Connection {
   /** How many were sent on it. */
   requests: number;
-  /** Has it brought a byte since the last one was sent? */
+  /** True if a byte arrived after the last one was sent. */
   hasRead: boolean;
 }
 
@@ -174,10 +174,10 @@ class KeptConnections {
   }
 
   /**
-   * A handler for one request. `sendAgain` is called, once at most and in place of its failure, when
-   * the request was sent on a connection that others had used and that ended before any byte of an
-   * answer: most likely the provider had closed it before it saw the request. Not for a client who
-   * has left: the answer would cost, and nobody would read it.
+   * A handler for one request. `sendAgain` is called at most once, instead of reporting a failure,
+   * if the request was sent on a reused connection that ended before the first byte of an answer:
+   * most likely the provider had closed it before it saw the request. It is not called if the
+   * client has left, because the answer would cost money and reach no one.
    */
   handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
     return new KeptRequest(handler, sendAgain, (request) => {

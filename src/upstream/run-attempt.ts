@@ -54,7 +54,7 @@ export interface AttemptInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly timeouts: AttemptTimeouts;
-  /** Is the answer a stream of server-sent events? */
+  /** True if the answer is a stream of server-sent events. */
   readonly stream: boolean;
   /** Most bytes of a stream: the output bound with generous framing. */
   readonly streamBytesMax: number;
@@ -85,15 +85,17 @@ export interface AttemptClassifier {
 export interface AttemptResult {
   /** Undefined until a 2xx arrived. */
   readonly bridge: AnswerBridge | undefined;
-  /** Undefined: the answer is complete. */
+  /** Undefined if the answer is complete. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** Was there output, whether or not the client was still there to take it? It decides what is owed. */
+  /** True if the provider sent output, even if the client had left; it decides what is owed. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
   /** Milliseconds from dispatch to the first headers. */
   readonly firstByteMs: number | null;
-  /** From dispatch to the first output of a stream; null: there was none, or the answer was whole. */
+  /**
+   * From dispatch to the first output of a stream; null if there was none, or the answer was whole.
+   */
   readonly firstOutputMs: number | null;
   readonly durationMs: number;
 }

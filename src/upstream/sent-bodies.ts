@@ -10,10 +10,10 @@ type DispatchedBody = Omit<Dispatcher.DispatchOptions, "body"> & {
 };
 
 /**
- * Bodies on their way to providers, in buffers of the pool. What another customer's body is written
- * into next must have left this process: a buffer goes back when the very write of it to its socket
- * has succeeded, and in every other case, a failed or missing write, it is left to the garbage
- * collector. The end of the answer says nothing: providers answer before they have read a body.
+ * Bodies on their way to providers, in pooled buffers. A buffer may only be reused for another
+ * customer once its bytes have left this process, so it is returned when its write to the socket
+ * has succeeded; after a failed or missing write it is left to the garbage collector. The end of
+ * the answer is no proof, because providers answer before they have read a body.
  */
 export class SentBodies {
   readonly #pool: BufferPool;

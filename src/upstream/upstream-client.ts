@@ -20,7 +20,7 @@ export interface UpstreamClientOptions {
   readonly providerKey: (envName: string) => string | undefined;
   /** A customer's own provider key; throws when it does not open. Absent: none opens. */
   readonly openKey?: (ownKey: OwnKey) => string;
-  /** The wires that providers may speak. Default: those of the program. */
+  /** The wires that providers may speak. Default: all wires of the program. */
   readonly wires?: WireTable;
   /** The memory in which request bodies are written. Default: one of its own. */
   readonly bodyPool?: BufferPool;
@@ -104,8 +104,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Fetches from where a provider pointed to, without anybody's key: public addresses by https
-   * alone, unless private upstreams are allowed. One connection, closed with the answer.
+   * Fetches from an address that a provider named, without any key: only public addresses over
+   * https, unless private upstreams are allowed. The connection is closed after the answer.
    */
   getElsewhere(
     url: URL,
@@ -129,7 +129,7 @@ export class UpstreamClient {
    * answer; rejects when there is none in time.
    */
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
-    const endpoint = this.#endpointOf(deployment);
+    const endpoint = this.#findEndpoint(deployment);
     if (endpoint.refused !== undefined) throw endpoint.refused;
     const { statusCode, body } = await this.#connections.kept(endpoint).request({
       origin: endpoint.origin,
@@ -148,7 +148,7 @@ export class UpstreamClient {
   }
 
   #dispatch(deployment: Deployment, request: Dispatched, handler: UpstreamHandler): void {
-    const endpoint = this.#endpointOf(deployment);
+    const endpoint = this.#findEndpoint(deployment);
     if (endpoint.refused !== undefined) {
       handler.onRefused(endpoint.refused);
       return;
@@ -179,12 +179,12 @@ export class UpstreamClient {
     sendOn(this.#connections.kept(endpoint), followed);
   }
 
-  #endpointOf(deployment: Deployment): Endpoint {
+  #findEndpoint(deployment: Deployment): Endpoint {
     const known = this.#endpoints.get(deployment);
-    const marketplaceKey = this.#marketplaceKeyOf(deployment);
+    const marketplaceKey = this.#findMarketplaceKey(deployment);
     if (known !== undefined && known.marketplaceKey === marketplaceKey) return known;
     const url = new URL(deployment.baseUrl);
-    const key = this.#keyOf(deployment);
+    const key = this.#findKey(deployment);
     const wire = (this.#options.wires ?? wires).get(deployment.wire);
     const auth = typeof key === "string" ? providerAuth(wire, deployment, key) : [];
     const endpoint: Endpoint = {
@@ -199,7 +199,7 @@ export class UpstreamClient {
     return endpoint;
   }
 
-  #marketplaceKeyOf({ ownKey, apiKeyEnv }: Deployment): string | undefined {
+  #findMarketplaceKey({ ownKey, apiKeyEnv }: Deployment): string | undefined {
     if (ownKey !== undefined || apiKeyEnv === undefined) return undefined;
     return this.#options.providerKey(apiKeyEnv);
   }
@@ -207,9 +207,9 @@ export class UpstreamClient {
   /**
    * A customer's own key, the marketplace's, none, or a customer's key that cannot be decrypted.
    */
-  #keyOf(deployment: Deployment): string | undefined | Error {
+  #findKey(deployment: Deployment): string | undefined | Error {
     const { ownKey } = deployment;
-    if (ownKey === undefined) return this.#marketplaceKeyOf(deployment);
+    if (ownKey === undefined) return this.#findMarketplaceKey(deployment);
     const unopened = new Error("the key of the connection does not open");
     try {
       return this.#options.openKey?.(ownKey) ?? unopened;

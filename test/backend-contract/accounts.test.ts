@@ -157,7 +157,8 @@ test("after a switch of the database that leaves old sessions alive, changes are
   await backend.accountNotices.start((orgId) => heard.push(orgId));
   const [old] = await backend.query(listeners);
   await backend.ledgerBatchStore.closeBatch([]);
-  // Only the lane loses its session: that of the listener lives, as at a server that was fenced off.
+  // Ends only the lane's session, as a server does that fences it off; the listener's session
+  // stays.
   await backend.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'tokenmarket late closings'`);
   await until("the lane has a new connection", () =>

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { openAlertDocuments } from "../../src/account/alerts/alert-documents.ts";
 import { alertText } from "../../src/account/alerts/alert-text.ts";
-import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator, testSeller } from "../support/test-operator.ts";
 
@@ -11,12 +11,12 @@ let orgId: OrgId;
 let email: string;
 
 beforeEach(async () => {
-  email = `${newRecordId("acct")}@example.com`;
+  email = `${createRecordId("acct")}@example.com`;
   ({ orgId } = await backend.accountStore.createOrg({ name: "Acme", email }, testOperator));
 });
 
 async function join(isVerified: boolean): Promise<string> {
-  const accountId = newRecordId("acct");
+  const accountId = createRecordId("acct");
   await backend.query(
     `insert into console_account (account_id, org_id, email, email_norm, email_verified_at,
       created_at) values ($1, $2, $3, $3, case when $4 then now() end, now())`,
@@ -26,7 +26,7 @@ async function join(isVerified: boolean): Promise<string> {
 }
 
 async function buy(cents: bigint): Promise<string> {
-  const id = newRecordId("pur");
+  const id = createRecordId("pur");
   await backend.query(
     `insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
       expires_at) values ($1, $2, $3::bigint * 10000, $3, false, now(), now())`,

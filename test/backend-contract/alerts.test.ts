@@ -7,7 +7,7 @@ import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { openMailer } from "../../src/kernel/index.ts";
@@ -22,7 +22,7 @@ const PASSWORD = "smtp-password-0123";
 const ADDRESS = "ada@example.com";
 
 const backend = withBackend();
-/** The same database, as another process has it open. */
+/** The same database, opened by another process. */
 const other = withResource(
   () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
   (opened) => opened.close(),
@@ -82,7 +82,7 @@ async function settleOn(keyId: string, daysFromToday: number, micro: bigint): Pr
 }
 
 async function addAddress(address = ADDRESS): Promise<string> {
-  const destinationId = newRecordId("dst");
+  const destinationId = createRecordId("dst");
   const wanted = { destinationId, channel: "email", address, kinds: null } as const;
   expect(await backend.alertStore.addDestination(orgId, wanted, testOperator)).toMatchObject({
     destinationId,
@@ -227,9 +227,9 @@ describe("a crossing is one event", () => {
       await backend.query(insert, [id, orgId]);
       await backend.query("select grant_purchase($1, null, null)", [id]);
     };
-    await buy(newRecordId("pur"));
+    await buy(createRecordId("pur"));
     await setRules({ hasPurchases: true });
-    const purchaseId = newRecordId("pur");
+    const purchaseId = createRecordId("pur");
     await buy(purchaseId);
     await Promise.all([backend.alertQueue.notice(), other.alertQueue.notice()]);
     await backend.alertQueue.notice();

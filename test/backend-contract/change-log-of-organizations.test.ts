@@ -4,12 +4,17 @@ import { beforeAll, describe, expect } from "vitest";
 
 import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { ActionName } from "../../src/kernel/changes/actions.ts";
 import type { ChangedBy } from "../../src/kernel/changes/change.ts";
 import { byGateway, byProviderNews } from "../../src/kernel/changes/changed-by.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
-import { newRecordId, type KeyId, type OrgId, type ProviderId } from "../../src/kernel/core/ids.ts";
+import {
+  createRecordId,
+  type KeyId,
+  type OrgId,
+  type ProviderId,
+} from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import {
   account,
@@ -26,7 +31,7 @@ import { withBackend } from "../support/postgres.ts";
 
 const backend = withBackend();
 const PROVIDER_KEY = "customer-provider-key-0123456789";
-const fresh = newVirtualKey();
+const fresh = createVirtualKey();
 let orgId: OrgId;
 let keyId: KeyId;
 let trialOrg: OrgId;
@@ -54,8 +59,8 @@ const finding = (
   limitedMs: 600_000,
   repeatMs: 86_400_000,
 });
-const purchaseId = newRecordId("pur");
-const otherPurchase = newRecordId("pur");
+const purchaseId = createRecordId("pur");
+const otherPurchase = createRecordId("pur");
 function purchase(id: string): Parameters<typeof backend.purchaseStore.create>[0] {
   const nowMs = Date.now();
   const times = { nowMs, expiresAtMs: nowMs + 60_000, countedFromMs: nowMs - 60_000 };
@@ -63,7 +68,7 @@ function purchase(id: string): Parameters<typeof backend.purchaseStore.create>[0
   return { purchaseId: id, orgId, ...amount, ...times };
 }
 
-const searchId = newRecordId("search");
+const searchId = createRecordId("search");
 const session = { sessionId: randomBytes(32), nowMs: Date.now() };
 const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
 function signIn(
@@ -73,7 +78,7 @@ function signIn(
   const { subject, email = `${subject}@example.com`, isVerified = true } = who;
   const said = { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null };
   const expiresAtMs = session.nowMs + 600_000;
-  const { digest, label } = newVirtualKey();
+  const { digest, label } = createVirtualKey();
   const trial = { digest, label, name: "Trial key", ceiling: 20, sealedKey: randomBytes(64) };
   const sealedParts = { idpSid: null, sealedRefresh: null, userAgent: null };
   return {
@@ -86,7 +91,7 @@ function signIn(
 }
 const byAccount = (id: string) => ({ kind: "account", id, ...from }) satisfies ChangedBy;
 
-const invitationId = newRecordId("inv");
+const invitationId = createRecordId("inv");
 /** Accounts by subject. */
 const people = new Map<string, string>();
 async function joinable(subject: string): Promise<void> {
@@ -138,7 +143,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "alert.destination": {
     run: async () => {
-      const [destinationId, address] = [newRecordId("dst"), "someone@example.com"];
+      const [destinationId, address] = [createRecordId("dst"), "someone@example.com"];
       const wanted = { destinationId, channel: "email", address, kinds: null } as const;
       await backend.alertStore.addDestination(orgId, wanted, account);
       const after = { channel: "email", address };
@@ -147,7 +152,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "alert.secret": {
     run: async () => {
-      const [destinationId, address] = [newRecordId("dst"), "https://example.com/hook"];
+      const [destinationId, address] = [createRecordId("dst"), "https://example.com/hook"];
       await backend.query(
         `insert into alert_destination (destination_id, org_id, channel, address, sealed_secret)
         values ($1, $2, 'webhook', $3, 'sealed')`,
@@ -343,7 +348,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "key.rotate": {
     run: async () => {
-      const { digest, label } = newVirtualKey();
+      const { digest, label } = createVirtualKey();
       const oldUntilMs = Date.parse("2099-01-31T00:00:00Z");
       const rotate = { digest, label, oldUntilMs };
       await backend.accountStore.editKeys(orgId, [keyId], { rotate }, account);
@@ -482,8 +487,8 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "optimize.start": {
     run: async () => {
-      const { digest, label } = newVirtualKey();
-      const key = { keyId: newRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 };
+      const { digest, label } = createVirtualKey();
+      const key = { keyId: createRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 };
       const asked = { name: "cheaper", objective: "lowest_cost", judgeModelId: null } as const;
       const size = { prompts: 3, callsPlanned: 6, budgetMicroUsd: microUsd(1_000n) };
       const models = { modelIds: ["test/a", "test/b"], leaseMs: 60_000 };

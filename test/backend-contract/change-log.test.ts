@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { ACTIONS, actionNames } from "../../src/kernel/changes/actions.ts";
 import { ChangeLog } from "../../src/kernel/changes/change-log.ts";
@@ -70,7 +70,7 @@ describe("the change log", () => {
 
   test("holds no key, whichever field it was pasted into", async () => {
     await recorded();
-    const { raw } = newVirtualKey();
+    const { raw } = createVirtualKey();
     const provider = [
       "sk-proj-aB3_dE5gH7jK9mN1pQ",
       "sk_live_51H8xYzAbCdEfGhIjKl",
@@ -189,7 +189,7 @@ describe("one sign-in", () => {
     before?: Buffer,
   ): Promise<SignedIn> {
     await recorded();
-    const { digest, label } = newVirtualKey();
+    const { digest, label } = createVirtualKey();
     const sealed = { sealedKey: randomBytes(64), expiresAtMs: nowMs + 600_000 };
     const sessionId = randomBytes(32);
     const resolved = await backend.identityStore.resolveSignIn({

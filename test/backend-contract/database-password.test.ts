@@ -10,7 +10,7 @@ import { openLogging } from "../../src/app/logging.ts";
 import { openBackend } from "../../src/app/open-backend.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import type { Config } from "../../src/kernel/config/settings.ts";
-import { newRecordId } from "../../src/kernel/core/ids.ts";
+import { createRecordId } from "../../src/kernel/core/ids.ts";
 import { PROGRAM_ROLE } from "../../src/kernel/storage/embedded-database.ts";
 import { until } from "../support/books.ts";
 import { asAdmin, freshDatabase } from "../support/postgres.ts";
@@ -32,7 +32,7 @@ test("a rotated password is used by every connection that is made after it", asy
   const admin = new Client({ connectionString: await asAdmin(database) });
   admin.on("error", () => undefined);
   await admin.connect();
-  const [role, file] = [newRecordId("test"), passwordFile()];
+  const [role, file] = [createRecordId("test"), passwordFile()];
   const rotate = async (verb: string, password: string): Promise<void> => {
     await admin.query(`${verb} role ${role} login password '${password}'`);
   };

@@ -18,7 +18,7 @@ import { silentLog } from "../support/silent-log.ts";
 const COMMANDS = Number(process.env["PROPERTY_COMMANDS"] ?? quickOrDeep(400, 20_000));
 /** A search that has not met every answer yet continues; one without luck ends here. */
 const COMMANDS_MAX = Math.max(20_000, 4 * COMMANDS);
-/** In a quick run: one that meets every answer in its first round. */
+/** A quick run uses a seed whose first round covers every answer. */
 const SEED = seedOf("ledger differential", 20_270);
 const RUNS_PER_ROUND = 5;
 /** A search that never sees one of these has lost its way. */

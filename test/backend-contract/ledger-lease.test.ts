@@ -7,7 +7,7 @@ import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { StuckAttempts } from "../../src/ledger/books-figures.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { identityOf } from "../../src/kernel/storage/process-identity.ts";
+import { identifyProcess } from "../../src/kernel/storage/process-identity.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -111,7 +111,7 @@ test("a second process under the same name gets a name and a number of its own",
   const first = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   await backend.query("update instance set process = $1 where instance_id = 'twin'", [
     // The parent of this process lives, and is another one.
-    identityOf(process.ppid),
+    identifyProcess(process.ppid),
   ]);
   const second = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   expect(second.instanceId).toBe("twin-2");
@@ -151,7 +151,7 @@ test("an attempt that breaks a rule of the books keeps no other from being recov
   const ledger = await openLedger({ ...options, instanceName: "heir of the broken" });
   expect([counts.recovered, counts.stuck]).toEqual([4, 1]);
   expect(lines).toEqual([expect.objectContaining({ attemptId: String(bad.attemptId) })]);
-  // The same process does not try it again; `ledger recover` does, once it was put right.
+  // The same process does not retry the attempt; `ledger recover` does, once it has been repaired.
   const asked = new StuckAttempts(() => undefined);
   expect(await store.recoverOpenAttempts(asked)).toBe(0);
   expect(asked.has(bad.attemptId)).toBe(true);

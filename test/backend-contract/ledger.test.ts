@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { afterEach, describe, expect, test } from "vitest";
-import { newRequestId, type AttemptId, type KeyId } from "../../src/kernel/core/ids.ts";
+import { createRequestId, type AttemptId, type KeyId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { beginSession } from "../../src/kernel/storage/connection.ts";
@@ -281,7 +281,7 @@ describe("of a journal with many other requests", () => {
         ) held)
       select count(*)::integer as days from locks
       join pg_inherits on inhrelid = relation and inhparent = 'attempt'::regclass`,
-      [newRequestId(systemClock.nowMs()), id],
+      [createRequestId(systemClock.nowMs()), id],
     );
     expect(rows[0]?.["days"]).toBeLessThan(6);
   });
@@ -489,7 +489,7 @@ test("closings of an organization whose wallet is locked do not keep another's h
 test("a refused request answers under its id, to its own organization only", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const requestId = newRequestId(systemClock.nowMs());
+  const requestId = createRequestId(systemClock.nowMs());
   ledger.recordRefused({
     ...org,
     requestId,

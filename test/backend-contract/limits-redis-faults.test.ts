@@ -276,7 +276,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     await redis.command("config", "set", "maxmemory", 1);
     expect((await side.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
     expect((await side.claim(slot, orgScope({}))).kind).toBe("unavailable");
-    // In one turn, the release behind a claim: it is not lost with it.
+    // The release follows a claim in the same turn, and must not be lost with it.
     const beside = side.claim(slot, orgScope({}));
     for (const lease of leases) side.store.release(lease, tokenCount(1, 0));
     await beside;

@@ -138,7 +138,7 @@ for (const kind of limitBackends) {
       const ask = (model: string) => caller.claim(scopes, 10, departed(model));
       const left: LimitLease[] = [];
       const leave = async (model: string): Promise<void> => {
-        // All were let in before one of them left: each finds a place.
+        // All of them were admitted before one left, so each has a place.
         for (const lease of [await caller.take(scopes, 10), await caller.take(scopes, 10)]) {
           left.push(lease);
           caller.depart(lease, departed(model));

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { figuresOf } from "../../src/gateway/records/listing-figures.ts";
+import { computeFigures } from "../../src/gateway/records/listing-figures.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import {
@@ -134,7 +134,7 @@ test("an organization reads its own figures alone, of days from sums and of toda
   const { days, hours } = await backend.listingFigures.own(filter, from);
   expect(days.map(({ fromMs }) => fromMs)).toEqual([dayMs(3), dayMs(0)]);
   expect(hours.map(({ fromMs }) => fromMs)).toEqual([dayMs(0)]);
-  expect(figuresOf(days.slice(0, 1))).toEqual({
+  expect(computeFigures(days.slice(0, 1))).toEqual({
     calls: 20,
     success: 0.8,
     uptime: 2 / 3,
@@ -142,7 +142,7 @@ test("an organization reads its own figures alone, of days from sums and of toda
     firstTokenP95Ms: 30,
     tokensPerSecond: 100,
   });
-  expect(figuresOf(days).calls).toBe(24);
+  expect(computeFigures(days).calls).toBe(24);
 });
 
 test("a day is shown across organizations only when it says nothing of one of them, and never changes", async () => {
@@ -172,7 +172,7 @@ test("a day is shown across organizations only when it says nothing of one of th
   await rollAll(backend);
   const own = { orgId: "org-0" as OrgId, modelId: "p/shown" };
   const { days } = await backend.listingFigures.own(own, { dayMs: dayMs(29), hourMs: dayMs(1) });
-  expect(figuresOf(days).calls).toBe(107);
+  expect(computeFigures(days).calls).toBe(107);
   expect(await shown()).toEqual(first);
 });
 

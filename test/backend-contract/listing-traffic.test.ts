@@ -83,7 +83,7 @@ test("the tokens of a provider are each request's once, whether days are summed 
     expect(found.map(({ modelId }) => modelId).toSorted()).toEqual(MODELS.toSorted());
   };
   await expectSame(journal.dayOf(0));
-  // Summing up has begun for a day: nothing of it counts until all of it is there.
+  // A day whose rollup has begun counts only once the rollup is complete.
   const begun = journal.dayOf(1);
   await backend.query("insert into usage_day (day) values ($1)", [begun]);
   await expectSame(journal.dayOf(0));

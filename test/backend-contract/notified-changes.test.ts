@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
@@ -47,7 +47,7 @@ interface Of {
 }
 
 function newKey({ orgId }: Of) {
-  const { digest, label } = newVirtualKey();
+  const { digest, label } = createVirtualKey();
   const limits = { requestsPerMinuteCeiling: 300 };
   return { orgId, name: "new", origin: "console", digest, label, ...limits } as const;
 }

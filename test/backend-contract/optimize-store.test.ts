@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
-import { newRecordId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createRecordId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { OptimizeResult, OptimizeSearch } from "../../src/account/optimize/optimize.ts";
 import type { NewSearch } from "../../src/account/optimize/postgres-optimize-store.ts";
@@ -18,9 +18,9 @@ async function newOrg(creditMicroUsd = 0n): Promise<OrgId> {
 }
 
 function newSearch(orgId: OrgId, change: Partial<NewSearch> = {}): NewSearch {
-  const { digest, label } = newVirtualKey();
+  const { digest, label } = createVirtualKey();
   return {
-    searchId: newRecordId("search"),
+    searchId: createRecordId("search"),
     orgId,
     name: "cheaper support answers",
     objective: "lowest_cost",
@@ -29,7 +29,7 @@ function newSearch(orgId: OrgId, change: Partial<NewSearch> = {}): NewSearch {
     prompts: 3,
     callsPlanned: 6,
     budgetMicroUsd: microUsd(500_000n),
-    key: { keyId: newRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 },
+    key: { keyId: createRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 },
     leaseMs: 60_000,
     ...change,
   };

@@ -21,9 +21,9 @@ import { type ReserveBatchStore, withReserveBatch } from "../support/reserve-bat
 import { silentLog } from "../support/silent-log.ts";
 
 /*
- * Caps by the day, the week and the month against a plain list of requests and instants. The clock of the
- * database is one that the test sets, in front of the system's functions; its sessions are in a
- * time zone far from UTC.
+ * Compares caps by day, week and month with a plain list of requests and instants. The test sets
+ * the clock of the database, whose functions hide the system's; the sessions use a time zone far
+ * from UTC.
  */
 const plain = withPricedBackend();
 let backend: PostgresBackend & { readonly ledgerBatchStore: ReserveBatchStore };
@@ -68,7 +68,7 @@ class Requests {
   readonly caps: Record<Period, bigint | null> = { day: null, week: null, month: null };
   readonly admitted: Request[] = [];
 
-  /** The refusing cap; of several, the one that resets last; undefined: it fits. */
+  /** The refusing cap, or of several the one that resets last; undefined if the request fits. */
   refusedBy(amount: bigint, nowMs: number): { period: Period; resetAtMs: number } | undefined {
     const held = this.admitted.reduce(
       (sum, r) => sum + (r.debit === undefined ? r.reserve : 0n),

@@ -83,7 +83,7 @@ for (const kind of limitBackends) {
     });
 
     async function claim(pool: Pool, orgId: OrgId, from = board): Promise<ClaimOutcome> {
-      const claimed = from.claimOf(pool, orgId, fixture.nowMs);
+      const claimed = from.buildClaim(pool, orgId, fixture.nowMs);
       if (claimed === undefined) throw new Error("a pool with limits has a claim");
       return await fixture.store.claim({ orgId, ...claimed, ...TOKENS, nowMs: fixture.nowMs });
     }

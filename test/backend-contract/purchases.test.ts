@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { PurchaseClaim } from "../../src/account/billing/purchase-store.ts";
 import type { PurchaseStore } from "../../src/account/billing/postgres-purchase-store.ts";
-import { newRecordId, type AttemptId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { createRecordId, type AttemptId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
@@ -28,7 +28,7 @@ async function newOrg(): Promise<OrgId> {
 }
 
 async function begin(orgId: OrgId, dollars: bigint, ageMs = 0): Promise<string> {
-  const purchaseId = newRecordId("pur");
+  const purchaseId = createRecordId("pur");
   const nowMs = systemClock.nowMs() - ageMs;
   const created = await store.create(
     {
@@ -53,7 +53,7 @@ function paid(purchaseId: string): Parameters<PurchaseStore["grant"]>[0] {
 
 function claimOf(purchaseId: string, change: Partial<PurchaseClaim> = {}): PurchaseClaim {
   return {
-    claimId: newRecordId("re"),
+    claimId: createRecordId("re"),
     purchaseId,
     kind: "refund",
     amountMicroUsd: microUsd(3n * USD),

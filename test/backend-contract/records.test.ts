@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import {
-  newRequestId,
+  createRequestId,
   type AttemptId,
   type ModelId,
   type RequestId,
@@ -51,7 +51,7 @@ const pinned = {
 
 test("a request shows every attempt, its tokens, its outcome and what it cost", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
-  const first = await hold(org, { requestId: newRequestId(START_MS) });
+  const first = await hold(org, { requestId: createRequestId(START_MS) });
   await close(voidRow(first.attemptId, { final: false, startedAtMs: START_MS + 5 }));
   const second = await hold(org, { requestId: first.requestId, ordinal: 2, stream: true });
   const inFlight = await backend.recordStore.generation(org.orgId, first.requestId);
@@ -121,7 +121,7 @@ test("usage is paged newest first, a request once, whatever its attempts", async
   const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
   const ids: RequestId[] = [];
   for (let i = 0; i < 5; i++) {
-    const row = await hold(org, { requestId: newRequestId(START_MS + i * 1_000) });
+    const row = await hold(org, { requestId: createRequestId(START_MS + i * 1_000) });
     const again = await hold(org, { requestId: row.requestId, ordinal: 2 });
     await close(closeRow(row.attemptId, 10n), closeRow(again.attemptId, 7n));
     ids.unshift(row.requestId);
@@ -172,7 +172,7 @@ test("usage adds up by day, model, key and provider", async () => {
     [0, "acme/large", 30n],
     [1, "acme/small", 5n],
   ] as const) {
-    const requestId = newRequestId(START_MS + days * DAY_MS);
+    const requestId = createRequestId(START_MS + days * DAY_MS);
     const row = await hold(org, { requestId, modelId: modelId as ModelId });
     await close(closeRow(row.attemptId, cost));
   }

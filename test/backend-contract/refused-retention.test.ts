@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { newRequestId } from "../../src/kernel/core/ids.ts";
+import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Day } from "../../src/ledger/retention/retention.ts";
@@ -34,7 +34,7 @@ async function refuseOn(day: Day): Promise<void> {
   const atMs = Date.parse(`${day}T23:59:30Z`);
   const refused = Array.from({ length: REFUSED }, () => ({
     ...books.org,
-    requestId: newRequestId(atMs),
+    requestId: createRequestId(atMs),
     modelId: null,
     route: "/v1/messages",
     stream: false,

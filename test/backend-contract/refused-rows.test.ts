@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { KEYS_PER_ORG_MAX } from "../../src/kernel/core/constants.ts";
-import { newRequestId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { createRequestId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
@@ -30,7 +30,7 @@ function refuse(by: readonly Ledger[], owner: Owner, minuteMs: number, count: nu
     const createdAtMs = minuteMs + n * Math.floor(MINUTE_MS / count);
     by[n % by.length]?.recordRefused({
       ...owner,
-      requestId: newRequestId(createdAtMs),
+      requestId: createRequestId(createdAtMs),
       modelId: "acme/small",
       route: "/v1/messages",
       stream: false,
@@ -124,7 +124,7 @@ test("why a request was refused is kept with it, for its organization alone", as
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
   const createdAtMs = systemClock.nowMs();
   const reason = { status: 429, retryable: false, limit_scope: "org", needed_usd: "0.000123" };
-  const requestId = newRequestId(createdAtMs);
+  const requestId = createRequestId(createdAtMs);
   ledger.recordRefused({
     ...owner,
     requestId,

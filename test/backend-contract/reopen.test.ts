@@ -138,7 +138,7 @@ test("no instance of before, nor one that started in the lost time, holds anythi
       { kind: "unavailable" },
     ]);
   }
-  // The same of an instance of whose name the restored books know nothing.
+  // An instance whose name the restored database does not know.
   const fresh = await backend.ledgerBatchStore.join("first seen in this life", LEASE_MS);
   expect(fresh.epoch).toBeGreaterThan(1_000_000n);
 });
@@ -197,7 +197,7 @@ test("what was closed in the lost time is closed again, and nothing is opened", 
   const outcome = await readLostChanges(
     await exported([
       { action: "key.disable", target: b.keyId, after: { disabled_at: "2026-11-01T00:00:00Z" } },
-      // Raised: it stays as it is.
+      // A raised cap stays as it is.
       { action: "key.cap", target: a.keyId, after: { cap_usd: "9.00" } },
       // Lowered twice, and the second time a little less: the last one counts.
       { action: "org.cap", target: a.orgId, after: { cap_usd: "1.00" } },
@@ -256,7 +256,7 @@ test("access is closed as it was: to the lower cap, until its end, and once", as
       ('con_closed', $1, 'one', '', '', ''), ('con_open', $1, 'two', '', '', '')`,
     [held.orgId],
   );
-  // The same without an end, another that ends too early, and one that was lifted.
+  // A restriction without an end, one that ends too early, and one that was lifted.
   await backend.query(
     `insert into usage_hold (org_id, family, state, reason, until_at, lifted_at) values
       ($1, 'chat', 'restricted', 'kept', null, null),

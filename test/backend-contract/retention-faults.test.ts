@@ -65,7 +65,7 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
   function failingAt(at: number): {
     readonly session: (real: RetentionSession) => RetentionSession;
     readonly archive: (real: DayFolder) => DayFolder;
-    /** The call that failed; undefined: there were not so many. */
+    /** The call that failed; undefined if there were not so many. */
     readonly failed: () => string | undefined;
   } {
     const calls: string[] = [];
@@ -140,7 +140,7 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
       expect(await tablesOf(day)).toEqual([]);
       const files = dayFiles(day);
       expect(readdirSync(join(root, folder)).sort()).toEqual([files.rows, files.manifest]);
-      // The run behind the last step fails nowhere: there are no more steps than these.
+      // The run after the last step must not fail, because there are no more steps.
       expect(failing.failed()).toBe(step);
       expect(ended.includes("pulled the plug")).toBe(step !== undefined);
       if (step !== undefined) failures.push(step);

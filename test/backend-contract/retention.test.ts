@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AttemptId, newRequestId, type RequestId } from "../../src/kernel/core/ids.ts";
+import { type AttemptId, createRequestId, type RequestId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
@@ -225,7 +225,10 @@ test("of a request over midnight, what is left is the request when its first day
     dayOf(new Date(systemClock.nowMs() - ago * 86_400_000).toISOString().slice(0, 10)),
   ) as [Day, Day];
   const { backend, org } = books;
-  const [ended, open] = [newRequestId(systemClock.nowMs()), newRequestId(systemClock.nowMs())];
+  const [ended, open] = [
+    createRequestId(systemClock.nowMs()),
+    createRequestId(systemClock.nowMs()),
+  ];
   const debits = async (): Promise<readonly unknown[]> => {
     const { rows } = await backend.recordStore.usagePage({ orgId: org.orgId, limit: 9 });
     const found = new Map(rows.map((row) => [row.requestId, row.debitMicroUsd]));
@@ -252,7 +255,7 @@ test("of a request over midnight, what is left is the request when its first day
 test("a day that a run has left frozen does not keep a request over its midnight from ending", async () => {
   const [before, after] = [dayOf("2025-05-10"), dayOf("2025-05-11")];
   const { backend, org } = books;
-  const requestId = newRequestId(systemClock.nowMs());
+  const requestId = createRequestId(systemClock.nowMs());
   const first = await books.hold(before, { requestId });
   const last = await books.hold(after, { requestId, ordinal: 2 });
   await books.close(closeRow(first, 7n, { final: false }));

@@ -7,7 +7,7 @@ import {
   type AttemptId,
   type KeyId,
   type ModelId,
-  newRecordId,
+  createRecordId,
   type OrgId,
 } from "../../src/kernel/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/kernel/core/money.ts";
@@ -30,7 +30,7 @@ import { withResource } from "../support/with-resource.ts";
 const MODELS = ["acme/small", "acme/large"] as const;
 const RESERVE = 1_000n;
 const backend = withBackend();
-/** The same database, as another process has it open. */
+/** The same database, opened by another process. */
 const second = withResource(
   () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
   (opened) => opened.close(),
@@ -352,7 +352,7 @@ async function reportsOf(orgId: OrgId) {
 }
 
 async function addAddress(orgId: OrgId, kinds: readonly string[] | null): Promise<void> {
-  const [destinationId, channel] = [newRecordId("dst"), "email"] as const;
+  const [destinationId, channel] = [createRecordId("dst"), "email"] as const;
   const address = `${destinationId}@example.com`;
   const wanted = { destinationId, channel, address, kinds };
   await backend.alertStore.addDestination(orgId, wanted, testOperator);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { OWN_KEY_PINS } from "../../src/catalog/deployment-copy.ts";
-import { type AttemptId, type ModelId, newRequestId } from "../../src/kernel/core/ids.ts";
+import { type AttemptId, type ModelId, createRequestId } from "../../src/kernel/core/ids.ts";
 import type { Usage } from "../../src/kernel/core/usage.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
@@ -112,7 +112,7 @@ describe("tokens by the size of what was sent", () => {
     const range = await orgThatUsed(
       { usage: used(7), route: "/v1/messages" },
       { usage: null },
-      { usage: used(100), requestId: newRequestId(nowMs - 3 * DAY_MS) },
+      { usage: used(100), requestId: createRequestId(nowMs - 3 * DAY_MS) },
       ...media.map((route) => ({ usage: used(1_000), route })),
     );
     const sums = await backend.usageReports.tokensBySize(range, NO_BOUNDS);

@@ -16,7 +16,7 @@ const REPEAT_MS = 24 * 3_600_000;
 
 const backend = withBackend();
 
-/** The same database, as another process has it open. */
+/** The same database, opened by another process. */
 const other = withResource(
   () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
   (opened) => opened.close(),

@@ -1,14 +1,14 @@
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
-  newRequestId,
+  createRequestId,
   type AttemptId,
   type KeyId,
   type OrgId,
   type RequestId,
 } from "../../src/kernel/core/ids.ts";
 import { REFUSALS } from "../../src/kernel/core/refusals.ts";
-import { ATTEMPT_OUTCOMES, requestStatusOf } from "../../src/kernel/core/request-status.ts";
+import { ATTEMPT_OUTCOMES, toRequestStatus } from "../../src/kernel/core/request-status.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { statusOfEndSql } from "../../src/gateway/records/request-status-sql.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
@@ -76,7 +76,8 @@ describe("a report that takes too long", () => {
       const walk = slow.usageReports.everyRequest(range)[Symbol.asyncIterator]();
       await expect(walk.next()).rejects.toBeInstanceOf(ReportTimeout);
       await blocker.query("rollback");
-      // Under load even a quick report may take longer than this backend allows: it is asked again.
+      // Under load even a quick report can exceed the time limit of this backend, so the test
+      // retries.
       const seen = await until("a report succeeds", () =>
         slow.usageReports.report(range, "model").catch(() => undefined),
       );
@@ -216,7 +217,7 @@ describe("summing up", () => {
     const ends = ATTEMPT_OUTCOMES.flatMap((outcome) =>
       [null, "usage_impossible", ...Object.keys(REFUSALS)].map((errorClass) => ({
         end: `${outcome}/${errorClass ?? ""}`,
-        status: requestStatusOf({ attempts: 1, outcome, errorClass }),
+        status: toRequestStatus({ attempts: 1, outcome, errorClass }),
       })),
     );
     const found = await backend.query(
@@ -246,7 +247,7 @@ describe("summing up", () => {
 describe("a request", () => {
   test("is reported with its attempts and the prices that were pinned for them", async () => {
     const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
-    const requestId = newRequestId(systemClock.nowMs());
+    const requestId = createRequestId(systemClock.nowMs());
     const ids = [71n, 72n].map((id) => id as AttemptId) as [AttemptId, AttemptId];
     const rows = ids.map((attemptId, at) => ({
       row: reserveRow({ orgId, keyId, attemptId }, 1_000n, {
@@ -361,7 +362,7 @@ test("more groups than a report lists end in one that is called other", async ()
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const nowMs = systemClock.nowMs();
   const refused = Array.from({ length: 230 }, (_, at) => ({
-    requestId: newRequestId(nowMs),
+    requestId: createRequestId(nowMs),
     orgId,
     keyId,
     modelId: `model/${at}`,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { newRequestId, type KeyId } from "../../src/kernel/core/ids.ts";
+import { createRequestId, type KeyId } from "../../src/kernel/core/ids.ts";
 import type { ManagedOrigin } from "../../src/kernel/core/managed-keys.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/kernel/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
@@ -391,10 +391,10 @@ test("the largest groups have most of what is asked about, and a day has both it
     attempts: [{ ...ok, cost: 7, firstByteMs: 10 * (at + 1) }],
   }));
   await journal.write(paid);
-  // Each has more requests than the only model that cost anything, and there are nine of them.
+  // Nine models, each with more requests than the only one that cost anything.
   const createdAtMs = journal.startOf(1) + 1_000;
   const refused = Array.from({ length: 9 * 5 }, (_, at) => ({
-    requestId: newRequestId(createdAtMs),
+    requestId: createRequestId(createdAtMs),
     orgId,
     keyId: keys[0] as KeyId,
     modelId: `model/${at % 9}`,

@@ -5,12 +5,12 @@ import { openKeyVault, type KeyVault } from "../../src/gateway/accounts/key-vaul
 import { ALERT_KINDS, type AlertKind, reportEvent } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertDestination } from "../../src/account/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
-import { newWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secrets.ts";
+import { createWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secrets.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { sealedTables } from "../../src/app/open-key-vault.ts";
 import { countSealedBy, resealRows } from "../../src/gateway/accounts/key-vault.ts";
-import { newRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { ForeignNames } from "../../src/upstream/address-guard.ts";
@@ -27,7 +27,7 @@ const FIRST_KEY = Buffer.alloc(32, 7).toString("base64");
 const SECOND_KEY = Buffer.alloc(32, 8).toString("base64");
 
 const backend = withBackend();
-/** The same database, as another process has it open. */
+/** The same database, opened by another process. */
 const other = withResource(
   () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
   (opened) => opened.close(),
@@ -46,7 +46,7 @@ beforeEach(async () => {
   await backend.query(`truncate ${tables}`);
   await backend.query("delete from alert_destination");
   orgId = await newOrg();
-  path = `/${newRecordId("path")}`;
+  path = `/${createRecordId("path")}`;
 });
 
 function vaultOf(keys: string): KeyVault {
@@ -73,8 +73,8 @@ async function addWebhook(
   } = {},
 ): Promise<Added> {
   const { org = orgId, address = receiver.url + path, kinds = null } = to;
-  const destinationId = newRecordId("dst");
-  const secret = newWebhookSecret();
+  const destinationId = createRecordId("dst");
+  const secret = createWebhookSecret();
   const sealedSecret = sealSecret(vault, secret, { destinationId, orgId: org });
   const wanted = { destinationId, channel: "webhook", address, kinds, sealedSecret } as const;
   const added = await backend.alertStore.addDestination(org, wanted, testOperator);
@@ -263,7 +263,7 @@ describe("a slow receiver", () => {
 describe("the secret", () => {
   test("of before a rotation is valid for 24 hours beside the new one, then it is not used", async () => {
     const { destinationId, secret } = await addWebhook();
-    const next = newWebhookSecret();
+    const next = createWebhookSecret();
     const sealed = sealSecret(vault, next, { destinationId, orgId });
     await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
     await backend.alertStore.sendTest(orgId, destinationId);
@@ -282,7 +282,7 @@ describe("the secret", () => {
 
   test("is sealed again with the first encryption key, the former one too, and stays the same", async () => {
     const { destinationId, secret } = await addWebhook();
-    const next = newWebhookSecret();
+    const next = createWebhookSecret();
     const sealed = sealSecret(vault, next, { destinationId, orgId });
     await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
     const ring = vaultOf(`${SECOND_KEY},${FIRST_KEY}`);

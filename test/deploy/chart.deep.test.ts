@@ -212,7 +212,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
       "app.kubernetes.io/instance": "prod",
       "app.kubernetes.io/component": "gateway",
     };
-    // An upgrade that changes one of them is refused by Kubernetes, or leaves pods behind.
+    // Kubernetes refuses an upgrade that changes one of these labels, or leaves pods behind.
     for (const { spec } of [...ofKind("Deployment"), ...ofKind("PodDisruptionBudget")]) {
       expect(spec["selector"]).toEqual({ matchLabels: selector });
     }

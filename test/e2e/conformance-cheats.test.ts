@@ -36,7 +36,8 @@ describe.concurrent(
       const cheat = CHEATS[name] as Cheat;
       const able = HOSTS.filter((host) => isAskedOf(host, cheat));
       expect(able).not.toEqual([]);
-      // In a quick run one of them, the next cheat the next one, so that each meets some.
+      // A quick run picks one host for each cheat, in rotation, so that every host meets some of
+      // them.
       const hosts = able.filter((_host, at) => isDeep || at === NAMES.indexOf(name) % able.length);
       const found = await Promise.all(hosts.map((host) => findingsOf(host, name)));
       const [first = "", ...others] = cheat.checks.split(" ");

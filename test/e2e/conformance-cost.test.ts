@@ -38,7 +38,7 @@ describe.concurrent(
       const small = { ...host, listing: { ...host.listing, pricing: SMALL_MODEL } };
       const { report } = await runAgainst(small);
       console.log(report.spend_usd, expectedUsd(small));
-    expect(Number(report.spend_usd)).toBeLessThan(0.01);
+      expect(Number(report.spend_usd)).toBeLessThan(0.01);
       expect(expectedUsd(small)).toBeLessThan(0.01);
     });
   },

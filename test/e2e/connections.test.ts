@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../support/ask.ts";
@@ -152,7 +152,7 @@ describe("a request with an own key", () => {
     expect(costOf(answer)).toBe(0n);
     expect(keysSent()).toEqual(["own"]);
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
-    // The same with the marketplace's key: the provider's bill is passed on.
+    // With the marketplace's key, the provider's cost is billed.
     const charged = await asking(account, {
       model: "test/metered",
       text,
@@ -182,7 +182,7 @@ describe("a request with an own key", () => {
     await connect(account, { keyId: account.keyId });
     await connect(account, { providerKey: BAD_KEY });
     expect((await asking(account, connections("only"))).status).toBe(200);
-    const fresh = newVirtualKey();
+    const fresh = createVirtualKey();
     await gateway.backend.accountStore.createKey(
       {
         orgId: account.orgId,

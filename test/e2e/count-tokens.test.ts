@@ -12,7 +12,10 @@ import {
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal, accountState } from "../support/refusals.ts";
 
-/** Only silence reaches the short limit: the clock waits for a busy machine. */
+/**
+ * The clock does not advance while the machine is busy, so only a silent provider reaches the short
+ * limit.
+ */
 const clock = new PatientClock();
 const PATH = "/v1/messages/count_tokens";
 const COUNTING = "/b/v1/messages/count_tokens";

@@ -317,7 +317,7 @@ describe("limits", () => {
     expect(at(refused.json, "error.metadata.limit_kind")).toBe("tpm");
     expect(await accountState(gateway, other)).toEqual(before);
     await expectRefusedRecord(gateway, other, refused);
-    // The same body where the state counts once, and the same state with few questions.
+    // Control: the same body where the state counts once, and the same state with few questions.
     expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
     const few = decisionBody("judge/per-question", { state, questions: { a: URGENT, b: URGENT } });
     expect((await decide(gateway, other, few)).status).toBe(200);

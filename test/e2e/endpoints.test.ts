@@ -138,7 +138,7 @@ describe("a dedicated endpoint", () => {
       "x-tm-limit-kind": "rpm",
       "x-tm-limit-id": expect.stringMatching(/^endpoint:\w+$/),
     });
-    // Its other traffic runs at the defaults, and has used up nothing of them.
+    // Requests to other models use the default limits, of which nothing is used yet.
     expect((await chat(owner, "test/a")).headers["x-tm-remaining-rpm"]).toBe("299");
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import {
   CONCURRENT_REQUESTS_MAX,
   TOKENS_PER_MINUTE,
@@ -25,7 +25,7 @@ async function chat(account: TestAccount, body: object = hello): Promise<HttpAns
 
 /** Another key of the same organization. */
 async function anotherKey(account: TestAccount, requestsPerMinute = 300): Promise<TestAccount> {
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   const key = await gateway.backend.accountStore.createKey(
     {
       orgId: account.orgId,

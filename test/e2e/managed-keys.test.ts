@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { KeyId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { ask } from "../support/ask.ts";
@@ -30,7 +30,7 @@ async function managedKey(
   { rpm = 60, capMicroUsd }: { readonly rpm?: number; readonly capMicroUsd?: bigint } = {},
 ): Promise<ManagedKey> {
   const account = await gateway.account("1.00");
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   const { keyId } = await gateway.backend.accountStore.createKey(
     {
       orgId: account.orgId,

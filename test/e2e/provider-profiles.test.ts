@@ -9,8 +9,8 @@ import { type ProviderHead, providerHeads } from "../../src/listing-tools/index.
 import { type TestAccount, textModel, withGateway } from "../support/gateway.ts";
 
 /*
- * Every head in front of a provider that refuses what the real one refuses: what it refuses was
- * written down without regard to what the head declares.
+ * Tests every head with a simulated provider that refuses what the real one refuses. Its refusals
+ * were recorded independently of what the head declares.
  */
 const PRICING = [
   { type: "prompt", unit: "token", cost_usd_per_million: "1" },

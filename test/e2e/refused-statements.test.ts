@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { REFUSED_ROWS_PER_MINUTE } from "../../src/kernel/core/constants.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
@@ -53,7 +53,7 @@ function taken(): { readonly others: readonly string[]; readonly rows: number } 
 }
 
 const good = chatBody("test/a");
-const unknown = newVirtualKey().raw;
+const unknown = createVirtualKey().raw;
 
 interface Kind {
   readonly what: string;
@@ -163,7 +163,7 @@ describe("a refused request costs no statement beyond its bounded rows", () => {
     statements.take();
     const count = 200;
     const answers = await Promise.all(
-      Array.from({ length: count }, () => send(newVirtualKey().raw, good)),
+      Array.from({ length: count }, () => send(createVirtualKey().raw, good)),
     );
     expect(answers.every((answer) => answer.status === 401)).toBe(true);
     const { others, rows } = taken();

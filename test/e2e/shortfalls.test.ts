@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { until } from "../support/books.ts";
@@ -160,7 +160,7 @@ test("money that comes without a notice is usable 250 ms later", async () => {
 });
 
 test("money that a running request held is usable when that request has ended", async () => {
-  // Enough for one of them at a time.
+  // The credit is enough for one request at a time.
   const { key } = await gateway.account("0.001");
   const running = send(key, { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] });
   await until("it is at the provider", () => gateway.simulator.counts().open === 1);
@@ -198,7 +198,7 @@ describe("a dry run", () => {
 describe("a key that was sent before it was made", () => {
   async function sentBefore(backend: PostgresBackend): Promise<string> {
     const { orgId } = await gateway.account("1.00");
-    const { raw, digest, label } = newVirtualKey();
+    const { raw, digest, label } = createVirtualKey();
     for (let n = 0; n < 2; n += 1) expect(await send(raw)).toMatchObject({ status: 401 });
     await backend.accountStore.createKey(
       {

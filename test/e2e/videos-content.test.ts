@@ -50,7 +50,7 @@ function content(
   return httpCall(url, { method, headers: { ...bearer(account.key), ...headers } });
 }
 
-/** The same answer as a stream in the test's hand. */
+/** Opens the answer as a stream that the test reads. */
 async function openContent(id = video.id): Promise<IncomingMessage> {
   const sent = httpRequest(contentUrl(id), { agent: false, headers: bearer(account.key) });
   sent.end();

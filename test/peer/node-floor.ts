@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Pool, type Dispatcher } from "undici";
 
 /**
- * The floor under this gateway's figures: node:http in front, undici `dispatch` behind, a key
- * lookup, the body in one buffer, usage read from the tail of the answer; nothing else.
- * Started with an IPC channel and the port of the provider; reports its own port.
+ * The baseline for this gateway's figures: node:http in front, undici `dispatch` behind, a key
+ * lookup, the body in one buffer, and usage read from the tail of the answer. Started with an IPC
+ * channel and the port of the provider; reports its own port.
  */
 const mockPort = Number(process.argv[2]);
 const pool = new Pool(`http://127.0.0.1:${mockPort}`, { pipelining: 1, connections: null });

@@ -185,7 +185,7 @@ async function isReady(url: string): Promise<true | undefined> {
   }
 }
 
-/** Every package with its version: what one installs is what all install. */
+/** Pins every package to a version, so that all installations are equal. */
 function requirements(file: string): readonly string[] {
   const lines = readFileSync(file, "utf8").split("\n");
   return ["--no-deps", ...lines.filter((line) => /^[\w-]/.test(line))];

@@ -194,7 +194,10 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     this.#fail(`${nameOf(record)}: reported a cost of ${record.reported}, debited ${debit}`);
   }
 
-  /** Every provider answers in its own letter: after the first byte there is one provider. */
+  /**
+   * Each provider answers with its own letter, which shows that a single provider serves after the
+   * first byte.
+   */
   #checkOneVoice(record: RequestRecord): void {
     const { received } = record.client;
     const texts = [...received.matchAll(/"(?:content|text)":\s*"([^"]*)"/g)];

@@ -35,7 +35,7 @@ interface InstanceRow {
 export interface JournalRow {
   readonly row: ReserveRow;
   readonly book: ModelLine;
-  /** Undefined: its id was taken by an annulment. */
+  /** Undefined if its id was taken by an annulment. */
   readonly caller: Caller | undefined;
   outcome: CloseRow["outcome"] | undefined;
 }

@@ -1,8 +1,8 @@
 import type { Random } from "./random.ts";
 
 /**
- * Every kind of fault and how likely it is where it can strike, before the seed's own temper.
- * Instance faults strike before the code behind an await continues, or right after a commit.
+ * Every kind of fault with its probability, which each seed scales. Instance faults happen before
+ * the code after an await continues, or right after a commit.
  */
 const LIKELINESS = {
   "database: reply lost after the commit": 0.02,

@@ -1,7 +1,7 @@
 import { LEASE_MS, LEASE_RENEW_MS } from "../../src/kernel/core/constants.ts";
 import { type AttemptId, attemptInstantMs, type RequestId } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
-import { debitOf } from "../../src/catalog/pricing/quote.ts";
+import { computeDebit } from "../../src/catalog/pricing/quote.ts";
 import { attemptName, type RequestRecord } from "./checks.ts";
 import type { JournalRow } from "./database.ts";
 import type { SimulatedInstance } from "./instance.ts";
@@ -109,7 +109,7 @@ function wronglyDebited(simulation: Simulation, line: JournalRow): readonly stri
   const hasOwnBug = simulation.checks.requests.get(line.row.requestId)?.hasOwnBug === true;
   if (!served.isWhole || (hasOwnBug && debit === 0n)) return [];
   const stated = costOf(served, attemptId);
-  const due = debitOf(picoUsd(stated.cost), microUsd(reserveMicroUsd));
+  const due = computeDebit(picoUsd(stated.cost), microUsd(reserveMicroUsd));
   if (debit !== due) {
     return [`${attemptName(line)} debits ${debit}, the provider's report says ${due}`];
   }

@@ -4,7 +4,9 @@ import { summary } from "./summary.ts";
 import { failureText, Totals } from "./totals.ts";
 import { simulate } from "./simulation.ts";
 
-/** `npm run sim -- [options]`: the scenarios of many seeds, or one of them with all that happens. */
+/**
+ * `npm run sim -- [options]` runs the scenarios of many seeds, or one scenario with its full log.
+ */
 const USAGE = `npm run sim -- [options]
   --seeds 200    how many scenarios
   --from 1       the first seed

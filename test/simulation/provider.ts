@@ -8,7 +8,7 @@ import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
 import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
 import { isObject, type JsonObject } from "../../src/dev/simulator/json.ts";
-import { bytesOf } from "../../src/formats/modality/fixtures/request-kit.ts";
+import { toBytes } from "../../src/formats/modality/fixtures/request-kit.ts";
 import type { UpstreamRequest } from "../../src/formats/wire/modality.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
@@ -45,8 +45,9 @@ const NEVER_MS = 3_600_000;
 const REQUEST_MARK = /request ([0-9a-f-]{36})/;
 
 /**
- * Providers of both wires behind the dispatch seam, without a socket: what undici would report to an
- * attempt's handler is reported on virtual time. `onDispatch` is called at the instant of the dispatch.
+ * Providers of both wires behind the dispatch seam, without sockets: they report to an attempt's
+ * handler on virtual time what undici would report. `onDispatch` is called at the instant of the
+ * dispatch.
  */
 export class SimulatedProviders extends UpstreamClient {
   readonly #simulation: ProviderFixture;
@@ -76,7 +77,7 @@ export class SimulatedProviders extends UpstreamClient {
     const simulation = this.#simulation;
     const served: Served = {
       deployment,
-      requestId: requestOf(bytesOf(request.body)),
+      requestId: requestOf(toBytes(request.body)),
       usage: undefined,
       isWhole: false,
     };
@@ -148,7 +149,7 @@ class Script {
     const { faults, random } = this.#simulation;
     const isSlow = faults.strikes("provider: slow headers");
     const waitMs = isSlow ? random.between(1_000, 15_000) : random.between(5, 400);
-    const body: unknown = JSON.parse(bytesOf(this.#request.body).toString());
+    const body: unknown = JSON.parse(toBytes(this.#request.body).toString());
     if (!isObject(body)) throw new Error("the body is a JSON object");
     const problem = this.#dialect.problemOf(body, this.#request.headers);
     if (problem !== undefined) {

@@ -57,7 +57,9 @@ export class Random {
     return text;
   }
 
-  /** A generator of its own: what it is asked does not change what this one answers. */
+  /**
+   * Returns an independent generator; drawing from one does not change the numbers of the other.
+   */
   fork(): Random {
     return new Random(this.between(0, 2 ** 32 - 1));
   }

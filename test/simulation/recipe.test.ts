@@ -4,7 +4,12 @@ import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { Deadlines } from "../../src/kernel/core/time.ts";
-import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
+import {
+  createRequestId,
+  type AttemptId,
+  type KeyId,
+  type OrgId,
+} from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Refusal } from "../../src/kernel/core/refusals.ts";
 import { attemptClassifier } from "../../src/upstream/classifier.ts";
@@ -217,7 +222,7 @@ async function serve(): Promise<Refusal | undefined> {
     messages: [{ role: "user", content: "hello" }],
   });
   const exchange: ClientExchange = {
-    requestId: newRequestId(call.deps.clock.nowMs()),
+    requestId: createRequestId(call.deps.clock.nowMs()),
     principal: PRINCIPAL,
     route: "/v1/messages",
     body: Buffer.from(body),

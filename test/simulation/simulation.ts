@@ -270,7 +270,7 @@ export class Simulation {
   #freeze(instance: SimulatedInstance): void {
     const forMs = this.#pause(instance);
     instance.wasFrozen = true;
-    // Just before it continues: until then nothing of it reads a clock.
+    // Set just before the instance continues, because nothing of it reads a clock until then.
     this.#later(forMs - 0.5, "thaw", () => {
       instance.clock.frozenMs += forMs;
     });

@@ -251,7 +251,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 }
 
-/** The caller's side of one call: it is answered, or gets a fault, on the caller's own time. */
+/** The caller's side of one call, which gets its answer or a fault on the caller's own time. */
 class GivenCall<T> {
   readonly #user: StoreUser;
   readonly #time: VirtualTime;

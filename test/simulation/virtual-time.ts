@@ -4,9 +4,9 @@ import { installTimers, type TimerHost } from "./fake-timers.ts";
 /** A party whose events can stop for a while or permanently: a process of the gateway, the database. */
 export interface Actor {
   readonly name: string;
-  /** Nothing of it happens any more. */
+  /** True once none of its events may run. */
   isDead: boolean;
-  /** Nothing of it happens before; then everything that was due, in its order. */
+  /** None of its events run before this time; then all overdue ones run in order. */
   pausedUntilMs: number;
 }
 

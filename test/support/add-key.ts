@@ -1,4 +1,4 @@
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import type { MicroUsd } from "../../src/kernel/core/money.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
@@ -10,7 +10,7 @@ export async function addKey(
   orgId: OrgId,
   capMicroUsd: MicroUsd | null = null,
 ): Promise<string> {
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   await backend.accountStore.createKey(
     {
       orgId,

@@ -50,8 +50,8 @@ export function ask(gatewayUrl: string, asked: Ask): Promise<HttpAnswer> {
 }
 
 /**
- * The same with a provider that holds its answer back (fault `hold:event:N`): it goes on when a part
- * of the answer is here, so that output had started before whatever comes next.
+ * Asks a provider that holds its answer back (fault `hold:event:N`). It continues once a part of
+ * the answer has arrived, so output has certainly started.
  */
 export async function askInTwo(
   gatewayUrl: string,

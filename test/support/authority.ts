@@ -6,7 +6,10 @@ import { join } from "node:path";
 /** On PATH. */
 const PROGRAM: string = "openssl";
 
-/** Present on this machine? Without it the tests over TLS with an authority of their own are skipped, and say so. */
+/**
+ * False if openssl is missing; the tests over TLS with a private authority are then skipped and
+ * reported.
+ */
 export const hasOpenssl: boolean = spawnSync(PROGRAM, ["version"]).status === 0;
 
 if (!hasOpenssl) {

@@ -24,7 +24,7 @@ const ACTION_TIMEOUT_MS = 60_000;
 /** Longer than any single wait, which reports what it waited for in vain. */
 const TEST_TIMEOUT_MS = 180_000;
 
-/** Chromium of this machine: `CHROME_PATH`, else from PATH; undefined: there is none. */
+/** Chromium of this machine: `CHROME_PATH`, else from PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
   const named = process.env["CHROME_PATH"];
   const folders = (process.env["PATH"] ?? "").split(delimiter);
@@ -148,7 +148,7 @@ export function withBrowser(): TestBrowser {
 
 interface Opened {
   readonly context: BrowserContext;
-  /** The kind with which it was opened: it is taken again only for the same. */
+  /** The options that it was opened with; it is reused only for the same ones. */
   readonly kind: string;
   /** The origins that may have stored something in it. */
   readonly origins: Set<string>;

@@ -43,7 +43,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   migrate: ["schema.migrate"],
 };
 
-/** Commands that change nothing of an installation: they read, or write a file of their own. */
+/** Commands that change nothing of an installation: they read, or write a local file. */
 export const READING_COMMANDS: readonly string[] = [
   "version",
   "probe",
@@ -69,7 +69,7 @@ export const READING_COMMANDS: readonly string[] = [
  */
 export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 
-/** The same of the console: rows of its contract, which say it themselves or here. */
+/** The changes of the console's routes, as their contract or this table states them. */
 export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   ...Object.fromEntries(
     contracts.flatMap(([name, { changes = [] }]) => (changes.length > 0 ? [[name, changes]] : [])),

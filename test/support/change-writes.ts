@@ -18,7 +18,10 @@ export type OperatorAction = Extract<
   | "backup.create"
 >;
 
-/** Recorded around the store by a command, together by one sign-in, or where much has to be prepared: they have tests of their own. */
+/**
+ * Changes that commands record outside the stores, that a sign-in records together, or that need
+ * much preparation. They have their own tests.
+ */
 export type OtherAction = Extract<
   ActionName,
   | "backup.create"

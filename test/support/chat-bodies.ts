@@ -21,7 +21,7 @@ export function withMember(body: object, name: string, value: unknown): object {
  */
 export type BrokenBody = readonly [string, string | Buffer, string | RegExp];
 
-/** Bodies that are not a chat request on either wire; `good` is one that is. */
+/** Bodies that are not chat requests on either wire, derived from the valid body `good`. */
 export function brokenBodies(good: object): readonly BrokenBody[] {
   return [
     ["no JSON", "hello", "not valid JSON"],

@@ -64,7 +64,7 @@ export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: strin
   return orgId;
 }
 
-/** Waits until a page is there with its content, and none of it is still loading. */
+/** Waits until a page and all of its content have loaded. */
 export async function pageShown(page: Page): Promise<void> {
   await page.locator("h1", { hasNotText: /^Token Market$/ }).waitFor();
   await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED), LOADED_MS);
@@ -117,7 +117,7 @@ export interface Newcomer extends Visitor {
 
 let newcomers = 0;
 
-/** A person of their own for one test, with credit where `usd` says so; no page is open yet. */
+/** A new person for one test, with credit if `usd` is given; no page is open yet. */
 export async function newcomer(
   fixture: ConsoleFixture,
   browser: TestBrowser,

@@ -6,7 +6,7 @@ import { microUsd, parseUsd, type MicroUsd } from "../../src/kernel/core/money.t
 export interface ShownTable {
   /** The cells of a column, top to bottom, without the line of the totals. */
   readonly column: (label: string) => readonly string[];
-  /** The cell of the totals in a column; undefined: there is no such line. */
+  /** The cell of the totals in a column; undefined if there is no such line. */
   readonly total: (label: string) => string | undefined;
   readonly rows: readonly (readonly string[])[];
 }

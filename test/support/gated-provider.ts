@@ -44,7 +44,7 @@ export async function startGatedProvider(simulatorUrl: string): Promise<GatedPro
   };
 }
 
-/** The same in front of that simulator, for the tests of the calling file or `describe`. */
+/** Puts the gate in front of that simulator for the tests of the calling file or `describe`. */
 export function withGatedProvider(simulator: Simulator): GatedProvider {
   return withResource(
     () => startGatedProvider(simulator.url),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openBackend, type Backend } from "../../src/app/open-backend.ts";
 import {
   openGateway,
@@ -249,7 +249,7 @@ export const STANDARD_MANIFESTS: readonly object[] = [
   }),
 ];
 
-/** Every provider of these manifests may have the one key that the tests' providers share. */
+/** Allows every provider of these manifests to use the single key that the tests share. */
 export function keyOrigins(manifests: readonly string[]): string {
   const bases = manifests.flatMap((text) => /"base_url":"([^"]+)"/.exec(text)?.[1] ?? []);
   return bases.map((base) => `TEST_PROVIDER_KEY=${new URL(base).origin}`).join(",");
@@ -293,7 +293,7 @@ export async function openAccount(
       testOperator,
     );
   }
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   const key = await backend.accountStore.createKey(
     {
       orgId: org.orgId,

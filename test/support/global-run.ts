@@ -26,7 +26,7 @@ interface Run {
 }
 
 declare global {
-  /** Each project of a run loads this file anew; the first one begins the run for all of them. */
+  /** Each project of a run loads this file again; the first one starts the run for all of them. */
   var runOfAllProjects: Run | undefined;
 }
 

@@ -22,7 +22,7 @@ if (!hasHelm) {
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** How operators install the chart: the values of each of these installations. */
+/** The values of typical installations of the chart. */
 export const INSTALLATIONS: Readonly<Record<string, Values>> = {
   "as it comes": {},
   "everything on": valuesIn("test/deploy/values/everything.yaml"),

@@ -2,11 +2,11 @@ import { expect } from "vitest";
 import { unreachable } from "../../src/kernel/core/assert.ts";
 import { mondayOf, utcDay } from "../../src/kernel/core/cap-period.ts";
 import {
-  newRecordId,
+  createRecordId,
   type AttemptId,
   type KeyId,
   type OrgId,
-  newRequestId,
+  createRequestId,
   type ProviderId,
   type RequestId,
 } from "../../src/kernel/core/ids.ts";
@@ -83,7 +83,7 @@ export type LedgerCommand =
       readonly rows: readonly (ReserveSpec & { close: CloseSpec | null })[];
     }
   | { readonly do: "close"; readonly rows: readonly CloseSpec[] }
-  /** A reserve whose answer was lost: of an attempt that is there, or of one that may come late. */
+  /** Annuls a reserve whose answer was lost; its attempt exists, or may still arrive. */
   | {
       readonly do: "annul";
       readonly by: number;
@@ -297,7 +297,7 @@ export class LedgerFixture {
 
   async #buy(step: { readonly org: number; readonly amount: bigint }): Promise<void> {
     const { id } = this.#org(step.org);
-    const purchaseId = newRecordId("pur");
+    const purchaseId = createRecordId("pur");
     await this.#backend.purchaseStore.create(
       {
         purchaseId,
@@ -437,7 +437,7 @@ export class LedgerFixture {
    */
   #placeOf(key: string, { amount }: ReserveSpec): Pick<ReserveRow, "requestId" | "ordinal"> {
     const known = amount % 3n === 0n ? undefined : this.#latest.get(key);
-    const latest = known ?? { requestId: newRequestId(Date.now()), attempts: 0 };
+    const latest = known ?? { requestId: createRequestId(Date.now()), attempts: 0 };
     latest.attempts += 1;
     this.#latest.set(key, latest);
     return { requestId: latest.requestId, ordinal: latest.attempts };

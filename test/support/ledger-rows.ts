@@ -1,5 +1,5 @@
 import {
-  newRequestId,
+  createRequestId,
   type AttemptId,
   type KeyId,
   type ModelId,
@@ -78,7 +78,7 @@ export async function pinPrices(
   ]);
 }
 
-/** At these prices a token of output is owed with the largest of them, and any other with 1. */
+/** The largest purchase price, for a token of output; all other tokens are owed with 1. */
 const OWED_FOR_OUTPUT = 10_000_000_000_000n;
 
 /** Prices of a provider with what it is owed for the same tokens; see `usageOwing`. */
@@ -116,7 +116,7 @@ export function reserveRow(
 ): ReserveRow {
   return {
     ...of,
-    requestId: newRequestId(systemClock.nowMs()),
+    requestId: createRequestId(systemClock.nowMs()),
     ordinal: 1,
     modelId: "acme/small" as ModelId,
     providerId: "acme-ai" as ProviderId,

@@ -11,7 +11,10 @@ export interface LimitProcess {
   kill(): Promise<void>;
 }
 
-/** Starts a process; `storeNowMs` is the time of its store, always; else the server's. */
+/**
+ * Starts a process. `storeNowMs` fixes the time of its store; without it, the server's clock
+ * counts.
+ */
 export async function startLimitProcess(url: string, storeNowMs?: number): Promise<LimitProcess> {
   const file = join(import.meta.dirname, "limit-child.ts");
   const words = storeNowMs === undefined ? [url] : [url, String(storeNowMs)];

@@ -11,7 +11,7 @@ export interface ReceivedMail {
 export interface TestMailServer {
   readonly port: number;
   readonly received: readonly ReceivedMail[];
-  /** The answer to the next recipients; undefined: they are taken. */
+  /** The answer to the next recipients; undefined if they are taken. */
   refuseWith: number | undefined;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { freePort } from "./free-port.ts";
 /** On PATH. */
 const PROGRAM: string = "nginx";
 
-/** Present on this machine? Without it the tests behind a real balancer are skipped, and say so. */
+/** False if nginx is missing; the tests behind a real balancer are then skipped and reported. */
 export const hasNginx: boolean = spawnSync(PROGRAM, ["-v"]).status === 0;
 
 if (!hasNginx) {

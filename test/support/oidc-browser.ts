@@ -18,7 +18,7 @@ export interface Landing {
 /** A browser without pictures: cookies and redirects, as a person's browser does them. */
 export class CookieBrowser {
   readonly userAgent: string;
-  /** Every answer so far: where it came from, and all of it as text. */
+  /** Every answer so far, with its origin and its full text. */
   readonly seen: { readonly place: string; readonly text: string }[] = [];
   #cookies: readonly Cookie[] = [];
 

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { newRequestId } from "../../src/kernel/core/ids.ts";
+import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import type { Identity, Redirect } from "../../src/account/identity/identity.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
@@ -83,7 +83,7 @@ export async function startOidcConsole(options: {
           url: request.url ?? "/",
           cookieHeader,
           userAgent: request.headers["user-agent"],
-          requestId: newRequestId(clock.nowMs()),
+          requestId: createRequestId(clock.nowMs()),
         }),
     };
     const step = steps[target.pathname];

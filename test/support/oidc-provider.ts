@@ -10,7 +10,7 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 export interface ScriptedAccount {
   subject: string;
   email?: string;
-  /** Absent: the provider does not say. */
+  /** Absent if the provider does not say. */
   emailVerified?: boolean | "true" | "false";
   name?: string;
 }
@@ -19,7 +19,9 @@ export interface ScriptedProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Every user sent here from now on is this person, without being asked. Null: they say no. */
+  /**
+   * Signs every user in as this person from now on, without a prompt. Null means that they decline.
+   */
   signInAs(account: ScriptedAccount | null): void;
   /** The provider's sessions end, and its refresh tokens: `login_required`, `invalid_grant`. */
   endSessions(): void;
@@ -87,8 +89,8 @@ export async function startOidcProvider(options: {
 }
 
 /**
- * On Node 20 the provider says while loading that it wants a later one, although everything that is used
- * of it works: that one line is left out.
+ * On Node 20 the provider warns while loading that it needs a later version, although the parts in
+ * use work. That line is suppressed.
  */
 async function loadOidcProvider(): Promise<typeof Provider> {
   const warn = console.warn;
@@ -154,7 +156,7 @@ class Script {
     }
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     this.counts.set(pathname, (this.counts.get(pathname) ?? 0) + 1);
-    // Every user is asked anew: a browser may come back as another person.
+    // Every user is prompted again, because a browser may return as another person.
     if (pathname === "/auth" && searchParams.get("prompt") !== "none") {
       delete request.headers.cookie;
     }

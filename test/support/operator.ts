@@ -71,7 +71,7 @@ export function withOperatorFolder(provider: { readonly url: string }): Operator
   );
 }
 
-/** Programs for the same tests, started side by side. A test may replace one of them. */
+/** Starts programs for the same tests in parallel. A test may replace one of them. */
 export function withPrograms(start: () => readonly Promise<RunningProgram>[]): RunningProgram[] {
   return withResource(
     () => Promise.all(start()),

@@ -55,7 +55,7 @@ export class OrganizationGuard {
 const OF_WALLET = (column: string): string =>
   `substring(${column} from '^(?:wallet|receivable):(.*)$')`;
 
-/** So many organizations that a plan which reads all of them is not the cheapest. */
+/** Enough organizations that a plan that reads all of them is not the cheapest. */
 const OTHERS_SQL = `
   with others as (
     insert into org (org_id, name, email, email_verified)

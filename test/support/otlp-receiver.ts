@@ -27,7 +27,7 @@ const { ExportTraceServiceRequest } = (definitions as unknown as Definitions).op
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty: it is the root. */
+  /** Empty if it is the root. */
   readonly parentSpanId: string;
   readonly name: string;
   /** 1 internal, 2 server, 3 client. */

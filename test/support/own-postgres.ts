@@ -21,10 +21,15 @@ import { startTethered, type Tethered } from "./tethered.ts";
 const PASSWORD = "owner-password";
 const DATABASE = "market";
 
-/** Programs of the newest PostgreSQL that a distribution has installed; undefined: there is none. */
+/**
+ * Programs of the newest PostgreSQL that a distribution has installed; undefined if there is none.
+ */
 const programs: string | undefined = findPrograms();
 
-/** Present on this machine? Without it the tests on a server of one's own are skipped, and say so. */
+/**
+ * False if PostgreSQL's programs are missing; the tests on a separate server are then skipped and
+ * reported.
+ */
 export const hasOwnPostgres: boolean = programs !== undefined;
 
 if (!hasOwnPostgres) {

@@ -20,7 +20,7 @@ import {
 
 const DEPLOY = resolve(import.meta.dirname, "../../deploy/postgres");
 
-/** Present on this machine? Without it the tests of its configuration are skipped, and say so. */
+/** False if pgBackRest is missing; the tests of its configuration are then skipped and reported. */
 export const hasPgbackrest: boolean =
   hasOwnPostgres && spawnSync("pgbackrest", ["version"]).status === 0;
 

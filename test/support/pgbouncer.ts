@@ -14,7 +14,7 @@ const PROGRAM: string | undefined = ["pgbouncer", "/usr/sbin/pgbouncer"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
 
-/** Present on this machine? Without it the tests through a real pooler are skipped, and say so. */
+/** False if PgBouncer is missing; the tests through a real pooler are then skipped and reported. */
 export const hasPgBouncer: boolean = PROGRAM !== undefined;
 
 if (!hasPgBouncer) {

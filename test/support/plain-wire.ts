@@ -23,7 +23,7 @@ import {
 import type { AnswerCodec } from "../../src/formats/wire/neutral/chat-answer.ts";
 import type { ChatEvent } from "../../src/formats/wire/neutral/chat-event.ts";
 import { parseEventJson, readEventText } from "../../src/formats/wire/neutral/stream-events.ts";
-import { countOf, type UsageReport } from "../../src/formats/wire/neutral/usage-report.ts";
+import { asCount, type UsageReport } from "../../src/formats/wire/neutral/usage-report.ts";
 
 /**
  * A third chat wire, as small as one can be: a request is a text, and so is an answer. Whatever it
@@ -128,7 +128,7 @@ function closing(report: UsageReport | undefined, costUsd: string): string {
 
 function usageOf(tokens: unknown): Usage {
   const [prompt, completion] = Array.isArray(tokens) ? (tokens as readonly unknown[]) : [];
-  return { ...ZERO_USAGE, prompt: countOf(prompt) ?? 0, completion: countOf(completion) ?? 0 };
+  return { ...ZERO_USAGE, prompt: asCount(prompt) ?? 0, completion: asCount(completion) ?? 0 };
 }
 
 export const plainWire: Wire = {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 
-import { workingFolderOf } from "../../src/kernel/storage/process-identity.ts";
+import { findWorkingFolder } from "../../src/kernel/storage/process-identity.ts";
 
 /** The number of the server process of an embedded PostgreSQL; undefined when its file is gone. */
 export function postmasterPid(dataDir: string): number | undefined {
@@ -31,13 +31,13 @@ export function postgresServers(dataDir: string): number[] {
   return called.filter(({ parent }) => !pids.has(parent)).map(({ pid }) => pid);
 }
 
-/** Every living process of the embedded PostgreSQL of this folder, sessions left behind included. */
+/** Every living process of this folder's embedded PostgreSQL, including orphaned sessions. */
 export function postgresProcesses(dataDir: string): number[] {
   const cluster = realpathSync(join(dataDir, "cluster"));
   const servers = postgresServers(dataDir);
   return runningProcesses()
     .map(({ pid }) => pid)
-    .filter((pid) => servers.includes(pid) || workingFolderOf(pid) === cluster);
+    .filter((pid) => servers.includes(pid) || findWorkingFolder(pid) === cluster);
 }
 
 interface RunningProcess {

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { beforeAll, inject } from "vitest";
-import { newRecordId } from "../../src/kernel/core/ids.ts";
+import { createRecordId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -32,7 +32,7 @@ export async function emptyDatabase(): Promise<FreshDatabase> {
 
 async function createDatabase(template: string): Promise<FreshDatabase> {
   const server = await serverOfRun();
-  const name = newRecordId("test");
+  const name = createRecordId("test");
   // Copied as files: written to the log page by page, a copy costs three times as much.
   const options = `template ${template} owner ${PROGRAM_ROLE} strategy file_copy`;
   await runOnce(server.admin, `create database ${name} ${options}`);
@@ -76,7 +76,7 @@ async function makeTemplate(): Promise<string> {
     await makeLogInsCheap(client, server);
     if (process.env["TM_TEST_SERVER"] === "hostile") await makeHostile(client);
     // Named at the end: a worker that dies before leaves nothing that appears whole.
-    const unfinished = newRecordId("test");
+    const unfinished = createRecordId("test");
     // Tests take back what the journal's triggers forbid; the program never may.
     await client.query(`grant set on parameter session_replication_role to ${PROGRAM_ROLE}`);
     await client.query(`create database ${unfinished} owner ${PROGRAM_ROLE}`);
@@ -165,8 +165,8 @@ function serverOfRun(): Promise<ServerOfRun> {
 }
 
 /**
- * How this program's stores reach that database: as it is, or through a PgBouncer where the run was
- * started with `TM_TEST_POOLER=session` or `transaction`.
+ * The address for this program's stores: the direct one, or one through PgBouncer in runs with
+ * `TM_TEST_POOLER=session` or `transaction`.
  */
 export async function addressesOf(
   connectionString: string,

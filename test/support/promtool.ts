@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 /** On PATH. */
 const PROGRAM = "promtool";
 
-/** Present on this machine? Without it the checks of Prometheus' own tool are skipped, and say so. */
+/** False if promtool is missing; the checks that need it are then skipped and reported. */
 export const hasPromtool: boolean = spawnSync(PROGRAM, ["--version"]).status === 0;
 
 if (!hasPromtool) {

@@ -1,6 +1,8 @@
 import { connect } from "node:net";
 
-/** Every request asks for the end of its connection: only one that stays open takes so long. */
+/**
+ * Every request asks to close its connection, so only a connection that stays open takes this long.
+ */
 const WAIT_MS = 30_000;
 
 export interface RawAnswer {
@@ -12,7 +14,7 @@ export interface RawAnswer {
   readonly closed: boolean;
 }
 
-/** Sends bytes as they are over a socket of their own and reads until the server closes it. */
+/** Sends raw bytes over a new socket and reads until the server closes it. */
 export async function rawHttp(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return await new Promise((resolve) => {

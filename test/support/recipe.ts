@@ -10,7 +10,12 @@ import { type ManifestFile, parseManifestFiles } from "../../src/catalog/catalog
 import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { openServing } from "../../src/app/open-serving.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
-import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
+import {
+  createRequestId,
+  type AttemptId,
+  type KeyId,
+  type OrgId,
+} from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Refusal } from "../../src/kernel/core/refusals.ts";
 import type { Clock } from "../../src/kernel/core/time.ts";
@@ -131,7 +136,7 @@ function catalogOf(manifests: readonly object[]) {
   return compiled.catalog;
 }
 
-/** Every provider of these manifests may have the one key that the tests' providers share. */
+/** Allows every provider of these manifests to use the single key that the tests share. */
 function keyOrigins(manifests: readonly ManifestFile[]): KeyOrigins {
   const origins = manifests.map(({ manifest }) => new URL(manifest.endpoint.base_url).origin);
   return new Map([["TEST_PROVIDER_KEY", new Set(origins)]]);
@@ -150,7 +155,7 @@ export const RECIPE_PRINCIPAL: Principal = {
 /** A client that records its answer. */
 export class RecordedExchange implements ClientExchange {
   readonly ownTimeFromMs = 0;
-  readonly requestId = newRequestId(0);
+  readonly requestId = createRequestId(0);
   readonly principal: Principal;
   readonly route = "/v1/test";
   readonly body: Buffer;

@@ -82,7 +82,7 @@ export async function expectRefusedRecord(
 const COUNTED = Symbol("counted");
 const ROWS_MAX = 500;
 
-/** Have more requests been refused lately than there are rows of them? */
+/** True if more requests have been refused lately than there are rows for them. */
 async function areSomeOnlyCounted(
   { backend }: TestGateway,
   { orgId }: TestAccount,

@@ -1,6 +1,6 @@
 import type { AccountRules } from "../../src/gateway/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
-import { newVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { findKey } from "./find-key.ts";
 import type { FreshBackend } from "./postgres.ts";
@@ -55,7 +55,7 @@ export async function grant(
 }
 
 export async function addKey(backend: FreshBackend, orgId: OrgId): Promise<TestKey> {
-  const { digest, label } = newVirtualKey();
+  const { digest, label } = createVirtualKey();
   const { keyId } = await backend.accountStore.createKey(
     {
       orgId,

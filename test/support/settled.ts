@@ -27,8 +27,8 @@ export async function walletOf(
 }
 
 /**
- * Proves that the request was settled exactly once: one attempt, and the wallet lost what that
- * attempt owes, no more, with nothing held any longer.
+ * Asserts that the request was settled exactly once: one attempt, the wallet debited by what it
+ * owes, and no hold left.
  */
 export async function expectSettledOnce(
   gateway: TestGateway,

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import type { TestGateway } from "./gateway.ts";
 
-/** Changes what no store offers to change: one statement on the gateway's own database. */
+/** Makes a change that no store offers, with one statement on the gateway's own database. */
 export async function runSql(
   gateway: Pick<TestGateway, "config">,
   sql: string,

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 
 import { openPool } from "../../src/kernel/storage/connection.ts";
 import { migrateDatabase, type MigrateOptions } from "../../src/kernel/storage/migrate.ts";
-import { levelOf, ownSteps, stepOf } from "../../src/kernel/storage/schema-state.ts";
+import { computeLevel, ownSteps, toMigration } from "../../src/kernel/storage/schema-state.ts";
 import { ask } from "./ask.ts";
 import { OPERATOR_ENV, openAccountByCommands, type OperatorFolder } from "./operator.ts";
 import { emptyDatabase } from "./postgres.ts";
@@ -70,9 +70,9 @@ export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
     },
     migrate: async (options = {}) => {
       const own = ownSteps();
-      const level = levelOf(own);
+      const level = computeLevel(own);
       const later = Object.entries(LATER_STEPS).map(([name, sql], at) =>
-        stepOf({ name, level: level + 1 + at, text: `-- program_min: ${level}\n${sql}` }),
+        toMigration({ name, level: level + 1 + at, text: `-- program_min: ${level}\n${sql}` }),
       );
       const pool = openPool(connectionString, silentLog);
       try {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import {
-  newRequestId,
+  createRequestId,
   type AttemptId,
   type KeyId,
   type ModelId,
@@ -30,7 +30,7 @@ export interface AttemptSpec {
   readonly provider: number;
   readonly cost: number;
   readonly firstByteMs: number;
-  /** Is it held on the day after the request's own? */
+  /** True if the hold is on the day after the request's own. */
   readonly nextDay: boolean;
 }
 
@@ -132,7 +132,7 @@ export class UsageJournal {
     const holds: Parameters<FreshBackend["ledgerBatchStore"]["reserveBatch"]>[1][number][] = [];
     const closes: CloseRow[] = [];
     for (const spec of specs) {
-      const requestId = newRequestId(this.startOf(spec.day) + spec.atMs);
+      const requestId = createRequestId(this.startOf(spec.day) + spec.atMs);
       const { orgId, keyId } = this.#of(spec);
       let { day } = spec;
       spec.attempts.forEach((each, at) => {

@@ -2,7 +2,7 @@ import {
   type AttemptEnd,
   REQUEST_STATUSES,
   type RequestStatus,
-  requestStatusOf,
+  toRequestStatus,
 } from "../../src/kernel/core/request-status.ts";
 import type {
   ReportFigures,
@@ -61,7 +61,7 @@ export async function readRequests(backend: FreshBackend, orgId: string): Promis
     return {
       ...common(last),
       provider: String(last["provider_id"]),
-      status: isOpen ? "in_flight" : requestStatusOf({ attempts: 1, outcome, errorClass }),
+      status: isOpen ? "in_flight" : toRequestStatus({ attempts: 1, outcome, errorClass }),
       attempts: rows.length,
       debit: rows.reduce((sum, row) => sum + BigInt(String(row["d"])), 0n),
       tokens: TOKENS.map((name) => rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0)),
@@ -73,7 +73,7 @@ export async function readRequests(backend: FreshBackend, orgId: string): Promis
     requests.push({
       ...common(row),
       provider: "none",
-      status: requestStatusOf({
+      status: toRequestStatus({
         attempts: 0,
         outcome: "refused",
         errorClass: String(row["error_class"]),

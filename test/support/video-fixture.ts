@@ -70,7 +70,10 @@ export async function openVideoFixture(
   };
 }
 
-/** The same for the tests of the calling file; a function is called when the gateway starts. */
+/**
+ * Starts the fixture for the tests of the calling file; a function is called when the gateway
+ * starts.
+ */
 export function withVideoFixture(
   settings: Settings | (() => Settings) = {},
   clock?: Clock,
@@ -89,7 +92,7 @@ export function freshPrompt(): string {
   return `waves at dawn, take ${prompts}`;
 }
 
-/** The reserve of a request of these tests: four seconds where it says nothing. */
+/** The reserve of a test request, which takes four seconds by default. */
 export function reserveOf(seconds: number): bigint {
   return BigInt(seconds * VIDEO_CEILING);
 }

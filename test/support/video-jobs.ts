@@ -1,6 +1,6 @@
 import {
-  newJobId,
-  newRequestId,
+  createJobId,
+  createRequestId,
   type AttemptId,
   type JobId,
   type KeyId,
@@ -25,7 +25,7 @@ export const JOB_DEADLINE_MS = 7_200_000;
 export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {}): NewVideoJob {
   const { orgId, keyId, requestId, attemptId, modelId, providerId, reserveMicroUsd } = hold;
   return {
-    jobId: newJobId(),
+    jobId: createJobId(),
     orgId,
     keyId,
     requestId,
@@ -51,7 +51,7 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
     jobId: "video_1" as JobId,
     orgId: "org_1" as OrgId,
     keyId: "key_1" as KeyId,
-    requestId: newRequestId(0),
+    requestId: createRequestId(0),
     attemptId: 1n as AttemptId,
     modelId: "acme/film" as ModelId,
     providerId: "acme-ai" as ProviderId,

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { identityOf } from "../../src/kernel/storage/process-identity.ts";
+import { identifyProcess } from "../../src/kernel/storage/process-identity.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 
 /** The settings with which every gateway of a run is started. */
@@ -139,7 +139,7 @@ export class GatewaySlot {
   }
 
   #bury(): void {
-    // Its connections are left alone: what it had sent may still be on its way.
+    // Its connections stay open, because sent data may still be on its way.
     if (this.#life !== undefined) this.#life.endedMs = systemClock.monotonicMs();
     this.#life = undefined;
   }
@@ -179,7 +179,7 @@ function lifeOf(readyLine: string, pid: number): GatewayLife {
   return {
     url: ready.gateway_url,
     pid,
-    identity: identityOf(pid),
+    identity: identifyProcess(pid),
     agent: new Agent({ keepAlive: true }),
     answers: 0,
     endedMs: Number.POSITIVE_INFINITY,

@@ -36,7 +36,7 @@ interface Frozen {
 
 /** A time in which a settlement could not commit; monotonic milliseconds. */
 export interface Trouble {
-  /** Which gateway was paused; undefined: all were without the database. */
+  /** Which gateway was paused; undefined if all were without the database. */
   readonly life: GatewayLife | undefined;
   readonly startMs: number;
   readonly endMs: number;
@@ -80,7 +80,7 @@ export class Havoc {
     this.takeOvers.push(await awaitTakeOver(database, departed, "killed"));
   }
 
-  /** The blows are over: those that are left have to serve. */
+  /** The faults have ended, so the remaining instances must serve. */
   async everyoneServes(): Promise<void> {
     for (const slot of this.#settings.slots.filter((each) => each.isWanted)) {
       const { life } = slot;

@@ -13,7 +13,10 @@ import type { Dice } from "./seeded.ts";
 /** The provider's own record of one attempt that reached it. */
 export interface ReceivedAttempt {
   times: number;
-  /** How often its connection was ended before a byte of an answer: it may be sent once more then. */
+  /**
+   * How often the connection ended before the first byte of an answer; the gateway may then send
+   * the request once more.
+   */
   unanswered: number;
   wire: Wire | undefined;
   /** The report in the last byte of its answer; undefined when that byte never left. */
@@ -132,7 +135,7 @@ async function writeStream(
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** How one answer goes: most are good, some fail before, in or behind their content. */
+/** The course of one answer: most are good, others fail before, within or after their content. */
 interface Temper {
   readonly kind: "good" | "dear" | "silent" | "error" | "reset" | "dies";
   readonly tokens: AnswerTokens;

@@ -260,7 +260,7 @@ export interface LostTime {
 export async function loseTime(story: Story, seconds: number): Promise<LostTime> {
   const { backend } = story.database;
   const startMs = systemClock.monotonicMs();
-  // Money: two purchases, one of them refunded in part.
+  // Creates money: two purchases, one of them partly refunded.
   await buy(story, 20);
   const payment = await buy(story, 10);
   story.checkout.book.refund(payment, 300);
@@ -281,7 +281,7 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
   return { changesFile, disabledKey, payable, exported, balance: 57_000_000n };
 }
 
-/** Closes the days of both providers and pays one of them; what was payable for it. */
+/** Closes the old days of both providers and pays one of them. Returns what was payable for it. */
 export async function settleOldDays(story: Story): Promise<bigint> {
   const { backend } = story.database;
   const today = daysAgo(0, "00:00");

@@ -189,7 +189,7 @@ async function judge(
     "select attempt_id::text as id from attempt where outcome = 'lost_in_restore'",
   );
   const voidedIds = new Set(voidedRows.map((row) => row.id));
-  // Each provider is owed its own statement: every attempt once, each rounded down.
+  // Each provider is owed what its own statement says: every attempt once, rounded down.
   for (const [id, lines] of statements()) {
     const [balance] = await database.backend.settlementStore.balances(id);
     const isLost = (attemptId: string): boolean =>

@@ -5,7 +5,7 @@ import type { TortureDatabase } from "./database.ts";
 import type { GatewayLife } from "./gateway-slot.ts";
 
 const POLL_MS = 100;
-/** Far behind every promise: who waits so long has seen that it is broken. */
+/** Far longer than every promised time, so reaching it shows that a promise was broken. */
 const GIVE_UP_MS = 90_000;
 
 /** A gateway that has stopped without a word, as the ledger knows it. */

@@ -6,7 +6,7 @@ import type {
   QueryOf,
   RouteName,
 } from "../../../src/account/console-api/contract.ts";
-import { shownMessage } from "../ui/sentence.ts";
+import { presentMessage } from "../ui/sentence.ts";
 
 /** The input of a route; a part that the route does not take is left out. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
@@ -19,7 +19,7 @@ type OptionalPart<K extends string, T> = [T] extends [undefined]
   ? unknown
   : { readonly [P in K]?: { [F in keyof T]: T[F] | undefined } };
 
-/** `never` where a route takes nothing that must be given. */
+/** `never` for a route without required values. */
 export type NeedsNothing<N extends RouteName> = keyof Asked<N> extends "signal" | "query"
   ? true
   : false;
@@ -35,7 +35,7 @@ export class ApiFault extends Error {
 
   constructor(status: number, body: Partial<ConsoleError> | undefined) {
     super(
-      shownMessage(
+      presentMessage(
         body?.error?.message ?? "The console returned an unexpected response. Try again.",
       ),
     );
@@ -53,12 +53,12 @@ export async function call<N extends RouteName>(
 ): Promise<AnswerOf<N>> {
   const { params, query, body, signal } = (asked ?? {}) as LooseAsked;
   const [method = "GET", path = "/"] = route.split(" ");
-  const response = await send(addressOf(path, params, query), {
+  const response = await send(buildAddress(path, params, query), {
     method,
     ...(method === "GET"
-      ? { headers: shownOrgHeaders() }
+      ? { headers: presentOrgHeaders() }
       : {
-          headers: { "content-type": "application/json", ...shownOrgHeaders() },
+          headers: { "content-type": "application/json", ...presentOrgHeaders() },
           body: JSON.stringify(body ?? {}),
         }),
     ...(signal === undefined ? {} : { signal }),
@@ -70,18 +70,18 @@ export async function call<N extends RouteName>(
 
 let shownOrgId: string | undefined;
 
-/** Which organization this page shows; on a change of it the page is loaded anew. */
+/** Stores which organization this page shows; a change of it reloads the page. */
 export function noteShownOrg(orgId: string | undefined): void {
   shownOrgId = orgId;
 }
 
 /** For a request: refused where another tab has gone to another organization since. */
-export function shownOrgHeaders(): Readonly<Record<string, string>> {
+export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };
 }
 
 /** The address of a route that answers with a file, for a link. */
-export function addressOf(path: string, params: Values = {}, query: Values = {}): string {
+export function buildAddress(path: string, params: Values = {}, query: Values = {}): string {
   const filled = path.replace(/:(\w+)/g, (_all, name: string) =>
     encodeURIComponent(String(params[name] ?? "")),
   );

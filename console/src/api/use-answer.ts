@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "../../../src/account/console-api/contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** The route whose answer every page shows something of: it is read again after every change. */
+/** The route that every page uses, so it is read again after every change. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions {
@@ -18,7 +18,7 @@ export interface AnswerOptions {
   readonly enabled?: boolean;
   /** Ask again after this many milliseconds, for as long as the page is seen. */
   readonly refetchMs?: number;
-  /** While another value of this query parameter is asked for, the earlier answer stays. */
+  /** While another value of this query parameter loads, the previous answer stays visible. */
   readonly staysDespite?: string;
 }
 
@@ -46,7 +46,7 @@ function without(name: string, asked: unknown): string {
   return JSON.stringify(asked, (key, value: unknown) => (key === name ? undefined : value));
 }
 
-/** Calls a route that changes something; then what it changed is asked for again. */
+/** Calls a route that changes something, then reads what it changed again. */
 export function useChange<N extends RouteName>(
   name: N,
   options: { readonly refreshes: readonly RouteName[] } = { refreshes: [] },
@@ -58,11 +58,11 @@ export function useChange<N extends RouteName>(
   });
 }
 
-/** Nothing needs to be passed to a route that takes nothing. */
+/** A route without values needs no argument. */
 type ChangeAsked<N extends RouteName> =
   NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
 
-/** Asks again for every answer of these routes, and for the session. */
+/** Reads every answer of these routes again, and the session. */
 export async function refreshAnswers(
   client: QueryClient,
   names: readonly RouteName[],
@@ -72,7 +72,7 @@ export async function refreshAnswers(
   );
 }
 
-/** Where an answer is kept. */
+/** The cache key of an answer. */
 export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
   return asked === undefined ? [name] : [name, asked];
 }

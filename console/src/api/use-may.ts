@@ -3,7 +3,10 @@ import { useSession } from "./use-session.ts";
 
 export type Need = Session["may"][number];
 
-/** May the role in this organization do that? The server asks again: this is for what a page offers. */
+/**
+ * True if the role may do this in the organization. It only decides what a page offers; the server
+ * checks again.
+ */
 export function useMay(need: Need): boolean {
   return useSession().may.includes(need);
 }

@@ -6,7 +6,7 @@ import { dismiss, readDismissed } from "./dismissed.ts";
 import { NoticeLine } from "./notice-line.tsx";
 import { inOrder, type Line } from "./notice-order.ts";
 
-/** The warnings for the whole account, above every page: one line, and the others on request. */
+/** The warnings for the whole account on every page: one line, and the others on request. */
 export function Banners({ session }: { readonly session: Session }): ReactElement {
   const { installation, notices } = session;
   const isSignedIn = session.state === "signed_in";

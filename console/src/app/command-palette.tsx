@@ -134,7 +134,7 @@ function Found(props: {
   );
 }
 
-/** A pasted id has one place to go; undefined: the text is a search. */
+/** A pasted id has one place to go; undefined if the text is a search. */
 function useIdCommand(query: string): readonly RunnableCommand[] | undefined {
   const { state } = useSession();
   const navigate = useNavigate();

@@ -1,5 +1,5 @@
 const NAME = "tm-dismissed";
-/** The oldest are forgotten first: what they were about is long over. */
+/** Beyond this number the oldest are dropped, as their subjects are long over. */
 const IDS_MAX = 100;
 
 /** Ids of notices that were dismissed in this browser. */
@@ -12,7 +12,7 @@ export function readDismissed(): readonly string[] {
   }
 }
 
-/** Dismisses one more, and returns all of them. */
+/** Adds a dismissed id and returns all of them. */
 export function dismiss(id: string): readonly string[] {
   const ids = [...readDismissed().filter((each) => each !== id), id].slice(-IDS_MAX);
   try {

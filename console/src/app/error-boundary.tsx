@@ -3,7 +3,7 @@ import { Component, type ReactElement, type ReactNode } from "react";
 
 import shell from "./shell.module.css";
 
-/** The last net: a page that failed while it was drawn says so, instead of going blank. */
+/** Shows a message if a page fails while it renders, instead of a blank page. */
 export class ErrorBoundary extends Component<
   { readonly children: ReactNode },
   { readonly hasFailed: boolean }

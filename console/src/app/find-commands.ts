@@ -4,7 +4,7 @@ export interface Command {
   readonly group: "IDs" | "Recent" | "Pages" | "Actions" | "Keys" | "Models" | "Docs";
   readonly label: string;
   readonly hint?: string;
-  /** Also found by these. */
+  /** Further words that find it. */
   readonly keywords?: readonly string[];
 }
 
@@ -14,14 +14,14 @@ const GROUP_MAX = 7;
 const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);
 
 /**
- * The commands that hold every word of the query; those that begin with it first, then as given.
- * A pasted key is found by its first 12 characters.
+ * The commands that contain every word of the query; those that start with it come first. A pasted
+ * key is found by its first 12 characters.
  */
 export function findCommands<C extends Command>(
   commands: readonly C[],
   query: string,
 ): readonly C[] {
-  const words = wordsOf(query);
+  const words = splitWords(query);
   const found = commands
     .filter((command) => {
       const text = [command.label, command.hint ?? "", ...(command.keywords ?? [])]
@@ -29,7 +29,7 @@ export function findCommands<C extends Command>(
         .toLowerCase();
       return words.every((word) => text.includes(word));
     })
-    .map((command, order) => ({ command, order, rank: rankOf(command, words) }))
+    .map((command, order) => ({ command, order, rank: rankCommand(command, words) }))
     .sort((a, b) => a.rank - b.rank || a.order - b.order)
     .map(({ command }) => command);
   const best = [...new Set(found.map(({ group }) => group))];
@@ -39,7 +39,7 @@ export function findCommands<C extends Command>(
   });
 }
 
-function wordsOf(query: string): readonly string[] {
+function splitWords(query: string): readonly string[] {
   return query
     .trim()
     .toLowerCase()
@@ -48,7 +48,7 @@ function wordsOf(query: string): readonly string[] {
     .map((word) => (/^tm_vk_[0-9a-f]{7,}/.test(word) ? word.slice(0, 12) : word));
 }
 
-function rankOf(command: Command, words: readonly string[]): number {
+function rankCommand(command: Command, words: readonly string[]): number {
   const first = words[0];
   if (first === undefined) return 0;
   const label = command.label.toLowerCase();

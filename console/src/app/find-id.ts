@@ -7,7 +7,7 @@ export interface IdPlace {
 
 const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Where a pasted id leads; undefined: it is the id of nothing that has a page. */
+/** Where a pasted id leads; undefined if it is the id of nothing that has a page. */
 export function findId(text: string): IdPlace | undefined {
   const id = text.trim();
   const lower = id.toLowerCase();

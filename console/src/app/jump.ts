@@ -8,7 +8,7 @@ export interface Press {
   readonly hasCommand: boolean;
   readonly hasAlt: boolean;
   readonly isTyping: boolean;
-  /** `g` was pressed just before. */
+  /** True if `g` was pressed just before. */
   readonly isPrefixed: boolean;
   /** Single keys may be switched off by people whose input devices send stray ones. */
   readonly areSingleKeysOn: boolean;

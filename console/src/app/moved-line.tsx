@@ -5,7 +5,7 @@ import { useSession } from "../api/use-session.ts";
 import { Banner } from "../ui/banner.tsx";
 import { MovedNote } from "./moved-note.ts";
 
-/** Read once a load, for whichever page is shown first and those after it. */
+/** Read once for each load, and shown on the first page and later ones. */
 let moved = MovedNote.take(Date.now());
 
 /** Above the page: why it shows another organization than a moment ago. */

@@ -1,5 +1,5 @@
 const NAME = "tm-moved";
-/** A page that was closed in between says nothing of it any more. */
+/** After this time the note of a page that was closed is dropped. */
 const KEPT_MS = 60_000;
 
 /** The organization that this tab showed before, and which it had not chosen to leave. */
@@ -12,8 +12,8 @@ export interface Moved {
 let isExpected = false;
 
 /**
- * Why the page shows another organization than before: kept in this tab over the load that the change
- * ends with, since nothing of the former organization stays in memory.
+ * Explains that the page now shows another organization. The note is kept in this tab's storage
+ * across the reload, because a reload clears everything of the former organization from memory.
  */
 export const MovedNote = {
   /**
@@ -42,7 +42,7 @@ export const MovedNote = {
     }
   },
 
-  /** Once; undefined: there is none. */
+  /** Once; undefined if there is none. */
   take(nowMs: number): Moved | undefined {
     try {
       const kept: unknown = JSON.parse(sessionStorage.getItem(NAME) ?? "null");

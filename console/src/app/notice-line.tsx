@@ -6,7 +6,7 @@ import { AppLink } from "../ui/app-link.tsx";
 import { Banner } from "../ui/banner.tsx";
 import { formatCount } from "../ui/count.tsx";
 import { Time } from "../ui/time.tsx";
-import { keyOf, type Line } from "./notice-order.ts";
+import { toLineKey, type Line } from "./notice-order.ts";
 import { RepairLink } from "./repair-link.tsx";
 
 /** Seldom needed, so it is loaded when it is. */
@@ -44,7 +44,9 @@ export function NoticeLine({
       <div aria-live="polite">
         {first === undefined ? null : <OneLine line={first} more={more} {...context} />}
       </div>
-      {isOpen ? others.map((each) => <OneLine key={keyOf(each)} line={each} {...context} />) : null}
+      {isOpen
+        ? others.map((each) => <OneLine key={toLineKey(each)} line={each} {...context} />)
+        : null}
     </>
   );
 }

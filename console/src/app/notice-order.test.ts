@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Notice, PriceNotice } from "../../../src/account/console-api/contract.ts";
-import { inOrder, keyOf, type Line } from "./notice-order.ts";
+import { inOrder, toLineKey, type Line } from "./notice-order.ts";
 
 function account(severity: Notice["severity"]): Line {
   const text = `a ${severity} one`;
@@ -40,7 +40,7 @@ test("what refuses requests is above every price, and a rise is above what is on
     account("warn"),
     account("bad"),
   ];
-  expect(inOrder(lines).map(keyOf)).toEqual([
+  expect(inOrder(lines).map(toLineKey)).toEqual([
     "low_balance null a bad one",
     "low_balance null a warn one",
     "a rise",

@@ -8,11 +8,11 @@ export type Line =
 
 /** Orders lines by weight: requests are refused now, requests will be refused, good to know. */
 export function inOrder(lines: readonly Line[]): readonly Line[] {
-  return lines.toSorted((a, b) => rankOf(a) - rankOf(b));
+  return lines.toSorted((a, b) => rankLine(a) - rankLine(b));
 }
 
 /** An announced price is never urgent: a rise comes after every warning about requests. */
-function rankOf(line: Line): number {
+function rankLine(line: Line): number {
   if (line.kind === "development") return RANKS.development;
   if (line.kind === "notice") return RANKS[line.notice.severity];
   return line.notice.is_rise ? RANKS.rise : RANKS.fall;
@@ -20,7 +20,7 @@ function rankOf(line: Line): number {
 
 const RANKS = { bad: 0, warn: 1, rise: 2, info: 3, fall: 4, development: 5 } as const;
 
-export function keyOf(line: Line): string {
+export function toLineKey(line: Line): string {
   if (line.kind === "development") return line.kind;
   return line.kind === "price"
     ? line.notice.notice_id

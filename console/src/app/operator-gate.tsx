@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import { useSession } from "../api/use-session.ts";
 import { NotFound } from "./not-found.tsx";
 
-/** Pages for operators; for all others there are none. */
+/** Shows operator pages only to operators; for everyone else they do not exist. */
 export function OperatorGate(): ReactElement {
   return useSession().is_operator ? <Outlet /> : <NotFound />;
 }

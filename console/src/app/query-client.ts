@@ -8,8 +8,8 @@ const FRESH_MS = 5_000;
 const RETRIES_MAX = 2;
 
 /**
- * Where answers are kept. A refusal for want of a session reads the session again: the shell then
- * leads to the sign-in page.
+ * The cache of answers. If a request fails for lack of a session, the session is read again, and
+ * the shell leads to the sign-in page.
  */
 export function makeQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);
@@ -33,7 +33,7 @@ export function makeQueryClient(): QueryClient {
   return client;
 }
 
-/** Back from another tab, and back from another window beside this one. */
+/** Notifies of a return from another tab, or from another window. */
 function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
   const listener = (): void => onReturn();
   globalThis.addEventListener("visibilitychange", listener);

@@ -6,7 +6,7 @@ import { useSession } from "../api/use-session.ts";
 import { LinkButton } from "../ui/app-link.tsx";
 import { Panel } from "../ui/panel.tsx";
 
-/** Open invitations of the person who is signed in, on the pages that are seen first. */
+/** Open invitations of the signed-in person, on the first pages. */
 export function ReceivedInvitations(): ReactElement | null {
   const { invitations } = useSession();
   if (invitations.length === 0) return null;

@@ -23,18 +23,18 @@ export function RepairLink({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;
   return (
-    <AppLink {...placeOf(action, target)} size="sm">
+    <AppLink {...choosePlace(action, target)} size="sm">
       {LABELS[action]}
     </AppLink>
   );
 }
 
-/** The same as a button. */
+/** Renders the repair link as a button. */
 export function RepairButton({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;
   return (
-    <LinkButton {...placeOf(action, target)} size="xs" variant="default">
+    <LinkButton {...choosePlace(action, target)} size="xs" variant="default">
       {LABELS[action]}
     </LinkButton>
   );
@@ -52,7 +52,7 @@ const LABELS: Readonly<Record<Place, string>> = {
   open_billing: "Open billing",
 };
 
-function placeOf(action: Place, target: string | null): Target {
+function choosePlace(action: Place, target: string | null): Target {
   if (action === "add_credit" || action === "open_billing") return { to: "/billing" };
   if (action === "choose_model") return { to: "/models" };
   if (action === "edit_key" && target === null) return { to: "/keys" };

@@ -73,7 +73,7 @@ const settlement: Load = () => import("../pages/operator/settlement-page.tsx");
 const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
 const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 
-/** These need no more styles than the shell, and are what people see first. */
+/** The first pages that people see; they need no styles beyond the shell's. */
 const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
 
 const routes = root.addChildren([
@@ -87,8 +87,8 @@ const routes = root.addChildren([
       page(open, "/docs/reference", reference, "ReferencePage"),
       page(open, "/docs/reference/$operation", reference, "OperationPage"),
       page(open, "/docs/$page", guide, "GuidePage"),
-      // The ids of models hold slashes, so the remainder of the address is one: it is below its
-      // list, or it would be taken for the list itself.
+      // Model ids contain slashes, so the rest of the address is one parameter. It is a child of
+      // the list's route, or the address would match the list itself.
       modelPages.addChildren([
         page(modelPages, "/", models, "ModelsPage"),
         page(modelPages, "compare", compare, "ComparePage"),
@@ -170,8 +170,8 @@ function ShellNotFound() {
 }
 
 /**
- * Not to be seen without its styles, a page waits for both. One that cannot be loaded without a
- * network fails in its place: a reload would end on the browser's own error page.
+ * Loads a page with its styles, so that it is never visible without them. If loading fails offline,
+ * the page shows the error itself, because a reload would end on the browser's error page.
  */
 async function withStyles(load: Load): Promise<Record<string, ComponentType>> {
   const isFirst = FIRST_PAGES.has(load);

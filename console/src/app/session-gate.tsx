@@ -16,14 +16,16 @@ import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
 /** The balance and the notices are at most this old while the page is visible. */
 const BALANCE_MS = 10_000;
-/** Without credit the banner has to go within seconds of a purchase, wherever that was made. */
+/**
+ * Fast, so that the banner about missing credit disappears within seconds of a purchase anywhere.
+ */
 const UNFUNDED_MS = 3_000;
 
 /** Reads the session before any page, and keeps people without a verified email on one page. */
 export function SessionGate(): ReactElement {
-  const answer = useAnswer("GET /api/console/session", undefined, paceOf(useMaybeSession()));
+  const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
   useForgetting(answer.data);
-  // The page that is shown, not the one that is still loading: no other page may flash up.
+  // The visible page and not the loading one, so that no other page flashes up.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -42,9 +44,9 @@ export function SessionGate(): ReactElement {
 }
 
 /**
- * Nothing that one account was shown is kept for the next: signing out, here or in another tab,
- * forgets every answer, and another account begins with a page of its own. So does another
- * organization, and the page then says why it shows it.
+ * Clears what one account saw before the next one is shown: signing out, here or in another tab,
+ * drops every answer, and another account starts with a fresh page. A change of organization does
+ * the same, and the page then explains it.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
@@ -61,7 +63,7 @@ function useForgetting(session: Session | undefined): void {
     const before = last.current;
     last.current = session;
     if (before === undefined || isSame(before, session)) noteShownOrg(session.org?.org_id);
-    // Where this page leads to another organization itself, it is being loaded anew already.
+    // A switch that this page started is already reloading it.
     else if (!MovedNote.isExpected) {
       noteMove(before, session);
       globalThis.location.reload();
@@ -85,7 +87,7 @@ function noteMove(before: Session, { user, others }: Session): void {
 }
 const SESSION: RouteName = "GET /api/console/session";
 
-function paceOf(session: Session | undefined): { readonly refetchMs?: number } {
+function choosePace(session: Session | undefined): { readonly refetchMs?: number } {
   if (session?.state !== "signed_in") return {};
   return { refetchMs: session.is_funded ? BALANCE_MS : UNFUNDED_MS };
 }
@@ -98,18 +100,18 @@ export function PrivateGate(): ReactElement {
     if (session.state === "signed_in") wasSignedIn.current = true;
   }, [session.state]);
   if (session.state === "signed_in") {
-    // A person who was invited before they had an organization first joins one, or begins their own.
+    // A person with an invitation first joins that organization, or starts an own one.
     return session.is_undecided ? <Redirect to="/join" /> : <Outlet />;
   }
-  return <ToSignIn reason={reasonOf(session, wasSignedIn.current)} />;
+  return <ToSignIn reason={findReason(session, wasSignedIn.current)} />;
 }
 
-/** A visitor who was never signed in gets no message about an expired session. */
-function reasonOf(session: Session, wasSignedIn: boolean): SignInReason | undefined {
+/** Visitors who were never signed in get no message about an expired session. */
+function findReason(session: Session, wasSignedIn: boolean): SignInReason | undefined {
   return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
 }
 
-/** The sign-in page is the server's own, without a script: it is loaded, once. */
+/** The sign-in page is rendered by the server without a script, so it is loaded as a new page. */
 export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): null {
   const first = useRef(reason);
   useEffect(() => {

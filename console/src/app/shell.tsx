@@ -118,7 +118,7 @@ function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null
   return main;
 }
 
-/** Where there are others, the name is the way to them. */
+/** If the account has other organizations, the name opens the switch. */
 function OrgName({ name }: { readonly name: string | undefined }): ReactElement {
   const { others, invitations } = useSession();
   const text = (

@@ -1,4 +1,4 @@
-/** Why a visitor is asked to sign in; the sign-in page has a sentence for each. */
+/** Why a visitor has to sign in; the sign-in page has a message for each reason. */
 export type SignInReason = "expired" | "signed-out" | "idp-ended" | "failed" | "denied";
 
 /** The sign-in page, with the way back to where the reader is now. */

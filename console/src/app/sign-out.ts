@@ -1,8 +1,8 @@
 import { ApiFault } from "../api/client.ts";
 
 /**
- * Ends this browser's session on the server, then loads the page that the server names: a whole
- * load, so that nothing of the session stays in memory.
+ * Ends this browser's session on the server, then loads the page that the server names. A full load
+ * clears everything of the session from memory.
  */
 export async function signOut(): Promise<void> {
   const response = await fetch("/auth/sign-out", {

@@ -1,6 +1,6 @@
 const NAME = "tm-single-keys";
 
-/** Do single keys (`g`, `/`, `?`) act? Kept in this browser; they do unless switched off. */
+/** True unless the person has switched single-key shortcuts (`g`, `/`, `?`) off in this browser. */
 export function areSingleKeysOn(): boolean {
   try {
     return globalThis.localStorage.getItem(NAME) !== "off";

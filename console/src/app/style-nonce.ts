@@ -4,7 +4,7 @@ let nonce = "";
 export function readStyleNonce(): void {
   const meta = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]');
   nonce = meta?.content ?? "";
-  // Where dialogs lock scrolling, the library underneath reads its nonce by this name.
+  // The library that locks scrolling under dialogs reads the nonce from this global.
   (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = nonce;
 }
 

@@ -73,7 +73,7 @@ export const theme: MantineThemeOverride = createTheme({
         attributes: { header: { role: "presentation" } },
       },
     },
-    // A link inside a sentence is known by its line, not by its colour alone.
+    // Links in sentences are underlined, because colour alone is not enough.
     Anchor: { defaultProps: { underline: "always" } },
   },
 });

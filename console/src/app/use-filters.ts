@@ -3,11 +3,11 @@ import { useCallback, useRef } from "react";
 
 import { readSearch, type Search } from "./search-text.ts";
 
-/** How a change of filters enters the history of the browser. */
+/** The way in which a change of filters enters the browser's history. */
 export interface ChangeHow {
   /**
-   * `step`: Back undoes it. `typed`: the same, but what is typed into one field is one step however
-   * often the typing pauses. Absent: it replaces the address, without a step.
+   * `step`: Back undoes the change. `typed`: the same, but all typing in one field is a single
+   * step. Absent: the address is replaced without a step.
    */
   readonly history?: "step" | "typed";
 }
@@ -45,8 +45,8 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 type Change = Readonly<Record<string, string | undefined>>;
 
 /**
- * True for more of what was typed last while the address still has that: Back was not pressed in
- * between. The page itself may not be drawn yet with what the address says.
+ * True if the change continues the last typed one and the address still shows that, so Back was not
+ * pressed in between. The rendered page may be older than the address.
  */
 function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
   const shown: Change = readSearch(address);
@@ -54,7 +54,7 @@ function isTypedOn(wanted: Change, last: Change | undefined, address: string): b
   return Object.entries(last).every(([name, value]) => (shown[name] ?? "") === (value ?? ""));
 }
 
-/** Another filter shows other rows, and begins at the first page of them. */
+/** A changed filter returns to the first page of rows. */
 function withChange(before: Change, wanted: Change): Search {
   const after: Record<string, string> = {};
   for (const [name, value] of Object.entries({ ...before, page: undefined, ...wanted })) {

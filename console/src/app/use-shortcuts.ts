@@ -5,7 +5,7 @@ import { readJump } from "./jump.ts";
 import { placesFor } from "./places.ts";
 import { areSingleKeysOn } from "./single-keys.ts";
 
-/** `g` waits this long for its letter. */
+/** The time in which a letter must follow `g`. */
 const PREFIX_MS = 1_500;
 
 export interface ShortcutOptions {
@@ -53,7 +53,7 @@ export function useShortcuts(options: ShortcutOptions): void {
   }, [navigate]);
 }
 
-/** Fields take their letters themselves, and an open dialog keeps the page behind it still. */
+/** True in text fields, and while a dialog is open. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (document.querySelector('[role="dialog"], [role="alertdialog"]') !== null) return true;

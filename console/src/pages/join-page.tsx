@@ -20,7 +20,7 @@ import { Time } from "../ui/time.tsx";
 import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
 import { useFoundInvitation } from "./join/use-found-invitation.ts";
 
-/** `/join`: what an invitation's link opens. It is accepted by signing in with its address. */
+/** `/join`: the page of an invitation's link. Signing in with its address accepts it. */
 export function JoinPage(): ReactElement {
   const { state, installation } = useSession();
   // Taken before anything else is done with the address: the token stays in this tab.
@@ -59,7 +59,7 @@ function SignedIn({ token }: { readonly token: string | undefined }): ReactEleme
   return token === undefined ? <Received /> : <Found token={token} />;
 }
 
-/** By the link: it may be for another address than the one that is signed in. */
+/** The invitation of the link, which may be for another address than the signed-in one. */
 function Found({ token }: { readonly token: string }): ReactElement {
   const { user } = useSession();
   const found = useFoundInvitation(token);
@@ -96,7 +96,7 @@ function Found({ token }: { readonly token: string }): ReactElement {
   );
 }
 
-/** Without a link: what waits for the signed-in address. */
+/** Without a link, the invitations for the signed-in address. */
 function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");
   return (
@@ -121,7 +121,7 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
   async function join(): Promise<void> {
     await MovedNote.during(() => accept.mutateAsync({ params: { invitation_id } }));
     forgetInvitation();
-    // A whole load: nothing of the organization before stays in memory.
+    // A full load clears everything of the former organization from memory.
     globalThis.location.assign("/");
   }
   return (

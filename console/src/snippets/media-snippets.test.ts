@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { modelOf } from "../pages/models/sample-models.test-data.ts";
+import { buildModel } from "../pages/models/sample-models.test-data.ts";
 import { modelSnippets } from "./media-snippets.ts";
 
 const ROOT = "https://api.example.test";
@@ -13,7 +13,7 @@ function bodyOf(code: string | undefined): unknown {
 
 describe("the sample calls of a model", () => {
   test("a chat model is called on both wires, each at its own base address", () => {
-    const model = modelOf({ id: "lab/one" });
+    const model = buildModel({ id: "lab/one" });
     const calls = (["chat", "messages"] as const).flatMap((wire) =>
       modelSnippets(model, `${ROOT}/`, wire),
     );
@@ -26,7 +26,7 @@ describe("the sample calls of a model", () => {
 
   test("no sample asks for a key to be pasted", () => {
     for (const modality of ["text", "image", "video", "decisions"] as const) {
-      const snippets = modelSnippets(modelOf({ modality }), ROOT);
+      const snippets = modelSnippets(buildModel({ modality }), ROOT);
       expect(snippets.map(({ label }) => label)).toEqual(["curl", "Python", "TypeScript"]);
       for (const { code } of snippets) {
         expect(code).toMatch(/TOKEN_MARKET_KEY/);
@@ -36,7 +36,7 @@ describe("the sample calls of a model", () => {
   });
 
   test("an image call uses values that the model takes, and one way to name a size", () => {
-    const model = modelOf({
+    const model = buildModel({
       modality: "image",
       parameters: {
         n: { type: "integer", min: 1, max: 4 },
@@ -54,7 +54,7 @@ describe("the sample calls of a model", () => {
   });
 
   test("a video call asks for as many seconds as the model makes by itself", () => {
-    const model = modelOf({
+    const model = buildModel({
       modality: "video",
       parameters: { seconds: { type: "integer", min: 1, max: 12, default: 4 } },
     });
@@ -63,7 +63,7 @@ describe("the sample calls of a model", () => {
 
   test("a decisions call asks in the model's own grammar", () => {
     const asked = (wire: "systemone" | "gliner") =>
-      modelSnippets(modelOf({ modality: "decisions", decisions_wire: wire }), ROOT)[0]?.code;
+      modelSnippets(buildModel({ modality: "decisions", decisions_wire: wire }), ROOT)[0]?.code;
     expect(bodyOf(asked("systemone"))).toMatchObject({
       questions: { urgent: { schema: { type: "boolean" } } },
     });

@@ -24,7 +24,7 @@ export function modelSnippets(
   return bodySnippets(model.modality, gatewayUrl, sampleBody(model));
 }
 
-/** The same for a body that is there already, as a form has it. */
+/** Snippets for an existing body, such as the one of a form. */
 export function bodySnippets(
   modality: Exclude<Model["modality"], "text">,
   gatewayUrl: string,

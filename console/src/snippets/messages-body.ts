@@ -63,13 +63,13 @@ function asMessage(message: RequestMessage): object {
     content: [
       ...said,
       ...calls.map(({ id, function: { name, arguments: sent } }) => {
-        return { type: "tool_use", id, name, input: parsed(sent) };
+        return { type: "tool_use", id, name, input: tryParse(sent) };
       }),
     ],
   };
 }
 
-function parsed(json: string): unknown {
+function tryParse(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

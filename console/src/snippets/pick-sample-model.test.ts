@@ -1,23 +1,26 @@
 import { expect, test } from "vitest";
 
-import { listingOf, modelOf } from "../pages/models/sample-models.test-data.ts";
+import { buildListing, buildModel } from "../pages/models/sample-models.test-data.ts";
 import { pickSampleModel } from "./pick-sample-model.ts";
 
 const HEALTHY = [{ id: "lab-a", status: "healthy" }] as const;
-const dear = modelOf({ id: "dear", providers: [listingOf({ prompt: "9", completion: "9" })] });
-const cheap = modelOf({ id: "cheap", providers: [listingOf({ prompt: "0.1" })] });
-const logging = modelOf({
+const dear = buildModel({
+  id: "dear",
+  providers: [buildListing({ prompt: "9", completion: "9" })],
+});
+const cheap = buildModel({ id: "cheap", providers: [buildListing({ prompt: "0.1" })] });
+const logging = buildModel({
   id: "logging",
-  providers: [listingOf({ prompt: "0.01", prompt_logging: "retained" })],
+  providers: [buildListing({ prompt: "0.01", prompt_logging: "retained" })],
 });
-const ailing = modelOf({
+const ailing = buildModel({
   id: "ailing",
-  providers: [listingOf({ prompt: "0.01", provider: "lab-b" })],
+  providers: [buildListing({ prompt: "0.01", provider: "lab-b" })],
 });
-const image = modelOf({
+const image = buildModel({
   id: "image",
   modality: "image",
-  providers: [listingOf({ prompt: "0", completion: "0" })],
+  providers: [buildListing({ prompt: "0", completion: "0" })],
 });
 
 test("a sample call names the cheapest healthy chat model whose prompts are not kept", () => {

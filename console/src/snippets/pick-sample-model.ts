@@ -13,7 +13,7 @@ export function pickSampleModel(
     providers.filter(({ status }) => status === "healthy").map(({ id }) => id),
   );
   const priced = models.flatMap((model) => {
-    const price = model.modality === "text" ? priceOf(model) : undefined;
+    const price = model.modality === "text" ? sumPrices(model) : undefined;
     return price === undefined ? [] : [{ model, price }];
   });
   const best = priced.filter(
@@ -28,7 +28,7 @@ export function pickSampleModel(
 }
 
 /** The price of a million tokens in and out together at the provider that is tried first. */
-function priceOf({ providers }: Model): bigint | undefined {
+function sumPrices({ providers }: Model): bigint | undefined {
   const prices = providers[0]?.prices ?? undefined;
   return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);
 }

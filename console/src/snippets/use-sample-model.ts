@@ -7,7 +7,7 @@ export function useSampleModel(): string {
   return useSample(null).modelId;
 }
 
-/** The same of a key that may call some models only. `allowed`: null: all. */
+/** A sample model that a key may call. `allowed` is the key's list of models, or null for all. */
 export function useSample(allowed: readonly string[] | null): {
   readonly modelId: string;
   readonly model: Model | undefined;

@@ -21,7 +21,7 @@ export function AppLink({
   return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo({ to, params, search })} />;
 }
 
-/** The same as a button. */
+/** Renders the link as a button. */
 export function LinkButton({
   to,
   params,

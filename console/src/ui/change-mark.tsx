@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { changeOf } from "./change-text.ts";
+import { computeChange } from "./change-text.ts";
 import type { Amount, Unit } from "./charts/measure.ts";
 import kit from "./kit.module.css";
 
@@ -14,7 +14,7 @@ export interface ChangeMarkProps {
 
 /** By how much a figure differs from an earlier one; nothing where there is none to compare with. */
 export function ChangeMark({ unit, now, before, than }: ChangeMarkProps): ReactElement | null {
-  const change = changeOf(unit, now, before);
+  const change = computeChange(unit, now, before);
   if (change === undefined) return null;
   const words = `${change.words} ${than}`;
   return (

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { changeOf } from "./change-text.ts";
+import { computeChange } from "./change-text.ts";
 
 test.each([
   ["usd", "1.120000", "1.000000", "12%", "12% higher than"],
@@ -12,12 +12,12 @@ test.each([
   ["ms", 299, 100, "199%", "199% higher than"],
   ["usd", "14.900000", "1.000000", "×14", "14 times as high as"],
 ] as const)("%s %s after %s is a change of %s", (unit, now, before, amount, words) => {
-  expect(changeOf(unit, now, before)).toMatchObject({ amount, words });
+  expect(computeChange(unit, now, before)).toMatchObject({ amount, words });
 });
 
 test("where one of the two is missing, or there was nothing before, nothing is compared", () => {
-  expect(changeOf("ms", null, 5)).toBeUndefined();
-  expect(changeOf("ms", 5, null)).toBeUndefined();
-  expect(changeOf("count", 5, undefined)).toBeUndefined();
-  expect(changeOf("usd", "5.000000", "0.000000")).toBeUndefined();
+  expect(computeChange("ms", null, 5)).toBeUndefined();
+  expect(computeChange("ms", 5, null)).toBeUndefined();
+  expect(computeChange("count", 5, undefined)).toBeUndefined();
+  expect(computeChange("usd", "5.000000", "0.000000")).toBeUndefined();
 });

@@ -11,8 +11,14 @@ export interface Change {
 /** From this many times as much on, a percentage says less than a factor. */
 const TIMES_MIN = 10n;
 
-/** The change since an earlier amount; undefined when one of them is missing or the earlier is 0. */
-export function changeOf(unit: Unit, now: Amount, before: Amount | undefined): Change | undefined {
+/**
+ * The change since an earlier amount; undefined if one of them is missing or the earlier one is 0.
+ */
+export function computeChange(
+  unit: Unit,
+  now: Amount,
+  before: Amount | undefined,
+): Change | undefined {
   if (now === null || before === undefined || before === null) return undefined;
   const [nowWhole, beforeWhole] = [toWhole(unit, now), toWhole(unit, before)];
   if (beforeWhole <= 0n || nowWhole < 0n) return undefined;

@@ -10,16 +10,16 @@ export interface CodeTabsProps {
 /** The same call in several languages. */
 export function CodeTabs({ tabs }: CodeTabsProps): ReactElement {
   return (
-    <Tabs defaultValue={tabs[0] === undefined ? null : valueOf(tabs[0].label)} keepMounted={false}>
+    <Tabs defaultValue={tabs[0] === undefined ? null : toTabId(tabs[0].label)} keepMounted={false}>
       <Tabs.List aria-label="Languages">
         {tabs.map(({ label }) => (
-          <Tabs.Tab key={label} value={valueOf(label)}>
+          <Tabs.Tab key={label} value={toTabId(label)}>
             {label}
           </Tabs.Tab>
         ))}
       </Tabs.List>
       {tabs.map(({ label, code }) => (
-        <Tabs.Panel key={label} value={valueOf(label)} pt="xs">
+        <Tabs.Panel key={label} value={toTabId(label)} pt="xs">
           <CodeBlock code={code} label={`${label} example`} />
         </Tabs.Panel>
       ))}
@@ -28,6 +28,6 @@ export function CodeTabs({ tabs }: CodeTabsProps): ReactElement {
 }
 
 /** Part of an id: that has no spaces. */
-function valueOf(label: string): string {
+function toTabId(label: string): string {
   return label.replaceAll(" ", "-");
 }

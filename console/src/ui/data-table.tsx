@@ -6,16 +6,16 @@ import { sortRows, type Sort } from "./sort-rows.ts";
 import { TableFrame } from "./table-frame.tsx";
 import { TableHead } from "./table-head.tsx";
 import { cellClass, TableRow } from "./table-row.tsx";
-import { pageOf, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
+import { cutPage, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
 import type { BodyProps, DataTableProps } from "./table-types.ts";
 import styles from "./table.module.css";
 import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** Of a page with more rows than this, only those in sight are drawn. */
+/** Pages with more rows than this render only the visible ones. */
 const ROWS_WHOLE_MAX = 200;
-/** The same of a table without pages: a search makes it long and short with every letter. */
+/** The bound for a table without pages, whose length changes with every letter of a search. */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
 /** The tools that change a table are fetched after the first page that a visitor opens. */
@@ -34,7 +34,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const { sorted, sort, onSort } = useSorted(props, search);
   const usual = useUsualRows();
   const size = kept === undefined || kept.pages === "server" ? 0 : readSize(search.size, usual);
-  const page = pageOf(sorted.length, size, search.page);
+  const page = cutPage(sorted.length, size, search.page);
   const onPage = useMemo(() => sorted.slice(page.from, page.to), [sorted, page.from, page.to]);
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
 

@@ -7,7 +7,10 @@ import { TableRow } from "./table-row.tsx";
 import type { BodyProps } from "./table-types.ts";
 
 const ROW_HEIGHT_PX = 44;
-/** Drawn above and below those in sight: what one turn of a wheel shows. */
+/**
+ * The rows that are rendered above and below the visible ones: as many as one turn of a wheel
+ * scrolls.
+ */
 const ROWS_AROUND = 5;
 
 /** A long table in a box of its own: only the rows in sight, and some around them, are in the page. */

@@ -5,7 +5,7 @@ import {
   compareUsd,
   parseUsd,
   readUsdInput,
-  shareOf,
+  computeShare,
   showCents,
   showUsd,
   toCents,
@@ -64,8 +64,8 @@ test("an exact amount shows every digit, thousands separators and a true minus",
 test("amounts are ordered by their size and shares stay between nothing and all", () => {
   const sorted = ["10.000000", "9.000000", "-1.000000"].sort(compareUsd);
   expect(sorted).toEqual(["-1.000000", "9.000000", "10.000000"]);
-  expect(shareOf("1.000000", "4.000000")).toBe(0.25);
-  expect(shareOf("5.000000", "4.000000")).toBe(1);
-  expect(shareOf("-5.000000", "4.000000")).toBe(0);
-  expect(shareOf("5.000000", "0.000000")).toBe(0);
+  expect(computeShare("1.000000", "4.000000")).toBe(0.25);
+  expect(computeShare("5.000000", "4.000000")).toBe(1);
+  expect(computeShare("-5.000000", "4.000000")).toBe(0);
+  expect(computeShare("5.000000", "0.000000")).toBe(0);
 });

@@ -47,8 +47,8 @@ export function toCents(usd: string): string {
   return `${sign}${cents / 100n}.${String(cents % 100n).padStart(2, "0")}`;
 }
 
-/** How much of `whole` is `part`, 0 to 1, to six digits: for lengths, not for sums. */
-export function shareOf(part: string, whole: string): number {
+/** `part` as a share of `whole`, from 0 to 1 with six digits. For lengths only, never for sums. */
+export function computeShare(part: string, whole: string): number {
   const of = parseUsd(whole);
   if (of <= 0n) return 0;
   const share = (parseUsd(part) * MICRO_PER_USD) / of;

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import chart from "./charts/charts.module.css";
-import { colourOf, familyColour } from "./charts/part-paint.ts";
+import { toColour, familyColour } from "./charts/part-paint.ts";
 import kit from "./kit.module.css";
 
 /**
@@ -9,7 +9,7 @@ import kit from "./kit.module.css";
  * Logos belong to others, so there are none.
  */
 export function Monogram(props: { readonly of: string; readonly name: string }): ReactElement {
-  const paint = { "--mark": colourOf({ colour: familyColour(props.of), mark: 0 }) };
+  const paint = { "--mark": toColour({ colour: familyColour(props.of), mark: 0 }) };
   return (
     <span
       className={`${chart.palette} ${kit.monogram}`}

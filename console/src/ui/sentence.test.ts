@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { sentence, shownMessage } from "./sentence.ts";
+import { sentence, presentMessage } from "./sentence.ts";
 
 describe("a message of the gateway", () => {
   test.each([
@@ -34,6 +34,6 @@ describe("a message of the console's API", () => {
     ["use `never`, or run `npm run build`", "Use never, or run npm run build."],
     ["see https://a.example/some_page?my_id=1", "See https://a.example/some_page?my_id=1."],
   ])("%s", (message, shown) => {
-    expect(shownMessage(message)).toBe(shown);
+    expect(presentMessage(message)).toBe(shown);
   });
 });

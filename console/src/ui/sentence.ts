@@ -10,7 +10,7 @@ export function sentence(message: string): string {
 }
 
 /** A message of the console's API: where programs read the name of a field, people read its label. */
-export function shownMessage(message: string): string {
+export function presentMessage(message: string): string {
   return capitalized(sentence(message.replaceAll("`", "").replace(FIELD, fieldLabel)));
 }
 

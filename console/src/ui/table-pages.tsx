@@ -46,7 +46,7 @@ export default function TablePages(props: TablePagesProps): ReactElement {
   );
 }
 
-/** How many rows a page has; 0: all of them. */
+/** The number of rows on a page; 0 for all of them. */
 export function PageSize(props: {
   readonly size: number;
   readonly sizes: readonly number[];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { isShown, pageOf, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
+import { isShown, cutPage, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
 
 describe("what a table keeps in its address", () => {
   test("an order is read as it was written, and an edited one is no order", () => {
@@ -28,9 +28,9 @@ describe("what a table keeps in its address", () => {
       [100, 25],
       [1_000, 0],
     ] as const) {
-      const { pages } = pageOf(count, size, undefined);
+      const { pages } = cutPage(count, size, undefined);
       const shown = Array.from({ length: pages }, (_none, at) => {
-        const { from, to } = pageOf(count, size, String(at + 1));
+        const { from, to } = cutPage(count, size, String(at + 1));
         return Array.from({ length: to - from }, (_row, row) => from + row);
       }).flat();
       expect(shown).toEqual(Array.from({ length: count }, (_none, at) => at));
@@ -38,9 +38,9 @@ describe("what a table keeps in its address", () => {
   });
 
   test("a page behind the last one is the last one", () => {
-    expect(pageOf(65, 50, "9")).toEqual({ page: 2, pages: 2, from: 50, to: 65 });
-    expect(pageOf(65, 50, "0").page).toBe(1);
-    expect(pageOf(65, 50, "x").page).toBe(1);
+    expect(cutPage(65, 50, "9")).toEqual({ page: 2, pages: 2, from: 50, to: 65 });
+    expect(cutPage(65, 50, "0").page).toBe(1);
+    expect(cutPage(65, 50, "x").page).toBe(1);
   });
 });
 

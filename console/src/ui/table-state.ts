@@ -6,13 +6,13 @@ import type { Sort } from "./sort-rows.ts";
  */
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
-/** How many rows a page of a table may have; 0: all of them. */
+/** The page sizes of a table; 0 for all rows. */
 export const PAGE_SIZES: readonly number[] = [10, 25, 50, 100, 200, 0];
 export const PAGE_ROWS = 50;
 /** On a phone a row is a card, and fifty of them are thirteen screens. */
 export const PAGE_CARDS = 10;
 
-/** `"spent.desc"` as an order; undefined: the address names no column that can be sorted by. */
+/** `"spent.desc"` as an order; undefined if the address names no column that can be sorted by. */
 export function readSort(text: string | undefined, sortable: readonly string[]): Sort | undefined {
   const match = /^(.+)\.(asc|desc)$/.exec(text ?? "");
   const id = match?.[1];
@@ -44,7 +44,7 @@ export interface PageOfRows {
 }
 
 /** Which rows are shown; a page behind the last one is the last one. */
-export function pageOf(count: number, size: number, wanted: string | undefined): PageOfRows {
+export function cutPage(count: number, size: number, wanted: string | undefined): PageOfRows {
   if (size === 0) return { page: 1, pages: 1, from: 0, to: count };
   const pages = Math.max(1, Math.ceil(count / size));
   const asked = /^\d{1,6}$/.test(wanted ?? "") ? Number(wanted) : 1;
@@ -68,7 +68,7 @@ export function isShown(
 /** The columns chosen in this browser for the table of this name. */
 export function readChoice(table: string): ColumnChoice {
   try {
-    const kept: unknown = JSON.parse(globalThis.localStorage.getItem(nameOf(table)) ?? "{}");
+    const kept: unknown = JSON.parse(globalThis.localStorage.getItem(toStorageName(table)) ?? "{}");
     if (typeof kept !== "object" || kept === null) return {};
     return Object.fromEntries(Object.entries(kept).filter(([, value]) => isBoolean(value)));
   } catch {
@@ -78,14 +78,14 @@ export function readChoice(table: string): ColumnChoice {
 
 export function writeChoice(table: string, choice: ColumnChoice): void {
   try {
-    if (Object.keys(choice).length === 0) globalThis.localStorage.removeItem(nameOf(table));
-    else globalThis.localStorage.setItem(nameOf(table), JSON.stringify(choice));
+    if (Object.keys(choice).length === 0) globalThis.localStorage.removeItem(toStorageName(table));
+    else globalThis.localStorage.setItem(toStorageName(table), JSON.stringify(choice));
   } catch {
     // A browser that keeps nothing shows the usual columns on the next visit.
   }
 }
 
-function nameOf(table: string): string {
+function toStorageName(table: string): string {
   return `tm-columns-${table}`;
 }
 

@@ -32,7 +32,7 @@ export interface DataTableProps<T> {
   readonly rowKey: (row: T) => string;
   /** Shown instead of the table when there are no rows. */
   readonly empty?: ReactNode;
-  /** How it is sorted at first; absent: in the order of `rows`. */
+  /** The initial sort order; absent for the order of `rows`. */
   readonly sort?: Sort;
   /** Present: the page keeps the order, and `rows` come in the order that `sort` says. */
   readonly onSort?: (sort: Sort) => void;

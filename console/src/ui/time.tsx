@@ -29,7 +29,7 @@ function inZone(at: string, precision: "day" | "minute" | "second", timeZone?: "
   if (Number.isNaN(ms)) return at;
   const parts = (timeZone === undefined ? OWN_ZONE : UTC).formatToParts(ms);
   const part = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? "";
-  // Put together here: what a locale makes of them is not the same in every browser.
+  // Composed here, because browsers format the same locale differently.
   const day = `${part("day")} ${part("month")} ${part("year")}`;
   if (precision === "day") return day;
   const minute = `${day}, ${part("hour")}:${part("minute")}`;

@@ -18,9 +18,8 @@ const DELAY_MS = 250;
 const EDGE_PX = 8;
 
 /**
- * More about what the pointer or the focus is on: stays while either is there, also while the
- * pointer is on the text itself, and goes with Escape. The library's own tooltip would cost
- * every first page 20 KB.
+ * Shows a tooltip while the pointer or the focus is on its target or on the text, until Escape is
+ * pressed. The library's own tooltip would add 20 KB to every first page.
  */
 export function Tip(props: {
   readonly label: ReactNode;

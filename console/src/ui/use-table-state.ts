@@ -28,7 +28,7 @@ export interface Kept {
 /** From this width on, the columns of wide windows are shown. */
 const WIDE = "(min-width: 1600px)";
 
-/** How many rows a page has without a choice: fewer where each of them is a card. */
+/** The default number of rows on a page; smaller if each row is a card. */
 export function useUsualRows(): number {
   return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
 }

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { newRecordId, type OrgId } from "../../kernel/index.ts";
+import { createRecordId, type OrgId } from "../../kernel/index.ts";
 
 /** One fact of an event. */
 type AlertFact = string | number | null;
@@ -15,8 +15,8 @@ interface KindInfo {
 }
 
 /**
- * The events that can be reported: a new kind is one row here and one text in `alert-text.ts`. The
- * guide and the console make their lists of it.
+ * The events that can be reported. A new kind is one row here and one text in `alert-text.ts`; the
+ * guide and the console list them from here.
  */
 export const ALERT_KINDS = {
   "balance.low": {
@@ -118,12 +118,15 @@ export const ALERT_KINDS = {
 
 export type AlertKind = keyof typeof ALERT_KINDS;
 
-/** Kinds that a destination can choose: a test goes to the one that it is for. */
+/**
+ * The kinds that a destination can choose. Test alerts are not among them, as each is sent to one
+ * destination.
+ */
 export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as AlertKind[]).filter(
   (kind) => kind !== "alerts.test",
 );
 
-/** The kind of this name, or undefined: a later program may have others. */
+/** The kind of this name, or undefined if a later program may have others. */
 export function parseAlertKind(text: string): AlertKind | undefined {
   return Object.hasOwn(ALERT_KINDS, text) ? (text as AlertKind) : undefined;
 }
@@ -147,8 +150,8 @@ export interface NewEvent {
   readonly kind: AlertKind;
   readonly facts: AlertFacts;
   /**
-   * The name of an event that happens once and is reported once, in all organizations: it begins
-   * with its kind.
+   * The name of an event that is reported only once, across all organizations; it starts with its
+   * kind.
    */
   readonly once?: string;
 }
@@ -161,7 +164,7 @@ export async function reportEvent(
   client: Pick<PoolClient, "query">,
   { orgId, kind, facts, once }: NewEvent,
 ): Promise<boolean> {
-  const event = [newRecordId("evt"), orgId, kind, JSON.stringify(facts), once ?? null];
+  const event = [createRecordId("evt"), orgId, kind, JSON.stringify(facts), once ?? null];
   const { rows } = await client.query<{ is_new: boolean }>(REPORT_SQL, event);
   return rows[0]?.is_new === true;
 }

@@ -1,9 +1,9 @@
 import type { MicroUsd } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 
-/** Which alerts an organization has chosen. */
+/** The alerts that an organization has chosen. */
 export interface AlertRules {
-  /** Null: no alert. */
+  /** Null for no alert. */
   readonly balanceBelowMicroUsd: MicroUsd | null;
   /** Percent of every monthly cap, of the organization and of its keys. */
   readonly capPercents: readonly number[];
@@ -16,25 +16,28 @@ export interface AlertRules {
   readonly isBalanceFollowing: boolean;
 }
 
-/** How alerts are delivered. */
+/** The channel of a delivery. */
 export type AlertChannel = "email" | "webhook";
 
-/** Why one is disabled: by a person, after days of failures, or because its address answered 410. */
+/**
+ * Why a destination is disabled: by a person, after days of failures, or because its address
+ * answered 410.
+ */
 export type DisabledReason = "paused" | "failing" | "gone";
 
-/** Where alerts go. */
+/** A destination of alerts. */
 export interface AlertDestination {
   readonly destinationId: string;
   readonly channel: AlertChannel;
   readonly address: string;
-  /** Which events go there; null: all. */
+  /** The events that go there; null for all. */
   readonly kinds: readonly string[] | null;
   readonly createdAtMs: number;
   readonly failingSinceMs: number | null;
   /** One that was removed is not shown. */
   readonly disabledAtMs: number | null;
   readonly disabledReason: DisabledReason | null;
-  /** Until then deliveries are signed by the secret of before a rotation too. */
+  /** Until then deliveries are also signed with the secret from before a rotation. */
   readonly formerSecretUntilMs: number | null;
 }
 
@@ -42,7 +45,7 @@ export interface NewDestination extends Pick<
   AlertDestination,
   "destinationId" | "channel" | "address" | "kinds"
 > {
-  /** Set for a webhook alone. */
+  /** Present only for a webhook. */
   readonly sealedSecret?: Buffer;
 }
 
@@ -83,14 +86,14 @@ export interface TryAnswer {
   readonly answer: string;
 }
 
-/** How a try ended. `retryMs` undefined: it was the last one. */
+/** The result of a delivery attempt. `retryMs` is undefined after the last one. */
 export type DeliveryEnd =
   | { readonly isDelivered: true; readonly answer: string }
   | {
       readonly isDelivered: false;
       readonly answer: string;
       readonly retryMs: number | undefined;
-      /** Nothing is to be delivered there any more. */
+      /** True if nothing may be delivered there any more. */
       readonly isGone: boolean;
       readonly isUnsent: boolean;
     };

@@ -45,19 +45,19 @@ const SETTINGS = { path: "/settings/alerts", action: "Open alert settings" };
 type Fact = (name: string) => string;
 
 function capSubject(fact: Fact): string {
-  return `${fact("percent")}% of a ${periodOf(fact).adjective} cap used`;
+  return `${fact("percent")}% of a ${describePeriod(fact).adjective} cap used`;
 }
 
 function capSentence(whose: string, fact: Fact): string {
-  const { adjective, end } = periodOf(fact);
+  const { adjective, end } = describePeriod(fact);
   return (
     `${fact("spent_usd")} of the ${fact("cap_usd")} ${adjective} cap of ${whose} are used ` +
     `(${fact("percent")}%). At 100%, its requests are rejected until ${end}.`
   );
 }
 
-/** A cap of which no period is said is monthly. */
-function periodOf(fact: Fact): { readonly adjective: string; readonly end: string } {
+/** A cap without a period is monthly. */
+function describePeriod(fact: Fact): { readonly adjective: string; readonly end: string } {
   switch (fact("period")) {
     case "day":
       return { adjective: "daily", end: "the next day (00:00 UTC)" };
@@ -68,11 +68,6 @@ function periodOf(fact: Fact): { readonly adjective: string; readonly end: strin
   }
 }
 
-/** `January 2027` of `2027-01`. */
-function monthOf(fact: Fact): string {
-  const month = new Date(`${fact("month")}-01T00:00:00Z`);
-  return Number.isNaN(month.getTime()) ? fact("month") : MONTH.format(month);
-}
 const MONTH = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
 
 function callsOf(fact: Fact): string {

@@ -14,12 +14,12 @@ import type { WebhookSender } from "./webhook-sender.ts";
 const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
-/** More than all destinations of one organization may have under way. */
+/** More than the deliveries that one organization may have in flight. */
 const PLACES = 32;
 
 export interface AlertWorkerDeps {
   readonly queue: AlertQueue;
-  /** Undefined: no mail server is configured. */
+  /** Undefined if no mail server is configured. */
   readonly mailer: Mailer | undefined;
   readonly webhook: WebhookSender;
   readonly consoleUrl: () => string;
@@ -29,7 +29,7 @@ export interface AlertWorkerDeps {
   readonly log: Logger;
 }
 
-/** Notices and delivers, on every instance; the store decides who does which. */
+/** Detects and delivers alerts in every instance; the store assigns the work. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -104,12 +104,12 @@ export class AlertWorker {
     clearTimeout(timer);
   }
 
-  /** Never rejects: what is not recorded is tried again when its lease ends. */
+  /** Never rejects: an unrecorded delivery is tried again when its lease ends. */
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { queue, webhook, log } = this.#deps;
     try {
       const send = delivery.channel === "email" ? this.#mail(delivery) : webhook(delivery);
-      await queue.end(delivery, endOf(delivery, await send));
+      await queue.end(delivery, toDeliveryEnd(delivery, await send));
     } catch (fault) {
       log.warn({ err: fault }, "the end of an alert's delivery could not be recorded");
     }
@@ -139,7 +139,7 @@ export class AlertWorker {
 
 const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
 
-function endOf({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
+function toDeliveryEnd({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
   if (end === "delivered") return { isDelivered: true, answer };
   const retryMs = end === "failed" ? retryAfterMs(tries) : undefined;
   return {
@@ -168,7 +168,7 @@ export const RETRY_MS: readonly number[] = [
   20 * HOUR_MS,
 ];
 
-/** How long to wait after this many tries; undefined: there is no other. */
+/** How long to wait after this many tries; undefined if there is no other. */
 function retryAfterMs(tries: number): number | undefined {
   return RETRY_MS[tries - 1];
 }

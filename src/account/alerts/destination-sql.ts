@@ -12,7 +12,7 @@ import type { AlertDestination, DisabledReason } from "./alert-store.ts";
 
 const reason: Column<DisabledReason | null> = orNull(text("disabled_reason"));
 
-/** Rows of destinations; none of those columns is a secret. */
+/** The columns of destinations, without the secrets. */
 export const destinationColumns: Columns<AlertDestination> = columns<AlertDestination>({
   destinationId: text("destination_id"),
   channel: text("channel"),
@@ -49,7 +49,7 @@ export const FIND_SQL = `
   where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
   for no key update`;
 
-/* Of two with one address one alone is enabled. */
+/* Only one destination with an address may be enabled. */
 export const IS_TAKEN_SQL = `
   select from alert_destination t join alert_destination o using (org_id, channel, address)
   where t.org_id = $1 and t.destination_id = $2

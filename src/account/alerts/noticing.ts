@@ -27,7 +27,7 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
     const topUps = await topUpEvents(client);
     const troubles = await client.query<TroubleRow>(TROUBLES_SQL);
     const events = [
-      ...highestOf(crossed.rows).map(crossingEvent),
+      ...keepHighest(crossed.rows).map(crossingEvent),
       ...purchases.rows.map(purchaseEvent),
       ...restrictions.rows.map(restrictionEvent),
       ...expiries.rows.map(expiryEvent),
@@ -48,7 +48,7 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
-  /** Set where the cap is one of a key. */
+  /** Present if the cap is that of a key. */
   readonly key_id: string | null;
   readonly cap_period: CapPeriod | null;
 }
@@ -66,8 +66,8 @@ interface RestrictionRow {
   readonly until_at: Date | null;
 }
 
-/** Where 50 and 80 percent are passed at once, the higher one is reported. */
-function highestOf(rows: readonly CrossedRow[]): readonly CrossedRow[] {
+/** If 50 and 80 percent are passed at once, only the higher one is reported. */
+function keepHighest(rows: readonly CrossedRow[]): readonly CrossedRow[] {
   const highest = new Map<string, CrossedRow>();
   for (const row of rows) {
     const subject = `${row.kind} ${row.org_id} ${row.subject}`;
@@ -112,7 +112,10 @@ function restrictionEvent(row: RestrictionRow): NewEvent {
   return { orgId: row.org_id, kind: "requests.restricted", facts, once };
 }
 
-/* Until the commit. Taken before the figures are read: what another instance has seen is older. */
+/*
+ * Held until the commit and taken before the figures are read, so that figures of another instance
+ * are older.
+ */
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
@@ -219,28 +222,28 @@ interface ExpiryRow {
   readonly key_id: string;
   readonly name: string;
   readonly expires_at: Date;
-  /** 0: it has expired. */
+  /** 0 if it has expired. */
   readonly days: number;
 }
 
-/** Once for each key, stage and date: a key whose date is moved is reported again. */
+/** Reported once for each key, stage and date, so a key with a new date is reported again. */
 function expiryEvent(row: ExpiryRow): NewEvent {
   const { org_id: orgId, key_id: keyId, name, expires_at: at, days } = row;
   const facts = { key_id: keyId, key_name: name, expires_at: at.toISOString() };
-  const once = onceOf(keyId, days, at.getTime());
+  const once = toOnceKey(keyId, days, at.getTime());
   return days === 0
     ? { orgId, kind: "key.expired", facts, once }
     : { orgId, kind: "key.expiring", facts: { ...facts, days }, once };
 }
 
-function onceOf(keyId: string, days: number, atMs: number): string {
+function toOnceKey(keyId: string, days: number, atMs: number): string {
   return `key ${keyId} ${days} ${atMs}`;
 }
 
 /*
- * Of several stages at once the last. One that began before the key was made is not reported: a
- * person who makes a key for an hour knows that it ends. What is expired is read again for days, as
- * a commit may come late.
+ * Only the last of several due stages is reported. A stage that began before the key existed is
+ * skipped, because a person who creates a key for an hour knows that it expires. Expired keys are
+ * read again for days, as a commit may be late.
  */
 const EXPIRIES_SQL = `
   select k.org_id, k.key_id, k.name, k.expires_at, v.days

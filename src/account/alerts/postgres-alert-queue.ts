@@ -19,7 +19,7 @@ import { reportEvent } from "./alert-kinds.ts";
 
 /** Longer than any try takes. */
 const LEASE_S = 120;
-/** So a slow destination holds few of the places of a process. */
+/** Low, so that a slow destination cannot occupy all places of a process. */
 const TRIES_AT_ONCE = 2;
 
 /** Deliveries in PostgreSQL: a lease moves the next time of one past its own end. */
@@ -55,7 +55,7 @@ export class PostgresAlertQueue {
     });
   }
 
-  /** Records the end of a try; one whose lease was taken over changes nothing. */
+  /** Records the end of a try. It changes nothing if the lease was taken over. */
   async end(delivery: DueDelivery, end: DeliveryEnd): Promise<void> {
     const { deliveryId, tries, destinationId } = delivery;
     const retryMs = end.isDelivered ? undefined : end.retryMs;
@@ -110,7 +110,10 @@ const dueColumns = columns<DueDelivery>({
   sealedSecrets: opaque("sealed_secrets"),
 });
 
-/* Without those that have as many tries under way as they may have: they would hide the others. */
+/*
+ * Skips destinations that already have the maximum of attempts in flight; they would hide the
+ * others.
+ */
 const LOCK_DUE_SQL = `
   with due as (
     select destination_id, min(next_at) as since from alert_delivery

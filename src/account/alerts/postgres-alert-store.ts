@@ -4,7 +4,7 @@ import {
   type ChangedBy,
   type ChangeLog,
   type Facts,
-  newRecordId,
+  createRecordId,
   type OrgId,
   type Public,
   usdOrNull,
@@ -33,7 +33,7 @@ const { destinationColumns } = sql;
 
 const DESTINATIONS_MAX = 10;
 const LOG_LINES_MAX = 100;
-/** A person who presses the button again and again gets no more tests than this. */
+/** The most test alerts that may wait, however often a person presses the button. */
 const WAITING_FOR_TESTS_MAX = 20;
 const NO_RULES: AlertRules = {
   balanceBelowMicroUsd: null,
@@ -88,12 +88,15 @@ export class PostgresAlertStore {
     return rows.map(destinationColumns.read);
   }
 
-  /** Has it as many destinations as there may be? Asked before what costs more. */
+  /**
+   * True if the organization has the maximum number of destinations. Checked before more expensive
+   * checks.
+   */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
-  /** `taken`: it is there already; `full`: there are as many as there may be. */
+  /** `taken`: the destination exists already; `full`: the organization has the maximum number. */
   async addDestination(
     orgId: OrgId,
     wanted: NewDestination,
@@ -114,8 +117,9 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Disables or enables one, or changes which events go there. What waits for one that is disabled
-   * is not delivered. Undefined: there is none; `taken`: another one has its address by now.
+   * Disables or enables a destination, or changes which events it gets. Waiting alerts of a
+   * disabled one are not delivered. Undefined if it does not exist; `taken` if another destination
+   * has its address.
    */
   async changeDestination(
     orgId: OrgId,
@@ -146,7 +150,9 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Replaces a webhook's secret; the former one stays valid for a day. Undefined: there is none. */
+  /**
+   * Replaces a webhook's secret; the former one stays valid for a day. Undefined if there is none.
+   */
   async rotateSecret(
     orgId: OrgId,
     destinationId: string,
@@ -167,7 +173,7 @@ export class PostgresAlertStore {
     });
   }
 
-  /** False: there is none. */
+  /** Returns false if it does not exist. */
   async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<{ channel: string; address: string }>(sql.REMOVE_SQL, [
@@ -185,8 +191,8 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Queues a test event for one destination alone. False: too many wait for it; undefined: there is
-   * no enabled one.
+   * Queues a test event for one destination alone. False: too many wait for it; undefined if there
+   * is no enabled one.
    */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
@@ -196,15 +202,15 @@ export class PostgresAlertStore {
         destinationId,
       ]);
       if (Number(rows[0]?.count ?? 0) >= WAITING_FOR_TESTS_MAX) return false;
-      const eventId = newRecordId("evt");
+      const eventId = createRecordId("evt");
       await client.query(sql.INSERT_TEST_SQL, [eventId, orgId, destinationId]);
       return eventId;
     });
   }
 
   /**
-   * Queues a failed delivery again, with the id that it had. `busy`: it has not failed, or a try of it
-   * is under way; undefined: there is none, or its destination is disabled.
+   * Queues a failed delivery again under its id. `busy` if it has not failed or is being tried;
+   * undefined if it does not exist or its destination is disabled.
    */
   async sendAgain(
     orgId: OrgId,

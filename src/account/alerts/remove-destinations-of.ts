@@ -3,10 +3,10 @@ import type { PoolClient } from "pg";
 import type { Change, OrgId } from "../../kernel/index.ts";
 
 /**
- * Takes the e-mail address of a member who is out off the destinations, in the transaction of the
- * removal: alerts go to members alone. Answers the changes for its record.
+ * Removes a former member's e-mail address from the destinations, in the transaction of the
+ * removal, because only members get alerts. Returns the changes for its record.
  */
-export async function removeDestinationsOf(
+export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,
   orgId: OrgId,
   address: string,

@@ -16,28 +16,31 @@ import {
 
 const RANDOM_BYTES = 32;
 
-/** Whose secret it is: it opens for these two alone. */
+/** The context that a secret is sealed with; it opens only with the same two values. */
 export interface SecretOwner {
   readonly destinationId: string;
   readonly orgId: OrgId;
 }
 
 /** A new secret, in the form in which the customer is shown it once. */
-export function newWebhookSecret(): string {
+export function createWebhookSecret(): string {
   return `whsec_${randomBytes(RANDOM_BYTES).toString("base64")}`;
 }
 
 export function sealSecret(vault: KeyVault, secret: string, owner: SecretOwner): Buffer {
-  return vault.seal(secret, contextOf(owner));
+  return vault.seal(secret, toVaultContext(owner));
 }
 
 /** Throws a `SealedKeyFault` when it was not sealed for this destination or its key is gone. */
 export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner): string {
-  return vault.open(sealed, contextOf(owner));
+  return vault.open(sealed, toVaultContext(owner));
 }
 
-/** Ids of destinations begin otherwise than those of connections, so neither opens as the other. */
-function contextOf({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
+/**
+ * The ids of destinations and of connections have different prefixes, so neither secret opens as
+ * the other.
+ */
+function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
 }
 
@@ -55,7 +58,7 @@ export class PostgresWebhookSecrets implements SealedRows {
     const { rows } = await this.#pool.query<Row>(LIST_SQL, [after, max]);
     return rows.map((row) => {
       const { sealed, ...owner } = sealedColumns.read(row);
-      return { id: owner.destinationId, sealed, context: contextOf(owner) };
+      return { id: owner.destinationId, sealed, context: toVaultContext(owner) };
     });
   }
 

@@ -6,7 +6,7 @@ import { nameServer } from "../../../test/support/name-server.ts";
 import type { OrgId } from "../../kernel/core/ids.ts";
 import { ForeignNames } from "../../upstream/address-guard.ts";
 import { ALERT_KINDS, type AlertKind } from "./alert-kinds.ts";
-import { newWebhookSecret } from "./webhook-secrets.ts";
+import { createWebhookSecret } from "./webhook-secrets.ts";
 import {
   checkWebhookAddress,
   webhookAddressProblem,
@@ -28,7 +28,7 @@ describe("the official library", () => {
   test("takes whatever is signed here, of every body", () => {
     fc.assert(
       fc.property(fc.json(), fc.stringMatching(/^[0-9a-f]{1,24}$/), (body, hex) => {
-        const secret = newWebhookSecret();
+        const secret = createWebhookSecret();
         const content = { id: `evt_${hex}`, timestampS: NOW_S, body };
         const headers = webhookHeaders(content, [secret]);
         expect(verified(body, headers, secret)).toEqual(JSON.parse(body));
@@ -39,7 +39,11 @@ describe("the official library", () => {
   });
 
   test("takes either secret while one replaces the other, and no third one", () => {
-    const [now, before, other] = [newWebhookSecret(), newWebhookSecret(), newWebhookSecret()];
+    const [now, before, other] = [
+      createWebhookSecret(),
+      createWebhookSecret(),
+      createWebhookSecret(),
+    ];
     const content = { id: "evt_1", timestampS: NOW_S, body: "{}" };
     const headers = webhookHeaders(content, [now, before]);
     expect(verified("{}", headers, now)).toEqual({});
@@ -52,7 +56,7 @@ describe("the official library", () => {
     ["another id", { id: "evt_2" }],
     ["another time", { timestampS: NOW_S + 1 }],
   ])("refuses the signature with %s", (_what, change) => {
-    const secret = newWebhookSecret();
+    const secret = createWebhookSecret();
     const content = { id: "evt_1", timestampS: NOW_S, body: "{}" };
     const { "webhook-signature": signature = "" } = webhookHeaders(content, [secret]);
     const changed = { ...content, ...change };
@@ -62,7 +66,7 @@ describe("the official library", () => {
 });
 
 test("a secret is whsec_ and 32 random bytes in base64, and never the same", () => {
-  const secrets = Array.from({ length: 100 }, () => newWebhookSecret());
+  const secrets = Array.from({ length: 100 }, () => createWebhookSecret());
   for (const secret of secrets) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(new Set(secrets).size).toBe(100);
 });

@@ -19,7 +19,7 @@ const GONE = 410;
 
 export interface WebhookSenderDeps {
   readonly clock: Clock;
-  /** Undefined: there is no encryption key. */
+  /** Undefined if there is no encryption key. */
   readonly vault: KeyVault | undefined;
   /** Development and tests: receivers on the same machine too. */
   readonly allowPrivate: boolean;
@@ -44,7 +44,7 @@ export function openWebhookSender({
     const url = new URL(address);
     const find = names.of(event.orgId, "wait");
     const post = { url, headers, body, timeoutMs: TIMEOUT_MS, allowPrivate, find };
-    return answerOf(await postOnce(post));
+    return toTryAnswer(await postOnce(post));
   };
 }
 
@@ -66,7 +66,7 @@ function openAll(
   }
 }
 
-function answerOf(end: PostEnd): TryAnswer {
+function toTryAnswer(end: PostEnd): TryAnswer {
   if (end.kind === "unanswered") return { end: "failed", answer: end.fault };
   const { status } = end;
   if (status >= 200 && status < 300) return { end: "delivered", answer: `status ${status}` };
@@ -156,8 +156,8 @@ export function webhookAddressProblem(text: string, allowPrivate: boolean): stri
 }
 
 /**
- * The same, and whether its name has a private address now; every delivery checks that again.
- * `busy`: the organization has too many names under way.
+ * Validates the address as above, and resolves its name to find private addresses. Every delivery
+ * checks that again. `busy` means that the organization has too many look-ups in flight.
  */
 export async function checkWebhookAddress(
   text: string,

@@ -15,7 +15,7 @@ export interface BillingOptions {
     | "purchaseMaxUsd"
     | "autoTopUp"
   >;
-  /** The secrets in force, read at each use. Default: those of `config`. */
+  /** The current secrets, read at each use. Default: those of `config`. */
   readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
   /** A checkout with test money, instead of the account that the settings name. */
   readonly testCheckout?: {
@@ -25,7 +25,7 @@ export interface BillingOptions {
   };
   readonly store: PurchaseStore;
   readonly topUpStore: TopUpStore;
-  /** Where people come back to from the checkout; asked at each purchase. */
+  /** The address to which people return from the checkout, read at each purchase. */
   readonly consoleUrl: () => string;
   /** Who sells, as receipts say it for ever. */
   readonly seller: () => Seller;

@@ -23,7 +23,7 @@ export interface PurchaseRecord {
   readonly grantedAtMs: number | null;
   readonly refundedMicroUsd: MicroUsd;
   readonly disputedMicroUsd: MicroUsd;
-  /** The payment's id at the payment provider; null: none is known. */
+  /** The payment's id at the payment provider; null if none is known. */
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
   /** As a person reads it, such as `Visa 4242`; null: the payment provider has not said it yet. */
@@ -44,7 +44,7 @@ export interface ReceiptFacts {
 }
 
 /**
- * `bad_amount`: below or above the bounds, or no whole cents; `too_many`: the organization began too
+ * `bad_amount`: outside the bounds, or not in whole cents; `too_many`: the organization started too
  * many purchases in the last hour.
  */
 export class PurchaseFault extends Error {
@@ -72,7 +72,7 @@ export interface Billing {
       readonly backTo?: "billing" | "welcome";
       /** The payer agreed that the card is saved for automatic top-up. */
       readonly savesCard?: boolean;
-      /** For the invoice; absent: the organization has given no company data. */
+      /** For the invoice; absent if the organization has given no company data. */
       readonly company?: Company;
     },
     by: ChangedBy,
@@ -81,14 +81,14 @@ export interface Billing {
   listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
   /**
    * One purchase; while it is not decided the payment provider is asked, and what it says is done.
-   * Undefined: the organization has no such purchase.
+   * Undefined if the organization has no such purchase.
    */
   checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
   /** The money that refunds and disputes took beyond the balance. */
   owed(orgId: OrgId): Promise<MicroUsd>;
-  /** Undefined: the operator has turned it off, or there is no payment provider. */
+  /** Undefined if the operator has turned it off, or there is no payment provider. */
   readonly topUps: TopUps | undefined;
-  /** Why and since when automatic top-up is paused; undefined: it is not. */
+  /** Why and since when automatic top-up is paused; undefined while it is not. */
   topUpPause(orgId: OrgId): Promise<TopUpPause | undefined>;
   /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */
   webhook(asked: {
@@ -102,7 +102,7 @@ export interface Billing {
 
 /** Automatic top-up of one organization, as its owner sees it. */
 export interface TopUpView {
-  /** Undefined: none was made yet. */
+  /** Undefined if none was made yet. */
   readonly rule: TopUpRule | undefined;
   /** The rule is off until a person turns it on. */
   readonly pause: TopUpPause | undefined;
@@ -129,7 +129,7 @@ export class TopUpFault extends Error {
 /** Buying credit automatically with a saved card. */
 export interface TopUps {
   read(orgId: OrgId): Promise<TopUpView>;
-  /** Rejects with `TopUpFault`. A rule that is turned on is paused no more. */
+  /** Rejects with `TopUpFault`. Turning a rule on ends its pause. */
   setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void>;
   /** A page of the payment provider that saves a card; rejects with `PurchaseFault`. */
   openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }>;

@@ -20,7 +20,10 @@ export interface CardKeeperDeps {
   readonly log: Logger;
 }
 
-/** The saved card of each organization: it is at the payment provider, and what is shown of it here. */
+/**
+ * The saved card of each organization. The card is stored by the payment provider; here is only
+ * what the console shows of it.
+ */
 export class CardKeeper {
   readonly #deps: CardKeeperDeps;
 
@@ -29,8 +32,8 @@ export class CardKeeper {
   }
 
   /**
-   * Works with the organization's customer at the payment provider, which is made once; one that is
-   * not known there any more is replaced.
+   * Runs `work` with the organization's customer at the payment provider. The customer is created
+   * once, and replaced if the provider no longer knows it.
    */
   async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
     const { topUps, isTestMoney, clock } = this.#deps;
@@ -88,7 +91,7 @@ export class CardKeeper {
     await topUps.endSetup(orgId, isTestMoney, sessionId);
   }
 
-  /** From then on it is charged no more; it is detached at once, or by a later round. */
+  /** The card is not charged after this; it is detached now, or by a later round. */
   async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     const { topUps, isTestMoney } = this.#deps;
     const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { TAX_ID_TYPES } from "../../kernel/core/tax-id-types.ts";
-import { invoiceDataOf, isTaxIdOf } from "./company.ts";
+import { toInvoiceData, isTaxId } from "./company.ts";
 
 describe("a tax id", () => {
   test.each([
@@ -15,7 +15,7 @@ describe("a tax id", () => {
     ["in_gst", "22AAAAA0000A1Z5"],
     ["other", "12/345/67890"],
   ] as const)("of kind %s may be written %s", (type, value) => {
-    expect(isTaxIdOf(type, value)).toBe(true);
+    expect(isTaxId(type, value)).toBe(true);
   });
 
   test.each([
@@ -26,11 +26,11 @@ describe("a tax id", () => {
     ["other", "<b>1</b>"],
     ["other", "x".repeat(31)],
   ] as const)("of kind %s is not %s", (type, value) => {
-    expect(isTaxIdOf(type, value)).toBe(false);
+    expect(isTaxId(type, value)).toBe(false);
   });
 
   test.each(TAX_ID_TYPES)("of kind %s is never empty", (type) => {
-    expect(isTaxIdOf(type, " - ")).toBe(false);
+    expect(isTaxId(type, " - ")).toBe(false);
   });
 });
 
@@ -46,7 +46,7 @@ const COMPANY = {
 } as const;
 
 test("an invoice names the company, its address, tax id and purchase order", () => {
-  expect(invoiceDataOf(COMPANY)).toEqual({
+  expect(toInvoiceData(COMPANY)).toEqual({
     custom_fields: [
       { name: "Company", value: "Acme Ltd" },
       { name: "Address", value: "1 Main St, Floor 2, EC1A 1BB London, GB" },
@@ -58,7 +58,7 @@ test("an invoice names the company, its address, tax id and purchase order", () 
 
 test("what a company has not given is no field, and a long address is cut where Stripe cuts it", () => {
   const long = { ...COMPANY, addressLines: ["x".repeat(100), "y".repeat(100)] };
-  const { custom_fields: fields } = invoiceDataOf({ ...long, taxId: null, purchaseOrder: "" });
+  const { custom_fields: fields } = toInvoiceData({ ...long, taxId: null, purchaseOrder: "" });
   expect(fields === "" ? [] : fields?.map(({ name, value }) => [name, value.length])).toEqual([
     ["Company", 8],
     ["Address", 140],

@@ -28,14 +28,14 @@ export interface Company {
   /** Street and the like, three lines at most. */
   readonly addressLines: readonly string[];
   readonly city: string;
-  /** Empty: the country has none. */
+  /** Empty if the country has none. */
   readonly postalCode: string;
   /** ISO 3166-1, two capital letters. */
   readonly country: string;
   readonly taxId: { readonly type: TaxIdType; readonly value: string } | null;
   /** Kept with the company data; nothing is sent there yet. Empty: none. */
   readonly billingEmail: string;
-  /** The customer's own purchase-order number; empty: none. */
+  /** The customer's own purchase-order number; empty if there is none. */
   readonly purchaseOrder: string;
 }
 
@@ -81,7 +81,7 @@ export function buyerOf({ name, company }: StoredBuyer): Buyer {
   return { name, company: company === null ? null : companyColumns.read(company) };
 }
 
-/** How a tax id is written, without its blanks, dots and hyphens. */
+/** The format of each kind of tax id, without blanks, dots and hyphens. */
 const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   eu_vat:
     /^(AT|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI)[0-9A-Z+*]{2,12}$/,
@@ -99,8 +99,8 @@ const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   other: /^[0-9A-Z/]{2,30}$/,
 };
 
-/** Is it written as one of this kind is? Blanks, dots, slashes and hyphens between are allowed. */
-export function isTaxIdOf(type: TaxIdType, value: string): boolean {
+/** True if the id has the format of this kind. Blanks, dots, slashes and hyphens are ignored. */
+export function isTaxId(type: TaxIdType, value: string): boolean {
   const bare = value.toUpperCase().replaceAll(type === "other" ? /[ .-]/g : /[ ./-]/g, "");
   return TAX_ID_FORMATS[type].test(bare);
 }
@@ -112,7 +112,7 @@ type InvoiceData = NonNullable<
 >;
 
 /** The company data that Stripe prints on the invoice of a purchase: four fields at most. */
-export function invoiceDataOf(company: Company): InvoiceData {
+export function toInvoiceData(company: Company): InvoiceData {
   const { legalName, addressLines, postalCode, city, country, taxId, purchaseOrder } = company;
   const place = [...addressLines, [postalCode, city].filter(Boolean).join(" "), country];
   const fields: readonly (readonly [string, string])[] = [
@@ -130,7 +130,7 @@ export function invoiceDataOf(company: Company): InvoiceData {
   };
 }
 
-/** Company data in PostgreSQL: one row for each organization that gave some. */
+/** The company data of organizations in PostgreSQL. */
 export class PostgresCompanyStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -140,7 +140,7 @@ export class PostgresCompanyStore {
     this.#changes = changes;
   }
 
-  /** Undefined: the organization has given none. */
+  /** Undefined if the organization has given none. */
   async find(orgId: OrgId): Promise<Company | undefined> {
     return await findCompany(this.#pool, orgId);
   }
@@ -150,7 +150,7 @@ export class PostgresCompanyStore {
     await this.#changes.write(by, async (client, note) => {
       await client.query("select from org where org_id = $1 for no key update", [orgId]);
       const known = await findCompany(client, orgId);
-      const before = known === undefined ? null : factsOf(known);
+      const before = known === undefined ? null : toFacts(known);
       await client.query(SET_SQL, [
         orgId,
         company.legalName,
@@ -168,7 +168,7 @@ export class PostgresCompanyStore {
         orgId,
         target: orgId,
         before,
-        after: factsOf(company),
+        after: toFacts(company),
         isMaskedChange: known?.billingEmail !== company.billingEmail,
       });
     });
@@ -206,7 +206,7 @@ async function findCompany(client: Pool | PoolClient, orgId: OrgId): Promise<Com
   return rows[0] === undefined ? undefined : companyColumns.read(rows[0]);
 }
 
-function factsOf(company: Company): Facts {
+function toFacts(company: Company): Facts {
   const { taxId } = company;
   return {
     legal_name: company.legalName,

@@ -3,7 +3,10 @@ import type { OpenBilling, PurchaseBounds } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 
-/** Without a payment provider: operators grant credit, and what was bought once can be read. */
+/**
+ * Billing without a payment provider: operators grant credit, and earlier purchases can still be
+ * read.
+ */
 export class GrantedBilling implements OpenBilling {
   readonly mode = "none";
   readonly topUps = undefined;

@@ -5,7 +5,7 @@ import { StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";
 
 export function openBilling(options: BillingOptions): OpenBilling {
-  const account = accountOf(options);
+  const account = chooseAccount(options);
   const bounds = {
     minMicroUsd: parseUsd(options.config.purchaseMinUsd) ?? ZERO_MICRO_USD,
     maxMicroUsd: parseUsd(options.config.purchaseMaxUsd) ?? ZERO_MICRO_USD,
@@ -15,7 +15,7 @@ export function openBilling(options: BillingOptions): OpenBilling {
     : new StripeBilling({ ...options, account, bounds });
 }
 
-function accountOf(options: BillingOptions): StripeAccount | undefined {
+function chooseAccount(options: BillingOptions): StripeAccount | undefined {
   const { config, testCheckout, secrets = () => config } = options;
   if (testCheckout !== undefined) {
     const { url, secretKey, webhookSecret } = testCheckout;
@@ -24,12 +24,12 @@ function accountOf(options: BillingOptions): StripeAccount | undefined {
   if (config.stripeSecretKey === "") return undefined;
   return {
     secretKey: () => secrets().stripeSecretKey,
-    webhookSecrets: () => secretsOf(secrets().stripeWebhookSecret),
+    webhookSecrets: () => splitSecrets(secrets().stripeWebhookSecret),
     apiUrl: config.stripeApiUrl,
   };
 }
 
-function secretsOf(list: string): readonly string[] {
+function splitSecrets(list: string): readonly string[] {
   return list
     .split(",")
     .map((secret) => secret.trim())

@@ -6,10 +6,10 @@ import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
  */
 export interface SessionUpdate {
   readonly sessionId: string;
-  /** Null: not a session of a purchase of ours. */
+  /** Null if the session does not belong to one of our purchases. */
   readonly purchaseId: string | null;
   readonly orgId: string | null;
-  /** `processing`: closed, and the payment is still in progress; `open`: not paid yet. */
+  /** `processing`: the checkout is closed and the payment in progress; `open`: not paid yet. */
   readonly payment: "open" | "processing" | "paid" | "failed" | "expired" | "not_needed";
   readonly cents: bigint | null;
   readonly currency: string | null;
@@ -28,7 +28,7 @@ export interface CardUpdate {
   readonly orgId: string;
   readonly customerId: string;
   readonly isLive: boolean;
-  /** When the checkout was opened. */
+  /** The time at which the checkout was opened. */
   readonly openedAtMs: number;
   /** The object from which the card can be read. */
   readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
@@ -37,7 +37,7 @@ export interface CardUpdate {
 /** The payment provider's report about an automatic purchase; its session is the payment itself. */
 export interface ChargeUpdate {
   readonly session: SessionUpdate;
-  /** Why it failed; null: it did not. */
+  /** Why the payment failed; null if it did not. */
   readonly failure: PauseReason | null;
   readonly customerId: string | null;
   readonly cardId: string | null;
@@ -50,11 +50,9 @@ export interface ClaimUpdate {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /**
-   * `waits`: not decided, nothing was taken; `stands` means taken; `reversed`: returned, finally.
-   */
+  /** `waits`: undecided, nothing was taken; `stands`: taken; `reversed`: returned for good. */
   readonly state: "waits" | "stands" | "reversed";
-  /** Nothing more will come of it. */
+  /** True if it is final. */
   readonly isOver: boolean;
 }
 
@@ -63,7 +61,7 @@ export type PaymentUpdate =
   | { readonly kind: "card"; readonly card: CardUpdate }
   | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "claim"; readonly claim: ClaimUpdate }
-  /** An event of no purchase, or one that changes none. */
+  /** An event that belongs to no purchase, or changes none. */
   | { readonly kind: "other" };
 
 /** An event whose signature was proven. */

@@ -18,7 +18,7 @@ import type { PurchaseRecord } from "./billing.ts";
 import type { Seller } from "./company.ts";
 import {
   type KnownPurchase,
-  knownPurchase,
+  readPurchaseRow,
   type NewPurchase,
   type OpenClaim,
   type PurchaseClaim,
@@ -32,9 +32,9 @@ const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
 /**
- * Purchases, and the movements of money that come of them: in functions of PostgreSQL only, under
- * the wallet's lock. Each verb is one transaction; what is reported twice, at once or in another
- * order changes the books once.
+ * Purchases and their movements of money. The movements happen only in functions of PostgreSQL,
+ * under the wallet's lock. Each method is one transaction; repeated, concurrent or reordered
+ * reports change the ledger once.
  */
 export class PostgresPurchaseStore {
   readonly #pool: Pool;
@@ -45,7 +45,7 @@ export class PostgresPurchaseStore {
     this.#changes = changes;
   }
 
-  /** `too_many`: the organization began as many as it may; nothing was written. */
+  /** `too_many` if the organization has started the maximum number; nothing was written. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
     const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
     return await this.#changes.write(by, async (client, note) => {
@@ -75,8 +75,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Makes a purchase again that was lost in a restore. `known`: it is there, and is left as it is;
-   * `unknown_org`: nothing was written.
+   * Re-creates a purchase that a restore lost. `known`: it exists and is unchanged; `unknown_org`:
+   * nothing was written.
    */
   async recover(
     purchase: RecoveredPurchase,
@@ -118,13 +118,13 @@ export class PostgresPurchaseStore {
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
-      const purchase = knownPurchase(row);
+      const purchase = readPurchaseRow(row);
       const state = purchase.state === "parked" ? "parked" : "pending";
       return { ...purchase, state, isGrantedByHand: row["is_granted"] === true };
     });
   }
 
-  /** Undefined: the organization has no such purchase. */
+  /** Undefined if the organization has no such purchase. */
   async findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined> {
     const where = "where p.org_id = $1 and p.purchase_id = $2";
     return (await this.#select(where, [orgId, purchaseId]))[0];
@@ -139,7 +139,9 @@ export class PostgresPurchaseStore {
     return (await this.#select("where p.payment_id = $1", [paymentId]))[0];
   }
 
-  /** Credits the wallet once; true: this call did it. What waits for the grant is applied. */
+  /**
+   * Credits the wallet once, and applies claims that wait for it. Returns true if this call did it.
+   */
   async grant(paid: {
     readonly purchaseId: string;
     readonly paymentId: string | null;
@@ -161,7 +163,10 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /** Never takes back a grant, and never goes from an end to `pending`; true: it changed. */
+  /**
+   * Never reverts a grant, and never returns from a final state to `pending`. Returns true if it
+   * changed.
+   */
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
@@ -185,8 +190,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Takes what is claimed, or returns what was taken. All claims of a purchase together never
-   * take more than it gave. True: this claim was not known before.
+   * Takes the claimed amount, or returns it. All claims of a purchase together never take more than
+   * it gave. Returns true if this claim is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -216,8 +221,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Undecided, or granted without a receipt, since `sinceMs`: those first that were not checked
-   * yet.
+   * Takes purchases since `sinceMs` that are undecided, or granted without a receipt; those never
+   * checked come first.
    */
   async takeUnfinished(asked: {
     readonly beforeMs: number;
@@ -235,7 +240,7 @@ export class PostgresPurchaseStore {
     return await this.#select("where p.purchase_id = any ($1)", [ids]);
   }
 
-  /** Claims that may still end otherwise; those first that were not checked yet. */
+  /** Takes claims that are not final; those never checked come first. */
   async takeOpenClaims(asked: {
     readonly sinceMs: number;
     readonly nowMs: number;
@@ -285,7 +290,7 @@ export class PostgresPurchaseStore {
 
   async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
     const result = await this.#pool.query<Row>(`${SELECT_PURCHASE_SQL} ${rest}`, [...values]);
-    return result.rows.map(knownPurchase);
+    return result.rows.map(readPurchaseRow);
   }
 
   async #isTrue(sql: string, values: readonly unknown[]): Promise<boolean> {
@@ -305,7 +310,7 @@ const NOBODY: Seller = {
   url: "",
 };
 
-/** Whatever came of an order was said by the payment provider, when we asked or by itself. */
+/** The payment provider reported the result of an order, by an event or when we asked. */
 const PAYMENT_NEWS = byProviderNews("stripe");
 
 // Claims are not read: nothing was granted that could be taken back.

@@ -92,7 +92,7 @@ interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
   readonly has_failed: boolean;
-  /** Until when it is this process's, as the database writes it. */
+  /** The end of this process's lease, as the database formats it. */
   readonly lease: string;
 }
 
@@ -185,7 +185,7 @@ interface ClosedPiece {
 export interface StatementClosing {
   /** A bounded piece. Ended anywhere, it is done again, and no statement is made twice. */
   closeSome(isClosed?: () => boolean): Promise<ClosedPiece>;
-  /** The oldest month that is over and not yet closed for all; undefined: there is none. */
+  /** The oldest month that is over and not yet closed for all; undefined if there is none. */
   oldestOpen(): Promise<Month | undefined>;
 }
 
@@ -193,7 +193,7 @@ const EVERY_MS = 60_000;
 /** Less than that: reports use the same connections. */
 const WORK_MAX_MS = 30_000;
 
-/** Every process may run one: a month is one's at a time. */
+/** Every process may run one; only one of them works on a month at a time. */
 export function startStatementClosing(options: {
   readonly closing: StatementClosing;
   readonly clock: Clock;

@@ -4,11 +4,11 @@ import { formatUsd, microUsd, type OrgId, type Public } from "../../kernel/index
 import type { ReportSources } from "../../gateway/index.ts";
 import { readStatement } from "./read-statement.ts";
 import {
-  differencesOf,
+  findDifferences,
   hashOfDocument,
   isOver,
   type KeptRow,
-  openingOf,
+  findOpening,
   statementDocument,
   StatementKeeping,
   statementNumber,
@@ -23,7 +23,7 @@ import {
   type StatementSummary,
 } from "./statements.ts";
 
-/** So many months are closed by one call. */
+/** The number of months that one call closes. */
 const CLOSED_PER_CALL = 24;
 
 /** Statements in PostgreSQL. */
@@ -56,9 +56,9 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Reads the statement of one month. A month that is over is closed first, with those before it,
-   * in their order. `unknown`: no month of the organization; `later`: more earlier months are to be
-   * closed than one call does, ask again.
+   * Reads the statement of one month. If the month is over, it and the earlier ones are closed
+   * first, in order. `unknown`: no month of the organization; `later`: one call cannot close all
+   * earlier months, so ask again.
    */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
     const months = await this.#keeping.months(orgId);
@@ -67,7 +67,7 @@ export class PostgresStatementStore {
     if (!(await this.#keeping.closeDue(orgId, months, upTo))) return "later";
     const kept = await this.#keeping.kept(orgId);
     const own = kept.find((row) => row.month === month);
-    const opening = openingOf(kept, month);
+    const opening = findOpening(kept, month);
     const state = own === undefined ? stateAt(month, months.nowMs) : "closed";
     return await this.#sources.runNow(async (client) => {
       const figures = await readStatement(client, orgId, month, opening);
@@ -93,7 +93,7 @@ function stateAt(month: Month, nowMs: number): StatementState {
   return isOver(month, nowMs) ? "due" : "closing";
 }
 
-/** Is the kept text the one that was closed, and do the books still say what it says? */
+/** True if the stored text is the one that was closed and the ledger still agrees with it. */
 async function checkKept(
   client: PoolClient,
   of: { readonly orgId: OrgId; readonly own: KeptRow; readonly now: StatementDocument },
@@ -106,7 +106,7 @@ async function checkKept(
   const since = [orgId, new Date(Number(own.closed_ms)), new Date(toMs)];
   const left = await client.query<{ has_left: boolean }>(LEFT_SINCE_SQL, since);
   const hasLeft = left.rows[0]?.has_left === true;
-  const differences = [...differencesOf(document, now, { isUsageThere: !hasLeft })];
+  const differences = [...findDifferences(document, now, { isUsageThere: !hasLeft })];
   if (hashOfDocument(text) !== own.sha256) {
     differences.push("the text of the statement is not the one that was closed: its hash differs");
   }

@@ -33,8 +33,8 @@ import {
 import * as sql from "./top-up-sql.ts";
 
 /**
- * Cards, rules and automatic purchases. Each verb is one transaction; one that decides about a
- * purchase holds the lock of its rule's row.
+ * Cards, rules and automatic purchases. Each method is one transaction; one that decides about a
+ * purchase locks the row of its rule.
  */
 export class PostgresTopUpStore {
   readonly #pool: Pool;
@@ -49,16 +49,16 @@ export class PostgresTopUpStore {
     const values = [orgId, isTestMoney, new Date(monthMs)];
     const { rows } = await this.#pool.query<Row>(sql.STATE, values);
     const [row] = rows;
-    return row === undefined ? NOTHING : stateOf(stateColumns.read(row));
+    return row === undefined ? NOTHING : toTopUpState(stateColumns.read(row));
   }
 
-  /** Undefined: not paused. */
+  /** Undefined while it is not paused. */
   async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
     const { rows } = await this.#pool.query<Row>(sql.PAUSE_OF, [orgId]);
     return rows[0] === undefined ? undefined : pauseColumns.read(rows[0]);
   }
 
-  /** Waits for a purchase that is being decided; a rule that is turned on is paused no more. */
+  /** Waits for a purchase that is being decided. Turning a rule on ends its pause. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       const was = await lockRule(client, orgId);
@@ -70,12 +70,14 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Turns the rule off until a person turns it on; false: it was off, or there is none. */
+  /**
+   * Turns the rule off until a person turns it on. Returns false if it was off or does not exist.
+   */
   async pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) => pause(client, note, { orgId, reason }));
   }
 
-  /** Keeps the organization's customer at the payment provider; one that replaces another has no card. */
+  /** Stores the organization's customer at the payment provider; a new customer has no card. */
   async keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void> {
     await this.#pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
   }
@@ -95,7 +97,7 @@ export class PostgresTopUpStore {
       readonly isTestMoney: boolean;
       readonly customerId: string;
       readonly card: SavedCard;
-      /** When the checkout was opened. */
+      /** The time at which the checkout was opened. */
       readonly fromMs: number;
       readonly nowMs: number;
     },
@@ -148,7 +150,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Cards to detach, those that were not tried lately. */
+  /** Cards to detach that were not tried recently. */
   async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
     const values = [isTestMoney, limit];
     const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
@@ -190,7 +192,7 @@ export class PostgresTopUpStore {
       const rule = await lockRule(client, orgId);
       if (rule?.isOn !== true) return undefined;
       const { amountMicroUsd } = rule;
-      // Again, behind the lock: what another instance has committed meanwhile is seen.
+      // Read again under the lock, to see what another instance has committed in the meantime.
       const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
       const due = await client.query<DueRow>(sql.DUE, asked);
       const [card] = due.rows;
@@ -230,7 +232,7 @@ export class PostgresTopUpStore {
     return rows.map((row) => chargeColumns.read(row));
   }
 
-  /** Undefined: not an automatic purchase. */
+  /** Undefined if it is not an automatic purchase. */
   async charge(purchaseId: string): Promise<TopUpCharge | undefined> {
     const text = `${sql.SELECT_CHARGE} where t.purchase_id = $1`;
     const { rows } = await this.#pool.query<Row>(text, [purchaseId]);
@@ -344,7 +346,7 @@ function cardFacts({ brand, last4 }: SavedCard): Facts {
   return { brand, card: last4 };
 }
 
-function stateOf(row: StateRow): TopUpState {
+function toTopUpState(row: StateRow): TopUpState {
   const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = row;
   const has = (amount: MicroUsd | null): amount is MicroUsd => amount !== null;
   const rule =

@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
-/** Until then the browser and the events have the word. */
+/** Grace period for the redirect and the webhook. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
 /** Money that took longer than that to arrive is reported by an event. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
@@ -36,8 +36,8 @@ export interface ReconcilerDeps {
 }
 
 /**
- * Checks purchases whose end was not reported, and refunds and disputes. One process
- * at a time has the lease; one that dies with it leaves the remainder to the next.
+ * Checks purchases without a reported end, refunds and disputes. One process at a time holds the
+ * lease; if it dies, the next one continues.
  */
 export class PurchaseReconciler {
   readonly #deps: ReconcilerDeps;

@@ -24,8 +24,8 @@ export interface PurchaseServiceDeps {
 }
 
 /**
- * Applies payment events to a purchase, whatever their source: an event, the
- * returning browser, or our own poll. Any of them may come twice, late, or never.
+ * Applies payment events to a purchase, from a webhook, the returning browser or our own poll. Each
+ * may be repeated, late or missing.
  */
 export class PurchaseService {
   readonly #deps: PurchaseServiceDeps;
@@ -103,7 +103,7 @@ export class PurchaseService {
 
   async takeClaim(claim: ClaimUpdate): Promise<void> {
     if (claim.state === "waits") return;
-    const purchase = await this.#purchaseOf(claim.paymentId);
+    const purchase = await this.#findPurchase(claim.paymentId);
     if (purchase === undefined) return;
     const { store, log } = this.#deps;
     const { purchaseId, orgId } = purchase;
@@ -118,7 +118,7 @@ export class PurchaseService {
   }
 
   /** A claim may come before the event that its purchase was paid, and names the payment only. */
-  async #purchaseOf(paymentId: string): Promise<KnownPurchase | undefined> {
+  async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
     const known = await store.findByPayment(paymentId);
     if (known !== undefined) return known;

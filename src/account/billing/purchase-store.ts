@@ -33,7 +33,7 @@ export interface RecoveredPurchase {
   readonly orgId: string;
   readonly amountMicroUsd: MicroUsd;
   readonly isTestMoney: boolean;
-  /** Null: it was paid without a checkout. */
+  /** Null if it was paid without a checkout. */
   readonly sessionId: string | null;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
@@ -63,9 +63,9 @@ export interface PurchaseClaim {
   readonly purchaseId: string;
   readonly kind: "refund" | "dispute";
   readonly amountMicroUsd: MicroUsd;
-  /** The refund failed, the dispute was won: what it took is returned. */
+  /** True if a failed refund or a won dispute has returned the amount. */
   readonly isReversed: boolean;
-  /** Nothing more will come of it. */
+  /** True if it is final. */
   readonly isOver: boolean;
 }
 
@@ -113,7 +113,7 @@ const purchaseColumns: Columns<StoredPurchase> = columns({
   sessionId: orNull(text("session_id")),
 });
 
-/** Refunds first: what they and disputes take together is what the purchase gave. */
+/** Refunds first, because refunds and disputes together cannot take more than the purchase gave. */
 export const SELECT_PURCHASE_SQL: string = `
   select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
     case when p.granted_at is null then 0 else least(p.micro_usd, c.refunds) end as refunded,
@@ -125,14 +125,14 @@ export const SELECT_PURCHASE_SQL: string = `
     from purchase_claim where purchase_id = p.purchase_id and not is_reversed
   ) c`;
 
-export function knownPurchase(row: object): KnownPurchase {
+export function readPurchaseRow(row: object): KnownPurchase {
   const stored = purchaseColumns.read(row);
   const { receipt } = stored;
   const facts =
     receipt === null
       ? null
       : { number: receiptNumber(receipt), buyer: buyerOf(receipt.buyer), seller: receipt.seller };
-  return { ...stored, state: stateOf(stored), receipt: facts };
+  return { ...stored, state: toPurchaseState(stored), receipt: facts };
 }
 
 /** The number of a receipt as people read it. */
@@ -144,7 +144,7 @@ export function receiptNumber(of: { readonly series: string; readonly number: bi
 
 const NUMBER_DIGITS = 6;
 
-function stateOf(stored: StoredPurchase): PurchaseState {
+function toPurchaseState(stored: StoredPurchase): PurchaseState {
   const { state, amountMicroUsd, refundedMicroUsd, disputedMicroUsd } = stored;
   if (state !== "granted") return state;
   if (disputedMicroUsd > 0n) return "disputed";

@@ -33,15 +33,15 @@ export async function readStatement(
 ): Promise<StatementFigures> {
   const { fromMs, toMs } = spanOfMonth(month);
   const books = { orgId, rolledDays: await findRolledDays(client, orgId) };
-  const sums = await rowsOf<CreditSumRow>(client, sql.creditSumsQuery(orgId, fromMs, toMs));
-  const before = sumOf(sums.filter((row) => !row.in_month));
+  const sums = await queryRows<CreditSumRow>(client, sql.creditSumsQuery(orgId, fromMs, toMs));
+  const before = sumAmounts(sums.filter((row) => !row.in_month));
   const credits = creditSums(sums.filter((row) => row.in_month));
-  const credited = sumOf(sums.filter((row) => row.in_month));
-  const lines = await rowsOf<LineRow>(client, sql.creditLinesQuery(orgId, fromMs, toMs));
+  const credited = sumAmounts(sums.filter((row) => row.in_month));
+  const lines = await queryRows<LineRow>(client, sql.creditLinesQuery(orgId, fromMs, toMs));
   const closing = microUsd(before + credited - (await debitsAt(client, books, toMs)));
   const openingMicroUsd = opening ?? microUsd(before - (await debitsAt(client, books, fromMs)));
   const usage = microUsd(openingMicroUsd + credited - closing);
-  const groups = await rowsOf<GroupRow>(client, sql.usageQuery(books, fromMs, toMs));
+  const groups = await queryRows<GroupRow>(client, sql.usageQuery(books, fromMs, toMs));
   const ofModels = groups.filter(({ kind }) => kind === "model");
   const listed = ofModels.reduce((sum, { debit }) => sum + debit, 0n);
   return {
@@ -54,8 +54,8 @@ export async function readStatement(
     linesLeftOut: credits.reduce((sum, { count }) => sum + count, 0) - lines.length,
     usageMicroUsd: usage,
     unlistedMicroUsd: microUsd(usage - listed),
-    models: ofModels.map((row) => ({ model: row.name, ...figuresOf(row) })),
-    keys: await namedKeys(
+    models: ofModels.map((row) => ({ model: row.name, ...toFigures(row) })),
+    keys: await nameKeys(
       client,
       orgId,
       groups.filter(({ kind }) => kind === "key"),
@@ -90,14 +90,14 @@ interface GroupRow {
   readonly debit: bigint;
 }
 
-async function rowsOf<R extends object>(
+async function queryRows<R extends object>(
   client: PoolClient,
   { text, values }: { readonly text: string; readonly values: unknown[] },
 ): Promise<readonly R[]> {
   return (await client.query<R>(text, values)).rows;
 }
 
-function sumOf(rows: readonly CreditSumRow[]): bigint {
+function sumAmounts(rows: readonly CreditSumRow[]): bigint {
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
@@ -121,11 +121,11 @@ async function debitsAt(
   books: sql.StatementBooks,
   atMs: number,
 ): Promise<bigint> {
-  const [row] = await rowsOf<{ debits: bigint }>(client, sql.debitsQuery(books, atMs));
+  const [row] = await queryRows<{ debits: bigint }>(client, sql.debitsQuery(books, atMs));
   return row?.debits ?? 0n;
 }
 
-function figuresOf(row: GroupRow): UsageFigures {
+function toFigures(row: GroupRow): UsageFigures {
   return {
     requests: Number(row.requests),
     inputTokens: Number(row.input),
@@ -134,7 +134,7 @@ function figuresOf(row: GroupRow): UsageFigures {
   };
 }
 
-async function namedKeys(
+async function nameKeys(
   client: PoolClient,
   orgId: OrgId,
   rows: readonly GroupRow[],
@@ -148,6 +148,6 @@ async function namedKeys(
   return rows.map((row) => ({
     keyId: row.name as KeyId | "other",
     name: names.get(row.name) ?? row.name,
-    ...figuresOf(row),
+    ...toFigures(row),
   }));
 }

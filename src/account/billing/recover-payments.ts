@@ -129,7 +129,7 @@ async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Pr
   await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
 }
 
-/** Does what the checkout says; true: it was credited by this. */
+/** Applies the state of the checkout. Returns true if that credited the wallet. */
 async function takeAndTell(
   { store, service }: RecoveryDeps,
   session: SessionUpdate,
@@ -140,7 +140,7 @@ async function takeAndTell(
   return before === null && ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
 }
 
-/** Nothing is owed to one that has not paid. */
+/** A session that was not paid needs no credit. */
 function unknownPayer(session: SessionUpdate): UnknownPayer[] {
   if (session.payment !== "paid") return [];
   const { orgId, purchaseId, sessionId, cents } = session;

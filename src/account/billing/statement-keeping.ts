@@ -7,7 +7,7 @@ import {
   formatUsd,
   type MicroUsd,
   microUsd,
-  newRecordId,
+  createRecordId,
   type OrgId,
   STATEMENT_DELAY_MS,
 } from "../../kernel/index.ts";
@@ -15,7 +15,7 @@ import { readStatement } from "./read-statement.ts";
 import {
   type Month,
   monthAfter,
-  monthOf,
+  toMonth,
   spanOfMonth,
   type StatementDocument,
   type StatementFigures,
@@ -49,7 +49,7 @@ export class StatementKeeping {
     this.#sources = sources;
   }
 
-  /** Undefined: no such organization. */
+  /** Undefined if the organization does not exist. */
   async months(orgId: OrgId): Promise<OrgMonths | undefined> {
     const { rows } = await this.#pool.query<{ created_ms: bigint; now_ms: bigint }>(MONTHS_SQL, [
       orgId,
@@ -58,8 +58,8 @@ export class StatementKeeping {
     if (row === undefined) return undefined;
     const nowMs = Number(row.now_ms);
     const all: Month[] = [];
-    const last = monthOf(nowMs);
-    for (let month = monthOf(Number(row.created_ms)); month <= last; month = monthAfter(month)) {
+    const last = toMonth(nowMs);
+    for (let month = toMonth(Number(row.created_ms)); month <= last; month = monthAfter(month)) {
       all.push(month);
     }
     return { all, nowMs };
@@ -84,22 +84,22 @@ export class StatementKeeping {
     const due = all.filter((each) => isDue(each) && !kept.some(({ month }) => month === each));
     for (const month of due.slice(0, max)) {
       const figures = await this.figures(orgId, month);
-      await this.#close(figures, { isNews: monthAfter(month) === monthOf(nowMs) });
+      await this.#close(figures, { isNews: monthAfter(month) === toMonth(nowMs) });
     }
     return due.length <= max;
   }
 
-  /** One month as the books have it, behind the statement before. */
+  /** Computes one month from the ledger, following the previous statement. */
   async figures(orgId: OrgId, month: Month): Promise<StatementFigures> {
-    const opening = openingOf(await this.kept(orgId), month);
+    const opening = findOpening(await this.kept(orgId), month);
     const read = (client: PoolClient): Promise<StatementFigures> =>
       readStatement(client, orgId, month, opening);
     return await this.#sources.runNow(read);
   }
 
   /**
-   * When two processes close one month, the first one's statement stays. It is reported in the same
-   * statement of SQL: no process can end between the two.
+   * If two processes close a month, the first statement is kept. The event is reported in the same
+   * SQL statement, so a crash cannot separate the two.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
@@ -112,25 +112,25 @@ export class StatementKeeping {
       closingMicroUsd,
       document,
       Buffer.from(hashOfDocument(document), "hex"),
-      newRecordId("evt"),
+      createRecordId("evt"),
       JSON.stringify({ month, ...facts }),
       isNews && hasMovement(figures),
     ]);
   }
 }
 
-/** Did anything go into the wallet or out of it, or a request end? */
+/** True if money moved into or out of the wallet, or a request ended. */
 export function hasMovement({ credits, usageMicroUsd, models }: StatementFigures): boolean {
   return credits.length > 0 || usageMicroUsd !== 0n || models.length > 0;
 }
 
-/** May it be closed? */
+/** True if the month may be closed. */
 export function isOver(month: Month, nowMs: number): boolean {
   return nowMs >= spanOfMonth(month).toMs + STATEMENT_DELAY_MS;
 }
 
-/** The end of the statement of the month before; undefined: there is none. */
-export function openingOf(kept: readonly KeptRow[], month: Month): MicroUsd | undefined {
+/** The end of the statement of the month before; undefined if there is none. */
+export function findOpening(kept: readonly KeptRow[], month: Month): MicroUsd | undefined {
   const before = kept.find((row) => monthAfter(row.month) === month);
   return before === undefined ? undefined : microUsd(before.closing);
 }
@@ -205,7 +205,7 @@ export function hashOfDocument(text: string): string {
 }
 
 /** The differences between the books of now and a kept statement, a sentence each. */
-export function differencesOf(
+export function findDifferences(
   kept: StatementDocument,
   now: StatementDocument,
   { isUsageThere }: { readonly isUsageThere: boolean },
@@ -226,9 +226,9 @@ export function differencesOf(
   return [...differences, ...models, ...otherCosts(kept.keys, now.keys)];
 }
 
-/** The first of those lines whose cost is not the same on both sides. */
+/** The first line whose cost differs between the two sides. */
 function otherCosts(was: readonly CostLine[], is: readonly CostLine[]): readonly string[] {
-  const [before, after] = [costsOf(was), costsOf(is)];
+  const [before, after] = [indexCosts(was), indexCosts(is)];
   const names = [...new Set([...before.keys(), ...after.keys()])];
   const others = names.filter((name) => before.get(name) !== after.get(name));
   return others.slice(0, OTHERS_SHOWN).map((name) => {
@@ -242,12 +242,12 @@ type CostLine = UsageLine & { readonly model?: string; readonly key_id?: string 
 const OTHERS_SHOWN = 5;
 const NOTHING = "0.000000";
 
-function costsOf(lines: readonly CostLine[]): ReadonlyMap<string, string> {
+function indexCosts(lines: readonly CostLine[]): ReadonlyMap<string, string> {
   const some = lines.filter((line) => line.cost_usd !== NOTHING);
   return new Map(some.map((line) => [line.model ?? line.key_id ?? "", line.cost_usd]));
 }
 
-/** `2026-10-000123` */
+/** Formats `2026-10-000123`. */
 export function statementNumber(month: string, number: bigint): string {
   return `${month}-${number.toString().padStart(6, "0")}`;
 }

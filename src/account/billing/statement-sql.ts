@@ -14,7 +14,7 @@ import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 export const STATEMENT_LINES_MAX = 500;
 export const STATEMENT_GROUPS_MAX = 200;
 
-/** Whose books are read, and which of its days are summed up. */
+/** The organization whose ledger is read, and its days that have sums. */
 export interface StatementBooks {
   readonly orgId: OrgId;
   readonly rolledDays: readonly string[];
@@ -29,7 +29,7 @@ export function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): Rep
   return { text, values: [orgId, fromMs, toMs] };
 }
 
-/** The same one by one, oldest first. */
+/** Lists the credits one by one, oldest first. */
 export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
   const text = `
   with line as (${CREDIT_LINES_SQL})
@@ -40,13 +40,12 @@ export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): Re
 }
 
 /**
- * The cost of all requests as it stood at an instant, a midnight. Attempts of the days before are
- * summed up as they are now; of those that ended or were corrected later, what they are now is
- * taken back.
+ * The cost of all requests as it stood at a midnight. Sums the earlier attempts with their present
+ * cost, then subtracts it again for those that ended or were corrected later.
  */
 export function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
-  const end = firstIdOf(atMs);
+  const end = firstIdAt(atMs);
   const at = instantSql(atMs);
   const text = `
   select (coalesce((select sum(debit) from usage_rolled
@@ -61,12 +60,12 @@ export function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
 }
 
 /**
- * By model and by key: what was charged within the month, and the requests whose last attempt ended
- * in it. Sums have whole requests: what began before a midnight is moved back to its own month.
+ * The charges of a month by model and key, and its requests by their last attempt. Sums contain
+ * whole requests, so those that began before midnight are moved to their own month.
  */
 export function usageQuery(books: StatementBooks, fromMs: number, toMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
-  const [first, end] = [firstIdOf(fromMs), firstIdOf(toMs)];
+  const [first, end] = [firstIdAt(fromMs), firstIdAt(toMs)];
   const [from, to] = [instantSql(fromMs), instantSql(toMs)];
   const isOf = `attempt_id >= ${first}`;
   const sign = `((closed_at >= ${from} and closed_at < ${to})::integer - (${isOf})::integer)`;
@@ -113,7 +112,7 @@ const HOUR_MS = 3_600_000;
  * say that they came before; the hour is for clocks that disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
-  const midnight = firstIdOf(atMs);
+  const midnight = firstIdAt(atMs);
   const behind = (of: string): string =>
     `${of}.attempt_id >= ${midnight} and ${of}.attempt_id < ${midnight + TWO_DAYS_OF_IDS}`;
   const cameBefore = requestIdFrom(atMs + HOUR_MS);
@@ -153,11 +152,11 @@ function instantSql(ms: number): string {
   return `timestamptz '${instant(ms)}'`;
 }
 
-function firstIdOf(atMs: number): bigint {
+function firstIdAt(atMs: number): bigint {
   return idsOfDay(isoDay(atMs)).first;
 }
 
-/** $1 organization, $2 keys: their names, and the parts of the marketplace's own. */
+/** $1 organization, $2 keys. Reads their names, or the purpose of managed ones. */
 export const KEY_NAMES_SQL: string = `
   select key_id, case when ${MANAGED_SQL} then initcap(origin) else name end as name
   from api_key where org_id = $1 and key_id = any ($2)`;

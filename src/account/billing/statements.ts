@@ -3,7 +3,7 @@ import { csvLine, type KeyId, type MicroUsd, type OrgId, plainCell } from "../..
 /** A UTC month, `YYYY-MM`. */
 export type Month = string & { readonly __brand: "Month" };
 
-/** Undefined: no month of a calendar from 2025 on. */
+/** Undefined unless the text is a calendar month from 2025 on. */
 export function parseMonth(text: string): Month | undefined {
   const [, year, month] = /^(20\d\d)-(\d\d)$/.exec(text) ?? [];
   const isMonth = Number(month) >= 1 && Number(month) <= 12;
@@ -12,7 +12,7 @@ export function parseMonth(text: string): Month | undefined {
 
 const FIRST_YEAR = 2025;
 
-export function monthOf(ms: number): Month {
+export function toMonth(ms: number): Month {
   return new Date(ms).toISOString().slice(0, 7) as Month;
 }
 
@@ -23,13 +23,13 @@ export function spanOfMonth(month: Month): { readonly fromMs: number; readonly t
 }
 
 export function monthAfter(month: Month): Month {
-  return monthOf(spanOfMonth(month).toMs);
+  return toMonth(spanOfMonth(month).toMs);
 }
 
 export type CreditKind =
   "purchase" | "grant" | "refund" | "refund_reversal" | "dispute" | "dispute_reversal" | "other";
 
-/** One of them. */
+/** One movement of credit. */
 export interface CreditLine {
   readonly atMs: number;
   readonly kind: CreditKind;
@@ -39,7 +39,7 @@ export interface CreditLine {
   readonly amountMicroUsd: MicroUsd;
 }
 
-/** The movements of one kind into the wallet and out of it that belong to no request. */
+/** The sum of all movements of one kind that belong to no request. */
 export interface CreditSum {
   readonly kind: CreditKind;
   readonly count: number;
@@ -54,7 +54,7 @@ export interface UsageFigures {
   readonly costMicroUsd: MicroUsd;
 }
 
-/** The figures of an organization's books for one month. Every sum of it is exact. */
+/** The figures of an organization for one month; every sum is exact. */
 export interface StatementFigures {
   readonly orgId: OrgId;
   readonly month: Month;
@@ -66,7 +66,7 @@ export interface StatementFigures {
   readonly linesLeftOut: number;
   /** The cost of requests: opening + credits − usage = closing. */
   readonly usageMicroUsd: MicroUsd;
-  /** The part of it that no line below has, because its days have left the journal. */
+  /** The part that no line below shows, because its days have left the journal. */
   readonly unlistedMicroUsd: MicroUsd;
   /** Most cost first, 200 at most, of which the last is then `other`. */
   readonly models: readonly (UsageFigures & { readonly model: string })[];
@@ -111,8 +111,8 @@ export interface UsageLine {
 }
 
 /**
- * `so_far`: the month is not over; `closing`: what ended in it may not be in the books yet;
- * `due`: it is closed in the background, or when it is first read; `closed`: it is made and does not change.
+ * `so_far`: the month is not over; `closing`: requests of the month may not be in the ledger yet;
+ * `due`: it is closed in the background or at its first read; `closed`: it is final.
  */
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 
@@ -120,7 +120,7 @@ export interface Statement {
   /** As it is kept where it is closed, else as the books are now. */
   readonly document: StatementDocument;
   readonly state: StatementState;
-  /** `2026-10-000123`; null: it is not closed. */
+  /** `2026-10-000123`; null if it is not closed. */
   readonly number: string | null;
   readonly closedAtMs: number | null;
   /** The SHA-256 of the document as it is kept, in hexadecimal. */
@@ -153,14 +153,14 @@ export function statementCsv({ document, number }: Statement): string {
   const lines: readonly Line[] = [
     { line: "opening", name, usd: document.opening_usd },
     ...document.credits.map(({ kind, count, amount_usd: usd }) => ({ line: kind, count, usd })),
-    ...document.models.map((each) => ({ line: "usage", name: each.model, ...usageOf(each) })),
+    ...document.models.map((each) => ({ line: "usage", name: each.model, ...toUsageCells(each) })),
     { line: "unlisted_usage", usd: negated(document.unlisted_usage_usd) },
     { line: "closing", name, usd: document.closing_usd },
     ...document.keys.map((each) => {
-      return { line: "usage_by_key", name: `${each.key_id} ${each.name}`, ...usageOf(each) };
+      return { line: "usage_by_key", name: `${each.key_id} ${each.name}`, ...toUsageCells(each) };
     }),
   ];
-  return [csvLine(HEAD), ...lines.map(textOf), ""].join("\r\n");
+  return [csvLine(HEAD), ...lines.map(renderLine), ""].join("\r\n");
 }
 
 const HEAD = ["line", "name", "count", "amount_usd", "input_tokens", "output_tokens"];
@@ -174,17 +174,17 @@ interface Line {
   readonly output?: number;
 }
 
-function usageOf(each: UsageLine): Pick<Line, "count" | "usd" | "input" | "output"> {
+function toUsageCells(each: UsageLine): Pick<Line, "count" | "usd" | "input" | "output"> {
   const { requests: count, input_tokens: input, output_tokens: output } = each;
   return { count, usd: negated(each.cost_usd), input, output };
 }
 
-function textOf({ line, name = "", count, usd, input, output }: Line): string {
+function renderLine({ line, name = "", count, usd, input, output }: Line): string {
   const [counted, sent, answered] = [count, input, output].map((each) => String(each ?? ""));
   return csvLine([line, plainCell(name), counted ?? "", usd, sent ?? "", answered ?? ""]);
 }
 
-/** `"0.000000"` stays as it is. */
+/** `"0.000000"` gets no sign. */
 function negated(usd: string): string {
   if (/^0\.0+$/.test(usd)) return usd;
   return usd.startsWith("-") ? usd.slice(1) : `-${usd}`;

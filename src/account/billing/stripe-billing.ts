@@ -5,7 +5,7 @@ import {
   Job,
   type Logger,
   type MicroUsd,
-  newRecordId,
+  createRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
 import type { BillingOptions, OpenBilling, PurchaseBounds } from "./billing-mode.ts";
@@ -37,7 +37,7 @@ interface StripeBillingOptions extends BillingOptions {
   readonly bounds: PurchaseBounds;
 }
 
-/** Purchases through Stripe's checkout, or through one that speaks like it. */
+/** Purchases through Stripe's checkout, or a test server with the same API. */
 export class StripeBilling implements OpenBilling {
   readonly mode: "stripe" | "test";
   readonly minMicroUsd: MicroUsd;
@@ -155,7 +155,7 @@ export class StripeBilling implements OpenBilling {
   ): Promise<KnownPurchase> {
     const { store, clock } = this.#options;
     const { orgId, amountMicroUsd } = wanted;
-    const purchaseId = newRecordId("pur");
+    const purchaseId = createRecordId("pur");
     const nowMs = clock.nowMs();
     const begun = {
       purchaseId,
@@ -267,8 +267,8 @@ function inCents(amount: MicroUsd): string {
 }
 
 /**
- * Says loudly when wallets hold credit that was bought with test money: with real payments beside
- * it, that credit buys what costs real money.
+ * Logs an error if wallets hold credit that was bought with test money, because with real payments
+ * it would buy service that costs real money.
  */
 async function announceTestMoney(
   store: PurchaseStore,

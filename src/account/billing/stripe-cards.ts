@@ -16,7 +16,7 @@ export type ChargeAnswer =
   | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "refused"; readonly reason: PauseReason };
 
-/** Customers, saved cards, and charges of them without the payer. */
+/** Customers, their saved cards, and charges without the payer present. */
 export class StripeCards {
   readonly #stripe: Stripe;
 
@@ -24,7 +24,10 @@ export class StripeCards {
     this.#stripe = stripe;
   }
 
-  /** The same twice is one customer; `replaced`: the one that the payment provider knows no more. */
+  /**
+   * Repeating the call returns the same customer. `replaced` is the customer that the payment
+   * provider no longer knows.
+   */
   async createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
     const customer = await this.#stripe.customers.create(
       { metadata: { org_id: orgId } },
@@ -65,7 +68,7 @@ export class StripeCards {
     }
   }
 
-  /** Undefined: another payment method was saved. */
+  /** Undefined if another payment method was saved. */
   async cardOf({ intent }: CardUpdate): Promise<SavedCard | undefined> {
     const expand = { expand: ["payment_method"] };
     const { payment_method: reference } =
@@ -109,13 +112,13 @@ export class StripeCards {
       );
       return { kind: "charge", charge: readCharge(intent) };
     } catch (fault) {
-      const reason = refusalOf(fault);
+      const reason = toRefusal(fault);
       if (reason === undefined) throw fault;
       return { kind: "refused", reason };
     }
   }
 
-  /** The charge of a purchase as it is now; undefined: there is none. */
+  /** The present charge of a purchase; undefined if there is none. */
   async findCharge(wanted: TopUpCharge): Promise<ChargeUpdate | undefined> {
     // Their clock is not ours.
     const since = wanted.createdAtMs - HOUR_MS;
@@ -147,10 +150,10 @@ export class StripeCards {
 }
 
 /**
- * Why a charge was refused for good; undefined: it may succeed when the same is sent again, as the
- * network, the payment provider or the operator's key was the reason.
+ * Why a charge failed permanently. Undefined if a retry may succeed, because the network, the
+ * payment provider or the operator's key was the cause.
  */
-function refusalOf(fault: unknown): PauseReason | undefined {
+function toRefusal(fault: unknown): PauseReason | undefined {
   if (fault instanceof Stripe.errors.StripeCardError) {
     return declineReason(fault.code, fault.decline_code);
   }

@@ -3,7 +3,7 @@ import type { Stripe } from "stripe";
 import type { PauseReason } from "../../kernel/index.ts";
 import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
 
-/** In the metadata of a payment: it was made by a rule, without the payer. */
+/** The mark in a payment's metadata that a rule created it, without the payer. */
 export const TOP_UP = "top_up";
 
 export function isTopUp(intent: Stripe.PaymentIntent): boolean {
@@ -27,9 +27,9 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
       receiptUrl: charge?.receipt_url ?? null,
       method: methodOf(charge),
     },
-    failure: payment === "failed" ? failureOf(intent) : null,
-    customerId: idOf(intent.customer),
-    cardId: idOf(intent.payment_method) ?? idOf(intent.last_payment_error?.payment_method),
+    failure: payment === "failed" ? findFailure(intent) : null,
+    customerId: readId(intent.customer),
+    cardId: readId(intent.payment_method) ?? readId(intent.last_payment_error?.payment_method),
     createdAtMs: intent.created * 1000,
   };
 }
@@ -54,7 +54,7 @@ const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payme
   canceled: "failed",
 };
 
-function failureOf(intent: Stripe.PaymentIntent): PauseReason {
+function findFailure(intent: Stripe.PaymentIntent): PauseReason {
   if (intent.status === "requires_action") return "authentication_required";
   if (intent.status === "canceled") return "charge_refused";
   const { code, decline_code: decline } = intent.last_payment_error ?? {};
@@ -68,14 +68,14 @@ export function declineReason(code: string | undefined, decline: string | undefi
   return said.has("expired_card") ? "card_expired" : "card_declined";
 }
 
-/** The id of what is named by it, or is there as a whole. */
-export function idOf(
+/** The id of a Stripe reference, which is an id or the whole object. */
+export function readId(
   reference: string | { readonly id: string } | null | undefined,
 ): string | null {
   return typeof reference === "string" ? reference : (reference?.id ?? null);
 }
 
-/** Undefined: only its id is there. */
+/** Undefined if the reference is only an id. */
 export function expanded<T>(reference: string | T | null | undefined): T | undefined {
   return typeof reference === "string" || reference === null ? undefined : reference;
 }

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from "node:https";
 import { Stripe } from "stripe";
 
 import type { Clock } from "../../kernel/index.ts";
-import { type Company, invoiceDataOf } from "./company.ts";
+import { type Company, toInvoiceData } from "./company.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
 import { StripeCards } from "./stripe-cards.ts";
@@ -17,16 +17,16 @@ const PAGE_ITEMS = 100;
 const WEBHOOK_TOLERANCE_SECONDS = 300;
 const RECEIPT: string[] = ["payment_intent.latest_charge"];
 
-/** How to be known to Stripe; its secrets are asked for at each use. */
+/** The credentials for Stripe, which are read at each use. */
 export interface StripeAccount {
   readonly secretKey: () => string;
   /** Several while one replaces another; none: no event is believed. */
   readonly webhookSecrets: () => readonly string[];
-  /** `http://host:port` of a stand-in; empty: Stripe itself. */
+  /** `http://host:port` of a test server; empty for Stripe itself. */
   readonly apiUrl: string;
 }
 
-/** Everything that is asked of Stripe; every call ends within a minute, by an answer or an error. */
+/** All calls to Stripe. Each ends within a minute, with an answer or an error. */
 export class StripePayments {
   readonly cards: StripeCards;
   readonly #stripe: Stripe;
@@ -92,7 +92,7 @@ export class StripePayments {
             }),
         invoice_creation: {
           enabled: true,
-          ...(visit.company === undefined ? {} : { invoice_data: invoiceDataOf(visit.company) }),
+          ...(visit.company === undefined ? {} : { invoice_data: toInvoiceData(visit.company) }),
         },
         expires_at: Math.floor(purchase.expiresAtMs / 1000),
         success_url: visit.successUrl,
@@ -104,7 +104,7 @@ export class StripePayments {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** Undefined: there is no such session. */
+  /** Undefined if there is no such session. */
   async session(sessionId: string): Promise<SessionUpdate | undefined> {
     return await orMissing(async () =>
       readSession(await this.#stripe.checkout.sessions.retrieve(sessionId, { expand: RECEIPT })),
@@ -154,7 +154,7 @@ export class StripePayments {
     }
   }
 
-  /** Undefined: no secret proves it, it is older than five minutes, or it is not an event. */
+  /** Undefined if no secret proves it, it is older than five minutes, or it is not an event. */
   event(body: Buffer, signature: string): PaymentEvent | undefined {
     for (const secret of this.#account.webhookSecrets()) {
       const event = this.#provenEvent(body, signature, secret);

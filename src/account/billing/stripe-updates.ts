@@ -8,14 +8,14 @@ import type {
   PaymentUpdate,
   SessionUpdate,
 } from "./payment-update.ts";
-import { expanded, idOf, isTopUp, methodOf, readCharge } from "./stripe-charges.ts";
+import { expanded, readId, isTopUp, methodOf, readCharge } from "./stripe-charges.ts";
 
 const MICRO_PER_CENT = 10_000n;
 /** In the metadata of a checkout: the card is saved for automatic top-up. */
 export const SAVE_CARD = "save_card";
 const OTHER: PaymentUpdate = { kind: "other" };
 
-/** An event as what it says. It says what is, not what happened: order and copies do not matter. */
+/** Reads an event as a state and not as a change, so order and repetition do not matter. */
 export function readEvent(event: Stripe.Event): PaymentEvent {
   return { eventId: event.id, type: event.type, update: readUpdate(event) };
 }
@@ -70,23 +70,23 @@ export function readSession(session: Stripe.Checkout.Session): SessionUpdate {
     sessionId: session.id,
     purchaseId: session.metadata?.["purchase_id"] ?? null,
     orgId: session.client_reference_id,
-    payment: paymentOf(session, intent),
+    payment: judgePayment(session, intent),
     cents: session.amount_total === null ? null : BigInt(session.amount_total),
     currency: session.currency,
     isLive: session.livemode,
-    paymentId: idOf(session.payment_intent),
+    paymentId: readId(session.payment_intent),
     receiptUrl: charge?.receipt_url ?? null,
     method: methodOf(charge),
     card: readCard(session),
   };
 }
 
-/** Undefined: no card is saved by it, or not yet. */
+/** Undefined if no card is saved by it, or not yet. */
 export function readCard(session: Stripe.Checkout.Session): CardUpdate | undefined {
   const isSetup = session.mode === "setup";
-  const intentId = idOf(isSetup ? session.setup_intent : session.payment_intent);
+  const intentId = readId(isSetup ? session.setup_intent : session.payment_intent);
   const orgId = session.client_reference_id;
-  const customerId = idOf(session.customer);
+  const customerId = readId(session.customer);
   const isSaving = session.metadata?.[SAVE_CARD] === "1" && session.status === "complete";
   if (!isSaving || intentId === null || orgId === null || customerId === null) return undefined;
   return {
@@ -99,7 +99,7 @@ export function readCard(session: Stripe.Checkout.Session): CardUpdate | undefin
   };
 }
 
-function paymentOf(
+function judgePayment(
   session: Stripe.Checkout.Session,
   intent: Stripe.PaymentIntent | undefined,
 ): SessionUpdate["payment"] {
@@ -111,9 +111,9 @@ function paymentOf(
   return hasFailed ? "failed" : "processing";
 }
 
-/** Undefined: of a charge without a payment of its own, so of no purchase. */
+/** Undefined for a charge without a payment, which belongs to no purchase. */
 export function readRefund(refund: Stripe.Refund): ClaimUpdate | undefined {
-  const paymentId = idOf(refund.payment_intent);
+  const paymentId = readId(refund.payment_intent);
   if (paymentId === null) return undefined;
   const isReversed = refund.status === "failed" || refund.status === "canceled";
   return {
@@ -130,7 +130,7 @@ export function readRefund(refund: Stripe.Refund): ClaimUpdate | undefined {
 const DISPUTES_GIVEN_BACK: ReadonlySet<string> = new Set(["won", "warning_closed", "prevented"]);
 
 export function readDispute(dispute: Stripe.Dispute): ClaimUpdate | undefined {
-  const paymentId = idOf(dispute.payment_intent);
+  const paymentId = readId(dispute.payment_intent);
   if (paymentId === null) return undefined;
   const isReversed = DISPUTES_GIVEN_BACK.has(dispute.status);
   return {

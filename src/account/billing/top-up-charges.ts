@@ -3,7 +3,7 @@ import {
   byProviderNews,
   type Clock,
   type Logger,
-  newRecordId,
+  createRecordId,
   type OrgId,
   type PauseReason,
   workOnEach,
@@ -24,7 +24,7 @@ const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
 /** An older charge is not sent any more: the process that decided it was suspended meanwhile. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
-/** Within the day for which the payment provider remembers that it was sent. */
+/** Well within the day for which the payment provider recognizes a repeated request. */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
 /** No request that was begun before is still on its way. */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
@@ -83,10 +83,10 @@ export class TopUpCharges {
     }
   }
 
-  /** The decision alone: what it answers is committed, and nothing was sent. */
+  /** Only decides: the charge that it returns is committed, but not yet sent. */
   async decide(orgId: OrgId): Promise<TopUpCharge | undefined> {
     const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
-    const purchaseId = newRecordId("pur");
+    const purchaseId = createRecordId("pur");
     const expiresAtMs = clock.nowMs() + EXPIRES_AFTER_MS;
     const wanted = { orgId, purchaseId, isTestMoney, expiresAtMs, ...bounds, ...this.#times() };
     const charge = await topUps.begin(wanted, TOP_UP);

@@ -4,8 +4,8 @@ import { takeRowsSql } from "../../kernel/index.ts";
 const GAP = "interval '5 minutes'";
 
 /**
- * The amount that counts towards the ceiling: purchases made, and those that may still be made.
- * Refunded ones were made.
+ * The amount that counts towards the ceiling: completed purchases, even if refunded, and pending
+ * ones.
  */
 function monthSum(org: string, month: string): string {
   return `coalesce((
@@ -142,7 +142,7 @@ export const RECOVER = `
 
 export const OWNER = "select org_id from top_up where purchase_id = $1";
 
-/** Never takes back a grant; a failure that is reported again is none. */
+/** Never reverts a grant; a repeated failure changes nothing. */
 export const FAIL = `
   with known as (
     select purchase_id, state as was from purchase

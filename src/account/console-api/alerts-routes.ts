@@ -8,14 +8,14 @@ import {
 import type { Handlers } from "./handler.ts";
 import { readCap } from "./read-values.ts";
 import { CHOSEN_KINDS, ALERT_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
-import { newWebhookSecret, sealSecret } from "../alerts/webhook-secrets.ts";
+import { createWebhookSecret, sealSecret } from "../alerts/webhook-secrets.ts";
 import type {
   AlertDestination as StoredDestination,
   DeliveryRecord,
 } from "../alerts/alert-store.ts";
 import {
   type ChangedBy,
-  newRecordId,
+  createRecordId,
   type OrgId,
   type Role,
   instantOrNull,
@@ -23,10 +23,10 @@ import {
 } from "../../kernel/index.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, DestinationWithSecret, Alerts } from "./contract.ts";
-import { shownAddress } from "./show-address.ts";
+import { presentAddress } from "./show-address.ts";
 import { present } from "./present.ts";
 
-/** Which alerts the organization has chosen, and where they go. */
+/** The routes for the chosen alerts and their destinations. */
 export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRoutes> {
   const { alerts } = deps;
   return {
@@ -50,12 +50,12 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
     },
 
     "GET /api/console/alerts/deliveries": async ({ session: { orgId, role } }) => ({
-      data: (await alerts.store.log(orgId)).map((each) => shownDelivery(each, role)),
+      data: (await alerts.store.log(orgId)).map((each) => presentDelivery(each, role)),
     }),
   };
 }
 
-/** Where alerts go: e-mail to the caller, and webhooks. */
+/** The routes for destinations: the caller's e-mail address, and webhooks. */
 function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinationRoutes> {
   const { alerts } = deps;
   return {
@@ -75,7 +75,7 @@ function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinati
       const { destination_id: id } = params;
       const changed = await alerts.store.changeDestination(session.orgId, id, change, by);
       if (changed === undefined) return NO_SUCH_DESTINATION;
-      return changed === "taken" ? TAKEN : shownDestination(changed, session.role);
+      return changed === "taken" ? TAKEN : presentDestination(changed, session.role);
     },
 
     "POST /api/console/alerts/destinations/:destination_id/rotate": async (call) => {
@@ -146,10 +146,10 @@ async function addEmail(
   if (!alerts.canMail) return NO_MAIL;
   const kinds = readKinds(asked.kinds);
   if (kinds instanceof ConsoleRefusal) return kinds;
-  const destinationId = newRecordId("dst");
+  const destinationId = createRecordId("dst");
   const wanted = { destinationId, channel: "email", address, kinds: kinds ?? null } as const;
   const added = await alerts.store.addDestination(orgId, wanted, asked.by);
-  return shownAdded(added, { secret: null, role });
+  return presentAdded(added, { secret: null, role });
 }
 
 async function addWebhook(
@@ -166,13 +166,13 @@ async function addWebhook(
   const refused = await alerts.checkAddress(url, orgId);
   if (refused === "busy") return BUSY;
   if (refused !== undefined) return unusableUrl(refused.problem);
-  const destinationId = newRecordId("dst");
-  const secret = newWebhookSecret();
+  const destinationId = createRecordId("dst");
+  const secret = createWebhookSecret();
   const sealedSecret = sealSecret(vault, secret, { destinationId, orgId });
   const address = new URL(url).href;
   const wanted = { destinationId, channel: "webhook", address, kinds: kinds ?? null } as const;
   const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret }, asked.by);
-  return shownAdded(added, { secret, role });
+  return presentAdded(added, { secret, role });
 }
 
 function unusableUrl(problem: string): ConsoleRefusal {
@@ -188,21 +188,21 @@ async function rotateSecret(
   by: ChangedBy,
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
   if (vault === undefined) return NO_VAULT;
-  const secret = newWebhookSecret();
+  const secret = createWebhookSecret();
   const sealed = sealSecret(vault, secret, { destinationId, orgId });
   const rotated = await alerts.store.rotateSecret(orgId, destinationId, sealed, by);
-  return rotated === undefined ? NO_SUCH_WEBHOOK : { ...shownDestination(rotated, role), secret };
+  return rotated === undefined ? NO_SUCH_WEBHOOK : { ...presentDestination(rotated, role), secret };
 }
 
-function shownAdded(
+function presentAdded(
   added: StoredDestination | "taken" | "full",
   { secret, role }: { readonly secret: string | null; readonly role: Role },
 ): DestinationWithSecret | ConsoleRefusal {
   if (added === "taken") return TAKEN;
-  return added === "full" ? FULL : { ...shownDestination(added, role), secret };
+  return added === "full" ? FULL : { ...presentDestination(added, role), secret };
 }
 
-/** Undefined: as it was; null: all kinds. */
+/** Undefined for no change; null for all kinds. */
 function readKinds(
   kinds: readonly string[] | null | undefined,
 ): readonly string[] | null | undefined | ConsoleRefusal {
@@ -238,26 +238,26 @@ export async function readAlerts(
     can_email: alerts.canMail,
     can_webhook: vault !== undefined,
     kinds: CHOSEN_KINDS.map((kind) => ({ kind, label: ALERT_KINDS[kind].label })),
-    destinations: destinations.map((each) => shownDestination(each, role)),
+    destinations: destinations.map((each) => presentDestination(each, role)),
   };
 }
 
-function shownDelivery(record: DeliveryRecord, role: Role): AlertDelivery {
+function presentDelivery(record: DeliveryRecord, role: Role): AlertDelivery {
   const { address, kind, nextAtMs, state } = record;
   return present(AlertDelivery, record, {
-    label: labelOf(kind),
-    address: address === null ? null : shownAddress(address, role),
+    label: findLabel(kind),
+    address: address === null ? null : presentAddress(address, role),
     next_try_at: state === "waiting" ? instantOrNull(nextAtMs) : null,
   });
 }
 
-function labelOf(text: string): string {
+function findLabel(text: string): string {
   const kind = parseAlertKind(text);
   return kind === undefined ? text : ALERT_KINDS[kind].label;
 }
 
-function shownDestination(destination: StoredDestination, role: Role): AlertDestination {
+function presentDestination(destination: StoredDestination, role: Role): AlertDestination {
   return present(AlertDestination, destination, {
-    address: shownAddress(destination.address, role),
+    address: presentAddress(destination.address, role),
   });
 }

@@ -48,7 +48,7 @@ export function refuseFault(
   reply: FastifyReply,
 ): FastifyReply {
   const { request } = reply;
-  const known = knownFault(fault);
+  const known = toRefusal(fault);
   if (known !== undefined) return sendRefusal(reply, known);
   const route = request.routeOptions.url ?? null;
   if (isStoreFault(fault)) {
@@ -84,9 +84,9 @@ const TOO_SLOW = new ConsoleRefusal({
   retryAfterSeconds: 5,
 });
 
-function knownFault(fault: unknown): ConsoleRefusal | undefined {
+function toRefusal(fault: unknown): ConsoleRefusal | undefined {
   if (fault instanceof ReportTimeout) return TOO_SLOW;
-  const statusCode = statusOf(fault);
+  const statusCode = findStatus(fault);
   if (statusCode === undefined) return undefined;
   if (statusCode === 413) {
     return new ConsoleRefusal({
@@ -110,10 +110,10 @@ function knownFault(fault: unknown): ConsoleRefusal | undefined {
 }
 
 /**
- * The status below 500 that the framework or the reader of files gives to the request. Others have
- * a status too, of what they asked: this request is not to blame for a payment provider's 401.
+ * The status below 500 that the framework or the file reader assigns to the request. Other faults
+ * have a status too, but of another server: a payment provider's 401 is not this request's fault.
  */
-function statusOf(fault: unknown): number | undefined {
+function findStatus(fault: unknown): number | undefined {
   const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;
   const isFramework = typeof code === "string" && code.startsWith("FST_");
   const isHttp = typeof expose === "boolean" && status === statusCode;

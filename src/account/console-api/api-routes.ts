@@ -15,7 +15,7 @@ import {
 import type { SignedIn } from "../identity/identity.ts";
 import { NO_JSON, sendAnswer, sendFile, sendRefusal } from "./answer-request.ts";
 import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
-import { clientAddressOf, readOpenSession, foreignOriginProblem } from "./guard-request.ts";
+import { findClientAddress, readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { consoleHandlers } from "./console-handlers.ts";
 import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
@@ -57,7 +57,10 @@ interface NamedRoute {
   readonly gates: ReportGates;
 }
 
-/** Its own reader is stricter than the schema: it also sees what is duplicated in the body. */
+/**
+ * The route has its own parser, which is stricter than the schema: it also rejects duplicate
+ * members.
+ */
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
@@ -69,9 +72,9 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
     method,
     url,
     bodyLimit: contract.takesFile === true ? PAGE_STATEMENT_BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX,
-    // Before the body is read: it is not read without a session.
+    // Runs before the body is read, which requires a session.
     onRequest: async (request, reply) => {
-      const session = await openedBy(deps, contract, request);
+      const session = await openSession(deps, contract, request);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
       if (session !== undefined) sessions.set(request, session);
       return undefined;
@@ -79,7 +82,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const session = sessions.get(request);
       const run = (parts: Parts): Promise<unknown> => {
-        const by = changedBy(deps, request, { contract, session });
+        const by = buildChangedBy(deps, request, { contract, session });
         const call = { ...parts, cookieHeader: request.headers.cookie, session, by };
         const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
         const { gate } = contract;
@@ -124,20 +127,20 @@ async function answerParts(
   return parts;
 }
 
-function changedBy(
+function buildChangedBy(
   { clientAddresses }: ConsoleDeps,
   { id: requestId, ip, headers }: FastifyRequest,
   of: { readonly contract: RouteContract; readonly session: SignedIn | undefined },
 ): ChangedBy | undefined {
   if (of.session === undefined) return undefined;
-  const clientAddress = clientAddressOf(clientAddresses, { ip, headers });
+  const clientAddress = findClientAddress(clientAddresses, { ip, headers });
   const kind = of.contract.access === "operator" ? "operator" : "account";
   return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
 }
 
 /**
- * Runs a change within the organization's changes of a minute, which is asked before anything is
- * read. A body that is no JSON is counted, and so is a refusal that cost work; a cheap one is not.
+ * Runs a change within the organization's changes per minute, which is checked first. Invalid JSON
+ * counts, and so does a refusal that cost a query.
  */
 async function changeSetting(
   { limitUse }: ConsoleDeps,
@@ -172,7 +175,7 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
 }
 
 /** The session that the route needs, undefined where it needs none, or why it does not open. */
-async function openedBy(
+async function openSession(
   deps: ConsoleDeps,
   contract: RouteContract,
   { method, headers }: FastifyRequest,

@@ -14,7 +14,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { day, usd } from "./show-refusal.ts";
 
-/** A cap that is spent already: until when it stops requests, and what is spent of it. */
+/** A cap that is already exhausted: the spent amount, and until when it stops requests. */
 interface Stop {
   readonly until: string;
   /** "$4.00 of $1.00 is already spent this month". */
@@ -23,7 +23,7 @@ interface Stop {
 
 /**
  * A cap that this month's spend has passed already stops requests at once, so it is set only when
- * that is confirmed. Undefined: there is nothing to ask.
+ * that is confirmed. Undefined if there is nothing to ask.
  */
 export async function askAboutCap(
   deps: Pick<ConsoleDeps, "records">,
@@ -39,7 +39,7 @@ export async function askAboutCap(
 /** Names of keys that a question has; of the others it says how many. */
 const NAMED_MAX = 3;
 
-/** The same of all caps of these keys, in one question. */
+/** Asks about all caps of these keys with one question. */
 export async function askAboutCaps(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
@@ -56,7 +56,7 @@ export async function askAboutCaps(
   if (confirm) return undefined;
   const stops: (Stop & { readonly name: string })[] = [];
   for (const { keyId, name } of keys) {
-    const stop = await stopOf(deps, session, { caps, keyId });
+    const stop = await findStop(deps, session, { caps, keyId });
     if (stop !== undefined) stops.push({ ...stop, name });
   }
   const [first, ...others] = stops;
@@ -72,8 +72,8 @@ export async function askAboutCaps(
   );
 }
 
-/** The cap that stops a key's requests, the one that resets last if several do. */
-async function stopOf(
+/** The cap that stops a key's requests; of several, the one that resets last. */
+async function findStop(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
   { caps, keyId }: { readonly caps: Partial<Caps>; readonly keyId: KeyId },
@@ -95,12 +95,12 @@ async function stopOf(
     const spent = microUsd(spentSince(first));
     if (wanted === null || spent < wanted) continue;
     const until = name === "today" ? "the end of the day (UTC)" : "Monday (UTC)";
-    return { until, spent: spentOf(spent, wanted, name) };
+    return { until, spent: describeSpent(spent, wanted, name) };
   }
   return undefined;
 }
 
-/** Without a key: of the organization. */
+/** Without a key, the cap of the organization. */
 async function stopOfMonth(
   { records }: Pick<ConsoleDeps, "records">,
   { orgId }: Pick<SignedIn, "orgId">,
@@ -109,10 +109,10 @@ async function stopOfMonth(
   if (cap === undefined || cap === null) return undefined;
   const { spentMicroUsd, resetAtMs } = await records.monthSpend(orgId, keyId);
   if (spentMicroUsd < cap) return undefined;
-  return { until: day(instant(resetAtMs)), spent: spentOf(spentMicroUsd, cap, "this month") };
+  return { until: day(instant(resetAtMs)), spent: describeSpent(spentMicroUsd, cap, "this month") };
 }
 
-function spentOf(spent: MicroUsd, cap: MicroUsd, when: string): string {
+function describeSpent(spent: MicroUsd, cap: MicroUsd, when: string): string {
   return `${usd(formatUsd(spent))} of ${usd(formatUsd(cap))} is already spent ${when}`;
 }
 

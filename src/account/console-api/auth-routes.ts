@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isEmail, type PlainPage, textOf } from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity.ts";
 import { sendRefusal } from "./answer-request.ts";
-import { askedFrom, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
+import { readOrigin, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
@@ -20,7 +20,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     const { host } = request.headers;
     const there = otherName({ host, url: request.url, consoleUrl: deps.consoleUrl() });
     if (there !== undefined) return follow(reply, { location: there, cookies: [] });
-    const returnPath = returnPathOf(request);
+    const returnPath = readReturnPath(request);
     return await redirecting(deps, reply, () => identity.startSignIn({ returnPath }));
   });
   app.get("/auth/callback", ONCE, async (request, reply) =>
@@ -29,7 +29,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
         url: request.url,
         cookieHeader: request.headers.cookie,
         userAgent: request.headers["user-agent"],
-        ...askedFrom(deps, request),
+        ...readOrigin(deps, request),
       }),
     ),
   );
@@ -37,7 +37,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     redirecting(deps, reply, () =>
       identity.startRecheck({
         cookieHeader: request.headers.cookie,
-        returnPath: returnPathOf(request),
+        returnPath: readReturnPath(request),
       }),
     ),
   );
@@ -45,7 +45,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     const { method, headers } = request;
     const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
     if (foreign !== undefined) return sendRefusal(reply, foreign);
-    return follow(reply, await identity.signOut(headers.cookie, askedFrom(deps, request)));
+    return follow(reply, await identity.signOut(headers.cookie, readOrigin(deps, request)));
   });
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -64,7 +64,7 @@ const ONCE = { exposeHeadRoute: false };
 const SIGN_IN_PAGE: Redirect = { location: "/sign-in", cookies: [] };
 const FAILED: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
-function returnPathOf({ query }: FastifyRequest): string | undefined {
+function readReturnPath({ query }: FastifyRequest): string | undefined {
   const asked = (query as Readonly<Record<string, unknown>>)["return"];
   return typeof asked === "string" && asked.length <= RETURN_CHARS_MAX ? asked : undefined;
 }
@@ -90,7 +90,9 @@ function follow(reply: FastifyReply, { location, cookies }: Redirect): FastifyRe
   return reply.redirect(location, 303);
 }
 
-/** The identity provider's own call: its signed token is its proof, so no origin is asked for. */
+/**
+ * Called by the identity provider itself. Its signed token is the proof, so no origin is checked.
+ */
 function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
@@ -99,7 +101,7 @@ function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): v
     (_request, body, done) => done(null, new URLSearchParams(String(body))),
   );
   scope.post("/auth/backchannel-logout", async (request, reply) => {
-    const token = fieldOf(request, "logout_token");
+    const token = readField(request, "logout_token");
     const isDone = token !== "" && (await identity.backChannelLogout(token));
     return isDone ? reply.code(200).send() : sendRefusal(reply, NO_PROOF);
   });
@@ -132,8 +134,8 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
     if (!isFromOwnPage(request.headers, consoleUrl())) {
       return sendLinkPage(reply, 403, foreignLinkPage());
     }
-    const token = fieldOf(request, "t");
-    const typed = fieldOf(request, "email");
+    const token = readField(request, "t");
+    const typed = readField(request, "email");
     const link = await identity.findLink(token);
     if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
     const email = link.email ?? typed;
@@ -141,14 +143,14 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
       return sendLinkPage(reply, 422, linkPage({ token, email: null, refused: typed }));
     }
     const { cookie: cookieHeader, "user-agent": userAgent } = request.headers;
-    const browser = { cookieHeader, userAgent, ...askedFrom(deps, request) };
+    const browser = { cookieHeader, userAgent, ...readOrigin(deps, request) };
     return await redirecting(deps, reply, () =>
       identity.signInByLink({ ...browser, token, email }),
     );
   });
 }
 
-function fieldOf({ body }: FastifyRequest, name: string): string {
+function readField({ body }: FastifyRequest, name: string): string {
   return (body instanceof URLSearchParams ? body.get(name) : null) ?? "";
 }
 
@@ -157,7 +159,7 @@ function sendLinkPage(reply: FastifyReply, status: number, page: PlainPage): Fas
     reply
       .code(status)
       .header("content-security-policy", page.policy)
-      // The form has to say where it comes from, and the address with its token is told to nobody.
+      // The form must send its origin, but the address with the token must not leak as a referrer.
       .header("referrer-policy", "strict-origin")
       .type("text/html; charset=utf-8")
       .send(page.html)

@@ -24,7 +24,7 @@ import { present } from "./present.ts";
 import { Balance } from "./contract/shared.ts";
 import { CompanyData } from "./contract/statements.ts";
 
-/** The wallet: what is in it, what went in and out, and how to put more in. */
+/** The routes of the wallet: balance, movements and purchases. */
 export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
   const { billing, companies, reports } = deps;
   return {
@@ -40,16 +40,16 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
         const ofCompany = company === undefined ? {} : { company };
         const wanted = { orgId, amountMicroUsd, email, backTo, savesCard, ...ofCompany };
         const started = await billing.startPurchase(wanted, by);
-        return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
+        return { purchase: presentPurchase(started.purchase), checkout_url: started.checkoutUrl };
       } catch (fault) {
-        if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);
+        if (fault instanceof PurchaseFault) return toPurchaseRefusal(deps, fault);
         throw fault;
       }
     },
 
     "GET /api/console/purchases/:purchase_id": async ({ session, params }) => {
       const purchase = await billing.checkPurchase(session.orgId, params.purchase_id);
-      return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
+      return purchase === undefined ? notFound("purchase") : presentPurchase(purchase);
     },
 
     "GET /api/console/purchases/:purchase_id/receipt": ({ session, params }) =>
@@ -65,7 +65,7 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
       const { limit = PAGE_LINES, cursor } = query;
       const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
       const { lines, nextCursor } = await reports.walletLines(session.orgId, page);
-      return { data: lines.map(shownLine), next_cursor: nextCursor };
+      return { data: lines.map(presentLine), next_cursor: nextCursor };
     },
 
     "GET /api/console/credit-ledger.csv": async ({ session }) => ({
@@ -86,25 +86,25 @@ async function readBilling(deps: ConsoleDeps, orgId: OrgId): Promise<Billing> {
     billing.listPurchases(orgId),
   ]);
   return {
-    balance: shownBalance(balance),
+    balance: presentBalance(balance),
     owed_usd: formatUsd(owed),
     payments: {
       mode: billing.mode,
       min_usd: formatUsd(billing.minMicroUsd),
       max_usd: formatUsd(billing.maxMicroUsd),
     },
-    purchases: purchases.map(shownPurchase),
+    purchases: purchases.map(presentPurchase),
   };
 }
 
-export function shownPurchase(purchase: PurchaseRecord): Purchase {
+export function presentPurchase(purchase: PurchaseRecord): Purchase {
   return present(Purchase, purchase, {
     status: purchase.state,
     receipt: purchase.receipt?.number ?? null,
   });
 }
 
-function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
+function toPurchaseRefusal({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
   if (fault.kind === "bad_amount") return invalidField("amount_usd", fault.message);
   if (fault.kind === "not_configured") {
     return conflict(
@@ -119,7 +119,7 @@ function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRef
   });
 }
 
-export function shownLine(line: WalletLine): CreditEntry {
+export function presentLine(line: WalletLine): CreditEntry {
   const isWelcome = line.kind === "grant" && line.ref.startsWith(WELCOME_REF_PREFIX);
   return present(CreditEntry, line, { kind: isWelcome ? "welcome" : line.kind });
 }
@@ -133,7 +133,7 @@ export async function* everyWalletLine(
   do {
     const page = { limit: FILE_PAGE_LINES, ...(cursor === undefined ? {} : { cursor }) };
     const { lines, nextCursor } = await reports.walletLines(orgId, page);
-    yield lines.map(shownLine);
+    yield lines.map(presentLine);
     cursor = nextCursor ?? undefined;
   } while (cursor !== undefined);
 }
@@ -150,7 +150,7 @@ function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
   return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
 }
 
-export function shownBalance(balance: LedgerBalance): Balance {
+export function presentBalance(balance: LedgerBalance): Balance {
   const { settledMicroUsd, heldMicroUsd } = balance;
   const available_usd = formatUsd(microUsd(settledMicroUsd - heldMicroUsd));
   return present(Balance, balance, { available_usd });

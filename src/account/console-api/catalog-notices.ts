@@ -9,7 +9,7 @@ import { dollars, formatUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { ListingLoss } from "../../gateway/index.ts";
 import type { OperatorHealth } from "./contract.ts";
 
-/** A week: what was lost in it is said. */
+/** Losses are reported for a week. */
 export const LOSS_DAYS = 7;
 const NAMES_MAX = 20;
 

@@ -7,15 +7,15 @@ import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
-import { shownModel, shownProvider } from "./show-model.ts";
+import { presentModel, presentProvider } from "./show-model.ts";
 
-/** The models for sale, for anybody: public and ready listings only. */
+/** The public catalog: only listings that are public and ready. */
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const facts = new ProviderFacts(deps);
   const checks = new MinuteBound(CHECKS_PER_MINUTE);
-  const ids = keptDocument(({ id }) => id);
-  const listings = keptDocument(shownModel);
+  const ids = memoizeDocument(({ id }) => id);
+  const listings = memoizeDocument(presentModel);
   return {
     "GET /api/models.json": () => ids(catalog.current),
 
@@ -38,7 +38,7 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
       ]);
       const nowMs = deps.clock.monotonicMs();
       const providers = catalog.current.providers.map((provider) =>
-        shownProvider(provider, {
+        presentProvider(provider, {
           activity: activity.get(provider.id),
           substitutions: substitutions.filter(({ providerId }) => providerId === provider.id),
           mayTry: (id) => deps.health.mayTry(id, nowMs),
@@ -81,21 +81,21 @@ class MinuteBound {
 const LIST_KEPT_SECONDS = 60;
 const HEALTH_KEPT_SECONDS = 10;
 
-/** Makes a document once for each catalog: anybody may ask for it, as often as they like. */
-function keptDocument(
+/** Builds a document once for each catalog, because anyone may request it at any rate. */
+function memoizeDocument(
   shown: (model: ListedModel) => object | string,
 ): (of: Catalog) => Promise<PublicDocument> {
   const kept = new WeakMap<Catalog, Promise<PublicDocument>>();
   return (catalog) => {
     const known = kept.get(catalog);
     if (known !== undefined) return known;
-    const made = documentOf(catalog.models, shown);
+    const made = buildDocument(catalog.models, shown);
     kept.set(catalog, made);
     return made;
   };
 }
 
-async function documentOf(
+async function buildDocument(
   models: readonly ListedModel[],
   shown: (model: ListedModel) => object | string,
 ): Promise<PublicDocument> {

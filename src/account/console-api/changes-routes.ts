@@ -17,17 +17,17 @@ import type { changeRoutes } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
 import { withShownAddress } from "./show-address.ts";
 
-/** The organization's own part of the change log. */
+/** The routes for the organization's part of the change log. */
 export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeRoutes> {
   return {
     "GET /api/console/changes": async ({ session, query }) => {
       const { before, ...filter } = query;
       const page = await deps.changes.page({
-        ...asked(session.orgId, filter),
+        ...toChangeQuery(session.orgId, filter),
         ...(before === undefined ? {} : { before: Number(before) }),
         limit: PAGE_ROWS + 1,
       });
-      const data = await shownChanges(deps, page.slice(0, PAGE_ROWS), session);
+      const data = await presentChanges(deps, page.slice(0, PAGE_ROWS), session);
       const last = page.length > PAGE_ROWS ? data.at(-1) : undefined;
       return { data, next_before: last === undefined ? null : String(last.position) };
     },
@@ -92,11 +92,11 @@ async function* filePieces(
   let next: { readonly before?: number } = {};
   yield form.head;
   for (;;) {
-    const filter = { ...asked(session.orgId, wanted), ...next, limit: FILE_PAGE_ROWS };
+    const filter = { ...toChangeQuery(session.orgId, wanted), ...next, limit: FILE_PAGE_ROWS };
     const page = await deps.changes.page(filter);
     const last = page.at(-1);
     if (last === undefined) return;
-    const shown = await shownChanges(deps, page, session);
+    const shown = await presentChanges(deps, page, session);
     yield shown.map(form.line).join("");
     next = { before: last.position };
   }
@@ -105,7 +105,7 @@ async function* filePieces(
 const DAY_MS = 86_400_000;
 
 /** A day counts whole. */
-function asked(orgId: OrgId, { kind, by, until }: ChangesFilter): ChangePageFilter {
+function toChangeQuery(orgId: OrgId, { kind, by, until }: ChangesFilter): ChangePageFilter {
   return {
     orgId,
     ...(kind === undefined ? {} : { actionPrefix: `${kind}.` }),
@@ -120,7 +120,7 @@ interface Known {
   readonly names: ReadonlyMap<string, string>;
 }
 
-async function shownChanges(
+async function presentChanges(
   { team, accounts, connections, optimize }: ConsoleDeps,
   changes: readonly RecordedChange[],
   session: SignedIn,
@@ -140,10 +140,10 @@ async function shownChanges(
     ...searches.map(({ searchId, name }) => [searchId, name] as const),
     ...[...people].map(([id, person]) => [id, nameOfPerson(person)] as const),
   ]);
-  return changes.map((each) => shownChange(each, session, { people, names }));
+  return changes.map((each) => presentChange(each, session, { people, names }));
 }
 
-function shownChange(change: RecordedChange, session: SignedIn, known: Known): ShownChange {
+function presentChange(change: RecordedChange, session: SignedIn, known: Known): ShownChange {
   const { position, by, action, target, before, after } = change;
   const { role } = session;
   const name = known.names.get(target) ?? null;
@@ -153,7 +153,7 @@ function shownChange(change: RecordedChange, session: SignedIn, known: Known): S
     at: instant(change.atMs),
     actor_kind: by.kind,
     actor_id: by.id || null,
-    actor: actorOf(change, session, known),
+    actor: describeActor(change, session, known),
     action,
     says: changeSentence({ action, ...facts }, name),
     target,
@@ -169,14 +169,15 @@ function nameOfPerson({ email, isMember }: KnownPerson): string {
   return isMember ? email : `${email} (former member)`;
 }
 
-function actorOf(
+function describeActor(
   { action, by: { kind, id } }: RecordedChange,
   { accountId }: SignedIn,
   { people, names }: Known,
 ): string {
   switch (kind) {
     case "account": {
-      // Nobody grants credit to themselves: the first sign-in of an address brings it.
+      // The credit of a first sign-in is recorded under the account, although nobody can grant
+      // credit to themselves.
       if (action === "credit.grant") return "Token Market";
       const person = people.get(id);
       if (id === accountId) return "You";

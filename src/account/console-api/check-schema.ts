@@ -2,7 +2,7 @@ import type { TSchema } from "typebox";
 
 import { pathText, schemaCheck, type SchemaFault } from "../../kernel/index.ts";
 
-/** Why a part of a request is not what its schema says. */
+/** Why a part of a request does not match its schema. */
 export interface SchemaProblem {
   /** The field, as `models[1]`; undefined: the part as a whole. */
   readonly field: string | undefined;
@@ -13,15 +13,14 @@ export interface SchemaProblem {
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 
 /**
- * Checks for one part of a request. Nothing is added, stripped or, in bodies, converted: what is
- * not as the contract says is refused. Values of a query and a path come as text and are read as
- * numbers.
+ * Compiles the check of one part of a request. It adds, strips and, in bodies, converts nothing;
+ * what violates the contract is refused. Numbers in a query or a path are parsed from text.
  */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
   const check = schemaCheck(schema, part === "body" ? WORDS : { ...WORDS, readsText: true });
   return (value) => {
     const fault = check(value);
-    return fault === undefined ? unstorableIn(value) : problemOf(fault);
+    return fault === undefined ? unstorableIn(value) : toProblem(fault);
   };
 }
 
@@ -49,7 +48,7 @@ function unstorableIn(value: unknown): SchemaProblem | undefined {
   return undefined;
 }
 
-function problemOf({ path, message }: SchemaFault): SchemaProblem {
+function toProblem({ path, message }: SchemaFault): SchemaProblem {
   const field = path.length === 0 ? undefined : pathText(path).slice(0, FIELD_CHARS_MAX);
   return { field, message: `${field ?? "the request"} ${message}` };
 }

@@ -28,7 +28,7 @@ import {
   topUpShape,
 } from "./contract/commands.ts";
 import type { Call, Handlers } from "./handler.ts";
-import { knownOrg } from "./known-org.ts";
+import { requireOrg } from "./known-org.ts";
 import { readTeam } from "./members-routes.ts";
 import { settlementFiles } from "./settlement-files.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
@@ -90,7 +90,7 @@ function organizationCommands(
     },
 
     "credit ledger": async ({ session }) => {
-      const org = await knownOrg(deps, session);
+      const org = await requireOrg(deps, session);
       return {
         org_id: org.orgId,
         balance_usd: formatUsd(org.balanceMicroUsd),
@@ -115,7 +115,7 @@ function noEmail(email: string): ConsoleRefusal {
   return invalidField("email", `email: ${email} is not an e-mail address`);
 }
 
-/** The policy that is asked for; undefined where nothing is, which shows the one that is stored. */
+/** The requested policy; undefined for a request that only reads the stored one. */
 function readPolicy(
   { config: { routingTimeoutMs } }: CommandDeps,
   body: Call<"org policy <org_id>">["body"],
@@ -168,7 +168,7 @@ function endpointCommands(deps: CommandDeps): Group<"endpoint"> {
     },
 
     "endpoint list [org_id]": async (call) => {
-      const endpoints = await rules.listEndpoints(namedOrg(call));
+      const endpoints = await rules.listEndpoints(findNamedOrg(call));
       return { endpoints: endpoints.map(endpointShape.show) };
     },
 
@@ -182,8 +182,8 @@ function endpointCommands(deps: CommandDeps): Group<"endpoint"> {
   };
 }
 
-/** Undefined: the command is of the whole installation. */
-function namedOrg(call: {
+/** Undefined if the command is of the whole installation. */
+function findNamedOrg(call: {
   readonly session: { readonly orgId: OrgId };
   readonly query: { readonly org_id?: string };
 }): OrgId | undefined {
@@ -289,7 +289,7 @@ function changeCommands({
       const limit = call.query.limit ?? CHANGES_LISTED;
       const changes = await changeStore.list({ ...readFilter(call), limit });
       const emails = await team.store.emails(accountsIn(changes));
-      return { changes: changes.map((each) => shownChange(each, emails)) };
+      return { changes: changes.map((each) => presentChange(each, emails)) };
     },
 
     "changes export [org_id]": async (call) => {
@@ -312,7 +312,7 @@ function readFilter(
   call: Pick<Call<"changes export [org_id]">, "session" | "query">,
 ): ChangeFilter {
   const { since, action } = call.query;
-  const orgId = namedOrg(call);
+  const orgId = findNamedOrg(call);
   return {
     ...(orgId !== undefined && { orgId }),
     ...(since !== undefined && { sinceMs: Date.parse(since) }),
@@ -320,7 +320,7 @@ function readFilter(
   };
 }
 
-function shownChange(change: RecordedChange, emails: ReadonlyMap<string, string>) {
+function presentChange(change: RecordedChange, emails: ReadonlyMap<string, string>) {
   const { position, atMs, by, orgId, action, target, before, after } = change;
   return {
     position,

@@ -7,8 +7,8 @@ interface Queue {
 }
 
 /**
- * Lets so many pieces of work of one organization run at a time and some more wait for a permit,
- * first come, first served: one that opens many pages does not keep the database to itself.
+ * Limits how many tasks of one organization run at a time; further tasks wait in order of arrival,
+ * up to a bound. So an organization that opens many pages cannot occupy the database alone.
  */
 export class ConcurrencyGate {
   readonly #runningMax: number;

@@ -31,7 +31,7 @@ export function connectionHandlers(deps: OperationDeps): Handlers<keyof typeof c
 
     "POST /api/console/connections/:connection_id/disable": async ({ session, params, by }) => {
       const disabled = await connections.disable(params.connection_id, session.orgId, by);
-      return disabled === undefined ? NO_SUCH_CONNECTION : shownConnection(disabled);
+      return disabled === undefined ? NO_SUCH_CONNECTION : presentConnection(disabled);
     },
   };
 }
@@ -58,8 +58,8 @@ async function readConnections(deps: OperationDeps, orgId: OrgId): Promise<Conne
   return {
     is_available: deps.vault !== undefined,
     providers: catalog.providers.map(({ id, name }) => ({ id, name })),
-    data: data.map(shownConnection),
-    endpoints: endpoints.map((each) => shownEndpoint(catalog, each)),
+    data: data.map(presentConnection),
+    endpoints: endpoints.map((each) => presentEndpoint(catalog, each)),
   };
 }
 
@@ -77,7 +77,7 @@ async function addConnection(
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
   const { providers, deployments } = catalog.current;
-  // A command's surroundings need not have the marketplace's own keys, without which none is offered.
+  // A command may run without the marketplace's own keys, and then no provider would be offered.
   const listed =
     session.isOperator === true
       ? deployments.find((each) => each.providerId === wanted.provider)?.providerId
@@ -100,7 +100,7 @@ async function addConnection(
   });
   const made = await connections.create(sealed, by);
   if (made === undefined) return NO_SUCH_KEY;
-  return made === "taken" ? TAKEN : shownConnection(made);
+  return made === "taken" ? TAKEN : presentConnection(made);
 }
 
 const TAKEN = conflict("you already have an active connection to this provider; disable it first");
@@ -118,7 +118,7 @@ async function testConnection(
   if (deps.vault === undefined) return noVault(session);
   try {
     const check = await deps.checkConnection(connection);
-    return check === undefined ? GONE_PROVIDER : shownCheck(check);
+    return check === undefined ? GONE_PROVIDER : presentCheck(check);
   } catch (fault) {
     if (fault instanceof SealedKeyFault) return conflict(`${fault.message} Add it again.`);
     throw fault;
@@ -130,7 +130,7 @@ const GONE_PROVIDER = {
   message: "the provider is no longer listed here, so the key is not used",
 };
 
-function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
+function presentCheck(check: ConnectionCheck): { ok: boolean; message: string } {
   switch (check.verdict) {
     case "accepted":
       return { ok: true, message: `the provider accepted the key (status ${check.status})` };
@@ -151,11 +151,11 @@ function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
   }
 }
 
-export function shownConnection(connection: ConnectionSummary): Connection {
+export function presentConnection(connection: ConnectionSummary): Connection {
   return present(Connection, connection, { provider: connection.providerId });
 }
 
-export function shownEndpoint(
+export function presentEndpoint(
   catalog: Catalog,
   { endpointId, providerId, limits, createdAtMs }: EndpointRecord,
 ): Connections["endpoints"][number] {

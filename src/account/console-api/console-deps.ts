@@ -50,13 +50,13 @@ import type { Invitations } from "../team/invitations.ts";
 import type { TeamStore } from "../team/postgres-team-store.ts";
 import type { PurchaseStore } from "../billing/postgres-purchase-store.ts";
 
-/** The provider's answer to a test of a customer's own key. */
+/** The result of testing a customer's own key at the provider. */
 export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
-  /** `reason` is a code such as ECONNREFUSED, or a text. */
+  /** `reason` is a code such as ECONNREFUSED, or a message. */
   | { readonly verdict: "unreachable"; readonly reason: string };
 
-/** Where the console reports: the shape of a pino logger. */
+/** The console's log, with the methods of a pino logger. */
 export interface ConsoleLog {
   debug(detail: object, message: string): void;
   info(detail: object, message: string): void;
@@ -107,7 +107,7 @@ export interface CommandDeps extends OperationDeps {
     readonly open: () => SigningKey;
     readonly read: (file: string | undefined) => KeyObject | undefined;
   };
-  /** `isThere`: there is a folder of manifests, and the provider's is private. */
+  /** `isThere`: the manifests folder exists and the provider is private. */
   readonly checkPrivateManifest: (
     providerId: string,
   ) =>
@@ -125,7 +125,10 @@ export interface ConsoleDeps {
     readonly store: AlertStore;
     /** False: no mail server is configured. */
     readonly canMail: boolean;
-    /** Why a webhook cannot go to this address; `busy`: too many of its organization are checked. */
+    /**
+     * Why a webhook cannot use this address; `busy` if too many addresses of its organization are
+     * being checked.
+     */
     readonly checkAddress: (
       url: string,
       orgId: OrgId,
@@ -137,9 +140,9 @@ export interface ConsoleDeps {
   readonly accounts: AccountStore;
   readonly rules: RulesStore;
   readonly connections: ConnectionStore;
-  /** Undefined: there is no key to encrypt provider keys with, so none can be added. */
+  /** Undefined if there is no key to encrypt provider keys with, so none can be added. */
   readonly vault: KeyVault | undefined;
-  /** Undefined: the catalog has no such provider. Rejects with `SealedKeyFault`. */
+  /** Undefined if the catalog has no such provider. Rejects with `SealedKeyFault`. */
   readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
   readonly records: RecordStore;
   readonly abuseRestrictions: AbuseRestrictionStore;
@@ -150,7 +153,7 @@ export interface ConsoleDeps {
   readonly health: Pick<DeploymentHealth, "mayTry">;
   readonly verification: Pick<Verification, "of">;
   readonly verdicts: Pick<VerdictStore, "history">;
-  /** The gateway's own walk for a caller who is known; `url` is the gateway's path and query. */
+  /** The gateway's request path for a known caller; `url` is the gateway's path and query. */
   readonly playground: (
     request: IncomingMessage,
     response: ServerResponse,
@@ -191,12 +194,12 @@ export interface OperatorDeps {
   readonly installation: Installation;
 }
 
-/** How providers are paid, or why that is not known. */
+/** The payment terms of providers, or why they are unknown. */
 type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
   | { readonly ok: false; readonly problem: string };
 
-/** How the installation is, as far as this instance knows. */
+/** The state of the installation as this instance knows it. */
 export interface Installation {
   readonly version: string;
   /** Empty: not known. */
@@ -212,6 +215,6 @@ export interface Installation {
   readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
   /** The matters that the last scheduled refresh of the catalog left to an operator. */
   readonly readRefreshWaits: () => readonly string[];
-  /** How old reports are; undefined: the replica does not serve them now. */
+  /** How old reports are; undefined if the replica does not serve them now. */
   readonly readReplicaLagMs: () => Promise<number | undefined>;
 }

@@ -6,7 +6,7 @@ import { ROUTES } from "./contract.ts";
 import { openReportGates } from "./report-gates.ts";
 
 test("every route of the contract has a handler, and every handler a route", () => {
-  // Nothing is called: which routes there are depends on nothing that the console works with.
+  // The handlers are never called, since the list of routes does not depend on their dependencies.
   const handlers = consoleHandlers({} as ConsoleDeps, openReportGates());
   expect(Object.keys(handlers).sort()).toEqual(Object.keys(ROUTES).sort());
 });

@@ -1,6 +1,6 @@
 import { type Refusal, RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 
-/** Codes that only the console has, beside the gateway's canonical classes. */
+/** The codes that only the console has, besides the gateway's error classes. */
 type ConsoleCode =
   | Refusal["class"]
   | "signed_out"
@@ -10,7 +10,7 @@ type ConsoleCode =
   | "other_organization"
   | "confirm_needed";
 
-/** Why the console does not do what it was asked; `ConsoleError` is made of it. */
+/** A refusal by the console; it becomes a `ConsoleError` answer. */
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
@@ -19,7 +19,7 @@ export class ConsoleRefusal {
   readonly field: string | undefined;
   /** Always there with 429 and 503: a minute where nothing better is known. */
   readonly retryAfterSeconds: number | undefined;
-  /** It cost a look-up or a question: it counts as a change of a setting. */
+  /** True if the refusal cost a query, so that it counts as a change of a setting. */
   readonly isCounted: boolean;
 
   constructor(of: {
@@ -84,7 +84,7 @@ export function refTaken(fault: Error): ConsoleRefusal {
   });
 }
 
-/** Operators see every organization: what they do not find does not exist. */
+/** A 404 for operators, who can see every organization. */
 export function noSuch(what: string): ConsoleRefusal {
   const message = `there is no such ${what}; check the ID`;
   return new ConsoleRefusal({ status: 404, code: "not_found", message });

@@ -4,7 +4,7 @@ import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
 import {
   HEADER_BYTES_MAX,
-  newRequestId,
+  createRequestId,
   REQUEST_BODY_TIMEOUT_MS,
   REQUEST_HEADERS_TIMEOUT_MS,
   SMALL_BODY_BYTES_MAX,
@@ -43,7 +43,7 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
       headersTimeout: REQUEST_HEADERS_TIMEOUT_MS,
       ServerResponse: deps.serverResponse,
     },
-    genReqId: () => newRequestId(deps.clock.nowMs()),
+    genReqId: () => createRequestId(deps.clock.nowMs()),
     requestIdHeader: false,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX, ignoreTrailingSlash: false },
     // A path that cannot be decoded meets no hook: the headers of every answer are set here too.

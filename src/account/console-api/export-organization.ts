@@ -1,12 +1,12 @@
 import { capsInUsd, instant, instantOrNull, type OrgId, usdOrNull } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
-import { shownOperatorLimit } from "./operator-routes.ts";
+import { presentOperatorLimit } from "./operator-routes.ts";
 import { policyShape } from "./contract/commands.ts";
-import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
-import { shownConnection, shownEndpoint } from "./connections-routes.ts";
+import { everyWalletLine, presentPurchase } from "./billing-routes.ts";
+import { presentConnection, presentEndpoint } from "./connections-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { knownOrg } from "./known-org.ts";
-import { shownSearch } from "./optimize-routes.ts";
+import { requireOrg } from "./known-org.ts";
+import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
 
 /**
@@ -29,7 +29,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
   const { orgId, email, name } = session;
   const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
   const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
-    knownOrg(deps, session),
+    requireOrg(deps, session),
     deps.identity.profile(session),
     accounts.listOwnKeys(orgId),
     rules.listLimits(orgId),
@@ -72,18 +72,18 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     // Limits of managed keys would name them.
     limits: limits
       .filter(({ keyId }) => keyId === undefined || known.has(keyId))
-      .map(shownOperatorLimit),
+      .map(presentOperatorLimit),
     routing_policy: policy === undefined ? null : policyShape.show(policy),
     alerts: await exportedAlerts(deps, session),
-    connections: (await connections.list(orgId)).map(shownConnection),
-    endpoints: endpoints.map((each) => shownEndpoint(catalog.current, each)),
+    connections: (await connections.list(orgId)).map(presentConnection),
+    endpoints: endpoints.map((each) => presentEndpoint(catalog.current, each)),
     usage_holds: holds.map(({ family, state, createdAtMs }) => ({
       family,
       state,
       created_at: instant(createdAtMs),
     })),
-    purchases: (await billing.listPurchases(orgId)).map(shownPurchase),
-    optimize_searches: (await optimize.list(orgId)).map(shownSearch),
+    purchases: (await billing.listPurchases(orgId)).map(presentPurchase),
+    optimize_searches: (await optimize.list(orgId)).map(presentSearch),
   };
 }
 

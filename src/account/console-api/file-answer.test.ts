@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { fileNameOf } from "./file-answer.ts";
+import { buildFileName } from "./file-answer.ts";
 
 const DAY = { fromMs: Date.UTC(2026, 10, 24), toMs: Date.UTC(2026, 10, 25) };
 const HOUR = { fromMs: Date.UTC(2026, 10, 24, 9, 30), toMs: Date.UTC(2026, 10, 24, 10, 30) };
@@ -16,12 +16,12 @@ test.each([
   ],
   [DAY, { key: '../"\r\n' }, "requests-2026-11-24-.csv"],
 ])("a file of %j with %j says so in its name", (span, filters, name) => {
-  expect(fileNameOf(span, filters)).toBe(name);
+  expect(buildFileName(span, filters)).toBe(name);
 });
 
 test("however many values are filtered by, the name stays short enough for a file", () => {
   const long = Array.from({ length: 20 }, (_none, at) => `model-${at}-${"x".repeat(190)}`).join();
-  const name = fileNameOf(HOUR, {
+  const name = buildFileName(HOUR, {
     model: long,
     provider: long,
     key: long,

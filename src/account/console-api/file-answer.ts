@@ -23,8 +23,9 @@ export interface OpenedFile {
 }
 
 /**
- * Begins a file within the organization's turns. Its first piece is made before the first byte is
- * sent, so that a fault until then is an ordinary answer; one that takes too long ends in a reset.
+ * Starts a file within the organization's concurrency limit. The first piece is produced before the
+ * first byte is sent, so an early fault is an ordinary error answer; a file that takes too long
+ * ends with a reset.
  */
 export async function openFile(
   { gate, clock }: { readonly gate: ConcurrencyGate; readonly clock: Clock },
@@ -38,7 +39,7 @@ export async function openFile(
     const first = await iterator.next();
     const endMs = clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const isLate = (): boolean => clock.monotonicMs() > endMs;
-    const rest = restOf({ first, iterator, isLate, end });
+    const rest = streamRest({ first, iterator, isLate, end });
     return { fileName, pieces: rest, headers: headers?.() ?? {}, onClosed: end };
   } catch (fault) {
     end();
@@ -48,14 +49,14 @@ export async function openFile(
 
 /** A document as a PDF file, named by its title. */
 export function paperFile(paper: Paper): FileAnswer {
-  return { fileName: `${wordOf(paper.title).toLowerCase()}.pdf`, pieces: printed(paper) };
+  return { fileName: `${toFileWord(paper.title).toLowerCase()}.pdf`, pieces: printed(paper) };
 }
 
 async function* printed(paper: Paper): AsyncIterable<Buffer> {
   yield await printPaper(paper);
 }
 
-async function* restOf(of: {
+async function* streamRest(of: {
   readonly first: IteratorResult<string | Buffer>;
   readonly iterator: AsyncIterator<string | Buffer>;
   readonly isLate: () => boolean;
@@ -80,7 +81,7 @@ const FILTER_CHARS_MAX = 40;
  * The name of a file of requests, with its time range and its filters: files of several views do
  * not overwrite each other. Whole days are dates, other ranges have the time of day in UTC.
  */
-export function fileNameOf(
+export function buildFileName(
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,
   {
     model,
@@ -91,7 +92,7 @@ export function fileNameOf(
   }: Pick<UsageFilters, "model" | "provider" | "key" | "tag" | "status">,
 ): string {
   const filters = [model, provider, key, tag, status].flatMap((text) => text ?? []);
-  return ["requests", spanName(fromMs, toMs), ...filters.map(wordOf)].join("-").concat(".csv");
+  return ["requests", spanName(fromMs, toMs), ...filters.map(toFileWord)].join("-").concat(".csv");
 }
 
 function spanName(fromMs: number, toMs: number): string {
@@ -108,7 +109,7 @@ function minuteName(ms: number): string {
 }
 
 /** Only what every file system takes in a name. */
-function wordOf(text: string): string {
+function toFileWord(text: string): string {
   const word = text.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, FILTER_CHARS_MAX);
   return word.replaceAll(/^-|-$/g, "");
 }

@@ -5,7 +5,7 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 /** An operator who changes something has signed in so lately. */
 const FRESH_MS = 12 * 3_600_000;
 
-/** Is the person one of the operators? Only by an e-mail that the identity provider has verified. */
+/** True for an operator. Only an e-mail address that the identity provider has verified counts. */
 export function isOperator(
   { isVerified, email }: Pick<SignedIn, "isVerified" | "email">,
   operators: ReadonlySet<string>,
@@ -24,7 +24,7 @@ export async function readOperatorSession(
   return session !== undefined && isOperator(session, operators) ? session : NO_SUCH_PATH;
 }
 
-/** A sign-in that is too old to change something with; undefined: it is not. */
+/** A sign-in that is too old to change something with; undefined if it is not. */
 export function staleSignInProblem(
   { startedAtMs }: Pick<SignedIn, "startedAtMs">,
   nowMs: number,

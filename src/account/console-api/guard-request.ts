@@ -21,8 +21,8 @@ export interface GuardedRequest {
 }
 
 /**
- * Does a request come from a page of the console? Browsers say so in `sec-fetch-site`, older ones and
- * programs in `origin`.
+ * True if the request comes from a page of the console. Browsers say so in `sec-fetch-site`, older
+ * ones and programs in `origin`.
  */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
   const site = headers["sec-fetch-site"];
@@ -105,8 +105,8 @@ const NOT_VERIFIED = new ConsoleRefusal({
     "your email is not verified; open the link in your identity provider's verification email, then sign in again",
 });
 
-/** The client's own address, where proxies are trusted to say it. */
-export function clientAddressOf(
+/** The client's own address, if the request came through trusted proxies that report it. */
+export function findClientAddress(
   addresses: ClientAddresses,
   { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
 ): string | undefined {
@@ -115,10 +115,10 @@ export function clientAddressOf(
 }
 
 /** The origin of a request that begins or ends a session: its account is not known before. */
-export function askedFrom(
+export function readOrigin(
   { clientAddresses }: { readonly clientAddresses: ClientAddresses },
   request: Pick<FastifyRequest, "id" | "ip" | "headers">,
 ): { readonly requestId: string; readonly clientNetwork: string | null } {
-  const clientNetwork = wideNetwork(clientAddressOf(clientAddresses, request));
+  const clientNetwork = wideNetwork(findClientAddress(clientAddresses, request));
   return { requestId: request.id, clientNetwork };
 }

@@ -1,13 +1,13 @@
 import type { Clock } from "../../kernel/index.ts";
 
-/** A read that takes longer is no longer waited for by those who come later. */
+/** After this time, later callers start a new read instead of waiting for a slow one. */
 const SHARED_MS = 10_000;
 /** A failure is shared for so long: a database that is away is not asked by each visitor. */
 const FAILED_KEPT_MS = 5_000;
 
 interface Read<T> {
   readonly answer: Promise<T>;
-  /** Until when it is given to those who ask. */
+  /** The result is shared until this time. */
   untilMs: number;
 }
 

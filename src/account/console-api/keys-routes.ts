@@ -1,8 +1,8 @@
 import {
   type KeySummary,
-  newVirtualKey,
+  createVirtualKey,
   newKeyCeilings,
-  requestsPerMinuteCeilingOf,
+  findRequestsPerMinuteCeiling,
   planLimitChange,
   type PlannedChange,
   ReportTimeout,
@@ -29,11 +29,11 @@ import type {
 } from "./contract.ts";
 import type { keyRoutes } from "./contract/keys.ts";
 import type { Acting, Handlers } from "./handler.ts";
-import { knownOrg } from "./known-org.ts";
+import { requireOrg } from "./known-org.ts";
 import { capResets } from "./month.ts";
 import { readAllowedModels, readExpiry, readKeyTags } from "./read-key.ts";
 import { readCaps, readName } from "./read-values.ts";
-import { shownKey, type LimitGround } from "./show-key.ts";
+import { presentKey, type LimitGround } from "./show-key.ts";
 
 /** Keys of the organization. Managed ones are in none of these answers and open by no id. */
 export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoutes> {
@@ -107,10 +107,10 @@ async function listKeys(deps: OperationDeps, session: Acting): Promise<KeyList> 
     data: keys.map((key) => {
       const used = byKey.get(key.keyId) ?? UNUSED;
       const own = periods.filter(({ keyId }) => keyId === key.keyId);
-      return shownKey(key, ground, { ...used, periods: own, nowMs });
+      return presentKey(key, ground, { ...used, periods: own, nowMs });
     }),
     ...capResets(nowMs),
-    rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
+    rpm_max: ceilingOfNew(findRequestsPerMinuteCeiling("console"), ground),
   };
 }
 
@@ -150,7 +150,7 @@ async function createKey(
   if (name instanceof ConsoleRefusal) return name;
   const { isOperator = false } = session;
   // The operator's own value is the ceiling.
-  const own = requestsPerMinuteCeilingOf(origin);
+  const own = findRequestsPerMinuteCeiling(origin);
   const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await readGround(deps, session));
   const { rpm = ceiling } = wanted;
@@ -162,7 +162,7 @@ async function createKey(
   if (models instanceof ConsoleRefusal) return models;
   const tags = readKeyTags(wanted.tags);
   if (tags instanceof ConsoleRefusal) return tags;
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   const newKey = {
     orgId: session.orgId,
     name,
@@ -187,7 +187,7 @@ function ceilingOfNew(own: number, { limits, limitDefaults }: LimitGround): numb
   return newKeyCeilings(own, limits, limitDefaults).requestsPerMinute;
 }
 
-/** A key that cannot be limited as it was asked for is disabled: it was not shown yet. */
+/** If the limits cannot be set, the new key is disabled; its secret has not been shown yet. */
 async function limitNewKey(
   deps: OperationDeps,
   key: KeySummary,
@@ -281,7 +281,7 @@ async function rotateKey(
   if (key === undefined) return NO_SUCH_KEY;
   if (key.disabledAtMs !== null) return DISABLED;
   const { grace_hours: hours } = asked.body;
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   const oldUntilMs = hours === 0 ? null : deps.clock.nowMs() + hours * HOUR_MS;
   const rotate = { digest: fresh.digest, label: fresh.label, oldUntilMs };
   const edited = await deps.accounts.editKeys(session.orgId, [key.keyId], { rotate }, asked.by);
@@ -330,7 +330,7 @@ async function show(deps: OperationDeps, session: Acting, key: KeySummary): Prom
     readLastUse(deps, key),
   ]);
   const used = { lastUsedAtMs, periods, spentMonthMicroUsd: month.spentMicroUsd };
-  return shownKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
+  return presentKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
 }
 
 /** The change has been made: a journal that is slow to answer only leaves the instant out. */
@@ -348,7 +348,7 @@ async function readLastUse(
 async function readGround(deps: OperationDeps, session: Acting): Promise<LimitGround> {
   const [limits, org] = await Promise.all([
     deps.rules.listLimits(session.orgId),
-    knownOrg(deps, session),
+    requireOrg(deps, session),
   ]);
   return { limits, isFunded: org.isFunded, limitDefaults: deps.limitUse.limitDefaults };
 }

@@ -3,8 +3,8 @@ import { assert } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 
-/** The organization of a session: an account has one as long as it is there. */
-export async function knownOrg(
+/** The organization of a session. It must exist, since an account always belongs to one. */
+export async function requireOrg(
   { accounts }: Pick<ConsoleDeps, "accounts">,
   { orgId }: Pick<SignedIn, "orgId">,
 ): Promise<OrgSummary> {

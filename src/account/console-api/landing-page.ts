@@ -5,7 +5,7 @@ import { perMillion } from "./show-request.ts";
 
 /** The facts that the landing page shows of this installation and of the visitor. */
 export interface Landing {
-  /** Null: no identity provider is configured. */
+  /** Null if no identity provider is configured. */
   readonly signInName: string | null;
   /** Links of this machine sign in. */
   readonly isLocal: boolean;
@@ -13,7 +13,7 @@ export interface Landing {
   readonly back: string | undefined;
   readonly reason: string | undefined;
   readonly requestId: string | undefined;
-  /** Empty: the operator has set none. */
+  /** Empty if the operator has set none. */
   readonly support: string;
   readonly privacyUrl: string;
   readonly termsUrl: string;
@@ -37,12 +37,12 @@ export function landingPage(landing: Landing): PlainPage {
     body: `${productOf(landing.models)}
 <section class="card${landing.reason === undefined ? "" : " first"}" aria-labelledby="sign-in">
 <h2 id="sign-in">Sign in</h2>
-${reasonOf(landing)}${wayIn(landing)}
+${renderReason(landing)}${wayIn(landing)}
 </section>
 ${sampleOf(landing)}
 ${listOf(landing.models)}
 ${PICTURE}`,
-    footer: footerOf(landing),
+    footer: renderFooter(landing),
   });
 }
 
@@ -173,7 +173,7 @@ ${PRINT_LINK}
 <p class="small">If Token Market is installed as a program, run <code>tokenmarket console-link</code>
 instead. <code>npm start</code> prints a link too.</p>`;
 
-function reasonOf({ reason, requestId = "" }: Landing): string {
+function renderReason({ reason, requestId = "" }: Landing): string {
   const words = reason === undefined ? undefined : REASONS.get(reason);
   if (words === undefined) return "";
   const isBad = reason === "failed" || reason === "denied";
@@ -193,9 +193,9 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function footerOf({ support, privacyUrl, termsUrl }: Landing): string {
+function renderFooter({ support, privacyUrl, termsUrl }: Landing): string {
   const links = [link("Terms", termsUrl), link("Privacy policy", privacyUrl)];
-  return [...links, supportOf(support)].filter((each) => each !== "").join("\n");
+  return [...links, renderSupport(support)].filter((each) => each !== "").join("\n");
 }
 
 function link(label: string, url: string): string {
@@ -203,7 +203,7 @@ function link(label: string, url: string): string {
 }
 
 /** A link, an email address, or a text of the operator. */
-function supportOf(support: string): string {
+function renderSupport(support: string): string {
   if (support === "") return "";
   if (/^https?:\/\//.test(support)) return link("Support", support);
   const shown = escapeHtml(support);

@@ -1,9 +1,9 @@
 import {
   type KeySummary,
-  organizationOf,
-  principalOf,
+  toOrganization,
+  toPrincipal,
   type StoredLimit,
-  changedLimit,
+  presentChangedLimit,
   type LimitRequest,
   makeLimitChange,
   planLimitChange,
@@ -19,9 +19,9 @@ import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf } from "./contract.ts";
 import type { limitRoutes } from "./contract/limits.ts";
-import { shownRefusal } from "./show-refusal.ts";
+import { presentRefusal } from "./show-refusal.ts";
 import type { Handlers } from "./handler.ts";
-import { knownOrg } from "./known-org.ts";
+import { requireOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
 
@@ -62,7 +62,7 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
       return {
         request_id: requestId,
         at: instant(createdAtMs),
-        ...shownRefusal(found.request, found.refused ?? { errorClass, reason: null }),
+        ...presentRefusal(found.request, found.refused ?? { errorClass, reason: null }),
       };
     },
   };
@@ -89,7 +89,7 @@ async function changeLimit(
   const read = readLimitRequest(rawBody);
   if (!read.ok) return ofGateway(read.refusal);
   const { request } = read;
-  const key = await namedKey(deps, session.orgId, request);
+  const key = await findNamedKey(deps, session.orgId, request);
   if (key instanceof ConsoleRefusal) return key;
   const actor = { kind: "person", orgId: session.orgId } as const;
   const planned = await planLimitChange(
@@ -100,10 +100,10 @@ async function changeLimit(
   if (!planned.ok) return ofGateway(planned.refusal);
   const made = await makeLimitChange(rules, planned, by);
   if (!made.ok) return ofGateway(made.refusal);
-  return changedLimit(made.stored, await changedScopes(deps, session, made.stored));
+  return presentChangedLimit(made.stored, await readChangedScopes(deps, session, made.stored));
 }
 
-async function namedKey(
+async function findNamedKey(
   { accounts }: ConsoleDeps,
   orgId: OrgId,
   { keyId }: LimitRequest,
@@ -115,7 +115,7 @@ async function namedKey(
 }
 
 /** The scopes that the change applies to: one key, or all keys of the organization. */
-async function changedScopes(
+async function readChangedScopes(
   deps: ConsoleDeps,
   session: SignedIn,
   { keyId, modelId }: StoredLimit,
@@ -123,13 +123,13 @@ async function changedScopes(
   const { limitUse, rules } = deps;
   const record = keyId === undefined ? undefined : await rules.findKey(keyId);
   if (record !== undefined) {
-    return (await readLimitUse(limitUse, principalOf(record), modelId)).scopes;
+    return (await readLimitUse(limitUse, toPrincipal(record), modelId)).scopes;
   }
   const { orgId } = session;
   const [org, limits, endpoints] = await Promise.all([
-    knownOrg(deps, session),
+    requireOrg(deps, session),
     rules.listLimits(orgId),
     rules.listEndpoints(orgId),
   ]);
-  return await readOrgScopes(limitUse, organizationOf(org, { limits, endpoints }), modelId);
+  return await readOrgScopes(limitUse, toOrganization(org, { limits, endpoints }), modelId);
 }

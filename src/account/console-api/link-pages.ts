@@ -9,7 +9,7 @@ const OWNER_EMAIL = "owner@localhost.localdomain";
 /** Asks whose browser this is, or says it, where the link was made for one address. */
 export function linkPage(link: {
   readonly token: string;
-  /** Null: who opens the link says it. */
+  /** Null if the person who opens the link enters the address. */
   readonly email: string | null;
   /** The text that was typed before and is not an address. */
   readonly refused?: string;

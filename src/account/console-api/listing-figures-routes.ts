@@ -2,7 +2,7 @@ import { ExpiringCache, instant } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
-import { type ListingSums, figuresOf } from "../../gateway/index.ts";
+import { type ListingSums, computeFigures } from "../../gateway/index.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
@@ -25,7 +25,10 @@ interface OwnFigures {
   readonly providers: ProviderFigures[];
 }
 
-/** How listings served: the organization's own calls, and all together where the operator says so. */
+/**
+ * Figures of listings: of the organization's own calls, and of all customers if the operator
+ * publishes them.
+ */
 export function listingFigureHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -51,7 +54,7 @@ export function listingFigureHandlers(
       return await gates.reads.run(orgId, async () => {
         const { days, hours } = await listingFigures.own(filter, from);
         const as = { hours, hasHistory: hasHistory(query), isRounded: false };
-        const listings = shownListings(days, as);
+        const listings = presentListings(days, as);
         const answer = { from: instant(dayMs), listings, providers: shownProviders(days, as) };
         kept.set(key, answer, clock.monotonicMs());
         return answer;
@@ -103,7 +106,7 @@ class PublishedFigures {
         (provider === undefined || providerId === provider),
     );
     const as = { hours: [], hasHistory: hasHistory(query), isRounded: true };
-    const listings = shownListings(days, as);
+    const listings = presentListings(days, as);
     const providers = shownProviders(days, as);
     const made = PublicDocument.of({ is_shown: true, listings, providers }, PUBLISHED_KEPT_SECONDS);
     this.#documents.set(key, made, nowMs);
@@ -123,7 +126,7 @@ function hasHistory({ model, provider }: ListingQuery): boolean {
 type Figures = Omit<FiguresAt, "at">;
 
 /** The figures of listings from what was summed up of them, by model and provider. */
-function shownListings(
+function presentListings(
   days: readonly ListingSums[],
   of: {
     readonly hours: readonly ListingSums[];
@@ -135,13 +138,13 @@ function shownListings(
   const shown = of.isRounded ? rounded : exact;
   const at = (sums: readonly ListingSums[]): FiguresAt[] =>
     of.hasHistory ? sums.map((each) => ({ at: instant(each.fromMs), ...shown([each]) })) : [];
-  const hoursOf = grouped(of.hours, keyOf);
-  return [...grouped(days, keyOf)].map(([key, ofListing]) => {
+  const hoursOf = grouped(of.hours, toListingKey);
+  return [...grouped(days, toListingKey)].map(([key, ofListing]) => {
     const [{ providerId, modelId }] = ofListing as readonly [ListingSums];
     return {
       provider: providerId,
       model: modelId,
-      calls: of.isRounded ? null : figuresOf(ofListing).calls,
+      calls: of.isRounded ? null : computeFigures(ofListing).calls,
       share_of_calls: shareOfCalls(ofListing, days, of.isRounded),
       ...shown(ofListing),
       days: at(ofListing),
@@ -156,7 +159,7 @@ function shareOfCalls(
   all: readonly ListingSums[],
   isRounded: boolean,
 ): number {
-  const share = figuresOf(some).calls / figuresOf(all).calls;
+  const share = computeFigures(some).calls / computeFigures(all).calls;
   return isRounded ? (wholePercent(share) ?? 0) : share;
 }
 
@@ -186,12 +189,12 @@ function grouped(
   return groups;
 }
 
-function keyOf({ modelId, providerId }: ListingSums): string {
+function toListingKey({ modelId, providerId }: ListingSums): string {
   return `${modelId} ${providerId}`;
 }
 
 function exact(sums: readonly ListingSums[]): Figures {
-  const figures = figuresOf(sums);
+  const figures = computeFigures(sums);
   return {
     success: figures.success,
     uptime: figures.uptime,

@@ -1,5 +1,5 @@
 import { type ChangedBy, isEmail } from "../../kernel/index.ts";
-import { hashOf } from "../identity/browser-token.ts";
+import { hashToken } from "../identity/browser-token.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import {
   type Invitation as StoredInvitation,
@@ -12,7 +12,7 @@ import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refu
 import type { SentInvitation, Team } from "./contract.ts";
 import { Member, Invitation, ReceivedInvitation, type memberRoutes } from "./contract/members.ts";
 import type { Acting, CommandedName, Handlers } from "./handler.ts";
-import { knownOrg } from "./known-org.ts";
+import { requireOrg } from "./known-org.ts";
 import { present } from "./present.ts";
 
 /** Members, invitations, and which of the account's organizations the session is in. */
@@ -83,13 +83,13 @@ function inviting(
       if (!isEmail(email)) return NO_EMAIL;
       const from = await invitingFrom(deps, session);
       const sent = await team.invitations.invite(from, { email, role: body.role }, by);
-      return typeof sent === "string" ? INVITE_REFUSALS[sent] : shownSent(deps, sent);
+      return typeof sent === "string" ? INVITE_REFUSALS[sent] : presentSent(deps, sent);
     },
 
     "POST /api/console/invitations/:invitation_id/renew": async ({ session, params, by }) => {
       const from = await invitingFrom(deps, session);
       const sent = await team.invitations.renew(from, params.invitation_id, by);
-      return sent === undefined ? NO_SUCH_INVITATION : shownSent(deps, sent);
+      return sent === undefined ? NO_SUCH_INVITATION : presentSent(deps, sent);
     },
   };
 }
@@ -101,15 +101,15 @@ function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
   return {
     "GET /api/console/received-invitations": async ({ session }) => {
       const received = await team.store.received(session.accountId, clock.nowMs());
-      return { invitations: received.map((each) => shownReceived(each, true)) };
+      return { invitations: received.map((each) => presentReceived(each, true)) };
     },
 
     "POST /api/console/received-invitations/find": async ({ session, body }) => {
-      const found = await team.store.findByLink(hashOf(body.token), clock.nowMs());
+      const found = await team.store.findByLink(hashToken(body.token), clock.nowMs());
       if (found === undefined) return LINK_GONE;
       const own = await team.store.received(session.accountId, clock.nowMs());
       const isYours = own.some(({ invitationId }) => invitationId === found.invitationId);
-      return shownReceived(found, isYours);
+      return presentReceived(found, isYours);
     },
 
     "POST /api/console/received-invitations/:invitation_id/accept": async (call) => {
@@ -127,13 +127,13 @@ function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
     },
 
     "POST /api/console/organizations/own": async ({ session, cookieHeader, by }) => {
-      const orgId = await identity.startOwnOrganization(cookieHeader, session, askedBy(by));
+      const orgId = await identity.startOwnOrganization(cookieHeader, session, pickRequester(by));
       return orgId === undefined ? NOTHING_DEFERRED : { org_id: orgId };
     },
   };
 }
 
-function askedBy({
+function pickRequester({
   requestId,
   clientNetwork,
 }: ChangedBy): Pick<ChangedBy, "requestId" | "clientNetwork"> {
@@ -183,7 +183,7 @@ const NOTHING_DEFERRED = conflict(
 
 async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
   const { orgId, accountId, email } = session;
-  const { name: orgName } = await knownOrg(deps, session);
+  const { name: orgName } = await requireOrg(deps, session);
   return { orgId, orgName, accountId, email };
 }
 
@@ -199,22 +199,22 @@ export async function readTeam(deps: OperationDeps, session: Acting): Promise<Te
     members: members.map((each) =>
       present(Member, each, { is_you: each.accountId === session.accountId }),
     ),
-    invitations: open.map((each) => shownInvitation(deps, each)),
+    invitations: open.map((each) => presentInvitation(deps, each)),
     team_max: TEAM_MAX,
     can_email: team.invitations.canMail,
   };
 }
 
-function shownInvitation({ clock }: OperationDeps, invitation: StoredInvitation): Invitation {
+function presentInvitation({ clock }: OperationDeps, invitation: StoredInvitation): Invitation {
   const is_expired = invitation.expiresAtMs <= clock.nowMs();
   return present(Invitation, invitation, { is_expired });
 }
 
-function shownSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent): SentInvitation {
-  return { invitation: shownInvitation(deps, invitation), link, mail };
+function presentSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent): SentInvitation {
+  return { invitation: presentInvitation(deps, invitation), link, mail };
 }
 
 /** An invitation as the one who got it sees it. */
-export function shownReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
+export function presentReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
   return present(ReceivedInvitation, received, { is_yours: isYours });
 }

@@ -6,7 +6,7 @@ import { microUsd } from "../../kernel/core/money.ts";
 import type { Usage } from "../../kernel/core/usage.ts";
 import type { SizedTokens } from "../../gateway/records/tokens-by-size.ts";
 import type { UsageReport } from "../../gateway/records/usage-reports.ts";
-import { boundsOf, modelCosts } from "./model-costs.ts";
+import { collectBounds, modelCosts } from "./model-costs.ts";
 
 function sheet(prompt: bigint, completion: bigint, tiers?: PriceSheet["tiers"]): PriceSheet {
   return {
@@ -80,7 +80,7 @@ const reads = modelOf("reads", [{}], { inputModalities: ["text", "image", "file"
 const film = modelOf("film", [{}], { modality: "video" });
 const billed = modelOf("billed", [{ billing: "reported_cost" }]);
 const catalog = catalogOf(plain, long, reads, film, billed);
-const bounds = boundsOf([plain, long]);
+const bounds = collectBounds([plain, long]);
 
 function costsOf(ids: readonly string[], use: Parameters<typeof modelCosts>[1]) {
   const models = ids.flatMap((id) => catalog.find(id) ?? []);
@@ -89,7 +89,7 @@ function costsOf(ids: readonly string[], use: Parameters<typeof modelCosts>[1]) 
 
 test("the sizes that are asked for are those that decide about a price or a fit", () => {
   expect(bounds).toEqual({ promptTokens: [200], totalTokens: [1_000, 5_000] });
-  expect(boundsOf([reads])).toEqual({ promptTokens: [], totalTokens: [] });
+  expect(collectBounds([reads])).toEqual({ promptTokens: [], totalTokens: [] });
 });
 
 describe("with the size of each prompt known", () => {

@@ -40,13 +40,13 @@ export interface Comparison {
 /** The usage by model, with the known sizes of prompts. */
 export interface KnownUse {
   readonly groups: UsageReport["groups"];
-  /** Undefined: there are too many attempts to know. */
+  /** Undefined if there are too many attempts to know. */
   readonly sized: readonly SizedTokens[] | undefined;
   readonly bounds: SizeBounds;
 }
 
 /** The sizes of prompts that decide about the price or the fit of any of these models. */
-export function boundsOf(models: readonly ListedModel[]): SizeBounds {
+export function collectBounds(models: readonly ListedModel[]): SizeBounds {
   const listings = models.flatMap(pricedListings);
   return {
     promptTokens: ascending(listings.flatMap(({ prices }) => (prices ? tierBounds(prices) : []))),
@@ -89,7 +89,7 @@ interface Chat {
   /** Most spend first. */
   readonly used: readonly UsedModel[];
   readonly notCounted: readonly NotCounted[];
-  /** Undefined: the sizes are not known. */
+  /** Undefined if the sizes are not known. */
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
@@ -146,7 +146,7 @@ function bySpend(a: UsedModel, b: UsedModel): number {
 /** From sums of days, which do not say what of a model that is gone was chat. */
 function chatOfSums(catalog: Catalog, { groups }: KnownUse): Chat {
   const modalityOf = modalities(catalog);
-  const reasonOf = (model: string): NotCounted["reason"] | undefined => {
+  const findReason = (model: string): NotCounted["reason"] | undefined => {
     if (model === OTHER_GROUPS) return "too_many";
     const modality = modalityOf.get(model);
     if (modality === undefined) return "unlisted";
@@ -155,7 +155,7 @@ function chatOfSums(catalog: Catalog, { groups }: KnownUse): Chat {
   const withTokens = groups.filter(hasTokens);
   return {
     used: withTokens
-      .filter(({ group }) => reasonOf(group) === undefined)
+      .filter(({ group }) => findReason(group) === undefined)
       .map(({ group, figures }) => ({
         model: group,
         requests: figures.requests,
@@ -163,7 +163,7 @@ function chatOfSums(catalog: Catalog, { groups }: KnownUse): Chat {
         usage: figures.usage,
       })),
     notCounted: withTokens.flatMap(({ group, figures: { requests } }): NotCounted[] => {
-      const reason = reasonOf(group);
+      const reason = findReason(group);
       return reason === undefined ? [] : [{ model: group, requests, reason }];
     }),
     sized: undefined,
@@ -203,7 +203,7 @@ function comparedModel(
     name: model.displayName,
     obstacle: null,
     listings: pricedListings(model).map((each) => listingCost(each, compared)),
-    may_lack: lacksOf(model, compared),
+    may_lack: findLacks(model, compared),
   };
 }
 
@@ -251,7 +251,7 @@ function attemptsAbove(
 }
 
 /** The models of the traffic that read what this one does not. */
-function lacksOf(model: ListedModel, { catalog, chat }: Compared): ComparedModel["may_lack"] {
+function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedModel["may_lack"] {
   return chat.used.flatMap(({ model: used, requests }) => {
     const kinds = catalog.find(used)?.inputModalities ?? [];
     const parts = kinds.filter((kind) => !model.inputModalities.includes(kind));
@@ -275,13 +275,13 @@ export function modelCostHandlers({
       if (ids instanceof ConsoleRefusal) return ids;
       const { orgId } = session;
       const { current } = catalog;
-      // Whole days in UTC, so that most of it is read from sums: today is the last one.
+      // Whole UTC days up to today, so that most of them can be read from sums.
       const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
       const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
       const { of } = query;
       const models = ids.flatMap((id) => current.find(id) ?? []);
       const compared = { catalog: current, ids, models };
-      const bounds = boundsOf(models);
+      const bounds = collectBounds(models);
       const filter = of === undefined ? range : { ...range, modelIds: [of] };
       const { groups } = await reports.report(filter, "model");
       const sizeFilter = of === undefined ? range : { ...range, modelId: of };

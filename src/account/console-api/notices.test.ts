@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { microUsd, type KeyId } from "../../kernel/index.ts";
-import { noticesOf, type NoticeGround } from "./notices.ts";
+import { listNotices, type NoticeGround } from "./notices.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 24, 12);
 const NOTHING: NoticeGround["facts"] = {
@@ -44,7 +44,7 @@ function shown({ balance, month, facts, ...more }: Change): readonly string[] {
     month: { ...WELL.month, ...month },
     facts: { ...NOTHING, ...facts },
   };
-  return noticesOf(ground).map((each) => `${each.severity} ${each.kind} ${each.action}`);
+  return listNotices(ground).map((each) => `${each.severity} ${each.kind} ${each.action}`);
 }
 
 const dollars = (amount: number): ReturnType<typeof microUsd> =>
@@ -148,7 +148,7 @@ describe("an organization is shown", () => {
 
 test("the worst comes first, and each says what happens, how often and until when", () => {
   const key = { ...CI, period: "month", capMicroUsd: dollars(2) } as const;
-  const notices = noticesOf({
+  const notices = listNotices({
     ...WELL,
     balance: { settledMicroUsd: dollars(0), heldMicroUsd: dollars(0) },
     month: { ...WELL.month, capMicroUsd: dollars(25) },
@@ -225,7 +225,7 @@ describe("of caps of keys an organization reads", () => {
     ],
   ];
   test.each(cases)("%s", (_, cappedKeys, expected) => {
-    const notices = noticesOf({ ...WELL, facts: { ...NOTHING, cappedKeys } });
+    const notices = listNotices({ ...WELL, facts: { ...NOTHING, cappedKeys } });
     expect(notices.map(({ text }) => text)).toEqual(expected);
   });
 });

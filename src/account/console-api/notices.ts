@@ -21,7 +21,7 @@ import type { Notice } from "./contract.ts";
 import { day } from "./show-refusal.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { knownOrg } from "./known-org.ts";
+import { requireOrg } from "./known-org.ts";
 
 /** Everything that the notices of an organization follow from. */
 export interface NoticeGround {
@@ -30,7 +30,7 @@ export interface NoticeGround {
   readonly unfundedRequestsPerMinute: number;
   readonly balance: Balance;
   /**
-   * The balance below which the customer wants to know, as the alert rules have it; null: no
+   * The balance below which the customer wants to know, as the alert rules have it; null if no
    * threshold is set.
    */
   readonly lowBelowMicroUsd: MicroUsd | null;
@@ -47,7 +47,7 @@ export interface NoticeGround {
 }
 
 /** The notices of an organization, most severe first: what happens, since when, what to do. */
-export function noticesOf(ground: NoticeGround): readonly Notice[] {
+export function listNotices(ground: NoticeGround): readonly Notice[] {
   const notices = [
     ...creditNotices(ground),
     ...topUpNotice(ground),
@@ -150,7 +150,7 @@ function keyCapNotices({ facts, nowMs }: NoticeGround): Notice[] {
   if (firstFull !== undefined) {
     const text =
       full.length === 1
-        ? `Key “${firstFull.name}” has used up its ${ADJECTIVES[firstFull.period]} cap of ${money(firstFull.capMicroUsd)}: its requests are rejected until it resets on ${resetOf(firstFull, nowMs)}.`
+        ? `Key “${firstFull.name}” has used up its ${ADJECTIVES[firstFull.period]} cap of ${money(firstFull.capMicroUsd)}: its requests are rejected until it resets on ${formatReset(firstFull, nowMs)}.`
         : fullText(full, nowMs);
     const target = full.length === 1 ? firstFull.keyId : null;
     notices.push({ ...WARN, kind: "key_cap_reached", text, action: "raise_cap", target });
@@ -159,7 +159,7 @@ function keyCapNotices({ facts, nowMs }: NoticeGround): Notice[] {
   if (firstNear !== undefined) {
     const text =
       near.length === 1
-        ? `Key “${firstNear.name}” has used ${money(firstNear.spentMicroUsd)} of its ${ADJECTIVES[firstNear.period]} cap of ${money(firstNear.capMicroUsd)}, which resets on ${resetOf(firstNear, nowMs)}.`
+        ? `Key “${firstNear.name}” has used ${money(firstNear.spentMicroUsd)} of its ${ADJECTIVES[firstNear.period]} cap of ${money(firstNear.capMicroUsd)}, which resets on ${formatReset(firstNear, nowMs)}.`
         : `${near.length} keys have used ${NEAR_PERCENT}% or more of their ${commonWord(near)}caps. ${firstReset(near, nowMs)}`;
     const target = near.length === 1 ? firstNear.keyId : null;
     notices.push({ ...INFO, kind: "key_cap_near", text, action: "raise_cap", target });
@@ -177,7 +177,7 @@ function onePerKey(caps: readonly CappedKey[]): readonly CappedKey[] {
   return caps.filter(({ keyId }) => !seen.has(keyId) && seen.add(keyId));
 }
 
-function resetOf({ period }: CappedKey, nowMs: number): string {
+function formatReset({ period }: CappedKey, nowMs: number): string {
   return day(instant(periodEndMs(period, nowMs)));
 }
 
@@ -274,7 +274,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
   const { orgId } = session;
   const nowMs = clock.nowMs();
   const [org, balance, month, holds, facts, rules, topUpPause] = await Promise.all([
-    knownOrg(deps, session),
+    requireOrg(deps, session),
     records.balance(orgId),
     records.monthSpend(orgId),
     deps.abuseRestrictions.list({ orgId, isWithPast: false }),
@@ -282,7 +282,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
     deps.alerts.store.rules(orgId),
     deps.billing.topUpPause(orgId),
   ]);
-  const notices = noticesOf({
+  const notices = listNotices({
     nowMs,
     isFunded: org.isFunded,
     unfundedRequestsPerMinute: limitUse.limitDefaults.unfundedRequestsPerMinute,

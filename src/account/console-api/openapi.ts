@@ -62,14 +62,14 @@ function operation(name: string, contract: RouteContract): object {
     ...(access === "public" ? { security: [] } : { security: [{ session: [] }] }),
     ...(contract.needs === undefined ? {} : { "x-roles": rolesWith(contract.needs) }),
     parameters: [
-      ...parametersOf(contract.params, "path"),
-      ...parametersOf(contract.query, "query"),
+      ...listParameters(contract.params, "path"),
+      ...listParameters(contract.query, "query"),
     ],
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
     responses: {
-      "200": { description: "Done", content: contentOf(contract) },
+      "200": { description: "Done", content: describeContent(contract) },
       default: {
         description: "Refused",
         content: {
@@ -85,7 +85,7 @@ function operationId(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_");
 }
 
-function parametersOf(schema: TSchema | undefined, place: "path" | "query"): object[] {
+function listParameters(schema: TSchema | undefined, place: "path" | "query"): object[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = schema as unknown as {
     readonly properties?: Readonly<Record<string, TSchema>>;
@@ -99,7 +99,7 @@ function parametersOf(schema: TSchema | undefined, place: "path" | "query"): obj
   }));
 }
 
-function contentOf({ answer, answerType }: RouteContract): object {
+function describeContent({ answer, answerType }: RouteContract): object {
   if (answer !== undefined) return { "application/json": { schema: answer } };
   return { [answerType ?? "application/json"]: { schema: { type: "string" } } };
 }

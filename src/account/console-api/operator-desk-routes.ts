@@ -13,7 +13,7 @@ import { OperatorChange, type operatorRoutes } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
 import { present } from "./present.ts";
-import { shownDetail } from "./usage-routes.ts";
+import { presentDetail } from "./usage-routes.ts";
 
 type DeskRoute = `GET /api/operator/${
   "desk" | "look-up" | "changes" | "organizations/:org_id/requests/:request_id"}` &
@@ -51,7 +51,7 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
       const requestId = parseRequestId(params.request_id);
       if (org === undefined || requestId === undefined) return noSuch("request");
       const found = await reports.request(org.orgId, requestId);
-      return found === undefined ? noSuch("request") : shownDetail(found);
+      return found === undefined ? noSuch("request") : presentDetail(found);
     },
 
     "GET /api/operator/changes": async ({ query }) => {

@@ -6,7 +6,7 @@ import type { OperatorHealth } from "./contract.ts";
 import { present } from "./present.ts";
 import { OperatorInstance, OperatorBooks } from "./contract/operator.ts";
 
-/** How the installation is: what this instance knows and what the books say of themselves. */
+/** Reads the health of the installation, from this instance and from the ledger. */
 export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
   const { catalog } = deps;
   const { installation } = deps.operator;
@@ -32,7 +32,7 @@ export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHea
     notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
     waiting_for_restart: [...installation.waitingSettings()],
     instances: instances.map((each) => present(OperatorInstance, each)),
-    books: books === undefined ? null : shownBooks(books, installation.hasGoneBack()),
+    books: books === undefined ? null : presentBooks(books, installation.hasGoneBack()),
     replica: installation.hasReplica ? { lag_ms: lagMs ?? null } : null,
   };
 }
@@ -47,7 +47,7 @@ async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures |
   }
 }
 
-function shownBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
+function presentBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
   const { lastAudit, oldestOpenSeconds } = books;
   return present(OperatorBooks, books, {
     oldest_open_seconds: Math.round(oldestOpenSeconds),

@@ -8,7 +8,7 @@ import {
   instantOrNull,
 } from "../../kernel/index.ts";
 import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gateway/index.ts";
-import { shownLine, shownPurchase } from "./billing-routes.ts";
+import { presentLine, presentPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
 import type { OperatorContract, OperatorOrgPage, OperatorListing } from "./contract.ts";
@@ -17,7 +17,6 @@ import {
   OperatorOrg,
   OperatorRestriction,
   OperatorLimit,
-  OperatorChange,
   WaitingPurchase,
   type operatorRoutes,
 } from "./contract/operator.ts";
@@ -64,7 +63,7 @@ export function organizationHandlers(
       const { q = "", cursor } = query;
       const after = cursor === undefined ? {} : { after: cursor };
       const found = await operator.orgs.page({ search: q, ...after, limit: PAGE_ORGS + 1 });
-      const data = found.slice(0, PAGE_ORGS).map(shownOrg);
+      const data = found.slice(0, PAGE_ORGS).map(presentOrg);
       const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
       return { data, next_cursor: last?.org_id ?? null };
     },
@@ -77,7 +76,7 @@ export function organizationHandlers(
         ...(org !== undefined && { orgId: org.orgId }),
         isWithPast: past === "yes",
       });
-      return { data: found.map(shownRestriction) };
+      return { data: found.map(presentRestriction) };
     },
   };
 }
@@ -98,7 +97,7 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
     ]);
   const emails = await team.store.emails(accountsIn(changes));
   return {
-    org: shownOrg(org),
+    org: presentOrg(org),
     usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...shownFigures(of) })),
     keys: keys.map((key) => ({
       key_id: key.keyId,
@@ -110,10 +109,10 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
     members: members.map(({ email, role, lastSeenAtMs }) => {
       return { email, role, last_seen_at: instantOrNull(lastSeenAtMs) };
     }),
-    wallet: wallet.lines.map(shownLine),
-    purchases: purchases.slice(0, PAGE_LINES).map(shownPurchase),
-    limits: limits.map(shownOperatorLimit),
-    restrictions: restrictions.slice(0, PAGE_LINES).map(shownRestriction),
+    wallet: wallet.lines.map(presentLine),
+    purchases: purchases.slice(0, PAGE_LINES).map(presentPurchase),
+    limits: limits.map(presentOperatorLimit),
+    restrictions: restrictions.slice(0, PAGE_LINES).map(presentRestriction),
     changes: changes.map((each) => shownOperatorChange(each, emails)),
   };
 }
@@ -148,7 +147,7 @@ function organizationChanges(deps: OperationDeps): Changes {
       const org = await operator.orgs.find(params.org_id);
       if (org === undefined) return noSuch("organization");
       const stored = await rules.changeLimit(org.orgId, asked.target, asked.change, by);
-      return stored === undefined ? noSuch("key") : shownOperatorLimit(stored);
+      return stored === undefined ? noSuch("key") : presentOperatorLimit(stored);
     },
 
     "POST /api/operator/organizations/:org_id/lift": async ({ params, body, by }) => {
@@ -157,7 +156,7 @@ function organizationChanges(deps: OperationDeps): Changes {
       const why = body.reason.trim();
       if (why === "") return invalidField("reason", "reason must not be blank");
       const lifted = await abuseRestrictions.lift(org.orgId, body.family, by, why);
-      return { lifted: lifted.map(shownRestriction) };
+      return { lifted: lifted.map(presentRestriction) };
     },
   };
 }
@@ -201,30 +200,30 @@ function marketReads(deps: ConsoleDeps): Part<"purchases"> & Part<"listings"> {
   return {
     "GET /api/operator/purchases": async () => {
       const found = await operator.purchases.listWaiting(WAITING_MAX);
-      return { data: found.map(shownWaiting) };
+      return { data: found.map(presentWaiting) };
     },
 
     "GET /api/operator/listings": async () => {
       const nowMs = clock.monotonicMs();
-      return { data: catalog.current.deployments.map((each) => shownListing(deps, each, nowMs)) };
+      return { data: catalog.current.deployments.map((each) => presentListing(deps, each, nowMs)) };
     },
   };
 }
 
-function shownOrg(org: ListedOrg): OperatorOrg {
+function presentOrg(org: ListedOrg): OperatorOrg {
   const bought = org.hasPurchase ? "bought" : "granted";
   const credit = org.hasBought ? bought : org.isFunded ? "trial" : "none";
   return present(OperatorOrg, org, { credit });
 }
 
-function shownRestriction(hold: AbuseRestrictionRecord): OperatorRestriction {
+function presentRestriction(hold: AbuseRestrictionRecord): OperatorRestriction {
   const [since, in_effect] = [instant(hold.createdAtMs), hold.isInEffect];
   return present(OperatorRestriction, hold, { since, in_effect });
 }
 
 type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
 
-export function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
+export function presentOperatorLimit(limit: StoredLimit): OperatorLimit {
   return present(OperatorLimit, limit, {
     model: limit.modelId ?? null,
     rpm: limit.requestsPerMinute ?? null,
@@ -233,14 +232,14 @@ export function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
   });
 }
 
-function shownWaiting(purchase: StoredPurchase): WaitingPurchase {
+function presentWaiting(purchase: StoredPurchase): WaitingPurchase {
   const [status, is_granted] = [purchase.state, purchase.isGrantedByHand];
   return present(WaitingPurchase, purchase, { status, is_granted });
 }
 
 const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;
 
-export function shownListing(
+export function presentListing(
   { health, verification, operator }: ConsoleDeps,
   deployment: Deployment,
   nowMs: number,

@@ -66,12 +66,12 @@ function settlementReads({ operator }: OperationDeps): Part<"settlement"> & Part
         operator.settlement.periods(providerId),
       ]);
       const shown = session.isOperator === true ? periods : periods.slice(0, PERIODS_SHOWN);
-      return shownSettlement(balances, shown);
+      return presentSettlement(balances, shown);
     },
 
     "GET /api/operator/settlement/:provider_id/:period_start": async ({ params }) => {
       const found = await closedPeriod(operator.settlement, params);
-      return found instanceof ConsoleRefusal ? found : shownStatement(found);
+      return found instanceof ConsoleRefusal ? found : presentStatement(found);
     },
   };
 }
@@ -84,10 +84,13 @@ function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"
       const ref = body.ref.trim();
       if (ref === "") return BLANK_REF;
       try {
-        const { created, period } = await operator.settlement.pay({ ...nameOf(params), ref }, by);
-        return { is_new: created, period: shownPeriod(period) };
+        const { created, period } = await operator.settlement.pay(
+          { ...toPeriodName(params), ref },
+          by,
+        );
+        return { is_new: created, period: presentPeriod(period) };
       } catch (fault) {
-        return refusalOf(fault);
+        return toRefusal(fault);
       }
     },
 
@@ -107,7 +110,7 @@ function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"
         const { created, balance } = await operator.settlement.deposit(paid, by);
         return { is_new: created, deposit_usd: formatUsd(balance.depositMicroUsd) };
       } catch (fault) {
-        return refusalOf(fault);
+        return toRefusal(fault);
       }
     },
   };
@@ -143,7 +146,7 @@ function closeHandlers({ operator }: OperationDeps): Part<"/close"> {
         ...(providerId !== undefined && { providerId }),
         ...(until !== undefined && { untilMs: Date.parse(until) }),
       };
-      return shownClosing(await operator.settlement.closeDuePeriods(request, by));
+      return presentClosing(await operator.settlement.closeDuePeriods(request, by));
     },
   };
 }
@@ -167,9 +170,9 @@ function reconcileHandlers({ operator }: OperationDeps): Part<"/reconcile"> {
       }
       try {
         const stated = { period, claim, bytes };
-        return shownComparison(await compareStatement(operator.settlement, stated, call.by));
+        return presentComparison(await compareStatement(operator.settlement, stated, call.by));
       } catch (fault) {
-        return refusalOf(fault);
+        return toRefusal(fault);
       }
     },
   };
@@ -199,7 +202,7 @@ interface PeriodParams {
   readonly period_start: string;
 }
 
-function nameOf(params: PeriodParams): PeriodName {
+function toPeriodName(params: PeriodParams): PeriodName {
   return { providerId: params.provider_id, startMs: Date.parse(params.period_start) };
 }
 
@@ -208,17 +211,17 @@ export async function closedPeriod(
   settlement: Pick<SettlementStore, "statement">,
   params: PeriodParams,
 ): Promise<SettlementStatement | ConsoleRefusal> {
-  return (await settlement.statement(nameOf(params))) ?? noSuch("closed period");
+  return (await settlement.statement(toPeriodName(params))) ?? noSuch("closed period");
 }
 
 /** Why the books refuse; every other fault stays one. */
-function refusalOf(fault: unknown): ConsoleRefusal {
+function toRefusal(fault: unknown): ConsoleRefusal {
   if (!(fault instanceof SettlementFault)) throw fault;
   if (fault.kind === "no_such_period") return noSuch("closed period");
   return fault.kind === "ref_taken" ? refTaken(fault) : conflict(fault.message);
 }
 
-function shownPeriod(period: ProviderPeriod): OperatorPeriod {
+function presentPeriod(period: ProviderPeriod): OperatorPeriod {
   const { late, payment } = period;
   return {
     provider: period.providerId,
@@ -228,7 +231,7 @@ function shownPeriod(period: ProviderPeriod): OperatorPeriod {
     interval: period.interval,
     state: payment === null ? "closed" : "paid",
     closed_at: instant(period.closedAtMs),
-    ...shownSums(period.sums),
+    ...presentSums(period.sums),
     late: { attempts: Number(late.attempts), cost_usd: formatExactUsd(late.costPicoUsd) },
     late_corrections: {
       attempts: Number(late.corrections),
@@ -242,7 +245,7 @@ function shownPeriod(period: ProviderPeriod): OperatorPeriod {
   };
 }
 
-function shownSums(sums: SettlementSums) {
+function presentSums(sums: SettlementSums) {
   return {
     attempts: Number(sums.attempts),
     settled_attempts: Number(sums.settled),
@@ -263,19 +266,19 @@ function shownSums(sums: SettlementSums) {
   };
 }
 
-function shownSettlement(
+function presentSettlement(
   balances: readonly ProviderBalance[],
   periods: readonly ProviderPeriod[],
 ): OperatorSettlement {
   return {
     balances: balances.map((each) => present(ProviderOwed, each, { provider: each.providerId })),
-    periods: periods.map(shownPeriod),
+    periods: periods.map(presentPeriod),
   };
 }
 
-function shownClosing({ closed, throughMs, unlisted }: ClosingOutcome): OperatorClosing {
+function presentClosing({ closed, throughMs, unlisted }: ClosingOutcome): OperatorClosing {
   return {
-    closed: closed.slice(0, CLOSED_SHOWN).map(({ period }) => shownPeriod(period)),
+    closed: closed.slice(0, CLOSED_SHOWN).map(({ period }) => presentPeriod(period)),
     closed_count: closed.length,
     settled_through: instant(throughMs),
     unlisted: unlisted.map((each) => ({ provider: each.providerId, terms_from: each.termsFrom })),
@@ -284,10 +287,10 @@ function shownClosing({ closed, throughMs, unlisted }: ClosingOutcome): Operator
 
 const CLOSED_SHOWN = 200;
 
-function shownComparison(found: Reconciliation): OperatorComparison {
+function presentComparison(found: Reconciliation): OperatorComparison {
   return {
     is_equal: found.isEqual,
-    ...shownDifference(found),
+    ...presentDifference(found),
     their_lines_usd: exactUsdOrNull(found.theirLinesPicoUsd),
     first_differences: found.firstDiffering.map(({ kind, of, id, theirPicoUsd, ourPicoUsd }) => ({
       kind,
@@ -299,7 +302,7 @@ function shownComparison(found: Reconciliation): OperatorComparison {
   };
 }
 
-function shownDifference({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison) {
+function presentDifference({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison) {
   return {
     their_usd: formatExactUsd(theirPicoUsd),
     our_usd: formatExactUsd(ourPicoUsd),
@@ -308,17 +311,21 @@ function shownDifference({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison) {
   };
 }
 
-export function shownStatement({ period, lines, claims }: SettlementStatement): OperatorStatement {
+export function presentStatement({
+  period,
+  lines,
+  claims,
+}: SettlementStatement): OperatorStatement {
   return {
-    period: shownPeriod(period),
+    period: presentPeriod(period),
     models: linesByModel(lines).map(({ modelId, upstreamModelId, sums }) => ({
       model: modelId,
       upstream_model: upstreamModelId,
-      ...shownSums(sums),
+      ...presentSums(sums),
     })),
     reconciliations: claims.map((claim) => ({
       recorded_at: instant(claim.recordedAtMs),
-      ...shownDifference(claim),
+      ...presentDifference(claim),
       differing_lines:
         claim.lines && claim.lines.differing + claim.lines.onlyTheirs + claim.lines.onlyOurs,
     })),

@@ -21,7 +21,7 @@ export function optimizeHandlers(
   const { optimize } = deps;
   return {
     "GET /api/console/optimize": async ({ session }) => ({
-      data: (await optimize.list(session.orgId)).map(shownSearch),
+      data: (await optimize.list(session.orgId)).map(presentSearch),
     }),
 
     "POST /api/console/optimize": async ({ session, body, by }) => {
@@ -37,7 +37,7 @@ export function optimizeHandlers(
         budgetMicroUsd: readAmount(body.budget_usd),
       };
       const started = await optimize.start(session.orgId, wanted, by);
-      return started.kind === "started" ? shownSearch(started.search) : refusedSearch(started);
+      return started.kind === "started" ? presentSearch(started.search) : toSearchRefusal(started);
     },
 
     "POST /api/console/optimize-estimate": async ({ session, body }) => {
@@ -51,29 +51,29 @@ export function optimizeHandlers(
         maxTokens: maxTokens ?? null,
       };
       const made = await optimize.estimate(principal, wanted);
-      return made.kind === "estimated" ? shownEstimate(made.estimate) : refusedSearch(made);
+      return made.kind === "estimated" ? presentEstimate(made.estimate) : toSearchRefusal(made);
     },
 
     "GET /api/console/optimize/:search_id": async ({ session, params }) => {
       const search = await optimize.find(session.orgId, params.search_id);
-      return search === undefined ? notFound("search") : shownSearch(search);
+      return search === undefined ? notFound("search") : presentSearch(search);
     },
 
     "GET /api/console/optimize/:search_id/answers": async ({ session, params, query, by }) => {
       const { search_id: searchId } = params;
       if ((await optimize.find(session.orgId, searchId)) === undefined) return notFound("search");
       const after = query.after ?? 0;
-      return shownAnswers(optimize.answers(session.orgId, searchId, { after, by }), after);
+      return presentAnswers(optimize.answers(session.orgId, searchId, { after, by }), after);
     },
 
     "POST /api/console/optimize/:search_id/stop": async ({ session, params, by }) => {
       const search = await optimize.stop(session.orgId, params.search_id, by);
-      return search === undefined ? notFound("search") : shownSearch(search);
+      return search === undefined ? notFound("search") : presentSearch(search);
     },
   };
 }
 
-function refusedSearch({ code, field, message }: OptimizeRefusal): ConsoleRefusal {
+function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefusal {
   switch (code) {
     case "invalid_request":
       return field === undefined
@@ -89,7 +89,7 @@ function refusedSearch({ code, field, message }: OptimizeRefusal): ConsoleRefusa
 }
 
 /** A search without its key, which is never shown. */
-export function shownSearch(search: FoundSearch): OptimizeSearch {
+export function presentSearch(search: FoundSearch): OptimizeSearch {
   return present(OptimizeSearch, search, {
     judge_model: search.judgeModelId,
     models: [...search.modelIds],
@@ -99,22 +99,22 @@ export function shownSearch(search: FoundSearch): OptimizeSearch {
   });
 }
 
-function shownEstimate(estimate: SearchEstimate): OptimizeEstimate {
+function presentEstimate(estimate: SearchEstimate): OptimizeEstimate {
   const { calls, models, judge, mostMicroUsd, leastMs } = estimate;
   return {
     calls,
-    models: models.map(shownPart),
-    judge: judge === null ? null : shownPart(judge),
+    models: models.map(presentPart),
+    judge: judge === null ? null : presentPart(judge),
     most_usd: formatUsd(mostMicroUsd),
     least_ms: leastMs,
   };
 }
 
-function shownPart(part: SearchEstimate["models"][number]): OptimizeEstimate["models"][number] {
+function presentPart(part: SearchEstimate["models"][number]): OptimizeEstimate["models"][number] {
   return { model: part.modelId, most_usd: formatUsd(part.mostMicroUsd), message: part.message };
 }
 
-function shownAnswers(fed: FedEvents | undefined, after: number): OptimizeAnswers {
+function presentAnswers(fed: FedEvents | undefined, after: number): OptimizeAnswers {
   const { events, next, lost, hasMore } = fed ?? NOTHING_HELD;
   return {
     held: fed !== undefined,

@@ -1,9 +1,9 @@
 import { isLoopback } from "../identity/console-address.ts";
 
 /**
- * Where a browser goes that came by another name of this machine, `localhost` for `127.0.0.1`:
- * cookies are of one host, so it would never find its session. Undefined: it is at the right
- * one, or behind a proxy, whose business that is.
+ * Redirects a browser that used another name of this machine, such as `localhost` for `127.0.0.1`.
+ * Cookies belong to one host name, so its session would never be found. Undefined if the name is
+ * right, or if the request came through a proxy.
  */
 export function otherName(asked: {
   readonly host: string | undefined;

@@ -19,12 +19,12 @@ import type {
 import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
-import { knownOrg } from "./known-org.ts";
+import { requireOrg } from "./known-org.ts";
 import { lastsUntil } from "./lasts-until.ts";
 import { sameSpanOfMonthBefore } from "./month.ts";
 import { isActive } from "./show-key.ts";
-import { shownRequest } from "./show-request.ts";
-import { shownFigures } from "./show-usage.ts";
+import { presentRequest } from "./show-request.ts";
+import { presentFigures } from "./show-usage.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
@@ -50,7 +50,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   const monthBefore = await reports.report({ orgId, ...sameSpanOfMonthBefore(nowMs) }, "status");
   const errors = await reports.requests({ ...days, statuses: TROUBLE }, { limit: LATEST_ERRORS });
   const [org, balance, spend, keys, firstSuccess, rejectedFor] = await Promise.all([
-    knownOrg(deps, session),
+    requireOrg(deps, session),
     records.balance(orgId),
     records.monthSpend(orgId),
     accounts.listOwnKeys(orgId),
@@ -62,20 +62,20 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     spent_month_usd: formatUsd(spend.spentMicroUsd),
     org_cap_usd: usdOrNull(spend.capMicroUsd),
     cap_reset_at: instant(spend.resetAtMs),
-    lasts: shownLasting(balance, month, nowMs),
-    last_24h: shownFigures(today.totals),
+    lasts: presentLasting(balance, month, nowMs),
+    last_24h: presentFigures(today.totals),
     rejected_for: [...rejectedFor],
     before: {
-      last_24h: dayBefore.totals.requests === 0 ? null : shownFigures(dayBefore.totals),
+      last_24h: dayBefore.totals.requests === 0 ? null : presentFigures(dayBefore.totals),
       spent_month_usd:
         monthBefore.totals.debitMicroUsd === ZERO_MICRO_USD
           ? null
           : formatUsd(monthBefore.totals.debitMicroUsd),
     },
     days: month.series.map(shownDay),
-    day_models: modelsOf(month, deps),
+    day_models: listDayModels(month, deps),
     top_models: topModels(month, deps),
-    latest_errors: errors.rows.map(shownRequest),
+    latest_errors: errors.rows.map(presentRequest),
     done: {
       has_key: keys.some((key) => isActive(key, nowMs)),
       has_credit: org.isFunded,
@@ -84,7 +84,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
-function shownLasting(
+function presentLasting(
   { settledMicroUsd, heldMicroUsd }: Balance,
   { series }: UsageReport,
   nowMs: number,
@@ -103,7 +103,7 @@ function shownLasting(
 }
 
 /** The models that the days name, most spend first. */
-function modelsOf(
+function listDayModels(
   { groups, series }: UsageReport,
   { catalog: { current } }: ConsoleDeps,
 ): Overview["day_models"] {
@@ -114,13 +114,15 @@ function modelsOf(
     .map(({ group }) => ({ model: group, name: current.find(group)?.displayName ?? group }));
 }
 
-/** A rejected request says nothing of a model: the same request may be rejected a thousand times. */
+/**
+ * Rejected requests do not count: a client may repeat the same rejected request a thousand times.
+ */
 function topModels(
   { groups }: UsageReport,
   { catalog: { current } }: ConsoleDeps,
 ): Overview["top_models"] {
   return groups
-    .map(({ group, figures }) => ({ group, figures, requests: answeredOf(figures) }))
+    .map(({ group, figures }) => ({ group, figures, requests: countAnswered(figures) }))
     .filter(({ group, requests }) => requests > 0 && !NO_MODELS.has(group))
     .slice(0, TOP_MODELS)
     .map(({ group, figures, requests }) => ({
@@ -132,7 +134,7 @@ function topModels(
 }
 const NO_MODELS: ReadonlySet<string> = new Set(["none", "other"]);
 
-function answeredOf({ requests, byStatus }: ReportFigures): number {
+function countAnswered({ requests, byStatus }: ReportFigures): number {
   return requests - byStatus.rejected_by_gateway - byStatus.rejected_by_provider;
 }
 

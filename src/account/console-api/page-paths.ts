@@ -13,7 +13,6 @@ const PAGES: readonly RegExp[] = [
   /^\/models(\/.+)?$/,
 ];
 
-/** Is it the address of a page? */
 export function isPagePath(path: string): boolean {
   return PAGES.some((page) => page.test(path));
 }
@@ -22,12 +21,11 @@ export function isPagePath(path: string): boolean {
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
 
-/** Is it the address of a page that shows nothing without a session? */
+/** True for a page that shows nothing without a session. */
 export function isPrivatePage(path: string): boolean {
   return isPagePath(path) && PRIVATE.test(path);
 }
 
-/** Is it the address of a page for operators? */
 export function isOperatorPage(path: string): boolean {
   return /^\/operator(\/|$)/.test(path);
 }

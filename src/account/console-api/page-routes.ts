@@ -20,7 +20,7 @@ const NONCE_BYTES = 16;
 const NONCE_MARK = "__CSP_NONCE__";
 const INDEX = "index.html";
 
-/** The built pages' files: those with a hash in their name may be cached permanently. */
+/** Serves the files of the built pages. Names with a hash may be cached permanently. */
 export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): void {
   if (!existsSync(join(staticDir, INDEX))) return;
   const assets = join(staticDir, "assets");
@@ -110,11 +110,11 @@ function sendLanding(
   { url }: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const query = queryOf(url);
+  const query = parseQuery(url);
   const { html, policy } = landingPage({
     signInName: identity.signInName,
     isLocal: identity.isLocal,
-    back: backOf(url),
+    back: findReturnPath(url),
     reason: query.get("reason") ?? undefined,
     requestId: query.get("request_id") ?? undefined,
     support: config.support,
@@ -130,13 +130,13 @@ function sendLanding(
     .send(html);
 }
 
-function queryOf(url: string): URLSearchParams {
+function parseQuery(url: string): URLSearchParams {
   const [, query = ""] = url.split("?", 2);
   return new URLSearchParams(query);
 }
 
-function backOf(url: string): string | undefined {
-  return safeReturnPath(queryOf(url).get("return") ?? undefined);
+function findReturnPath(url: string): string | undefined {
+  return safeReturnPath(parseQuery(url).get("return") ?? undefined);
 }
 
 const NOT_BUILT = new ConsoleRefusal({
@@ -171,14 +171,15 @@ async function findDetour(
   { headers: { cookie }, id, url }: FastifyRequest,
   path: string,
 ): Promise<string | undefined> {
-  // A browser keeps what is behind the `#` on a redirect: an invitation's link is for this page alone.
+  // Browsers keep the fragment on a redirect, and the token of an invitation link belongs only to
+  // this page.
   if (cookie === undefined || path === "/join") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   try {
     const session = await identity.readSession(cookie);
     if (session !== undefined) {
       // Signed in already, perhaps in another tab.
-      if (path === "/sign-in") return backOf(url) ?? "/";
+      if (path === "/sign-in") return findReturnPath(url) ?? "/";
       return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
     }
     if (!isPrivatePage(path)) return undefined;

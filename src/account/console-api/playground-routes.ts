@@ -5,7 +5,7 @@ import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
-import { type Principal, principalOf } from "../../gateway/index.ts";
+import { type Principal, toPrincipal } from "../../gateway/index.ts";
 
 const PREFIX = "/playground";
 /** It spends the organization's credit, as a key does. */
@@ -39,12 +39,15 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
   });
 }
 
-/** Whom a session's calls are made as: the organization's Playground key, which is made for the first. */
+/**
+ * The principal of a session's playground calls: the organization's Playground key, which is
+ * created at the first call.
+ */
 export async function playgroundPrincipal(
   deps: Pick<ConsoleDeps, "accounts" | "rules">,
   orgId: OrgId,
 ): Promise<Principal> {
   const record = await deps.rules.findKey(await deps.accounts.playgroundKey(orgId));
   assert(record?.orgId === orgId, "the Playground key is the organization's own");
-  return principalOf(record);
+  return toPrincipal(record);
 }

@@ -69,13 +69,13 @@ async function readNotices(
     // Sizes are known by model: where another provider served some of it, they are not known.
     const isAlone = served.length === 1;
     const { requests, usage } = figures;
-    const own = isAlone ? sizesOf(sized, modelId) : undefined;
+    const own = isAlone ? pickSizes(sized, modelId) : undefined;
     notices.push(priceNotice(change, { requests, usage, sized: own }, bounds));
   }
   return notices;
 }
 
-function sizesOf(
+function pickSizes(
   sized: readonly SizedTokens[] | undefined,
   model: string,
 ): readonly SizedTokens[] | undefined {

@@ -5,7 +5,7 @@ import {
   deploymentAt,
   costsMore,
   type PriceSheet,
-  ratesOf,
+  computeRates,
   costElsewhere,
   leastCostElsewhere,
   tierBounds,
@@ -13,8 +13,8 @@ import {
 import { formatUsd, instant, type Usage } from "../../kernel/index.ts";
 import type { SizedTokens } from "../../gateway/index.ts";
 import type { PriceNotice } from "./contract.ts";
-import { shownTiers } from "./show-model.ts";
-import { shownPrices } from "./show-request.ts";
+import { presentTiers } from "./show-model.ts";
+import { presentPrices } from "./show-request.ts";
 
 /** The next change of what a listing costs. */
 export interface ComingChange {
@@ -30,7 +30,9 @@ export interface ComingChange {
 export interface ListingUse {
   readonly requests: number;
   readonly usage: Usage;
-  /** Between the bounds of the change's tiers; undefined: the sizes of the prompts are not known. */
+  /**
+   * Between the bounds of the change's tiers; undefined if the sizes of the prompts are not known.
+   */
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
@@ -58,7 +60,7 @@ export function changeBounds(changes: readonly ComingChange[]): readonly number[
   return [...new Set(bounds)].toSorted((a, b) => a - b);
 }
 
-/** The change as its notice says it; `bounds`: those by which the use was sized. */
+/** The notice of a price change. `bounds` are those by which the use was grouped. */
 export function priceNotice(
   change: ComingChange,
   use: ListingUse,
@@ -67,7 +69,7 @@ export function priceNotice(
   const { listing, name, fromMs, before, after } = change;
   const from = instant(fromMs);
   const hasTiers = changeBounds([change]).length > 0;
-  const costOf = (prices: PriceSheet): string => {
+  const computeCost = (prices: PriceSheet): string => {
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
     // Requests that the customer's own provider key paid for cost the same after the change.
     const billed = use.sized.filter(({ isOwnKey }) => !isOwnKey);
@@ -84,30 +86,33 @@ export function priceNotice(
     provider: listing.providerId,
     provider_name: listing.providerName,
     from,
-    old: { prices: shownPrices(before), price_tiers: shownTiers(before) },
-    new: { prices: shownPrices(after), price_tiers: shownTiers(after) },
+    old: { prices: presentPrices(before), price_tiers: presentTiers(before) },
+    new: { prices: presentPrices(after), price_tiers: presentTiers(after) },
     is_rise: isRise(before, after),
     requests: use.requests,
-    cost_old_usd: costOf(before),
-    cost_new_usd: costOf(after),
+    cost_old_usd: computeCost(before),
+    cost_new_usd: computeCost(after),
     is_at_least: hasTiers && use.sized === undefined,
   };
 }
 
-/** A change of what the provider is owed is none for a customer. */
+/** Changes of what the provider is owed do not concern customers. */
 function isSame(before: PriceSheet, after: PriceSheet): boolean {
-  return saleOf(before) === saleOf(after);
+  return serializeSale(before) === serializeSale(after);
 }
 
-function saleOf(prices: PriceSheet): string {
-  return JSON.stringify([shownPrices(prices), shownTiers(prices)]);
+function serializeSale(prices: PriceSheet): string {
+  return JSON.stringify([presentPrices(prices), presentTiers(prices)]);
 }
 
 /** At some size of a prompt, some token costs more. */
 function isRise(before: PriceSheet, after: PriceSheet): boolean {
   const bounds = [0, ...tierBounds(before), ...tierBounds(after)];
   return bounds.some((bound) => {
-    return costsMore(ratesOf(ratesAbove(after, bound)), ratesOf(ratesAbove(before, bound)));
+    return costsMore(
+      computeRates(ratesAbove(after, bound)),
+      computeRates(ratesAbove(before, bound)),
+    );
   });
 }
 

@@ -39,7 +39,7 @@ interface Made {
 
 const ETAG_CHARS = 32;
 
-/** Is `etag` among the tags a client has kept? A weak tag is as good as a strong one here. */
+/** True if `etag` is among the tags that the client has cached. Weak tags count as strong ones. */
 export function isKept(header: string | undefined, etag: string): boolean {
   const tags = header?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? [];
   return tags.includes(etag) || tags.includes("*");

@@ -2,9 +2,9 @@
 const TEXT_CHARS_MAX = 300;
 
 /**
- * A text of a conformance report as customers may read it: one line, bounded, without addresses
- * (`hidden`: those of the endpoint) and without anything that could be a key. Reports of this
- * program have no keys; one that a provider has signed may say anything.
+ * Makes a text of a conformance report safe for customers: one bounded line without addresses
+ * (`hidden` are those of the endpoint) and without anything that looks like a key. Reports of this
+ * program contain no keys, but a report that a provider signed may contain anything.
  */
 export function publicText(text: string, hidden: readonly string[]): string {
   let shown = text.slice(0, 4 * TEXT_CHARS_MAX);

@@ -24,10 +24,10 @@ export function readFilters(
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS) {
     return invalidField("from", `from and to can span ${RANGE_DAYS_MAX} days at most`);
   }
-  const model = valuesOf(filters.model);
-  const provider = valuesOf(filters.provider);
-  const key = valuesOf(filters.key);
-  const status = valuesOf(filters.status);
+  const model = splitValues(filters.model);
+  const provider = splitValues(filters.provider);
+  const key = splitValues(filters.key);
+  const status = splitValues(filters.status);
   return {
     orgId,
     fromMs,
@@ -40,15 +40,15 @@ export function readFilters(
 }
 
 /**
- * The same of those keys alone that have one of the tags. A tag is not stored with a request: it
- * means the keys that have it now. Managed keys have none.
+ * Restricts the filter to keys that have one of the tags. Requests store no tags, so the present
+ * tags of keys count. Managed keys have none.
  */
 export function onlyTagged(
   { managed, ...filter }: ReportFilter,
   tag: string,
   keys: readonly Pick<KeySummary, "keyId" | "tags">[],
 ): ReportFilter {
-  const wanted = valuesOf(tag) ?? [];
+  const wanted = splitValues(tag) ?? [];
   const asked = filter.keyIds ?? (managed === undefined ? undefined : []);
   const tagged = keys.filter(({ tags }) => tags.some((each) => wanted.includes(each)));
   const keyIds = tagged.map(({ keyId }) => keyId);
@@ -59,7 +59,7 @@ export function onlyTagged(
 }
 
 /** Each once; the contract says how many there may be. */
-function valuesOf(text: string | undefined): readonly string[] | undefined {
+function splitValues(text: string | undefined): readonly string[] | undefined {
   return text === undefined ? undefined : [...new Set(text.split(","))];
 }
 

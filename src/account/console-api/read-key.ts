@@ -37,9 +37,9 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * The models that a key is to be allowed, in the order given, each once: undefined changes nothing,
- * null is every model (an empty list: one that allows none would be a disabled key). An id that is
- * not listed is refused, so that a slip does not close production; one that `kept` has may stay.
+ * Reads the models that a key may call, deduplicated in the given order. Undefined changes nothing;
+ * null and an empty list allow every model. An unlisted id is refused, so that a typo does not
+ * block production, unless `kept` already contains it.
  */
 export async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,

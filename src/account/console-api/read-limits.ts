@@ -13,7 +13,7 @@ import {
   type StoredLimit,
   byLimit,
   LIMIT_NAMES,
-  sourceOf,
+  findSource,
 } from "../../gateway/index.ts";
 import {
   formatUsd,
@@ -27,15 +27,15 @@ import {
 import type { OperationDeps } from "./console-deps.ts";
 import type { Limits, LimitRow as LimitsRow } from "./contract.ts";
 import type { Acting } from "./handler.ts";
-import { knownOrg } from "./known-org.ts";
+import { requireOrg } from "./known-org.ts";
 import { isActive, limitedKey, type LimitGround } from "./show-key.ts";
 
-/** Every limit and cap of the organization with what is used of it now. */
+/** Reads every limit and cap of the organization with its present use. */
 export async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits> {
   const { accounts, rules, records, reports, limitUse } = deps;
   const { orgId } = session;
   const [org, keys, limits, endpoints, month, activity] = await Promise.all([
-    knownOrg(deps, session),
+    requireOrg(deps, session),
     accounts.listOwnKeys(orgId),
     rules.listLimits(orgId),
     rules.listEndpoints(orgId),
@@ -49,7 +49,7 @@ export async function readLimits(deps: OperationDeps, session: Acting): Promise<
   const spent = new Map(activity.map((each) => [each.keyId, each]));
   return {
     rows: [
-      ...rows.map((row) => shownLimitRow(row, usages)),
+      ...rows.map((row) => presentLimitRow(row, usages)),
       ...(await Promise.all(endpoints.map((each) => endpointRow(deps, each)))),
     ],
     caps: [
@@ -97,7 +97,7 @@ async function endpointRow(
   const scope: ScopeClaim = endpointScope(endpoint);
   const asked = { slot: `{${scope.id}}`, scopes: [scope], nowMs: clock.monotonicMs() };
   const [usage] = (await limits.peek(asked)) ?? [];
-  return shownEndpointRow(endpoint, usage);
+  return presentEndpointRow(endpoint, usage);
 }
 
 function keyCap(
@@ -138,39 +138,44 @@ function rowsOfOrganization(
 ): readonly NamedRow[] {
   const { limits, limitDefaults } = ground;
   const whole = { orgId: org.orgId, funded: ground.isFunded, rules: { limits } };
-  const rowsOf = (key: LimitedKey, modelId?: string): readonly LimitRow[] =>
+  const listRows = (key: LimitedKey, modelId?: string): readonly LimitRow[] =>
     limitRows(key, modelId, limitDefaults);
   const orgRows = orgLimitRows(whole, undefined, limitDefaults);
-  const orgModels = modelsOf(limits, undefined).flatMap((id) =>
+  const orgModels = listModels(limits, undefined).flatMap((id) =>
     orgLimitRows(whole, id, limitDefaults)
       .filter(({ scope }) => scope === "model")
-      .map((row) => named(row, id, id)),
+      .map((row) => toNamedRow(row, id, id)),
   );
   const ofKeys = keys.map((summary) => ({ summary, key: limitedKey(summary, ground) }));
   const keyModels = ofKeys.flatMap(({ summary, key }) =>
-    modelsOf(limits, key.keyId).flatMap((id) =>
-      rowsOf(key, id)
+    listModels(limits, key.keyId).flatMap((id) =>
+      listRows(key, id)
         .filter(({ scope, keyId }) => scope === "model" && keyId === key.keyId)
-        .map((row) => named(row, summary.name, id)),
+        .map((row) => toNamedRow(row, summary.name, id)),
     ),
   );
   const keyRows = ofKeys.flatMap(({ summary, key }) =>
-    rowsOf(key)
+    listRows(key)
       .filter(({ scope }) => scope === "key")
-      .map((row) => named({ ...row, keyId: key.keyId }, summary.name)),
+      .map((row) => toNamedRow({ ...row, keyId: key.keyId }, summary.name)),
   );
-  return [...orgRows.map((row) => named(row, org.name)), ...keyRows, ...orgModels, ...keyModels];
+  return [
+    ...orgRows.map((row) => toNamedRow(row, org.name)),
+    ...keyRows,
+    ...orgModels,
+    ...keyModels,
+  ];
 }
 
 /** Models that a limit of the key, or without a key of the organization, is stored for. */
-function modelsOf(limits: readonly StoredLimit[], ofKey: KeyId | undefined): readonly string[] {
+function listModels(limits: readonly StoredLimit[], ofKey: KeyId | undefined): readonly string[] {
   const ids = limits.flatMap(({ scope, keyId, modelId }) =>
     scope === "model" && modelId !== undefined && keyId === ofKey ? [modelId] : [],
   );
   return [...new Set(ids)].sort();
 }
 
-function named(row: LimitRow, name: string, modelId: string | null = null): NamedRow {
+function toNamedRow(row: LimitRow, name: string, modelId: string | null = null): NamedRow {
   const { scope, id, limits, unfundedRequestsPerMinute: requestsPerMinute } = row;
   const unfunded =
     requestsPerMinute === undefined
@@ -185,7 +190,7 @@ function unfundedId({ id }: Pick<LimitRow, "id">): string {
 }
 
 /** One scope as the limits page shows it; `usages` are by scope id. */
-function shownLimitRow(
+function presentLimitRow(
   { row, name, modelId }: NamedRow,
   usages: ReadonlyMap<string, ScopeUsage>,
 ): LimitsRow {
@@ -196,7 +201,7 @@ function shownLimitRow(
     ceiling: row.ceilings[LIMIT_NAMES[word]],
     own: row.self[LIMIT_NAMES[word]] ?? null,
     effective: row.limits[LIMIT_NAMES[word]] ?? null,
-    source: sourceOf(row, LIMIT_NAMES[word]),
+    source: findSource(row, LIMIT_NAMES[word]),
     used: used[word],
   }));
   return {
@@ -210,7 +215,7 @@ function shownLimitRow(
 }
 
 /** A dedicated endpoint: what the operator set for it, which the customer cannot change. */
-function shownEndpointRow(
+function presentEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,
 ): LimitsRow {

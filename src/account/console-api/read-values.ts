@@ -16,7 +16,7 @@ export function readCap(text: string | null | undefined): MicroUsd | null | unde
   return amount === 0n ? null : amount;
 }
 
-/** The caps of a key that a change names; absent: the cap stays. */
+/** The caps of a key that a change names; absent if the cap stays. */
 export function readCaps(body: {
   readonly [F in CapField]?: string | null | undefined;
 }): Partial<Caps> {
@@ -45,7 +45,7 @@ export function readName(text: string): string | ConsoleRefusal {
   return name;
 }
 
-/** Has it what a line of text must not have? */
+/** True if the text contains control characters or bidirectional overrides. */
 export function isUnprintable(text: string): boolean {
   return UNPRINTABLE.test(text);
 }

@@ -1,4 +1,4 @@
-import { type ChangedBy, newOrgId, type OrgId } from "../../kernel/index.ts";
+import { type ChangedBy, createOrgId, type OrgId } from "../../kernel/index.ts";
 import { compileCheck } from "./check-schema.ts";
 import { commandHandlers } from "./command-handlers.ts";
 import { connectionHandlers } from "./connections-routes.ts";
@@ -51,7 +51,7 @@ export async function runOperation(
   | { readonly kind: "file"; readonly file: FileAnswer }
   | { readonly kind: "refused"; readonly refusal: OperationRefusal }
 > {
-  const { by, orgId = newOrgId() } = asked;
+  const { by, orgId = createOrgId() } = asked;
   const parts: Record<string, unknown> = {};
   for (const part of ["params", "query", "body"] as const) {
     const schema = withoutTyped(contract[part], face);

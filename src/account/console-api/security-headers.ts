@@ -18,8 +18,8 @@ export function securityHeaders(consoleUrl: string): Readonly<Record<string, str
 const HSTS = "max-age=31536000";
 
 /**
- * The policy of a page: scripts of ours alone, no inline ones; styles of ours and those that carry
- * this answer's nonce; talk to this origin only.
+ * The content security policy of a page: only our own scripts and no inline ones, our own styles
+ * and those with this answer's nonce, connections only to this origin.
  */
 export function pagePolicy(nonce: string): string {
   return [

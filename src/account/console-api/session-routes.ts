@@ -8,11 +8,11 @@ import { BrowserSession, type sessionRoutes } from "./contract/session.ts";
 import { exportPieces } from "./export-organization.ts";
 import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-operator.ts";
-import { knownOrg } from "./known-org.ts";
-import { shownReceived } from "./members-routes.ts";
+import { requireOrg } from "./known-org.ts";
+import { presentReceived } from "./members-routes.ts";
 import { readName } from "./read-values.ts";
 import { readNotices } from "./notices.ts";
-import { shownBalance } from "./billing-routes.ts";
+import { presentBalance } from "./billing-routes.ts";
 import { present } from "./present.ts";
 
 /** The person at the browser, and the facts of the organization that belong to no other file. */
@@ -114,7 +114,7 @@ const NOTHING_TO_REVEAL = new ConsoleRefusal({
 async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined): Promise<Session> {
   const session = await deps.identity.readSession(cookieHeader);
   const rest = { unfunded_rpm: deps.limitUse.limitDefaults.unfundedRequestsPerMinute };
-  const installation = installationOf(deps);
+  const installation = describeInstallation(deps);
   if (session === undefined) {
     const ended_reason = (await deps.identity.sessionEndReason(cookieHeader)) ?? null;
     return { ...ANONYMOUS, ...rest, ended_reason, installation };
@@ -143,8 +143,8 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
       .map(({ orgId, name }) => ({ org_id: orgId, name })),
     own_deferred: unused !== undefined,
     is_undecided: unused?.orgId === session.orgId,
-    invitations: received.map((each) => shownReceived(each, true)),
-    balance: shownBalance(balance),
+    invitations: received.map((each) => presentReceived(each, true)),
+    balance: presentBalance(balance),
     is_operator: isOperator(session, deps.operator.emails),
     is_funded: org.isFunded,
     holds: holds.map(({ family, state, untilMs }) => ({
@@ -177,7 +177,7 @@ const ANONYMOUS = {
   expires_at: null,
 } satisfies Partial<Session>;
 
-function installationOf(deps: ConsoleDeps): Session["installation"] {
+function describeInstallation(deps: ConsoleDeps): Session["installation"] {
   const { identity, billing, config, vault } = deps;
   return {
     gateway_url: deps.gatewayUrl(),
@@ -194,7 +194,7 @@ function installationOf(deps: ConsoleDeps): Session["installation"] {
 
 async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Settings> {
   const [org, profile] = await Promise.all([
-    knownOrg(deps, session),
+    requireOrg(deps, session),
     deps.identity.profile(session),
   ]);
   return {

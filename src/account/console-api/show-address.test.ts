@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { shownAddress, withShownAddress } from "./show-address.ts";
+import { presentAddress, withShownAddress } from "./show-address.ts";
 
 const TOKEN = "https://me:pass@hooks.example.com:8443/services/T0/secret?key=1#part";
 
@@ -10,12 +10,12 @@ test.each([
   ["developer", "https://hooks.example.com:8443/…"],
   ["viewer", "https://hooks.example.com:8443/…"],
 ] as const)("a member who is %s sees of a webhook's address what it may", (role, shown) => {
-  expect(shownAddress(TOKEN, role)).toBe(shown);
+  expect(presentAddress(TOKEN, role)).toBe(shown);
 });
 
 test("an e-mail address has no secret, and an address that cannot be read is not shown", () => {
-  expect(shownAddress("ann@example.com", "viewer")).toBe("ann@example.com");
-  expect(shownAddress("https://", "viewer")).toBe("…");
+  expect(presentAddress("ann@example.com", "viewer")).toBe("ann@example.com");
+  expect(presentAddress("https://", "viewer")).toBe("…");
 });
 
 test("of a change only the address is shortened", () => {

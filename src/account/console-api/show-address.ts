@@ -1,19 +1,20 @@
 import { mayRole, type Role } from "../../kernel/index.ts";
 
 /**
- * Where alerts go, as a member of this role may see it. The address of a webhook can have a token
- * that lets any program post there: who may not change destinations sees its scheme and host alone.
+ * The destination of alerts as this role may see it. The address of a webhook can contain a token
+ * that allows anyone to post there, so roles that cannot change destinations see only its scheme
+ * and host.
  */
-export function shownAddress(address: string, role: Role): string {
+export function presentAddress(address: string, role: Role): string {
   if (mayRole(role, "billing") || !/^https?:/i.test(address)) return address;
   return URL.canParse(address) ? `${new URL(address).origin}/…` : "…";
 }
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** The same within what a change of a destination recorded. */
+/** Shows the addresses in the recorded facts of a change according to the role. */
 export function withShownAddress<T extends Facts>(facts: T | null, role: Role): T | null {
   const address = facts?.["address"];
   if (facts === null || typeof address !== "string") return facts;
-  return { ...facts, address: shownAddress(address, role) };
+  return { ...facts, address: presentAddress(address, role) };
 }

@@ -31,7 +31,7 @@ export interface ShownActivity {
 }
 
 /** A customer's key as pages show it: never more of its secret than the label. */
-export function shownKey(
+export function presentKey(
   key: KeySummary,
   ground: LimitGround,
   { lastUsedAtMs, spentMonthMicroUsd, periods, nowMs }: ShownActivity & { readonly nowMs: number },
@@ -41,7 +41,7 @@ export function shownKey(
   const own = row?.self.requestsPerMinute ?? null;
   const held = row?.limits.requestsPerMinute ?? ceiling;
   return present(Key, key, {
-    origin: shownOrigin(key.origin),
+    origin: presentOrigin(key.origin),
     is_expired: isExpired(key, nowMs),
     last_used_at: instantOrNull(lastUsedAtMs),
     rpm_ceiling: ceiling,
@@ -63,7 +63,7 @@ function isExpired({ expiresAtMs }: Pick<KeySummary, "expiresAtMs">, nowMs: numb
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
-/** Can the key call now: neither disabled nor expired? */
+/** True if the key is neither disabled nor expired. */
 export function isActive(
   key: Pick<KeySummary, "disabledAtMs" | "expiresAtMs">,
   nowMs: number,
@@ -86,7 +86,7 @@ export function limitedKey(
   };
 }
 
-function shownOrigin(origin: KeySummary["origin"]): Key["origin"] {
+function presentOrigin(origin: KeySummary["origin"]): Key["origin"] {
   switch (origin) {
     case "trial":
     case "console":

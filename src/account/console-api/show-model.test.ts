@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, ListedProvider } from "../../catalog/catalog.ts";
 import type { ProviderId } from "../../kernel/core/ids.ts";
-import { shownProvider } from "./show-model.ts";
+import { presentProvider } from "./show-model.ts";
 
 const PROVIDER: ListedProvider = {
   id: "acme" as ProviderId,
@@ -22,7 +22,7 @@ function shown(
   two: "yes" | "probe" | "no",
   activity?: { readonly succeeded: number; readonly firstByteP50Ms: number | null },
 ) {
-  return shownProvider(PROVIDER, {
+  return presentProvider(PROVIDER, {
     activity: activity && { providerId: "acme", attempts: 200, ...activity },
     substitutions: [
       { providerId: "acme", modelId: "one", servedModel: "one-mini", share: null },

@@ -10,12 +10,12 @@ import {
   type ListedProvider,
 } from "../../catalog/index.ts";
 import type { Descriptor, Model, ModelProvider, Provider } from "./contract.ts";
-import { shownPrices } from "./show-request.ts";
+import { presentPrices } from "./show-request.ts";
 import type { ProviderActivity, Substitution, DeploymentHealth } from "../../gateway/index.ts";
 import { wholePercent, withDigits } from "./listing-figures-routes.ts";
 
 /** A model for buyers, with every provider's listing of it in routing order. */
-export function shownModel(model: ListedModel): Model {
+export function presentModel(model: ListedModel): Model {
   return {
     id: model.id,
     name: model.displayName,
@@ -28,8 +28,8 @@ export function shownModel(model: ListedModel): Model {
     decisions_wire: model.decisionsWire ?? null,
     released: model.released ?? null,
     deprecation_date: model.deprecationDate ?? null,
-    parameters: shownParameters(model.supportedParameters),
-    providers: model.deployments.map(shownListing),
+    parameters: presentParameters(model.supportedParameters),
+    providers: model.deployments.map(presentListing),
   };
 }
 
@@ -40,22 +40,22 @@ const ROUTE_OF: Readonly<Record<ModalityId, string>> = {
   decisions: "/v1/decisions",
 };
 
-function shownListing(deployment: Deployment): ModelProvider {
+function presentListing(deployment: Deployment): ModelProvider {
   return {
     provider: deployment.providerId,
     name: deployment.providerName,
     priority: deployment.priority,
     prompt_logging: deployment.promptLogging,
     datacenters: [...deployment.datacenters],
-    prices: deployment.prices === null ? null : shownPrices(deployment.prices),
+    prices: deployment.prices === null ? null : presentPrices(deployment.prices),
     defaulted: [...(deployment.defaultedSkus ?? [])],
-    price_tiers: shownTiers(deployment.prices),
+    price_tiers: presentTiers(deployment.prices),
     price_changes: comingPrices(deployment).map(({ fromMs, prices }) => ({
       from: instant(fromMs),
-      prices: shownPrices(prices),
-      price_tiers: shownTiers(prices),
+      prices: presentPrices(prices),
+      price_tiers: presentTiers(prices),
     })),
-    checked: shownCheck(deployment.checked),
+    checked: presentCheck(deployment.checked),
     price_card: deployment.priceCard.map(({ unit, costUsd, billable, variant }) => ({
       unit,
       cost_usd: costUsd,
@@ -66,41 +66,41 @@ function shownListing(deployment: Deployment): ModelProvider {
     context_length: deployment.contextLength ?? null,
     max_output_tokens: deployment.maxOutputTokens ?? null,
     quantization: deployment.quantization ?? null,
-    parameters: shownParameters(deployment.supportedParameters),
+    parameters: presentParameters(deployment.supportedParameters),
     capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
   };
 }
 
 /** Prices by the size of a prompt, in ascending order. */
-export function shownTiers(prices: PriceSheet | null): ModelProvider["price_tiers"] {
+export function presentTiers(prices: PriceSheet | null): ModelProvider["price_tiers"] {
   return (prices?.tiers ?? []).map((tier) => ({
     above_prompt_tokens: tier.abovePromptTokens,
-    prices: shownPrices(tier.prices),
+    prices: presentPrices(tier.prices),
   }));
 }
 
-function shownCheck(checked: Deployment["checked"]): ModelProvider["checked"] {
+function presentCheck(checked: Deployment["checked"]): ModelProvider["checked"] {
   if (checked === undefined) return null;
   const { on, by, url = null, age } = checked;
   return { on, by, url, age };
 }
 
-function shownParameters(
+function presentParameters(
   parameters: ReadonlyMap<string, CapabilityDescriptor>,
 ): Record<string, Descriptor> {
   return Object.fromEntries(
-    [...parameters].map(([name, descriptor]) => [name, shownDescriptor(descriptor)]),
+    [...parameters].map(([name, descriptor]) => [name, presentDescriptor(descriptor)]),
   );
 }
 
-function shownDescriptor(descriptor: CapabilityDescriptor): Descriptor {
+function presentDescriptor(descriptor: CapabilityDescriptor): Descriptor {
   return descriptor.type === "enum"
     ? { ...descriptor, values: [...descriptor.values] }
     : { ...descriptor };
 }
 
 /** A provider for buyers, with its health as this instance sees it now. */
-export function shownProvider(
+export function presentProvider(
   provider: ListedProvider,
   seen: {
     /** Undefined: not shown, or of too few organizations. */
@@ -121,16 +121,16 @@ export function shownProvider(
     prompt_logging: provider.promptLogging,
     datacenters: [...new Set(deployments.flatMap((each) => each.datacenters))].sort(),
     models: deployments.map(({ modelId }) => modelId),
-    status: statusOf(deployments.map(({ id }) => seen.mayTry(id))),
+    status: judgeStatus(deployments.map(({ id }) => seen.mayTry(id))),
     success_24h:
       activity === undefined ? null : wholePercent(activity.succeeded / activity.attempts),
     ttft_p50_ms: withDigits(activity?.firstByteP50Ms ?? null, 2),
-    substitutions: shownSubstitutions(deployments, seen.substitutions),
+    substitutions: presentSubstitutions(deployments, seen.substitutions),
   };
 }
 
 /** That a buyer was sold another model is never hidden, however few saw it; how often may be. */
-function shownSubstitutions(
+function presentSubstitutions(
   listed: readonly Deployment[],
   substitutions: readonly Substitution[],
 ): Provider["substitutions"] {
@@ -144,7 +144,9 @@ function shownSubstitutions(
 }
 
 /** `open`: none of its listings may be tried now; `cooling`: not all of them. */
-function statusOf(verdicts: readonly ReturnType<DeploymentHealth["mayTry"]>[]): Provider["status"] {
+function judgeStatus(
+  verdicts: readonly ReturnType<DeploymentHealth["mayTry"]>[],
+): Provider["status"] {
   if (verdicts.every((verdict) => verdict === "no")) return "open";
   return verdicts.every((verdict) => verdict === "yes") ? "healthy" : "cooling";
 }

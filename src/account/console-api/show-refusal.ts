@@ -6,7 +6,7 @@ type Reason = NonNullable<Refused["reason"]>;
 type Told = Pick<Refusal, "explanation" | "action" | "key_id">;
 
 /** A refusal explained, with the figures it was decided by and the one page that changes it. */
-export function shownRefusal(
+export function presentRefusal(
   request: Pick<ReportedRequest, "keyId" | "keyOrigin" | "modelId" | "route">,
   { errorClass, reason }: Refused,
 ): Refusal {
@@ -26,7 +26,7 @@ const ACTIONS: Readonly<Record<string, Refusal["action"]>> = {
 };
 
 interface Asked {
-  /** Null: the key is one of the gateway's own. */
+  /** Null for a key that the gateway manages. */
   readonly keyId: string | null;
   readonly modelId: string | null;
   readonly route: string;
@@ -43,14 +43,14 @@ function tell(reason: Reason, asked: Asked, errorClass: string): Told | undefine
   if (kind === "models") return tellModels(reason, asked);
   if (kind === "health") {
     return {
-      explanation: `Every provider of ${modelOf(asked)} was cooling down after failures, so nothing was sent. ${again(reason)} Another model could have answered at once.`,
+      explanation: `Every provider of ${describeModel(asked)} was cooling down after failures, so nothing was sent. ${again(reason)} Another model could have answered at once.`,
       action: null,
       key_id: null,
     };
   }
   if (errorClass === "model_unavailable" && asked.modelId !== null) {
     return {
-      explanation: `${modelOf(asked)} was not listed here, or no provider of it could be used. Choose a model ID from the models page.`,
+      explanation: `${describeModel(asked)} was not listed here, or no provider of it could be used. Choose a model ID from the models page.`,
       action: "choose_model",
       key_id: null,
     };
@@ -70,13 +70,13 @@ function tellModels({ limit }: Reason, asked: Asked): Told {
   const models =
     limit === undefined ? "some models" : `${count(limit)} ${limit === 1 ? "model" : "models"}`;
   return {
-    explanation: `This key may call ${models} only, and ${modelOf(asked)} is not among them. Edit the key, or send the request with another one.`,
+    explanation: `This key may call ${models} only, and ${describeModel(asked)} is not among them. Edit the key, or send the request with another one.`,
     action: "edit_key",
     key_id: asked.keyId,
   };
 }
 
-function modelOf({ modelId }: Asked): string {
+function describeModel({ modelId }: Asked): string {
   return modelId === null ? "the model" : `“${modelId}”`;
 }
 

@@ -7,7 +7,7 @@ import {
   microUsd,
   type PicoUsd,
   plainCell,
-  shownKeyId,
+  presentKeyId,
   TOKEN_BUCKETS,
   showTokens,
 } from "../../kernel/index.ts";
@@ -17,18 +17,18 @@ import { present } from "./present.ts";
 import { Attempt } from "./contract/usage.ts";
 
 /** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
-export function shownRequest(request: ReportedRequest): RequestRow {
+export function presentRequest(request: ReportedRequest): RequestRow {
   return present(RequestRow, request, {
     model: request.modelId,
     key_id: isManagedOrigin(request.keyOrigin) ? null : request.keyId,
-    source: sourceOf(request),
+    source: describeSource(request),
     provider: request.providerId,
     tokens: request.usage === null ? null : showTokens(request.usage),
     cost_usd: formatUsd(request.debitMicroUsd),
   });
 }
 
-function sourceOf({ keyOrigin, keyName }: ReportedRequest): string {
+function describeSource({ keyOrigin, keyName }: ReportedRequest): string {
   if (keyOrigin === "playground") return "Playground";
   return keyOrigin === "optimize" ? `Optimize search ${keyName}` : keyName;
 }
@@ -37,7 +37,7 @@ type ReportedAttempt = NonNullable<
   Awaited<ReturnType<UsageReports["request"]>>
 >["attempts"][number];
 
-export function shownAttempt(attempt: ReportedAttempt): Attempt {
+export function presentAttempt(attempt: ReportedAttempt): Attempt {
   return present(Attempt, attempt, {
     n: attempt.ordinal,
     provider: attempt.providerId,
@@ -49,12 +49,12 @@ export function shownAttempt(attempt: ReportedAttempt): Attempt {
     settled_usd: formatUsd(attempt.debitMicroUsd),
     settlement: attempt.basis,
     above_prompt_tokens: attempt.sheet.abovePromptTokens,
-    prices: attempt.prices === null ? null : shownPrices(attempt.prices),
+    prices: attempt.prices === null ? null : presentPrices(attempt.prices),
   });
 }
 
 /** Dollars per million tokens of each SKU, exactly. */
-export function shownPrices(prices: BySku<bigint>): NonNullable<Attempt["prices"]> {
+export function presentPrices(prices: BySku<bigint>): NonNullable<Attempt["prices"]> {
   return bySkuName(prices, perMillion);
 }
 
@@ -71,7 +71,7 @@ export const REQUEST_COLUMNS: readonly string[] = ROW_FIELDS.flatMap((name) =>
 
 /** One request as a line of the file; what people have named is kept from being a formula. */
 export function requestLine(request: ReportedRequest): string {
-  const row = { ...shownRequest(request), key_id: shownKeyId(request) };
+  const row = { ...presentRequest(request), key_id: presentKeyId(request) };
   const cells = ROW_FIELDS.flatMap((name) => {
     if (name !== "tokens") return [cell(row[name])];
     return Object.values(TOKEN_BUCKETS).map((bucket) => cell(row.tokens?.[bucket] ?? null));

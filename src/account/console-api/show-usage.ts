@@ -8,7 +8,7 @@ import type {
 import type { Usage, UsageFigures } from "./contract.ts";
 
 /** Figures of a range as pages show them; `nameOf` says what people call a group. */
-export function shownUsage(
+export function presentUsage(
   report: UsageReport,
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,
   nameOf: (group: string) => string,
@@ -16,18 +16,18 @@ export function shownUsage(
   return {
     from: instant(fromMs),
     to: instant(toMs),
-    totals: shownFigures(report.totals),
+    totals: presentFigures(report.totals),
     bucket: report.bucket,
-    series: report.series.map(shownBucket),
+    series: report.series.map(presentBucket),
     groups: report.groups.map(({ group, figures }) => ({
       group,
       name: nameOf(group),
-      figures: shownFigures(figures),
+      figures: presentFigures(figures),
     })),
   };
 }
 
-export function shownFigures(figures: ReportFigures): UsageFigures {
+export function presentFigures(figures: ReportFigures): UsageFigures {
   return {
     requests: figures.requests,
     by_status: figures.byStatus,
@@ -38,7 +38,7 @@ export function shownFigures(figures: ReportFigures): UsageFigures {
   };
 }
 
-function shownBucket({
+function presentBucket({
   atMs,
   parts,
   firstByteP50Ms,

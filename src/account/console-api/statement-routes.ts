@@ -1,4 +1,4 @@
-import { type Company, isTaxIdOf, type Seller, sellerOf } from "../billing/company.ts";
+import { type Company, isTaxId, type Seller, sellerOf } from "../billing/company.ts";
 import { statementPaper } from "../billing/documents.ts";
 import {
   parseMonth,
@@ -45,7 +45,7 @@ export function statementHandlers(deps: OperationDeps): Handlers<keyof typeof st
     "GET /api/console/statements/:month": async ({ session, params }) => {
       const statement = await readOne(deps, session, params.month);
       if (statement instanceof ConsoleRefusal) return statement;
-      return await shownStatement(deps, session.orgId, statement);
+      return await presentStatement(deps, session.orgId, statement);
     },
 
     "GET /api/console/statements/:month/statement.csv": ({ session, params }) =>
@@ -93,7 +93,7 @@ async function readOne(
   }
 }
 
-async function shownStatement(
+async function presentStatement(
   deps: OperationDeps,
   orgId: OrgId,
   statement: StoredStatement,
@@ -160,7 +160,7 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
     }
   }
   const { taxId, billingEmail } = company;
-  if (taxId !== null && !isTaxIdOf(taxId.type, taxId.value)) {
+  if (taxId !== null && !isTaxId(taxId.type, taxId.value)) {
     return invalidField(
       "tax_id.value",
       "tax_id.value does not have the format of this type; check it, or choose another type",

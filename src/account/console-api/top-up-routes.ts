@@ -11,7 +11,7 @@ import { present } from "./present.ts";
 /** Credit that is bought automatically with a saved card. */
 export function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<keyof typeof topUpRoutes> {
   const shown = (view: TopUpView | undefined): TopUp => ({
-    ...shownTopUp(view),
+    ...presentTopUp(view),
     min_usd: formatUsd(billing.minMicroUsd),
     max_usd: formatUsd(billing.maxMicroUsd),
   });
@@ -72,7 +72,7 @@ export function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<keyof typ
 const NOT_AVAILABLE = conflict("automatic top-up is not available here; ask your operator");
 const NO_CARD = conflict("there is no saved card to remove; reload the page");
 
-function shownTopUp(view: TopUpView | undefined): Omit<TopUp, "min_usd" | "max_usd"> {
+function presentTopUp(view: TopUpView | undefined): Omit<TopUp, "min_usd" | "max_usd"> {
   const { rule, pause, card } = view ?? {};
   return {
     is_available: view !== undefined,

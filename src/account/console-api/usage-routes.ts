@@ -1,8 +1,8 @@
 import { csvLine, type OrgId, parseRequestId } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import {
-  answerHeadersOf,
-  droppedParamsOf,
+  buildAnswerHeaders,
+  listDroppedParams,
   type ReportFilter,
   type ReportGroupBy,
   type UsageReports,
@@ -12,13 +12,13 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
 import type { RequestDetail, usageRoutes } from "./contract/usage.ts";
-import { fileNameOf } from "./file-answer.ts";
+import { buildFileName } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { onlyTagged, readFilters } from "./read-filters.ts";
-import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
-import { shownRefusal } from "./show-refusal.ts";
-import { shownUsage } from "./show-usage.ts";
+import { REQUEST_COLUMNS, requestLine, presentAttempt, presentRequest } from "./show-request.ts";
+import { presentRefusal } from "./show-refusal.ts";
+import { presentUsage } from "./show-usage.ts";
 
 /** The organization's requests in the journal. */
 export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRoutes> {
@@ -27,19 +27,19 @@ export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRou
 
     "GET /api/console/usage": async ({ session, query }) => {
       const { group_by: by = "model", rank_by: rank = "spend", ...filters } = query;
-      const filter = await filterOf(deps, session, filters);
+      const filter = await buildFilter(deps, session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       const { reports, asOf } = datedReports(deps.reports);
       const [report, nameOf] = await Promise.all([
         reports.report(filter, by, rank),
-        namesOf(deps, session.orgId, by),
+        loadNames(deps, session.orgId, by),
       ]);
-      return { ...shownUsage(report, filter, nameOf), ...asOf() };
+      return { ...presentUsage(report, filter, nameOf), ...asOf() };
     },
 
     "GET /api/console/requests": async ({ session, query }) => {
       const { cursor, limit = PAGE_ROWS, sort: by, direction = "desc", ...filters } = query;
-      const filter = await filterOf(deps, session, filters);
+      const filter = await buildFilter(deps, session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       const page = {
         limit,
@@ -48,16 +48,16 @@ export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRou
       };
       const { reports, asOf } = datedReports(deps.reports);
       const { rows, nextCursor } = await reports.requests(filter, page);
-      return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
+      return { data: rows.map(presentRequest), next_cursor: nextCursor, ...asOf() };
     },
 
     "GET /api/console/requests.csv": async ({ session, query }) => {
-      const filter = await filterOf(deps, session, query);
+      const filter = await buildFilter(deps, session, query);
       if (filter instanceof ConsoleRefusal) return filter;
       const { reports, asOf } = datedReports(deps.reports);
       const pieces = requestsCsv(reports, filter);
       const headers = (): Readonly<Record<string, string>> => asOfHeader(asOf().as_of);
-      return { fileName: fileNameOf(filter, query), pieces, headers };
+      return { fileName: buildFileName(filter, query), pieces, headers };
     },
 
     "GET /api/console/requests/:request_id": async ({ session, params }) => {
@@ -65,14 +65,14 @@ export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRou
       if (requestId === undefined) return notFound("request");
       const found = await deps.reports.request(session.orgId, requestId);
       if (found === undefined) return notFound("request");
-      return shownDetail(found);
+      return presentDetail(found);
     },
   };
 }
 
 const PAGE_ROWS = 50;
 
-async function filterOf(
+async function buildFilter(
   { clock, accounts }: Pick<ConsoleDeps, "clock" | "accounts">,
   { orgId }: SignedIn,
   { tag, ...filters }: UsageFilters,
@@ -82,20 +82,20 @@ async function filterOf(
   return onlyTagged(filter, tag, await accounts.listOwnKeys(orgId));
 }
 
-export function shownDetail(
+export function presentDetail(
   found: NonNullable<Awaited<ReturnType<UsageReports["request"]>>>,
 ): RequestDetail {
-  const headers = Object.entries(answerHeadersOf(found));
+  const headers = Object.entries(buildAnswerHeaders(found));
   return {
-    request: shownRequest(found.request),
-    attempts: found.attempts.map(shownAttempt),
-    dropped_params: [...droppedParamsOf(found)],
+    request: presentRequest(found.request),
+    attempts: found.attempts.map(presentAttempt),
+    dropped_params: [...listDroppedParams(found)],
     response_headers: headers.map(([name, value]) => ({ name, value })),
-    refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
+    refusal: found.refused === undefined ? null : presentRefusal(found.request, found.refused),
   };
 }
 
-async function namesOf(
+async function loadNames(
   { accounts, catalog }: ConsoleDeps,
   orgId: OrgId,
   by: ReportGroupBy,
@@ -117,7 +117,7 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   optimize: "Optimize searches",
 };
 
-/** A file has it beside its rows: a line of its own would be a request to who reads them. */
+/** A CSV file reports its age in a header, because a line of its own would look like a request. */
 function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
   return asOf === undefined ? {} : { "x-tm-as-of": asOf };
 }

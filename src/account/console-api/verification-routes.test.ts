@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import type { ListingVerdict, ListingVerification, RecordedCheck } from "../../gateway/index.ts";
-import { type JudgedListing, shownRun, shownTrust } from "./verification-routes.ts";
+import { type JudgedListing, presentRun, presentTrust } from "./verification-routes.ts";
 
 const LISTING: JudgedListing = {
   providerId: "lab" as ProviderId,
@@ -37,7 +37,7 @@ function run(change: Partial<ListingVerdict> = {}): ListingVerdict {
 }
 
 function shown(verification: ListingVerification, hasChecks = true) {
-  return shownTrust(LISTING, verification, { hasChecks });
+  return presentTrust(LISTING, verification, { hasChecks });
 }
 
 describe("a listing", () => {
@@ -113,10 +113,10 @@ describe("a listing", () => {
 
 test("a run of the past is shown by what did not pass, and by whose manifest it was", () => {
   const checks = [check("C5", { status: "warn" }), check("C8", { status: "error" }), check("C2")];
-  const past = shownRun(LISTING, run({ checks, manifestSha256: "b".repeat(64) }));
+  const past = presentRun(LISTING, run({ checks, manifestSha256: "b".repeat(64) }));
   expect(past).toMatchObject({ is_current_manifest: false, verdict: "fail", source: "import" });
   expect(past.flaws.map(({ id, status }) => `${id} ${status}`)).toEqual(["C5 warn", "C8 error"]);
-  expect(shownRun(LISTING, run()).is_current_manifest).toBe(true);
+  expect(presentRun(LISTING, run()).is_current_manifest).toBe(true);
 });
 
 test("evidence that no check of ours reports is left out, and never breaks the page", () => {

@@ -27,7 +27,7 @@ export function verificationHandlers({
       const hasChecks = query.provider !== undefined;
       const listings = publicListings(catalog.current, query);
       return {
-        listings: listings.map((each) => shownTrust(each, verification.of(each), { hasChecks })),
+        listings: listings.map((each) => presentTrust(each, verification.of(each), { hasChecks })),
       };
     },
 
@@ -35,7 +35,7 @@ export function verificationHandlers({
       const [listing] = publicListings(catalog.current, query);
       if (listing === undefined) return NOT_LISTED;
       const runs = await verdicts.history(listing);
-      return { runs: runs.map((run) => shownRun(listing, run)) };
+      return { runs: runs.map((run) => presentRun(listing, run)) };
     },
   };
 }
@@ -64,8 +64,8 @@ export type JudgedListing = Pick<
   "providerId" | "modelId" | "baseUrl" | "manifestSha256"
 >;
 
-/** How far a listing is trusted, for buyers: what failed and why, without addresses or keys. */
-export function shownTrust(
+/** The trust in a listing, for buyers: which checks failed and why, without addresses or keys. */
+export function presentTrust(
   listing: JudgedListing,
   { state, verdict, suspect }: ListingVerification,
   { hasChecks }: { readonly hasChecks: boolean },
@@ -81,25 +81,25 @@ export function shownTrust(
     checked_at: verdict === undefined ? null : instant(verdict.checkedAtMs),
     ends_at:
       verdict !== undefined && counts ? instant(verdict.checkedAtMs + VERIFIED_FOR_MS) : null,
-    flaws: verdict === undefined ? [] : flawsOf(verdict, hidden),
+    flaws: verdict === undefined ? [] : listFlaws(verdict, hidden),
     overbilled_percent: overbilledPercent(verdict),
-    suspect: suspect === undefined ? null : shownSuspicion(suspect),
-    checks: hasChecks ? (verdict?.checks ?? []).map((each) => shownCheck(each, hidden)) : [],
+    suspect: suspect === undefined ? null : presentSuspicion(suspect),
+    checks: hasChecks ? (verdict?.checks ?? []).map((each) => presentCheck(each, hidden)) : [],
   };
 }
 
 /** One run of the history of a listing. */
-export function shownRun(listing: JudgedListing, run: ListingVerdict): ConformanceRun {
+export function presentRun(listing: JudgedListing, run: ListingVerdict): ConformanceRun {
   return {
     checked_at: instant(run.checkedAtMs),
     verdict: run.verdict,
     source: run.source,
     is_current_manifest: run.manifestSha256 === listing.manifestSha256,
-    flaws: flawsOf(run, hostTexts(listing.baseUrl)),
+    flaws: listFlaws(run, hostTexts(listing.baseUrl)),
   };
 }
 
-function shownSuspicion({
+function presentSuspicion({
   sinceMs,
   breaches,
 }: SuspectListing): NonNullable<ListingTrust["suspect"]> {
@@ -118,23 +118,25 @@ function shownSuspicion({
 
 const PASSED: ReadonlySet<RecordedCheck["status"]> = new Set(["pass", "skip"]);
 
-function flawsOf({ checks }: ListingVerdict, hidden: readonly string[]): CheckFlaw[] {
-  return checks.filter(({ status }) => !PASSED.has(status)).map((each) => shownFlaw(each, hidden));
+function listFlaws({ checks }: ListingVerdict, hidden: readonly string[]): CheckFlaw[] {
+  return checks
+    .filter(({ status }) => !PASSED.has(status))
+    .map((each) => presentFlaw(each, hidden));
 }
 
-function shownFlaw(check: RecordedCheck, hidden: readonly string[]): CheckFlaw {
+function presentFlaw(check: RecordedCheck, hidden: readonly string[]): CheckFlaw {
   const { id, status, title, message } = check;
   return { id, title: publicText(title, hidden), status, message: publicText(message, hidden) };
 }
 
-function shownCheck(check: RecordedCheck, hidden: readonly string[]): CheckFinding {
-  return { ...shownFlaw(check, hidden), evidence: shownEvidence(check.evidence, hidden) };
+function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFinding {
+  return { ...presentFlaw(check, hidden), evidence: presentEvidence(check.evidence, hidden) };
 }
 
 /** Runs of this program find fewer; a signed report of another one may hold anything. */
 const EVIDENCE_MAX = 12;
 
-function shownEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
+function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
   const lines = Object.entries(asObject(evidence) ?? {}).map(
     ([name, value]) => [name, valueText(value)] as const,
   );
@@ -149,7 +151,7 @@ function shownEvidence(evidence: unknown, hidden: readonly string[]): CheckFindi
 
 const LIST_SHOWN_MAX = 20;
 
-/** Undefined: it is nothing that a check reports. */
+/** Undefined if it is nothing that a check reports. */
 function valueText(value: unknown, depth = 0): string | undefined {
   if (value === null) return "none";
   if (typeof value === "string") return value;

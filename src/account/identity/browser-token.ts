@@ -9,12 +9,12 @@ export interface BrowserToken {
   readonly hash: Buffer;
 }
 
-export function newBrowserToken(): BrowserToken {
+export function createBrowserToken(): BrowserToken {
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
-  return { token, hash: hashOf(token) };
+  return { token, hash: hashToken(token) };
 }
 
-export function hashOf(token: string): Buffer {
+export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
@@ -81,7 +81,7 @@ const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
 /**
- * The path of ours that a browser may be sent to after signing in; undefined: it names another
+ * The path of ours that a browser may be sent to after signing in; undefined if it names another
  * origin, could be read as one, or would lead in a circle.
  */
 export function safeReturnPath(asked: string | undefined): string | undefined {

@@ -6,7 +6,7 @@ import {
   InsecureConsoleFault,
   isLoopback,
   parseIssuer,
-  signInKindOf,
+  chooseSignInKind,
   type AddressConfig,
 } from "./console-address.ts";
 
@@ -35,11 +35,11 @@ test("loopback is this machine by its names and addresses, and nothing that only
 });
 
 test("a link signs in on loopback or where it is asked for, never beside an identity provider", () => {
-  expect(signInKindOf(plain)).toBe("local");
-  expect(signInKindOf({ ...plain, host: "0.0.0.0" })).toBe("none");
-  expect(signInKindOf({ ...plain, consoleUrl: "https://console.example.com" })).toBe("none");
-  expect(signInKindOf({ ...plain, host: "0.0.0.0", localSignIn: true })).toBe("local");
-  expect(signInKindOf({ ...plain, localSignIn: true, oidcIssuer: issuer })).toBe("oidc");
+  expect(chooseSignInKind(plain)).toBe("local");
+  expect(chooseSignInKind({ ...plain, host: "0.0.0.0" })).toBe("none");
+  expect(chooseSignInKind({ ...plain, consoleUrl: "https://console.example.com" })).toBe("none");
+  expect(chooseSignInKind({ ...plain, host: "0.0.0.0", localSignIn: true })).toBe("local");
+  expect(chooseSignInKind({ ...plain, localSignIn: true, oidcIssuer: issuer })).toBe("oidc");
 });
 
 describe("sign-in never uses plain http that others can read", () => {

@@ -19,9 +19,9 @@ export type AddressConfig = Pick<
 /** The way in which people sign in: a configured issuer, links of this machine, or none. */
 export type SignInKind = "oidc" | "local" | "none";
 
-export function signInKindOf(config: AddressConfig): SignInKind {
+export function chooseSignInKind(config: AddressConfig): SignInKind {
   if (config.oidcIssuer !== "") return "oidc";
-  return config.localSignIn || isLoopback(consoleHostOf(config)) ? "local" : "none";
+  return config.localSignIn || isLoopback(findConsoleHost(config)) ? "local" : "none";
 }
 
 /**
@@ -29,8 +29,8 @@ export function signInKindOf(config: AddressConfig): SignInKind {
  * other machines reach, unless the operator allows it.
  */
 export function assertSafeConsole(config: AddressConfig): void {
-  if (signInKindOf(config) === "none" || config.allowInsecureConsole) return;
-  if (config.consoleUrl.startsWith("https:") || isLoopback(consoleHostOf(config))) return;
+  if (chooseSignInKind(config) === "none" || config.allowInsecureConsole) return;
+  if (config.consoleUrl.startsWith("https:") || isLoopback(findConsoleHost(config))) return;
   const at = config.consoleUrl === "" ? `host ${config.host}` : `console_url ${config.consoleUrl}`;
   throw new InsecureConsoleFault(
     `sign-in would use plain http at ${at}; set console_url (TM_CONSOLE_URL) to the https ` +
@@ -52,11 +52,11 @@ export function parseIssuer(text: string): URL {
   return url;
 }
 
-function consoleHostOf({ consoleUrl, host }: AddressConfig): string {
+function findConsoleHost({ consoleUrl, host }: AddressConfig): string {
   return URL.canParse(consoleUrl) ? new URL(consoleUrl).hostname : host;
 }
 
-/** Does a host name this machine and no other? */
+/** True if the host name always means this machine. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
   if (host === "::1" || host === "localhost" || host.endsWith(".localhost")) return true;

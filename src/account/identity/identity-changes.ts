@@ -28,7 +28,7 @@ export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefi
 }
 
 /** The owner in a row that has both. */
-export function ownerOf(row: Row): OwnerRow {
+export function readOwner(row: Row): OwnerRow {
   return ownerColumns.read(row);
 }
 
@@ -38,7 +38,7 @@ const ownerColumns = columns<OwnerRow>({
 });
 
 /** A session by its account: its own id is the hash of a cookie. */
-export function endedSession({ account_id, org_id }: OwnerRow): Change {
+export function toSessionEnd({ account_id, org_id }: OwnerRow): Change {
   const [before, after] = [{ session: "active" }, { session: "ended" }];
   return { action: "session.end", orgId: org_id, target: account_id, before, after };
 }
@@ -87,7 +87,7 @@ export function verifiedAccount({ account_id, org_id }: OwnerRow): Change {
   return { action: "account.verify", orgId: org_id, target: account_id, before, after };
 }
 
-export function changedEmail(
+export function toEmailChange(
   { account_id, org_id }: OwnerRow,
   emails: { readonly before: string; readonly after: string },
 ): Change {

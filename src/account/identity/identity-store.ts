@@ -65,7 +65,7 @@ export interface ResolvedSignIn {
   readonly accountId: string;
   readonly orgId: OrgId;
   readonly isVerified: boolean;
-  /** Is there a key to be shown in the new session? */
+  /** True if the new session has a key to show. */
   readonly hasReveal: boolean;
   /** A new person whom an organization has invited: there is no trial key yet. */
   readonly isInvited: boolean;
@@ -91,7 +91,7 @@ export interface StoredSession {
   readonly lastSeenAtMs: number;
   readonly idpCheckedAtMs: number;
   readonly idpTriedAtMs: number;
-  /** Since when the browser has been expected to ask the provider; null: it is not. */
+  /** Since when the browser has been expected to ask the provider; null if it is not. */
   readonly recheckAskedAtMs: number | null;
   readonly hasRefreshToken: boolean;
   readonly userAgent: string | null;
@@ -156,8 +156,8 @@ export const sessionColumns: Columns<StoredSession> = columns({
 });
 
 /*
- * The organization that was chosen, else the account's own, unless an invitation came before it had
- * anything. Read with every request: a member who is removed is out with the next one.
+ * The chosen organization, or else the account's own one, unless the account was invited before it
+ * used that one. Read with every request, so a removed member loses access with the next one.
  */
 const CURRENT_MEMBER_SQL = `
   select org_id, role from org_member

@@ -64,7 +64,7 @@ export interface AccountProfile {
  * cookie takes the whole `cookie` header; nothing here knows the HTTP framework.
  */
 export interface Identity {
-  /** The text of the sign-in button; null: no identity provider is configured. */
+  /** The text of the sign-in button; null if no identity provider is configured. */
   readonly signInName: string | null;
   /** Links of this machine sign in; without them and without a provider, sign-in is off. */
   readonly isLocal: boolean;
@@ -75,15 +75,19 @@ export interface Identity {
     /** The callback's path and query as they came. */
     asked: AskingBrowser & { readonly url: string },
   ): Promise<Redirect>;
-  /** The link of this token, which asking does not use up; undefined: it is used, expired or none. */
+  /**
+   * The link of this token, which asking does not use up; undefined if it is used, expired or none.
+   */
   findLink(token: string): Promise<{ readonly email: string | null } | undefined>;
-  /** Uses the link up and starts a session; undefined: it is used, expired or another address's. */
+  /**
+   * Uses the link up and starts a session; undefined if it is used, expired or another address's.
+   */
   signInByLink(
     asked: AskingBrowser & { readonly token: string; readonly email: string },
   ): Promise<Redirect | undefined>;
   /** Undefined: signed out, expired, or ended by the identity provider. */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined>;
-  /** Why there is no session, for the sign-in page's `reason`; undefined: there never was one. */
+  /** Why there is no session, for the sign-in page's `reason`; undefined if there never was one. */
   sessionEndReason(
     cookieHeader: string | undefined,
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined>;
@@ -101,9 +105,9 @@ export interface Identity {
   }): Promise<Redirect>;
   /** `POST /auth/backchannel-logout`: false where the token proves nothing; the answer is then 400. */
   backChannelLogout(logoutToken: string): Promise<boolean>;
-  /** Is there a key to be shown once to this browser? */
+  /** True if a key waits to be shown once in this browser. */
   hasReveal(cookieHeader: string | undefined): Promise<boolean>;
-  /** The key; undefined: there is none any more. */
+  /** The key; undefined if there is none any more. */
   reveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<RevealedKey | undefined>;
   /** Its owner has saved the key: it is not shown again. */
   endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean>;

@@ -12,17 +12,17 @@ import {
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { boundedFetch, RelyingParty } from "./relying-party.ts";
-import { hashOf, isToken } from "./browser-token.ts";
+import { hashToken, isToken } from "./browser-token.ts";
 import {
   assertSafeConsole,
   IdentitySettingFault,
   parseIssuer,
-  signInKindOf,
+  chooseSignInKind,
 } from "./console-address.ts";
 import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { AccountProfile, Identity, ListedSession, Redirect, SignedIn } from "./identity.ts";
-import { newTrialKey, openRefreshTokens, type RefreshTokens } from "./sealed-text.ts";
+import { createTrialKey, openRefreshTokens, type RefreshTokens } from "./sealed-text.ts";
 import { Sessions, type SignInResult } from "./sessions.ts";
 import { SignIns } from "./sign-ins.ts";
 
@@ -51,16 +51,16 @@ export interface OpenIdentityOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The encryption keys of the moment; default: those of the settings above. */
+  /** The current encryption keys. Default: those of the settings above. */
   readonly encryptionKey?: () => string;
   /** For metrics: how each sign-in that came back ended. */
   readonly onSignIn?: (result: SignInResult) => void;
 }
 
 /**
- * Opens signing in. The identity provider is not asked before the first sign-in: one that is down
- * does not keep the program from starting. Throws an `InsecureConsoleFault` or an
- * `IdentitySettingFault` for settings that cannot work.
+ * Opens sign-in. The identity provider is first contacted at the first sign-in, so a provider that
+ * is down does not stop the start. Throws an `InsecureConsoleFault` or an `IdentitySettingFault`
+ * for settings that cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
   // A wrong setting rejects, as everything else that can go wrong here.
@@ -81,7 +81,7 @@ class OpenedIdentity implements Identity {
   constructor(options: OpenIdentityOptions) {
     const { config, store, clock, log, encryptionKey = () => config.encryptionKey } = options;
     assertSafeConsole(config);
-    const kind = signInKindOf(config);
+    const kind = chooseSignInKind(config);
     const consoleUrl = (): string => options.consoleUrl().replace(/\/+$/, "");
     const common = { consoleUrl, store, clock, log };
     this.isLocal = kind === "local";
@@ -134,7 +134,7 @@ class OpenedIdentity implements Identity {
 
   async findLink(token: string): ReturnType<Identity["findLink"]> {
     if (!this.isLocal || !isToken(token)) return undefined;
-    return await this.#store.links.findClaim(hashOf(token), this.#clock.nowMs());
+    return await this.#store.links.findClaim(hashToken(token), this.#clock.nowMs());
   }
 
   async signInByLink(
@@ -146,7 +146,7 @@ class OpenedIdentity implements Identity {
     const person = { issuer: LINK_ISSUER, subject: email, email, emailNorm: email, name: null };
     return await this.#sessions.start(asked, {
       claim: { ...person, isVerified: true },
-      linkHash: hashOf(asked.token),
+      linkHash: hashToken(asked.token),
       returnPath: null,
     });
   }
@@ -234,12 +234,12 @@ class OpenedIdentity implements Identity {
   async startOwnOrganization(
     ...[cookieHeader, { accountId }, from]: Parameters<Identity["startOwnOrganization"]>
   ): Promise<OrgId | undefined> {
-    const token = this.#sessions.tokenOf(cookieHeader);
+    const token = this.#sessions.readToken(cookieHeader);
     if (token === undefined) return undefined;
     return await this.#store.startOwnOrg({
       sessionId: token.hash,
       accountId,
-      trialKey: newTrialKey(token, this.#clock.nowMs()),
+      trialKey: createTrialKey(token, this.#clock.nowMs()),
       welcomeMicroUsd: this.#welcomeMicroUsd,
       ...(from === undefined ? {} : { from }),
     });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { orgNameOf, plainText } from "./plain-text.ts";
+import { chooseOrgName, plainText } from "./plain-text.ts";
 
 test("text of others is kept without control characters and cut to its bound", () => {
   expect(plainText(" Ada\u0000 \u001b[31mLovelace\n", 300)).toBe("Ada [31mLovelace");
@@ -16,8 +16,8 @@ test("nothing is nothing", () => {
 });
 
 test("an organization is called as its person, else as the first part of the address", () => {
-  expect(orgNameOf("Ada Lovelace", "ada@example.com")).toBe("Ada Lovelace");
-  expect(orgNameOf("  ", "ada@example.com")).toBe("ada");
-  expect(orgNameOf(null, "ada@example.com")).toBe("ada");
-  expect(orgNameOf("😀".repeat(80), "ada@example.com")).toBe("😀".repeat(32));
+  expect(chooseOrgName("Ada Lovelace", "ada@example.com")).toBe("Ada Lovelace");
+  expect(chooseOrgName("  ", "ada@example.com")).toBe("ada");
+  expect(chooseOrgName(null, "ada@example.com")).toBe("ada");
+  expect(chooseOrgName("😀".repeat(80), "ada@example.com")).toBe("😀".repeat(32));
 });

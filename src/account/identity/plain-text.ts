@@ -2,7 +2,7 @@ import { hiddenCharacters } from "../../kernel/index.ts";
 
 /**
  * Text from outside, fit to be kept and shown: without hidden characters, trimmed, at most
- * `charsMax` long; null: nothing is left.
+ * `charsMax` long; null if nothing is left.
  */
 export function plainText(text: string | undefined, charsMax: number): string | null {
   const plain = (text ?? "").replaceAll(hiddenCharacters, "").trim();
@@ -12,7 +12,7 @@ export function plainText(text: string | undefined, charsMax: number): string | 
 }
 
 /** The name of an organization until its people choose another. */
-export function orgNameOf(name: string | null, email: string): string {
+export function chooseOrgName(name: string | null, email: string): string {
   const local = email.slice(0, email.lastIndexOf("@"));
   const named = plainText(name ?? undefined, ORG_NAME_CHARS_MAX);
   return named ?? plainText(local, ORG_NAME_CHARS_MAX) ?? email;
@@ -31,14 +31,14 @@ export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
     const value = (fault as unknown as Record<string, unknown>)[name];
     if (typeof value === "string") words[name] = value.slice(0, WORD_CHARS_MAX);
   }
-  const codes = causesOf(fault).map((cause) => codeOf(cause) ?? cause.name);
+  const codes = listCauses(fault).map((cause) => readCode(cause) ?? cause.name);
   if (codes.length > 0) words["causes"] = codes.join(", ");
   return words;
 }
 
 const WORD_CHARS_MAX = 100;
 
-function causesOf(fault: Error): readonly Error[] {
+function listCauses(fault: Error): readonly Error[] {
   const causes: Error[] = [];
   for (let at = fault.cause; at instanceof Error && causes.length < 3; at = at.cause) {
     causes.push(at);
@@ -46,7 +46,7 @@ function causesOf(fault: Error): readonly Error[] {
   return causes;
 }
 
-function codeOf(fault: Error): string | undefined {
+function readCode(fault: Error): string | undefined {
   const { code } = fault as { code?: unknown };
   return typeof code === "string" ? code.slice(0, WORD_CHARS_MAX) : undefined;
 }

@@ -9,7 +9,7 @@ import {
   type Public,
   queryInTime,
 } from "../../kernel/index.ts";
-import { newBrowserToken } from "./browser-token.ts";
+import { createBrowserToken } from "./browser-token.ts";
 import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./postgres-identity-welcome.ts";
 
@@ -23,7 +23,7 @@ export class PostgresClaimLinkStore {
     this.#changes = changes;
   }
 
-  /** `email` null: who opens the link says it. */
+  /** `email` is null if the person who opens the link enters the address. */
   async addClaim(
     claim: {
       readonly tokenHash: Buffer;
@@ -81,7 +81,7 @@ export async function isClaimTaken(
   return taken.length === 1;
 }
 
-// Instances come and go: what is left of those that are gone goes with the next start.
+// The entries of instances that are gone are deleted at the next start.
 const NOTE_CONSOLE_SQL = `
   with gone as (
     delete from console_address a where a.instance_id <> $1
@@ -120,7 +120,7 @@ export async function makeClaimLink(options: {
   readonly by: ChangedBy;
 }): Promise<ClaimLink> {
   const { store, clock, consoleUrl, email, by } = options;
-  const { token, hash } = newBrowserToken();
+  const { token, hash } = createBrowserToken();
   const expiresAtMs = clock.nowMs() + CLAIM_MINUTES * 60_000;
   const claimed = email === undefined ? null : normaliseEmail(email);
   await store.addClaim({ tokenHash: hash, email: claimed, expiresAtMs }, by);

@@ -6,15 +6,15 @@ import {
   type ChangeLog,
   recordChanges,
   type RecordedChange,
-  newOrgId,
-  newRecordId,
+  createOrgId,
+  createRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
 import {
   accountBy,
-  changedEmail,
+  toEmailChange,
   createdAccount,
-  endedSession,
+  toSessionEnd,
   linkedAccount,
   type OwnerRow,
   startedSession,
@@ -28,7 +28,7 @@ import {
   type SignInClaim,
   type SignInToResolve,
 } from "./identity-store.ts";
-import { orgNameOf } from "./plain-text.ts";
+import { chooseOrgName } from "./plain-text.ts";
 import { isClaimTaken } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
@@ -63,7 +63,7 @@ export async function resolveSignIn(
 }
 
 interface SignedIn {
-  /** Undefined: the link does not sign in. */
+  /** Undefined if the link does not sign in. */
   readonly resolved: ResolvedSignIn | undefined;
   readonly recorded: readonly RecordedChange[];
 }
@@ -72,7 +72,7 @@ async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
   const client = await pool.connect();
   let isDone = false;
   try {
-    const run = runnerOf(client);
+    const run = buildRunner(client);
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
@@ -99,14 +99,14 @@ async function recordSignIn(
   const end =
     ended === undefined
       ? []
-      : await recordChanges(client, accountBy(ended, from), [endedSession(ended)]);
+      : await recordChanges(client, accountBy(ended, from), [toSessionEnd(ended)]);
   return {
     resolved,
     recorded: [...end, ...(await recordChanges(client, accountBy(owner, from), changes))],
   };
 }
 
-function runnerOf(client: PoolClient): Run {
+function buildRunner(client: PoolClient): Run {
   return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
     const query: { text: string; values: unknown[]; query_timeout: number } = {
       text,
@@ -251,9 +251,9 @@ async function findForStranger(run: Run, signIn: SignInToResolve): Promise<Found
     return linked(older, claim);
   }
   const vouched = claim.isVerified ? await findVouchedOrg(run, claim) : undefined;
-  const orgId = vouched ?? newOrgId();
+  const orgId = vouched ?? createOrgId();
   const made = vouched === undefined ? [await makeOrg(run, orgId, claim)] : [];
-  const accountId = newRecordId("acct");
+  const accountId = createRecordId("acct");
   const { email, emailNorm, isVerified, name } = claim;
   const now = new Date(nowMs);
   await run(
@@ -295,7 +295,7 @@ async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | und
 }
 
 async function makeOrg(run: Run, orgId: OrgId, claim: SignInClaim): Promise<Change> {
-  const name = orgNameOf(claim.name, claim.email);
+  const name = chooseOrgName(claim.name, claim.email);
   await run(CREATE_ORG_SQL, [orgId, name, claim.email, claim.isVerified]);
   return createdOrg(orgId, name, claim.email);
 }
@@ -316,7 +316,7 @@ async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Prom
     claim.emailNorm,
   ]);
   await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
-  return changedEmail(account, { before: account.email, after: claim.email });
+  return toEmailChange(account, { before: account.email, after: claim.email });
 }
 
 /** An unverified account has one identity: it continues in the older account. */

@@ -11,8 +11,8 @@ import {
 } from "../../kernel/index.ts";
 import {
   accountBy,
-  endedSession,
-  ownerOf,
+  toSessionEnd,
+  readOwner,
   type OwnerRow,
   revealedKey,
   savedKey,
@@ -82,8 +82,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * The same by a link, which is used up with it. Undefined: the link is used, expired or another
-   * address's, and nothing was done.
+   * Resolves a sign-in by a link, which is used up by it. Undefined if the link is used, expired or
+   * for another address; nothing is done then.
    */
   resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
@@ -122,7 +122,7 @@ export class PostgresIdentityStore {
       const [row] = rows;
       const by =
         row !== undefined && reason === "signed-out" ? accountBy(row, from) : SIGN_IN_CHECKS;
-      return { outcome: row !== undefined, by, changes: rows.map(endedSession) };
+      return { outcome: row !== undefined, by, changes: rows.map(toSessionEnd) };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
@@ -184,7 +184,7 @@ export class PostgresIdentityStore {
       return {
         outcome: rows[0]?.is_new === true,
         by: SIGN_IN_CHECKS,
-        changes: ended.map(endedSession),
+        changes: ended.map(toSessionEnd),
       };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
@@ -208,7 +208,7 @@ export class PostgresIdentityStore {
       const { rows } = await queryInTime<Row>(client, { text: SHOW_REVEAL_SQL, values });
       const [row] = rows;
       if (row === undefined) return { outcome: undefined, by: SIGN_IN_CHECKS, changes: [] };
-      const owner = ownerOf(row);
+      const owner = readOwner(row);
       return {
         outcome: revealColumns.read(row),
         by: accountBy(owner, from),
@@ -224,7 +224,7 @@ export class PostgresIdentityStore {
       const { rows } = await queryInTime<Row>(client, { text: END_REVEAL_SQL, values });
       const [row] = rows;
       if (row === undefined) return { outcome: false, by: SIGN_IN_CHECKS, changes: [] };
-      const owner = ownerOf(row);
+      const owner = readOwner(row);
       return { outcome: true, by: accountBy(owner, from), changes: [savedKey(owner)] };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
@@ -271,7 +271,7 @@ export class PostgresIdentityStore {
 
   /**
    * Makes the trial key that an invitation had deferred, with the starting credit, in the account's
-   * own organization, and puts the session there; undefined: nothing was deferred.
+   * own organization, and puts the session there; undefined if nothing was deferred.
    */
   startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined> {
     return startOwnOrg(this.#changes, start);

@@ -9,7 +9,7 @@ import {
   type ChangeLog,
   assert,
   type MicroUsd,
-  newKeyId,
+  createKeyId,
   type OrgId,
   STORE_ANSWER_TIMEOUT_MS,
   WELCOME_REF_PREFIX,
@@ -33,7 +33,7 @@ export async function mintTrialKey(
 ): Promise<Change> {
   const { trialKey, session } = due;
   const { digest, label, name, ceiling } = trialKey;
-  const keyId = newKeyId();
+  const keyId = createKeyId();
   const made = await run(
     `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
     values ($1, $2, $3, $4, $5, 'trial', $6) returning key_id`,
@@ -50,9 +50,9 @@ export async function mintTrialKey(
 }
 
 /**
- * Once for each verified address, whichever account and organization has it: the reference of the
- * grant is made of it. Sign-ins with one address wait for each other, so that what is found stays
- * true.
+ * Grants the credit once for each verified address, in whichever account and organization, because
+ * the reference of the grant is derived from it. Concurrent sign-ins with one address run one after
+ * the other.
  */
 export async function grantWelcome(
   run: Run,
@@ -101,7 +101,7 @@ const START_OWN_SQL = `
   where account_id = $1 and trial_deferred_at is not null
   returning org_id, email_norm`;
 
-/** Is an open invitation waiting for the address? Then a new account begins with that. */
+/** True if the address has an open invitation; a new account then starts with it. */
 export async function isInvited(run: Run, emailNorm: string, nowMs: number): Promise<boolean> {
   const open = await run(
     `select from org_invitation

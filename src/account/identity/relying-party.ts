@@ -52,8 +52,8 @@ interface Discovered {
 }
 
 /**
- * The console as a client of one identity provider. It is found when it is needed: one that is down
- * does not end sessions, and is found again by the next request.
+ * The console as a client of one identity provider. Discovery happens when it is needed: a provider
+ * that is down ends no session, and the next request tries again.
  */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
@@ -116,7 +116,7 @@ export class RelyingParty {
     };
   }
 
-  /** Does the session at the provider still live? Throws when it gives no answer. */
+  /** Asks the provider whether its session still exists. Throws if it does not respond. */
   async refresh(
     refreshToken: string,
     subject: string,
@@ -247,7 +247,7 @@ class LogoutTokenVerifier {
     this.#metadata = options.metadata;
     this.#clientId = options.clientId;
     this.#clock = options.clock;
-    this.#keys = keysOf(options.metadata, options.fetch);
+    this.#keys = openKeySet(options.metadata, options.fetch);
   }
 
   /** Undefined: it proves nothing. Throws when the provider's keys cannot be read. */
@@ -257,7 +257,7 @@ class LogoutTokenVerifier {
       const { payload, protectedHeader } = await jose.jwtVerify(token, this.#keys, {
         issuer: this.#metadata.issuer,
         audience: this.#clientId,
-        algorithms: algorithmsOf(this.#metadata),
+        algorithms: chooseAlgorithms(this.#metadata),
         requiredClaims: ["iat", "jti"],
         clockTolerance: AGE_SECONDS_MAX,
         currentDate: new Date(this.#clock.nowMs()),
@@ -287,7 +287,10 @@ export function readLogout(
   return { issuer: iss, tokenId: jti, subject: sub, sid };
 }
 
-function keysOf(metadata: ServerMetadata, fetch: CustomFetch): jose.JWTVerifyGetKey | undefined {
+function openKeySet(
+  metadata: ServerMetadata,
+  fetch: CustomFetch,
+): jose.JWTVerifyGetKey | undefined {
   const { jwks_uri: uri, issuer } = metadata;
   if (uri === undefined || !URL.canParse(uri)) return undefined;
   if (issuer.startsWith("https:") && !uri.startsWith("https:")) return undefined;
@@ -304,7 +307,7 @@ function keysOf(metadata: ServerMetadata, fetch: CustomFetch): jose.JWTVerifyGet
   });
 }
 
-function algorithmsOf(metadata: ServerMetadata): string[] {
+function chooseAlgorithms(metadata: ServerMetadata): string[] {
   const named = metadata.id_token_signing_alg_values_supported ?? [];
   const known = [...ASYMMETRIC, "EdDSA", "Ed25519"];
   const shared = known.filter((each) => named.includes(each));
@@ -316,7 +319,7 @@ function isLogoutType(type: string | undefined): boolean {
   return type === undefined || /^(application\/)?(logout\+)?jwt$/i.test(type);
 }
 
-/** The provider's keys could not be read: that says nothing about the token. */
+/** True if the provider's keys could not be fetched, which says nothing about the token. */
 function isUnread(fault: jose.errors.JOSEError): boolean {
   return fault instanceof jose.errors.JWKSTimeout || fault.code === "ERR_JOSE_GENERIC";
 }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
-import { newVirtualKey, readEncryptionKeys } from "../../gateway/index.ts";
-import { assert, madeOf, TRIAL_KEY_REQUESTS_PER_MINUTE } from "../../kernel/index.ts";
+import { createVirtualKey, readEncryptionKeys } from "../../gateway/index.ts";
+import { assert, memoizeByText, TRIAL_KEY_REQUESTS_PER_MINUTE } from "../../kernel/index.ts";
 import type { BrowserToken } from "./browser-token.ts";
 import { IdentitySettingFault } from "./console-address.ts";
 import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
@@ -66,7 +66,7 @@ export function sealPending(pending: PendingSignIn, key: Buffer): string {
   return sealText(text, key, Buffer.from(pending.state)).toString("base64url");
 }
 
-/** Undefined: it was not sealed here, or for another state, or its time is over. */
+/** Undefined if it was not sealed here, or for another state, or its time is over. */
 export function openPending(
   sealed: string,
   of: { readonly state: string; readonly key: Buffer; readonly nowMs: number },
@@ -87,18 +87,19 @@ export interface RefreshTokens {
 }
 
 /**
- * Needs `encryption_key`; without one it throws an `IdentitySettingFault`. Of several keys the first
- * seals, and all of them open. The text is asked for each time: a running server follows it.
+ * Needs `encryption_key` and throws an `IdentitySettingFault` without it. The first of several keys
+ * seals, and all of them open. The setting is read at each use, so a running server follows
+ * changes.
  */
 export function openRefreshTokens(encryptionKey: () => string): RefreshTokens {
-  const current = madeOf(encryptionKey, tokensOf);
+  const current = memoizeByText(encryptionKey, buildTokens);
   return {
     seal: (token, sessionId) => current().seal(token, sessionId),
     open: (sealed, sessionId) => current().open(sealed, sessionId),
   };
 }
 
-function tokensOf(encryptionKey: string): RefreshTokens {
+function buildTokens(encryptionKey: string): RefreshTokens {
   if (encryptionKey === "") {
     throw new IdentitySettingFault(
       "oidc.refresh (TM_OIDC_REFRESH) needs encryption_key (TM_ENCRYPTION_KEY), 32 bytes in base64; " +
@@ -125,8 +126,8 @@ const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
 /** A trial key in case that one is due: it cannot be read without the session's token. */
-export function newTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
-  const { raw, digest, label } = newVirtualKey();
+export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
+  const { raw, digest, label } = createVirtualKey();
   return {
     digest,
     label,
@@ -142,7 +143,7 @@ export function openReveal(reveal: SealedReveal, session: BrowserToken): string 
   return openText(reveal.sealedKey, deriveKey(session.token, PURPOSE), session.hash);
 }
 
-/** The same for the session that follows: a key that was not revealed is not lost. */
+/** Moves an unrevealed key to the next session, so that it is not lost. */
 export function moveReveal(
   reveal: SealedReveal,
   move: { readonly from: BrowserToken; readonly to: BrowserToken },

@@ -1,5 +1,5 @@
 import type { Clock, Logger, MicroUsd } from "../../kernel/index.ts";
-import { type BrowserToken, cookieJar, hashOf, newBrowserToken } from "./browser-token.ts";
+import { type BrowserToken, cookieJar, hashToken, createBrowserToken } from "./browser-token.ts";
 import type { SignInKind } from "./console-address.ts";
 import type {
   AskedFrom,
@@ -12,7 +12,7 @@ import type { AskingBrowser, Redirect, RevealedKey, SignedIn } from "./identity.
 import { faultMessage, plainText } from "./plain-text.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { RelyingParty } from "./relying-party.ts";
-import { moveReveal, newTrialKey, openReveal, type RefreshTokens } from "./sealed-text.ts";
+import { moveReveal, createTrialKey, openReveal, type RefreshTokens } from "./sealed-text.ts";
 
 const USER_AGENT_CHARS_MAX = 300;
 
@@ -36,7 +36,7 @@ export type SignInResult = "signed_in" | "refused" | "failed";
 /** A person who proved who they are, and where they wanted to go. */
 export interface ProvedSignIn {
   readonly claim: SignInClaim;
-  /** SHA-256 of the link that proved it; absent: an identity provider did. */
+  /** SHA-256 of the link that proved it; absent if an identity provider did. */
   readonly linkHash?: Buffer;
   /** The id of the session at the identity provider. */
   readonly sid?: string | undefined;
@@ -53,21 +53,21 @@ export class Sessions {
   }
 
   /** The session's token in a `cookie` header, with its hash. */
-  tokenOf(cookieHeader: string | undefined): BrowserToken | undefined {
+  readToken(cookieHeader: string | undefined): BrowserToken | undefined {
     const token = cookieJar(this.#options.consoleUrl()).read("session", cookieHeader);
-    return token === undefined ? undefined : { token, hash: hashOf(token) };
+    return token === undefined ? undefined : { token, hash: hashToken(token) };
   }
 
   /**
    * The one way into the console: makes or finds the account, and gives this browser its session.
-   * Undefined: the link that was to sign in is used, expired, or another address's.
+   * Undefined if the link that was to sign in is used, expired, or another address's.
    */
   async start(browser: AskingBrowser, proved: ProvedSignIn): Promise<Redirect | undefined> {
     const { store, clock, log, refreshTokens, consoleUrl, onSignIn } = this.#options;
     const { cookieHeader, userAgent, requestId, clientNetwork = null } = browser;
     const { claim, linkHash, sid = null, refreshToken, returnPath } = proved;
     const nowMs = clock.nowMs();
-    const token = newBrowserToken();
+    const token = createBrowserToken();
     const previous = await this.#previous(cookieHeader, token);
     const signIn: SignInToResolve = {
       claim,
@@ -82,7 +82,7 @@ export class Sessions {
             : (refreshTokens?.seal(refreshToken, token.hash) ?? null),
         userAgent: plainText(userAgent, USER_AGENT_CHARS_MAX),
       },
-      trialKey: newTrialKey(token, nowMs),
+      trialKey: createTrialKey(token, nowMs),
       welcomeMicroUsd: this.#options.welcomeMicroUsd,
       ...(previous === undefined ? {} : { previous }),
       from: { requestId, clientNetwork },
@@ -110,7 +110,7 @@ export class Sessions {
     to: BrowserToken,
   ): Promise<SignInToResolve["previous"]> {
     const { store, clock } = this.#options;
-    const from = this.tokenOf(cookieHeader);
+    const from = this.readToken(cookieHeader);
     if (from === undefined) return undefined;
     const reveal = await store.findReveal(from.hash, clock.nowMs());
     return {
@@ -121,7 +121,7 @@ export class Sessions {
 
   async read(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     const { store, clock, kind } = this.#options;
-    const token = this.tokenOf(cookieHeader);
+    const token = this.readToken(cookieHeader);
     // Without sign-in no session is valid.
     if (token === undefined || kind === "none") return undefined;
     const nowMs = clock.nowMs();
@@ -152,7 +152,7 @@ export class Sessions {
   async sessionEndReason(
     cookieHeader: string | undefined,
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined> {
-    const token = this.tokenOf(cookieHeader);
+    const token = this.readToken(cookieHeader);
     if (token === undefined) return undefined;
     const session = await this.#options.store.findSession(token.hash);
     if (session === undefined) return undefined;
@@ -162,7 +162,7 @@ export class Sessions {
 
   async signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
     const { store, clock, consoleUrl } = this.#options;
-    const token = this.tokenOf(cookieHeader);
+    const token = this.readToken(cookieHeader);
     if (token !== undefined) {
       const end = { sessionId: token.hash, reason: "signed-out", nowMs: clock.nowMs() } as const;
       await store.endSession({ ...end, ...(from === undefined ? {} : { from }) });
@@ -200,7 +200,7 @@ export class Sessions {
   }
 
   async #liveToken(cookieHeader: string | undefined): Promise<BrowserToken | undefined> {
-    const token = this.tokenOf(cookieHeader);
+    const token = this.readToken(cookieHeader);
     if (token === undefined) return undefined;
     const session = await this.#options.store.findSession(token.hash);
     const isOpen = session !== undefined && isLive(session, this.#options.clock.nowMs());
@@ -289,19 +289,19 @@ type Checked = Pick<
   "idpCheckedAtMs" | "idpTriedAtMs" | "recheckAskedAtMs" | "hasRefreshToken"
 >;
 
-/** Is it time to try the refresh token? */
 export function isRefreshDue(session: Checked, nowMs: number): boolean {
   const askedMs = Math.max(session.idpCheckedAtMs, session.idpTriedAtMs);
   return session.hasRefreshToken && nowMs - askedMs >= REFRESH_EVERY_MS;
 }
 
-/** Has the provider kept silent for longer than a session may go without its answer? */
+/** True if the provider has not responded for longer than a session may last without it. */
 export function isRefreshOverdue(session: Checked, nowMs: number): boolean {
   return nowMs - session.idpCheckedAtMs >= REFRESH_PATIENCE_MS;
 }
 
 /**
- * When the browser has to be sent to the provider; undefined: its refresh token is checked instead.
+ * When the browser has to be sent to the provider; undefined if its refresh token is checked
+ * instead.
  */
 export function recheckDueAtMs(session: Checked): number | undefined {
   if (session.hasRefreshToken) return undefined;
@@ -312,8 +312,8 @@ export function recheckDueAtMs(session: Checked): number | undefined {
 }
 
 /**
- * Has a browser been in use for too long since it was expected to bring an answer? Time in which
- * it was not used does not count: who comes back after a day is sent to the provider first.
+ * True if a browser has been active for too long since it should have returned with an answer.
+ * Inactive time does not count: a person who comes back after a day is sent to the provider first.
  */
 export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
   const { recheckAskedAtMs, hasRefreshToken } = session;

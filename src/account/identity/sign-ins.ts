@@ -60,7 +60,8 @@ export class SignIns {
     const session = await sessions.read(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // Noted before the browser leaves: one that does not come back is not sent at every page.
+    // Stored before the redirect, so that a browser that never returns is not redirected on every
+    // page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
       // A person with several accounts at the provider is not asked which one is meant.
@@ -75,7 +76,7 @@ export class SignIns {
   async finish(callback: Callback): Promise<Redirect> {
     const { clock, consoleUrl } = this.#options;
     const jar = cookieJar(consoleUrl());
-    const query = queryOf(callback.url);
+    const query = cutQuery(callback.url);
     const sealed = jar.read("tx", callback.cookieHeader);
     const state = new URLSearchParams(query).get("state") ?? "";
     const pending =
@@ -140,7 +141,7 @@ export class SignIns {
     const { requestId } = callback;
     try {
       const answer = await relyingParty.redeem(query, pending);
-      const claim = await this.#claimOf(answer);
+      const claim = await this.#toClaim(answer);
       if (claim === undefined) {
         log.warn({ requestId }, "the identity provider names no usable e-mail address or subject");
         onSignIn?.("failed");
@@ -148,7 +149,7 @@ export class SignIns {
       }
       const { sid, refreshToken } = answer;
       const { returnPath } = pending;
-      const found = { claim, sid: knownSid(sid), refreshToken, returnPath };
+      const found = { claim, sid: checkSid(sid), refreshToken, returnPath };
       const started = await sessions.start(callback, found);
       assert(started !== undefined, "only a link can be used up");
       return started;
@@ -160,7 +161,7 @@ export class SignIns {
     }
   }
 
-  async #claimOf(answer: ProviderAnswer): Promise<SignInClaim | undefined> {
+  async #toClaim(answer: ProviderAnswer): Promise<SignInClaim | undefined> {
     const { emailRules } = this.#options;
     const { issuer, subject, claims } = answer;
     if (subject === "" || subject.length > ID_CHARS_MAX || issuer.length > ID_CHARS_MAX) {
@@ -168,10 +169,11 @@ export class SignIns {
     }
     const isShort = lacksEmailClaim(claims, emailRules);
     const more = isShort ? await answer.moreClaims() : {};
-    // Address and state come from one place: what is said of one address is not true of another.
+    // Address and verification state must come from the same source, or they could belong to
+    // different addresses.
     const email = readEmailClaim(typeof more["email"] === "string" ? more : claims, emailRules);
     if (email === undefined) return undefined;
-    return { issuer, subject, ...email, name: nameOf(claims["name"] ?? more["name"]) };
+    return { issuer, subject, ...email, name: parseName(claims["name"] ?? more["name"]) };
   }
 
   async #finishRecheck(
@@ -182,8 +184,9 @@ export class SignIns {
     const { relyingParty, store, clock, log, sessions } = this.#options;
     const { sessionId } = pending;
     const back = pending.returnPath ?? "/";
-    // The question was about this browser's session: one that was replaced meanwhile needs none.
-    const own = sessions.tokenOf(callback.cookieHeader);
+    // The check was for this browser's session; if that was replaced in the meantime, nothing is
+    // left to do.
+    const own = sessions.readToken(callback.cookieHeader);
     const session = await store.findSession(sessionId);
     if (session === undefined || own?.hash.equals(sessionId) !== true) {
       return { location: back, cookies: [] };
@@ -192,7 +195,7 @@ export class SignIns {
       const answer = await relyingParty.redeem(query, pending);
       const isSame = answer.issuer === session.issuer && answer.subject === session.subject;
       if (!isSame) return await this.#ended(sessionId, back);
-      const idpSid = knownSid(answer.sid);
+      const idpSid = checkSid(answer.sid);
       const nowMs = clock.nowMs();
       await store.noteChecked(sessionId, { nowMs, ...(idpSid === undefined ? {} : { idpSid }) });
       return { location: back, cookies: [] };
@@ -215,7 +218,7 @@ export class SignIns {
   }
 }
 
-function queryOf(url: string): string {
+function cutQuery(url: string): string {
   const at = url.indexOf("?");
   return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
 }
@@ -231,17 +234,17 @@ function failed(reason: "failed" | "denied", requestId: string): Redirect {
   return { location: `/sign-in?${query.toString()}`, cookies: [] };
 }
 
-/** Did the provider itself say one of these? */
+/** True if the provider itself reported one of these errors. */
 function isSaid(fault: unknown, errors: readonly string[]): boolean {
   return fault instanceof AuthorizationResponseError && errors.includes(fault.error);
 }
 
 /** A session's id at the provider, unless it is longer than any that is kept. */
-function knownSid(sid: string | undefined): string | undefined {
+function checkSid(sid: string | undefined): string | undefined {
   return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
 }
 
-function nameOf(claim: unknown): string | null {
+function parseName(claim: unknown): string | null {
   return typeof claim === "string" ? plainText(claim, TEXT_CHARS_MAX) : null;
 }
 
@@ -260,7 +263,7 @@ interface EmailRules {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The address that a provider says a person has; undefined: it names none. */
+/** The address that a provider says a person has; undefined if it names none. */
 export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | undefined {
   const { email, email_verified: verified } = claims;
   if (typeof email !== "string" || !isEmail(email.trim())) return undefined;
@@ -269,7 +272,9 @@ export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | 
   return { email: email.trim(), emailNorm: normaliseEmail(email), isVerified };
 }
 
-/** Must the provider be asked once more, because the token says too little about the address? */
+/**
+ * True if the token says too little about the address, so that the provider has to be asked again.
+ */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
   if (typeof claims["email"] !== "string") return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;

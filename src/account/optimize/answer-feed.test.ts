@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { newOrgId } from "../../kernel/core/ids.ts";
+import { createOrgId } from "../../kernel/core/ids.ts";
 import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
 import { byCaller } from "../../kernel/index.ts";
 import { AnswerFeed, type FedAnswer, HeldFeeds } from "./answer-feed.ts";
@@ -68,7 +68,7 @@ test("a reader who claims to have more than there was is given nothing", () => {
   expect(feed.since(9)).toEqual({ events: [], next: 9, lost: 0, hasMore: false });
 });
 
-const orgId = newOrgId();
+const orgId = createOrgId();
 
 function account(id: string): ReturnType<typeof byCaller> {
   return byCaller({ kind: "account", id, requestId: id, clientAddress: undefined });
@@ -85,7 +85,7 @@ test("answers are there for who started the search, and for no other member or o
   feeds.hold({ orgId, searchId: "s", by: account("ann") }, heldFeed());
   expect(feeds.find({ orgId, searchId: "s", by: account("ann") })).toBeDefined();
   expect(feeds.find({ orgId, searchId: "s", by: account("bob") })).toBeUndefined();
-  const other = { orgId: newOrgId(), searchId: "s", by: account("ann") };
+  const other = { orgId: createOrgId(), searchId: "s", by: account("ann") };
   expect(feeds.find(other)).toBeUndefined();
 });
 

@@ -11,7 +11,7 @@ export interface FedAnswer {
   /** 0 is the first prompt. */
   readonly promptAt: number;
   readonly modelId: string;
-  /** At most 16,000 characters; null: it did not answer. */
+  /** At most 16,000 characters; null if it did not answer. */
   readonly text: string | null;
   readonly costMicroUsd: MicroUsd;
   readonly firstByteMs: number | null;
@@ -34,7 +34,7 @@ export interface FedEvents {
   readonly events: readonly FedEvent[];
   /** The position after which the next read begins. */
   readonly next: number;
-  /** How many of those that were asked for are no longer held. */
+  /** The number of requested answers that are no longer kept. */
   readonly lost: number;
   readonly hasMore: boolean;
 }
@@ -56,11 +56,11 @@ export class AnswerFeed {
 
   push(event: FedEvent): void {
     this.#held.push(event);
-    this.#chars += sizeOf(event);
+    this.#chars += measureEvent(event);
     while (this.#chars > this.#charsMax) {
       const oldest = this.#held.shift();
       if (oldest === undefined) return;
-      this.#chars -= sizeOf(oldest);
+      this.#chars -= measureEvent(oldest);
       this.#forgotten += 1;
     }
   }
@@ -71,7 +71,7 @@ export class AnswerFeed {
     const events: FedEvent[] = [];
     let chars = 0;
     for (const event of this.#held.slice(from - this.#forgotten)) {
-      chars += sizeOf(event);
+      chars += measureEvent(event);
       if (events.length > 0 && chars > PAGE_CHARS_MAX) break;
       events.push(event);
     }
@@ -82,7 +82,7 @@ export class AnswerFeed {
 }
 
 /** Every event counts, also one without a text. */
-function sizeOf(event: FedEvent): number {
+function measureEvent(event: FedEvent): number {
   return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
 }
 
@@ -115,7 +115,7 @@ export class HeldFeeds {
     this.#held.set(owner.searchId, { owner, feed, ending: undefined });
   }
 
-  /** Undefined: it is not here, or not of this person. */
+  /** Undefined if it is not here, or not of this person. */
   find({ orgId, searchId, by }: FeedOwner): AnswerFeed | undefined {
     const held = this.#held.get(searchId);
     if (held === undefined || held.owner.orgId !== orgId) return undefined;

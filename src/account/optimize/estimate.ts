@@ -3,10 +3,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Principal } from "../../gateway/index.ts";
 import { microUsd, type MicroUsd, type Result, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import { longestQuestion } from "./search-tasks.ts";
-import { bodyOf } from "./model-caller.ts";
+import { buildBody } from "./model-caller.ts";
 import type { SearchEstimate, WantedCalls } from "./optimize.ts";
 
-/** Longest reply of a judge: its verdict is a letter, its reasoning is not. */
+/** The token limit of a judge's reply: the verdict is one letter, but reasoning may precede it. */
 export const JUDGE_TOKENS_MAX = 1_024;
 
 /** The most that a call with this body could be held for, by the quote that a call is held by. */
@@ -28,8 +28,8 @@ export async function estimateSearch(
 ): Promise<SearchEstimate> {
   const models = [];
   for (const modelId of modelIds) {
-    const each = (prompt: string) => quote(principal, bodyOf({ modelId, prompt, maxTokens }));
-    models.push({ modelId, ...(await sumOf(prompts, each)) });
+    const each = (prompt: string) => quote(principal, buildBody({ modelId, prompt, maxTokens }));
+    models.push({ modelId, ...(await sumQuotes(prompts, each)) });
   }
   const judge =
     judgeModelId === null
@@ -52,11 +52,11 @@ export async function estimateSearch(
 interface Most {
   /** The highest cost of the calls that could be quoted: none of a model that would be refused. */
   readonly mostMicroUsd: MicroUsd;
-  /** Why its calls would be refused; null: they would not. */
+  /** Why its calls would be refused; null if they would be accepted. */
   readonly message: string | null;
 }
 
-async function sumOf(
+async function sumQuotes(
   prompts: readonly string[],
   quote: (prompt: string) => ReturnType<Quote>,
 ): Promise<Most> {
@@ -72,7 +72,9 @@ async function sumOf(
   return { mostMicroUsd, message };
 }
 
-/** Every question as long as the longest: one is read instead of fifty. */
+/**
+ * Assumes that every question is as long as the longest, so that one is counted instead of fifty.
+ */
 function judgeMost(
   quote: Quote,
   principal: Principal,
@@ -85,7 +87,7 @@ function judgeMost(
   const sizes = asked.prompts.map((prompt) => Buffer.byteLength(JSON.stringify(prompt)));
   const longest = asked.prompts[sizes.indexOf(Math.max(...sizes))] ?? "";
   const prompt = longestQuestion(longest, asked.modelIds);
-  const body = bodyOf({ modelId: asked.judgeModelId, prompt, maxTokens: JUDGE_TOKENS_MAX });
+  const body = buildBody({ modelId: asked.judgeModelId, prompt, maxTokens: JUDGE_TOKENS_MAX });
   const quoted = quote(principal, body);
   if (!quoted.ok) return { mostMicroUsd: ZERO_MICRO_USD, message: quoted.refusal.message };
   return { mostMicroUsd: microUsd(quoted.most * BigInt(asked.prompts.length)), message: null };

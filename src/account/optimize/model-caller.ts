@@ -26,7 +26,7 @@ export type CallOutcome =
       readonly text: string;
       readonly costMicroUsd: MicroUsd;
       readonly firstByteMs: number | null;
-      /** Until the call had ended; null: it was never made. */
+      /** Until the call had ended; null if it was never made. */
       readonly totalMs: number | null;
     }
   /** A limit, or everything is cooling down: nothing was sent, ask again after the wait. */
@@ -62,7 +62,7 @@ export function openModelCaller(
       const ended = call({
         key: wanted.key,
         route: ROUTE,
-        body: bodyOf(wanted),
+        body: buildBody(wanted),
         signal: inTime,
         onOutput: (output) => {
           firstByteMs ??= Math.round(clock.monotonicMs() - startedMs);
@@ -71,7 +71,7 @@ export function openModelCaller(
       });
       const outcome = ended.then((end) => {
         const totalMs = Math.round(clock.monotonicMs() - startedMs);
-        return outcomeOf(end, reader.answer, { firstByteMs, totalMs });
+        return toCallOutcome(end, reader.answer, { firstByteMs, totalMs });
       });
       return await Promise.race([outcome, left]);
     },
@@ -82,13 +82,13 @@ const ROUTE = "/v1/chat/completions";
 const UNREACHABLE: CallOutcome = { kind: "unreachable" };
 
 /** The request body for a model. */
-export function bodyOf({ modelId, prompt, maxTokens }: Omit<CallWanted, "key">): Buffer {
+export function buildBody({ modelId, prompt, maxTokens }: Omit<CallWanted, "key">): Buffer {
   const messages = [{ role: "user", content: prompt }];
   const body = { model: modelId, max_tokens: maxTokens, stream: true, messages };
   return Buffer.from(JSON.stringify(body));
 }
 
-function outcomeOf(
+function toCallOutcome(
   { refusal, debitMicroUsd }: InProcessEnd,
   { text, isWhole }: ReadAnswer,
   times: { readonly firstByteMs: number | null; readonly totalMs: number },
@@ -98,7 +98,7 @@ function outcomeOf(
   return refusalOutcome(refusal) ?? { ...ended, isAnswered: false, text: "" };
 }
 
-/** A refusal that says something about the search; undefined: this call failed and that is all. */
+/** A refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
   // Other models may be free before the window of a pool is, which can be an hour long.
@@ -119,7 +119,7 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
     case "usage_restricted":
       return { kind: "unusable", message: `the gateway refuses these requests: ${cls}` };
     case "auth":
-      // A provider's own 401 is relayed with another origin: that is this model's matter.
+      // A provider's own 401 has another origin and concerns only this model.
       return origin === "authorization"
         ? { kind: "unusable", message: "the search's key was disabled" }
         : undefined;

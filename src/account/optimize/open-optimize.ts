@@ -1,4 +1,4 @@
-import { newVirtualKey, type Principal } from "../../gateway/index.ts";
+import { createVirtualKey, type Principal } from "../../gateway/index.ts";
 import {
   byGateway,
   type ChangedBy,
@@ -6,8 +6,8 @@ import {
   Job,
   type Logger,
   MANAGED_KEY_REQUESTS_PER_MINUTE,
-  newKeyId,
-  newRecordId,
+  createKeyId,
+  createRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
 import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
@@ -38,7 +38,6 @@ export interface OptimizeOptions {
   readonly log: Logger;
   /** Makes the calls of the searches. */
   readonly caller: ModelCaller;
-  /** Is this a listed chat model? */
   readonly isChatModel: (modelId: string) => boolean;
   /** Milliseconds between the starts of two calls of a search. */
   readonly callGapMs: number;
@@ -82,12 +81,12 @@ class Optimize implements OptimizeSearches {
     wanted: WantedSearch,
     by: ChangedBy,
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal> {
-    const refusal = this.#servabilityOf(wanted);
+    const refusal = this.#findRefusal(wanted);
     if (refusal !== undefined) return refusal;
-    const { raw, digest, label } = newVirtualKey();
+    const { raw, digest, label } = createVirtualKey();
     const { prompts, modelIds, judgeModelId } = wanted;
     const begun: NewSearch = {
-      searchId: newRecordId("search"),
+      searchId: createRecordId("search"),
       orgId,
       name: wanted.name,
       objective: wanted.objective,
@@ -97,7 +96,7 @@ class Optimize implements OptimizeSearches {
       callsPlanned: prompts.length * (modelIds.length + (judgeModelId === null ? 0 : 1)),
       budgetMicroUsd: wanted.budgetMicroUsd,
       key: {
-        keyId: newKeyId(),
+        keyId: createKeyId(),
         digest,
         label,
         requestsPerMinute: MANAGED_KEY_REQUESTS_PER_MINUTE,
@@ -158,7 +157,7 @@ class Optimize implements OptimizeSearches {
     this.#feeds.close();
   }
 
-  #servabilityOf(wanted: WantedSearch): OptimizeRefusal | undefined {
+  #findRefusal(wanted: WantedSearch): OptimizeRefusal | undefined {
     const { objective, judgeModelId, modelIds, budgetMicroUsd } = wanted;
     const { isChatModel, clock } = this.#options;
     if (budgetMicroUsd <= 0n) {

@@ -76,7 +76,7 @@ export interface SearchEstimate {
 export interface EstimatedModel {
   readonly modelId: string;
   readonly mostMicroUsd: MicroUsd;
-  /** Why calls of it would be refused now; null: they would not. */
+  /** Why its calls would be refused now; null if they would be accepted. */
   readonly message: string | null;
 }
 
@@ -118,9 +118,9 @@ export interface OptimizeSearches {
     wanted: WantedCalls,
   ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal>;
   /**
-   * The answers after the first `after` events, for the person who started the search alone.
-   * Undefined: this process holds nothing of it. It holds the last million characters, until ten
-   * minutes after the end.
+   * The answers after the first `after` events; only the person who started the search may read
+   * them. Undefined if this process has none of them. It keeps the last million characters, until
+   * ten minutes after the end.
    */
   answers(
     orgId: OrgId,

@@ -48,7 +48,7 @@ export class PostgresOptimizeStore {
       text: `${SELECT_SQL} where s.org_id = $1 ${order}`,
       values: [orgId, LISTED_MAX],
     });
-    return rows.map(searchOf);
+    return rows.map(readSearchRow);
   }
 
   async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
@@ -56,7 +56,7 @@ export class PostgresOptimizeStore {
       text: `${SELECT_SQL} where s.org_id = $1 and s.search_id = $2`,
       values: [orgId, searchId],
     });
-    return rows[0] === undefined ? undefined : searchOf(rows[0]);
+    return rows[0] === undefined ? undefined : readSearchRow(rows[0]);
   }
 
   /** Makes the search and its key, or nothing: `too_many` run for the organization already. */
@@ -88,14 +88,17 @@ export class PostgresOptimizeStore {
     return result.rowCount === 1;
   }
 
-  /** Ends a running search; false: it had ended before, and stays as it is. */
+  /** Ends a running search. Returns false if it had ended before; it is then unchanged. */
   async end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean> {
     const { state, message, callsDone, results } = end;
     const values = [searchId, state, message, callsDone, resultsJson(results)];
     return (await this.#end(by, END_SQL, values)) === 1;
   }
 
-  /** `stopped`, with what was last written; one that has ended stays as it is. */
+  /**
+   * Sets a running search to `stopped` with its last written results; a search that has ended is
+   * unchanged.
+   */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
     await this.#end(by, STOP_SQL, [orgId, searchId]);
     return await this.find(orgId, searchId);
@@ -128,7 +131,7 @@ interface EndedRow {
   readonly state: string;
 }
 
-/* Spend of every month: a cap counts one of them, a search may not. */
+/* Sums the spend of all months: a cap counts one month, but a search may span two. */
 const SELECT_SQL = `
   select s.*, coalesce((select sum(p.settled) from spend p where p.scope = 'key'
     and p.id = s.key_id), 0)::bigint as spent
@@ -242,7 +245,7 @@ function resultsJson(results: readonly OptimizeResult[]): string {
   );
 }
 
-function searchOf(row: object): OptimizeSearch {
+function readSearchRow(row: object): OptimizeSearch {
   const stored = searchColumns.read(row);
   return {
     ...stored,

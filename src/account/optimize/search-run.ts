@@ -43,7 +43,7 @@ type End = Pick<SearchEnd, "state" | "message">;
 
 /** One running search: asks, counts, writes down how far it is, and ends once. */
 export class SearchRun {
-  /** Resolves when nothing of it runs any more and its end is written, where that was possible. */
+  /** Resolves when no call is running and, if possible, the end has been written. */
   readonly done: Promise<void>;
   /** The answers, for the browser of the person who started the search. */
   readonly feed: AnswerFeed = new AnswerFeed();
@@ -103,7 +103,7 @@ export class SearchRun {
     }
   }
 
-  /** The call, tried again where it was asked to wait; undefined: the search has ended. */
+  /** The call, tried again where it was asked to wait; undefined if the search has ended. */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {
@@ -175,7 +175,7 @@ export class SearchRun {
       {
         key,
         modelId: isJudge ? (search.judgeModelId ?? "") : task.modelId,
-        prompt: this.#tasks.promptOf(task),
+        prompt: this.#tasks.findPrompt(task),
         maxTokens: isJudge ? JUDGE_TOKENS_MAX : maxTokens,
       },
       this.#abort.signal,

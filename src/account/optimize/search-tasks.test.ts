@@ -10,7 +10,7 @@ test("every candidate is asked a prompt before the next prompt begins", () => {
   const tasks = tasksOf(false);
   const taken = [];
   for (let task = tasks.take(); task !== undefined; task = tasks.take()) {
-    taken.push(`${tasks.promptOf(task)} ${task.kind === "answer" ? task.modelId : "judge"}`);
+    taken.push(`${tasks.findPrompt(task)} ${task.kind === "answer" ? task.modelId : "judge"}`);
   }
   expect(taken).toEqual(["p0 a", "p0 b", "p1 a", "p1 b"]);
   expect(tasks.planned).toBe(4);

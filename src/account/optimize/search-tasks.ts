@@ -13,9 +13,9 @@ export type SearchTask =
     };
 
 /**
- * The calls of a search in their order: one prompt to every candidate before the next prompt, so
- * that a search that ends early has asked all of them the same. A judge is asked as soon as the
- * answers to a prompt are complete; they are forgotten with that.
+ * The calls of a search in order: one prompt goes to every candidate before the next prompt, so
+ * that a search that ends early has asked all of them the same. The judge is called once the
+ * answers to a prompt are complete; then they are dropped.
  */
 export class SearchTasks {
   readonly #searchId: string;
@@ -52,7 +52,7 @@ export class SearchTasks {
     return { kind: "answer", promptAt, modelId };
   }
 
-  promptOf(task: SearchTask): string {
+  findPrompt(task: SearchTask): string {
     return task.kind === "judge" ? task.question : (this.#prompts[task.promptAt] ?? "");
   }
 
@@ -194,8 +194,8 @@ async function waited(ms: number, signal: AbortSignal): Promise<void> {
 const MARGIN_MS = 2 * 60_000;
 
 /**
- * Is a UTC month's end so near that a call might count in the next month, by another clock or after
- * a wait? Caps begin anew there, so the budget would not hold.
+ * True shortly before the end of a UTC month, when a delayed call could count in the next month.
+ * Caps start anew there, so the budget would not hold.
  */
 export function endsMonthSoon(nowMs: number): boolean {
   return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();

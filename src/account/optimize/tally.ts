@@ -21,7 +21,7 @@ export class Tally {
   }
 
   addCall(modelId: string, call: EndedCall): void {
-    const count = this.#countOf(modelId);
+    const count = this.#findCount(modelId);
     count.calls += 1;
     if (!call.isAnswered) count.failed += 1;
     count.costMicroUsd = microUsd(count.costMicroUsd + call.costMicroUsd);
@@ -31,13 +31,13 @@ export class Tally {
   /** A verdict about these models' answers to one prompt. */
   addVerdict(modelIds: readonly string[], winner: string): void {
     this.#verdicts += 1;
-    for (const modelId of modelIds) this.#countOf(modelId).judged += 1;
-    this.#countOf(winner).won += 1;
+    for (const modelId of modelIds) this.#findCount(modelId).judged += 1;
+    this.#findCount(winner).won += 1;
   }
 
   /** In the order in which the models were named. */
   results(): readonly OptimizeResult[] {
-    const unranked = [...this.#counts].map(([modelId, count]) => resultOf(modelId, count));
+    const unranked = [...this.#counts].map(([modelId, count]) => toResult(modelId, count));
     const order = unranked
       .filter((each) => each.calls > each.failed && this.#isDecided())
       .toSorted((a, b) => compare(this.#objective, a, b));
@@ -54,7 +54,7 @@ export class Tally {
     return this.#verdicts > 0 && this.#verdicts * 2 >= prompts;
   }
 
-  #countOf(modelId: string): Count {
+  #findCount(modelId: string): Count {
     const count = this.#counts.get(modelId);
     if (count === undefined) throw new Error(`${modelId} is not a candidate of this search`);
     return count;
@@ -81,7 +81,7 @@ function newCount(): Count {
   };
 }
 
-function resultOf(modelId: string, count: Count): OptimizeResult {
+function toResult(modelId: string, count: Count): OptimizeResult {
   const answered = count.calls - count.failed;
   return {
     modelId,
@@ -89,20 +89,20 @@ function resultOf(modelId: string, count: Count): OptimizeResult {
     failed: count.failed,
     costMicroUsd: count.costMicroUsd,
     costPerCallMicroUsd: answered === 0 ? null : microUsd(count.costMicroUsd / BigInt(answered)),
-    firstByteP50Ms: medianOf(count.firstByteMs),
+    firstByteP50Ms: findMedian(count.firstByteMs),
     winRate: count.judged === 0 ? null : count.won / count.judged,
     rank: null,
   };
 }
 
 /** The lower middle one: a number that was measured. */
-function medianOf(values: readonly number[]): number | null {
+function findMedian(values: readonly number[]): number | null {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1] ?? null;
 }
 
 /**
- * A model that failed more than a fifth of its calls is ranked after every one that did not: what
- * does not answer is neither cheap nor fast. Equal by the objective: the cheaper, then the faster.
+ * A model that failed more than a fifth of its calls ranks after all that did not, since a missing
+ * answer is neither cheap nor fast. Ties are broken by cost, then by speed.
  */
 function compare(objective: OptimizeObjective, a: OptimizeResult, b: OptimizeResult): number {
   return (

@@ -6,12 +6,12 @@ import {
   type MailMessage,
   mailText,
   nameInMail,
-  newRecordId,
+  createRecordId,
   type OrgId,
   type Role,
   ROLE_WORDS,
 } from "../../kernel/index.ts";
-import { newBrowserToken } from "../identity/browser-token.ts";
+import { createBrowserToken } from "../identity/browser-token.ts";
 import type { TeamStore } from "./postgres-team-store.ts";
 import type { Invitation } from "./team-store.ts";
 
@@ -61,7 +61,7 @@ export class Invitations {
   ): Promise<SentInvitation | Exclude<Awaited<ReturnType<TeamStore["invite"]>>, Invitation>> {
     const { store } = this.#options;
     const { token, ...link } = this.#newLink();
-    const asked = { invitationId: newRecordId("inv"), invitedBy: from.accountId, ...wanted };
+    const asked = { invitationId: createRecordId("inv"), invitedBy: from.accountId, ...wanted };
     const made = await store.invite(from.orgId, { ...asked, ...link }, by);
     return typeof made === "string" ? made : await this.#send(from, made, token);
   }
@@ -80,7 +80,7 @@ export class Invitations {
 
   #newLink(): { token: string; tokenHash: Buffer; nowMs: number; expiresAtMs: number } {
     const nowMs = this.#options.clock.nowMs();
-    const { token, hash: tokenHash } = newBrowserToken();
+    const { token, hash: tokenHash } = createBrowserToken();
     return { token, tokenHash, nowMs, expiresAtMs: nowMs + INVITATION_MS };
   }
 
@@ -96,7 +96,7 @@ export class Invitations {
     }
     const invitation = { ...made, mailedAtMs: nowMs };
     const { orgName, email: invitedBy } = from;
-    const message = invitationMail({ ...made, orgName, invitedBy, link }, newRecordId("mail"));
+    const message = invitationMail({ ...made, orgName, invitedBy, link }, createRecordId("mail"));
     const { kind } = await mailer.send(message);
     return { invitation, link, mail: kind === "sent" ? "sent" : "failed" };
   }

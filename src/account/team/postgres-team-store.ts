@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { removeDestinationsOf } from "../alerts/remove-destinations-of.ts";
+import { removeMemberDestinations } from "../alerts/remove-destinations-of.ts";
 import {
   type Change,
   type ChangedBy,
@@ -133,8 +133,9 @@ export class PostgresTeamStore {
   }
 
   /**
-   * `left`: by the member itself. Whose own organization it was gets an empty one. The invitations
-   * that the member made end, as they do for one who may not invite any more, and those to it.
+   * `left` means that the member left. If the organization was the member's own, the account gets
+   * an empty one. Open invitations by and to the member end, as they do for anyone who may no
+   * longer invite.
    */
   async remove(
     orgId: OrgId,
@@ -156,7 +157,7 @@ export class PostgresTeamStore {
         await client.query(DROP_REVEALS_SQL, [accountId]);
         given = await giveOwnOrg(client, { accountId, ...found });
       }
-      for (const change of await removeDestinationsOf(client, orgId, found.email)) note(change);
+      for (const change of await removeMemberDestinations(client, orgId, found.email)) note(change);
       const emailNorm = normaliseEmail(found.email);
       await endInvitations(client, note, { orgId, by: accountId, to: emailNorm });
       const before = { role: found.role, email: maskedEmail(found.email) };
@@ -296,8 +297,8 @@ export class PostgresTeamStore {
 export type TeamStore = Public<PostgresTeamStore>;
 
 /**
- * Lets no other change of the team go on beside this one. False: the account that asks was a member
- * who may change it when its request came in, and is none by now.
+ * Locks out other changes of the team. Returns false if the calling account is no longer a member
+ * who may change it.
  */
 async function lockTeam(
   client: PoolClient,
@@ -310,7 +311,10 @@ async function lockTeam(
   return rows[0] !== undefined && mayRole(rows[0].role, "members");
 }
 
-/** Ends open invitations, each with its record: one, those of an account, those to an address. */
+/**
+ * Ends open invitations, each with its change record: a single one, those of an account, or those
+ * to an address.
+ */
 async function endInvitations(
   client: PoolClient,
   note: Note,
@@ -321,7 +325,7 @@ async function endInvitations(
   for (const row of rows) {
     const invitation = invitationColumns.read(row);
     const target = invitation.invitationId;
-    const before = factsOf(invitation);
+    const before = toFacts(invitation);
     note({ action: "member.uninvite", orgId, target, before, after: null });
   }
   return rows.length;
@@ -350,13 +354,13 @@ async function teamSize(client: PoolClient, orgId: OrgId): Promise<number> {
   return rows[0]?.size ?? 0;
 }
 
-function factsOf({ email, role, expiresAtMs }: Invitation): Facts {
+function toFacts({ email, role, expiresAtMs }: Invitation): Facts {
   const expires_at = new Date(expiresAtMs).toISOString();
   return { email: maskedEmail(email), role, expires_at };
 }
 
 function invited(orgId: OrgId, invitation: Invitation, before: Facts | null): Change {
-  const after = factsOf(invitation);
+  const after = toFacts(invitation);
   return { action: "member.invite", orgId, target: invitation.invitationId, before, after };
 }
 

@@ -171,7 +171,7 @@ export const INVITATIONS_SQL = `
   select ${invitationColumns.sql} from org_invitation
   where org_id = $1 and ended_at is null order by created_at, invitation_id limit ${ROWS_MAX}`;
 
-/* Of an open invitation `i`: who made it is still a member who may invite. */
+/* The creator of an open invitation `i` is still a member who may invite. */
 const INVITER_SQL = `exists (select from org_member b where b.org_id = i.org_id
     and b.account_id = i.invited_by
     and b.role in (${rolesWith("members")

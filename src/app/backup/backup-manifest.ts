@@ -36,7 +36,7 @@ export function writeManifest(manifest: BackupManifest): string {
 
 const text = (pattern: string): TString => Type.String({ pattern });
 const size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-/** A path in a copy leads nowhere else: no part of it is empty, `.` or `..`. */
+/** A path stays inside the copy: no segment is empty, `.` or `..`. */
 const insidePath = text(String.raw`^(?!\.{0,2}(?:/|$))[^/\0\\]+(?:/(?!\.{0,2}(?:/|$))[^/\0\\]+)*$`);
 const read = documentReader(
   Type.Object({

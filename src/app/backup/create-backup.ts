@@ -37,9 +37,9 @@ const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
 
 /**
- * Makes a base copy of the running server over SQL alone, with the log that it needs up to a named
- * point at which the sums of all accounts are known exactly. The copy is there, whole, once its
- * folder has its name; a failure leaves nothing.
+ * Copies the running server over SQL alone, with its log up to a named point at which the sums of
+ * all accounts are known exactly. The copy is complete once its folder has its final name; a
+ * failure leaves nothing behind.
  */
 export async function createBackup(
   server: BackupServer,
@@ -122,8 +122,8 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Has the server keep its log until this connection ends. The name of the slot is fixed, so it is
- * also the lock: one copy of a database is made at a time.
+ * Makes the server keep its log until this connection ends. The slot has a fixed name and so is
+ * also the lock: a database is copied once at a time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {

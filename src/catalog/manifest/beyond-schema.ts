@@ -2,8 +2,8 @@ import { pointerTo } from "../../kernel/index.ts";
 import {
   brokenTerms,
   type Fields,
-  fieldsOf,
-  listOf,
+  asFields,
+  asFieldsList,
   type Place,
   TERMS_RULES,
 } from "./terms-rules.ts";
@@ -32,15 +32,15 @@ export function beyondSchema(value: unknown): ManifestProblem[] {
     catalog_source: catalogSource,
     listing_terms: listingTerms,
     wire_profile: profile,
-  } = fieldsOf(value);
-  const listed = listOf(models);
+  } = asFields(value);
+  const listed = asFieldsList(models);
   return [
-    ...unreadableUrls(["provider"], fieldsOf(provider)),
-    ...unreadableUrls(["endpoint"], fieldsOf(endpoint)),
+    ...unreadableUrls(["provider"], asFields(provider)),
+    ...unreadableUrls(["endpoint"], asFields(endpoint)),
     ...duplicateIds(listed),
     ...listed.flatMap((model, index) => datesOffCalendar(["models", index], model, MODEL_DATES)),
-    ...sourceDates(fieldsOf(catalogSource)),
-    ...Object.entries(fieldsOf(listingTerms)).flatMap(([id, terms]) => termDates(id, terms)),
+    ...sourceDates(asFields(catalogSource)),
+    ...Object.entries(asFields(listingTerms)).flatMap(([id, terms]) => termDates(id, terms)),
     ...brokenTerms(value),
     ...wireProfileProblems(profile),
   ];
@@ -83,19 +83,19 @@ const MODEL_DATES = ["deprecation_date", "released"];
 function sourceDates(source: Fields): ManifestProblem[] {
   return [
     ...datesOffCalendar(["catalog_source"], source, ["dated"]),
-    ...listOf(source["against"]).flatMap((file, index) =>
+    ...asFieldsList(source["against"]).flatMap((file, index) =>
       datesOffCalendar(["catalog_source", "against", index], file, ["dated"]),
     ),
   ];
 }
 
 function termDates(id: string, terms: unknown): ManifestProblem[] {
-  const { checked, price_changes: changes } = fieldsOf(terms);
+  const { checked, price_changes: changes } = asFields(terms);
   const place: Place = ["listing_terms", id];
   return [
-    ...datesOffCalendar([...place, "checked"], fieldsOf(checked), ["on"]),
-    ...unreadableUrls([...place, "checked"], fieldsOf(checked)),
-    ...listOf(changes).flatMap((change, index) =>
+    ...datesOffCalendar([...place, "checked"], asFields(checked), ["on"]),
+    ...unreadableUrls([...place, "checked"], asFields(checked)),
+    ...asFieldsList(changes).flatMap((change, index) =>
       datesOffCalendar([...place, "price_changes", index], change, ["from"]),
     ),
   ];

@@ -1,7 +1,7 @@
 import { manifestSchema } from "./manifest-schema.ts";
 import { WIRE_PROFILE_RULES } from "./wire-profile-rules.ts";
 
-/** A rule of the manifest for reference pages and for tests that want every one of them. */
+/** A rule of the manifest, for the reference page and for tests that check all rules. */
 export interface ManifestRule {
   readonly id: string;
   /** The rules for a manifest, one sentence per place that states one. */

@@ -1,4 +1,7 @@
-/** How a request parameter may be set on a listing; `unknown` says only that it is taken. */
+/**
+ * The values that a request parameter may have on a listing; `unknown` declares it without its
+ * values.
+ */
 export type ManifestDescriptor =
   | { readonly type: "boolean" | "unknown" }
   | {

@@ -18,12 +18,12 @@ export const TERMS_RULES: readonly string[] = [
 
 /** Finds what is wrong with terms beyond their form; values of a wrong type are the schema's. */
 export function brokenTerms(document: unknown): ManifestProblem[] {
-  const { models, endpoint, listing_terms: byModel } = fieldsOf(document);
+  const { models, endpoint, listing_terms: byModel } = asFields(document);
   if (byModel === undefined) return [];
-  const listings = new Map(listOf(models).map((model) => [model["id"], model]));
-  const { billing } = fieldsOf(endpoint);
-  return Object.entries(fieldsOf(byModel)).flatMap(([id, value]) => {
-    const terms = fieldsOf(value);
+  const listings = new Map(asFieldsList(models).map((model) => [model["id"], model]));
+  const { billing } = asFields(endpoint);
+  return Object.entries(asFields(byModel)).flatMap(([id, value]) => {
+    const terms = asFields(value);
     const place: Place = ["listing_terms", id];
     const model = listings.get(id);
     if (model === undefined) return [problem(place, "terms-unknown-model", NO_SUCH_MODEL)];
@@ -45,7 +45,7 @@ function imageTokensProblems(place: Place, declared: unknown, model: Fields): Ma
     return [problem(place, "terms-image-only", message)];
   }
   const ceiling = model["max_output_tokens"];
-  const counts = [declared, ...listOf(declared).map(({ tokens }) => tokens)];
+  const counts = [declared, ...asFieldsList(declared).map(({ tokens }) => tokens)];
   const isAbove = counts.some(
     (count) => typeof count === "number" && typeof ceiling === "number" && count > ceiling,
   );
@@ -88,8 +88,11 @@ function whereTermsBelong(
       problems.push(problem([...place, field], "terms-token-billing", message));
     }
   }
-  const places = [place, ...listOf(terms["price_changes"]).map((_, at) => changeAt(place, at))];
-  const objects = [terms, ...listOf(terms["price_changes"])];
+  const places = [
+    place,
+    ...asFieldsList(terms["price_changes"]).map((_, at) => changeAt(place, at)),
+  ];
+  const objects = [terms, ...asFieldsList(terms["price_changes"])];
   const found = (names: readonly string[]): Place[] =>
     objects.flatMap((object, index) =>
       names
@@ -108,14 +111,14 @@ function changeAt(place: Place, index: number): Place {
   return [...place, "price_changes", index];
 }
 
-/** Checks one set of prices that belong together: the listing's own, or those of a change. */
+/** Checks one consistent set of prices: the listing's present ones, or those of a price change. */
 function pricesInOrder(place: Place, prices: Fields, pricing: unknown): ManifestProblem[] {
   return [
-    ...tiersInOrder([...place, "price_tiers"], listOf(prices["price_tiers"]), {
+    ...tiersInOrder([...place, "price_tiers"], asFieldsList(prices["price_tiers"]), {
       pricing,
       extra: prices["extra_pricing"],
     }),
-    ...tiersInOrder([...place, "purchase_tiers"], listOf(prices["purchase_tiers"]), {
+    ...tiersInOrder([...place, "purchase_tiers"], asFieldsList(prices["purchase_tiers"]), {
       pricing: prices["purchase_pricing"],
       extra: prices["purchase_extra"],
     }),
@@ -137,8 +140,8 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
       const at = [...place, index, "above_prompt_tokens"];
       problems.push(problem(at, "terms-tiers-ascending", message));
     }
-    const wanted = skusOf(base);
-    const found = skusOf({ pricing: tier["pricing"], extra: tier["extra_pricing"] });
+    const wanted = listPricedSkus(base);
+    const found = listPricedSkus({ pricing: tier["pricing"], extra: tier["extra_pricing"] });
     if (wanted !== found) {
       const message = `this tier prices ${found || "nothing"}, but the listing ${wanted}`;
       const next = "price the same SKUs in both";
@@ -149,9 +152,9 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
 }
 
 /** Names of the SKUs that are priced; a message repeats known names only. */
-function skusOf({ pricing, extra }: BasePrices): string {
-  const types = new Set(listOf(pricing).map(({ type }) => type));
-  const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(fieldsOf(extra), sku));
+function listPricedSkus({ pricing, extra }: BasePrices): string {
+  const types = new Set(asFieldsList(pricing).map(({ type }) => type));
+  const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
   return [...MANIFEST_SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
 }
 
@@ -159,7 +162,7 @@ function skusOf({ pricing, extra }: BasePrices): string {
 const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
 
 function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
-  const changes = listOf(terms["price_changes"]);
+  const changes = asFieldsList(terms["price_changes"]);
   return changes.flatMap((change, index) => {
     const at = changeAt(place, index);
     const problems = pricesInOrder(at, change, change["pricing"]);
@@ -186,11 +189,11 @@ export type Fields = Readonly<Record<string, unknown>>;
 export type Place = readonly (string | number)[];
 
 /** The members of an object; none of anything else. */
-export function fieldsOf(value: unknown): Fields {
+export function asFields(value: unknown): Fields {
   return asObject(value) ?? {};
 }
 
 /** The elements of a list, as objects; none of anything else. */
-export function listOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.map(fieldsOf) : [];
+export function asFieldsList(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.map(asFields) : [];
 }

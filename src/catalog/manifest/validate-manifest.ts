@@ -27,9 +27,9 @@ const MANIFEST_CHARS_MAX = 4_194_304;
  * and the next step, and never repeat a value, which may be a key pasted by mistake.
  */
 export function validateManifest(text: string): ManifestVerdict {
-  if (text.length > MANIFEST_CHARS_MAX) return refused(tooLarge);
+  if (text.length > MANIFEST_CHARS_MAX) return toRefusal(tooLarge);
   const reading = readJson(text.startsWith("\uFEFF") ? text.slice(1) : text);
-  if (!reading.ok) return refused(notJson(reading.flaw));
+  if (!reading.ok) return toRefusal(notJson(reading.flaw));
   const { value, duplicateKeys } = reading;
   const problems = distinct([
     ...duplicateKeys.map(duplicateKey),
@@ -48,7 +48,7 @@ const tooLarge: ManifestProblem = {
   message: `the manifest must be at most ${MANIFEST_CHARS_MAX} characters; split it by provider`,
 };
 
-function refused(problem: ManifestProblem): ManifestVerdict {
+function toRefusal(problem: ManifestProblem): ManifestVerdict {
   return { ok: false, problems: [problem] };
 }
 
@@ -73,7 +73,7 @@ let compiled: ValidateFunction | undefined;
 function schemaProblems(value: unknown): ManifestProblem[] {
   compiled ??= compileSchema();
   if (compiled(value)) return [];
-  return (compiled.errors ?? []).filter(isCause).map(problemOf);
+  return (compiled.errors ?? []).filter(isCause).map(toManifestProblem);
 }
 
 /** To check the schema itself and to shorten its code took a fifth of the time of a start. */
@@ -114,7 +114,7 @@ interface SchemaNode {
 }
 
 /** Says one schema error with the message of the broken rule. */
-function problemOf(error: ErrorObject): ManifestProblem {
+function toManifestProblem(error: ErrorObject): ManifestProblem {
   const node = (error.parentSchema ?? {}) as SchemaNode;
   const pointer = error.instancePath;
   const name = placeName(pointer);

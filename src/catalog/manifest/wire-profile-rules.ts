@@ -92,7 +92,7 @@ function renameProblems(map: unknown): ManifestProblem[] {
   });
 }
 
-/** The same for the fixed members of one listing; `path` is where they stand in the manifest. */
+/** Checks the fixed members of one listing; `path` is their place in the manifest. */
 export function fixedBodyProblems(
   path: readonly (string | number)[],
   body: unknown,
@@ -104,7 +104,10 @@ export function fixedBodyProblems(
       found.push(problem([...path, name], "wire-profile-body-owned"));
     }
   }
-  if (depthOf(body) > BODY_DEPTH_MAX || Buffer.byteLength(JSON.stringify(body)) > BODY_BYTES_MAX) {
+  if (
+    measureDepth(body) > BODY_DEPTH_MAX ||
+    Buffer.byteLength(JSON.stringify(body)) > BODY_BYTES_MAX
+  ) {
     return [...found, problem(path, "wire-profile-body-size")];
   }
   addCredentials(path, body, found);
@@ -126,7 +129,7 @@ function addCredentials(
 }
 
 /** Levels of objects and arrays; a manifest that was read has at most 32. */
-function depthOf(value: unknown): number {
+function measureDepth(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+  return 1 + Math.max(0, ...Object.values(value).map(measureDepth));
 }

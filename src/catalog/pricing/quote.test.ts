@@ -6,7 +6,7 @@ import { type Usage, withoutHourWrites, ZERO_USAGE } from "../../kernel/core/usa
 import type { PriceSheet } from "../catalog.ts";
 import {
   costElsewhere,
-  debitOf,
+  computeDebit,
   dependsOnRequest,
   exactCost,
   leastCostElsewhere,
@@ -73,7 +73,7 @@ test("usage within the estimate never costs more than the worst case that was he
       const held = quoteWorstCase(sheet, tokens);
       const cost = exactCost(sheet, split(tokens, fractions));
       expect(cost <= held * 1_000_000n).toBe(true);
-      expect(debitOf(cost, held) * 1_000_000n <= cost).toBe(true);
+      expect(computeDebit(cost, held) * 1_000_000n <= cost).toBe(true);
     }),
   );
 });
@@ -88,8 +88,8 @@ test("no digit is lost at any price and any number of tokens, up to the largest 
   });
   fc.assert(
     fc.property(prices, buckets, (sheet, usage) => {
-      // The same by hand: dollars and millionths of the price separately, each within a float's
-      // digits.
+      // Computes the cost independently, with dollars and millionths of the price apart, so that
+      // each fits into a float.
       const cost = (Object.keys(usage) as (keyof typeof usage)[]).reduce((sum, bucket) => {
         const dollars = Number(sheet[bucket] / 1_000_000n) * usage[bucket];
         const millionths = Number(sheet[bucket] % 1_000_000n) * usage[bucket];
@@ -177,8 +177,8 @@ test("the debit never passes the reserve, even when a provider reports more than
     internalReasoning: 1_000_000n,
   };
   const usage = split({ input: 1_000, output: 1_000 }, []);
-  expect(debitOf(exactCost(sheet, usage), microUsd(1_500n))).toBe(1_500n);
-  expect(debitOf(exactCost(sheet, usage), microUsd(2_500n))).toBe(2_000n);
+  expect(computeDebit(exactCost(sheet, usage), microUsd(1_500n))).toBe(1_500n);
+  expect(computeDebit(exactCost(sheet, usage), microUsd(2_500n))).toBe(2_000n);
 });
 
 test("the worst case of the largest request at the largest price is exact", () => {

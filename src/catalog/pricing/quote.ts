@@ -25,7 +25,7 @@ export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUs
 interface WorstTokens {
   readonly input: number;
   readonly output: number;
-  /** Does the request ask for cache writes of an hour? Then all of the input may be such. */
+  /** True if the request asks for hour-long cache writes; all of its input may then be written. */
   readonly asksHourWrites?: boolean;
 }
 
@@ -53,7 +53,7 @@ function atMost(tokens: WorstTokens, input = tokens.input): WorstTokens {
 
 function quoteAtRates(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { prompt, cachedPrompt, cacheWrite } = prices;
-  const hour = tokens.asksHourWrites === true ? ratesOf(prices).cacheWrite1h : cacheWrite;
+  const hour = tokens.asksHourWrites === true ? computeRates(prices).cacheWrite1h : cacheWrite;
   const input = BigInt(tokens.input) * dearest(prompt, cachedPrompt, cacheWrite, hour);
   const output = BigInt(tokens.output) * dearest(prices.completion, prices.internalReasoning);
   return ceilToMicroUsd(picoUsd(input + output));
@@ -72,7 +72,7 @@ export function quoteImages(
 
 /** The exact cost of observed tokens at pinned prices: each of them at the whole prompt's tier. */
 export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
-  const prices = pinned.tiers === undefined ? pinned : tierOf(pinned, promptTokensTotal(usage));
+  const prices = pinned.tiers === undefined ? pinned : findTier(pinned, promptTokensTotal(usage));
   const { cacheWrite1h: hour = 0 } = usage;
   const cost =
     BigInt(usage.prompt) * prices.prompt +
@@ -80,16 +80,16 @@ export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
     BigInt(usage.cacheWrite - hour) * prices.cacheWrite +
     BigInt(usage.completion) * prices.completion +
     BigInt(usage.internalReasoning) * prices.internalReasoning;
-  return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * ratesOf(prices).cacheWrite1h);
+  return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * computeRates(prices).cacheWrite1h);
 }
 
-function tierOf(prices: PriceSheet, promptTokens: number): PriceSheet {
+function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
   const tier = prices.tiers?.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens);
   return tier?.prices ?? prices;
 }
 
 /** The customer's debit for an exact cost: rounded down once, never above the reserve. */
-export function debitOf(cost: PicoUsd, reserve: MicroUsd): MicroUsd {
+export function computeDebit(cost: PicoUsd, reserve: MicroUsd): MicroUsd {
   const floor = floorToMicroUsd(cost);
   return floor <= reserve ? floor : reserve;
 }
@@ -100,7 +100,7 @@ function dearest(first: bigint, ...others: bigint[]): bigint {
 
 /** Tokens of requests whose prompts lie between the same two bounds of every tier. */
 export interface TokensOfSize {
-  /** Each of these prompts has more tokens than this; 0: any. */
+  /** The prompts have more tokens than this; 0 for any size. */
   readonly abovePromptTokens: number;
   readonly usage: Usage;
 }
@@ -132,11 +132,13 @@ export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
 }
 
 function withCheapestWrite(prices: PriceSheet): PriceSheet {
-  const { cacheWrite, [HOUR_SKU]: hour } = ratesOf(prices);
+  const { cacheWrite, [HOUR_SKU]: hour } = computeRates(prices);
   return hour < cacheWrite ? { ...prices, cacheWrite: hour } : prices;
 }
 
-/** Does the cost of a sum of tokens depend on more than the sum? */
+/**
+ * True if the cost depends on how the tokens are split into requests, and not only on their sum.
+ */
 export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   const hasHours = pricesHourWrites(prices) && usage.cacheWrite > 0;
   return hasHours || tierBounds(prices).length > 0;
@@ -160,16 +162,15 @@ function ratesAlone({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
 type Rates = Readonly<Record<Sku, bigint>>;
 
 /** The price of a token of each SKU: an hour of the cache costs what any write does unless priced. */
-export function ratesOf(prices: PriceSheet): Rates {
+export function computeRates(prices: PriceSheet): Rates {
   return eachSku((sku) => prices[sku] ?? prices.cacheWrite);
 }
 
-/** Does the listing offer writes that are kept for an hour, at a price of their own? */
+/** True if the listing has a separate price for cache writes that last an hour. */
 export function pricesHourWrites(prices: PriceSheet | null): boolean {
   return prices?.[HOUR_SKU] !== undefined;
 }
 
-/** Does some token cost more? */
 export function costsMore(rates: Rates, than: Rates): boolean {
   return Object.values(eachSku((sku) => rates[sku] > than[sku])).includes(true);
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { PriceSheet, PriceTier } from "../catalog.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import type { Usage } from "../../kernel/core/usage.ts";
-import { debitOf, exactCost, quoteWorstCase } from "./quote.ts";
+import { computeDebit, exactCost, quoteWorstCase } from "./quote.ts";
 
 const BUCKETS = [
   "prompt",
@@ -81,7 +81,7 @@ describe("prices by the size of the prompt", () => {
         });
         const cost = exactCost(sheet, usage);
         expect(cost <= held * 1_000_000n).toBe(true);
-        expect(debitOf(cost, held)).toBe(cost / 1_000_000n);
+        expect(computeDebit(cost, held)).toBe(cost / 1_000_000n);
       }),
     );
   });
@@ -157,6 +157,6 @@ describe("prices by the size of the prompt", () => {
   test("a usage above the estimate that reaches a tier is debited the reserve and no more", () => {
     const held = quoteWorstCase(pro, { input: 200_000, output: 0 });
     const cost = exactCost(pro, { ...NOTHING, prompt: 200_001 });
-    expect(debitOf(cost, held)).toBe(microUsd(400_000n));
+    expect(computeDebit(cost, held)).toBe(microUsd(400_000n));
   });
 });

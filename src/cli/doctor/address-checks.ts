@@ -8,7 +8,7 @@ const ADDRESSES = [
   { setting: "databaseReportsUrl", variable: "DATABASE_REPORTS_URL" },
 ] as const satisfies readonly { readonly setting: keyof Config; readonly variable: string }[];
 
-/** Whether each database on another machine proves who it is. */
+/** Checks that each database on another machine is authenticated by TLS. */
 export const addressChecks: CheckGroup = ({ config }) => {
   const named = ADDRESSES.filter(({ setting }) => config[setting] !== "");
   const unproven = named.filter(({ setting }) => !isProven(config[setting]));

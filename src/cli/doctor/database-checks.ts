@@ -2,7 +2,7 @@ import { countSealedBy } from "../../gateway/index.ts";
 import { type Backend, openConfiguredVault, sealedTables } from "../../app/index.ts";
 import { type SchemaState, formatUsd, instant } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
-import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
+import { type DatabaseCheckGroup, type DoctorCheck, listNames } from "./doctor-check.ts";
 
 const LOSS_DAYS = 7;
 
@@ -12,7 +12,7 @@ const FLAGGED_DAYS = 7;
 /** The database and what is in it. Opening it has shown that it answers, with this schema. */
 export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
-  const names = named(broken.map(({ id }) => id));
+  const names = listNames(broken.map(({ id }) => id));
   return [
     schemaCheck(await backend.readSchema()),
     settingsCheck(await backend.missingSettings()),
@@ -34,7 +34,7 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
     newer.length === 0
       ? "it answers, and has the schema of this version"
       : `it answers, and has level ${databaseLevel} of a newer version, which works with this one ` +
-        `(${named(newer)})`;
+        `(${listNames(newer)})`;
   return { id: "database", level: "ok", detail };
 }
 
@@ -43,7 +43,7 @@ function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =
     missing.length === 0
       ? "sessions have those that holds and speed depend on"
-      : `sessions through DATABASE_URL have other values of ${named(missing)}; run ` +
+      : `sessions through DATABASE_URL have other values of ${listNames(missing)}; run ` +
         "`tokenmarket migrate`, and let the pooler connect again (RECONNECT)";
   return { id: "database settings", level: missing.length === 0 ? "ok" : "warning", detail };
 }
@@ -72,7 +72,7 @@ function lossCheck(losses: Losses): readonly DoctorCheck[] {
     ({ providerId, modelId, lostMicroUsd }) =>
       `${providerId}/${modelId} lost $${formatUsd(lostMicroUsd)}`,
   );
-  const detail = `in the last ${LOSS_DAYS} days ${named(told)}: their providers were owed more than customers paid`;
+  const detail = `in the last ${LOSS_DAYS} days ${listNames(told)}: their providers were owed more than customers paid`;
   return [{ id: "listings at a loss", level: "warning", detail }];
 }
 
@@ -106,12 +106,12 @@ export const encryptionChecks: DatabaseCheckGroup = async ({ config }, backend) 
     const detail = `${stored} are stored and encryption_key (TM_ENCRYPTION_KEY) is not set`;
     return [{ id: ID, level: "problem", detail }];
   }
-  return [checkOf(await countSealedBy(sealedTables(backend), vault), vault.keyNames)];
+  return [toKeyCheck(await countSealedBy(sealedTables(backend), vault), vault.keyNames)];
 };
 
 const ID = "encryption keys";
 
-function checkOf(
+function toKeyCheck(
   counts: ReadonlyMap<string, number>,
   [first = ""]: readonly string[],
 ): DoctorCheck {

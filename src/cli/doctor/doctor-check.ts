@@ -11,7 +11,7 @@ export interface DoctorCheck {
   readonly level: CheckLevel;
   /** The finding; where something is wrong, with the next step. */
   readonly detail: string;
-  /** The same for programs, with `--json`. */
+  /** The facts for programs, with `--json`. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
@@ -25,7 +25,7 @@ export interface Examined {
 /** Checks of one kind that need no database. They send nothing and change nothing. */
 export type CheckGroup = (examined: Examined) => readonly DoctorCheck[];
 
-/** The same with an open database. */
+/** Checks that need an open database. */
 export type DatabaseCheckGroup = (
   examined: Examined,
   backend: Backend,
@@ -34,7 +34,7 @@ export type DatabaseCheckGroup = (
 const NAMES_MAX = 5;
 
 /** `a, b, c and 4 more` */
-export function named(names: readonly string[]): string {
+export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).join(", ");
   const more = names.length - NAMES_MAX;
   return more > 0 ? `${shown} and ${more} more` : shown;

@@ -5,13 +5,13 @@ import {
   type CheckGroup,
   type DoctorCheck,
   type Examined,
-  named,
+  listNames,
   type DatabaseCheckGroup,
 } from "./doctor-check.ts";
 import {
   isPassed,
   listingKey,
-  stateOf,
+  judgeVerdict,
   VERIFIED_FOR_MS,
   type VerificationState,
 } from "../../gateway/index.ts";
@@ -46,7 +46,7 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   const detail =
     level === "ok"
       ? "every provider has its key"
-      : `${withoutKey.length} listings are not routed: put the keys of their providers into ${named([...variables])}; ` +
+      : `${withoutKey.length} listings are not routed: put the keys of their providers into ${listNames([...variables])}; ` +
         "`tokenmarket catalog build` names each";
   return [{ id: "provider keys", level, detail }];
 }
@@ -59,7 +59,7 @@ function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
     if (notReady !== "staged") staged.delete(providerId);
   }
   if (staged.size === 0) return [];
-  const detail = `nothing of ${named([...staged])} is ready; \`tokenmarket catalog build\` says why each listing is staged`;
+  const detail = `nothing of ${listNames([...staged])} is ready; \`tokenmarket catalog build\` says why each listing is staged`;
   return [{ id: "staged providers", level: "warning", detail }];
 }
 
@@ -75,7 +75,7 @@ function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
     const detail = `those of ${checked} listings are not older than ${CHECK_DAYS_MAX} days`;
     return [{ id, level: "ok", detail }];
   }
-  const names = named(stale.map(({ deployment, on }) => `${deployment.id} (${on})`));
+  const names = listNames(stale.map(({ deployment, on }) => `${deployment.id} (${on})`));
   const next = "compare them with `tokenmarket manifest refresh`";
   const detail = `checked over ${CHECK_DAYS_MAX} days ago: ${names}; ${next}`;
   return [{ id, level: "warning", detail }];
@@ -86,7 +86,7 @@ function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const below = loaded.catalog.deployments.filter(isBelowCost);
   if (below.length === 0) return [];
-  const detail = `sold for less than their providers are owed: ${named(below.map(({ id }) => id))}; raise their pricing`;
+  const detail = `sold for less than their providers are owed: ${listNames(below.map(({ id }) => id))}; raise their pricing`;
   return [{ id: "prices below cost", level: "warning", detail }];
 }
 
@@ -104,7 +104,7 @@ export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
   const suspected = new Set(suspects.map(listingKey));
   const known = found.listings.map((listing): KnownListing => {
     const verdict = verdictOf.get(listingKey(listing));
-    const state = stateOf(verdict, listing, clock.nowMs());
+    const state = judgeVerdict(verdict, listing, clock.nowMs());
     const expiresMs = (verdict?.checkedAtMs ?? 0) + VERIFIED_FOR_MS;
     return { listing, state, expiresMs, isSuspect: suspected.has(listingKey(listing)) };
   });
@@ -113,7 +113,7 @@ export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
     return listings.length === 0
       ? []
       : [
-          warningOf(
+          toWarning(
             state,
             listings.map(({ listing }) => listing),
             examined,
@@ -137,7 +137,7 @@ interface KnownListing {
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;
-  /** Does a watch check them by itself? Others are run by name. */
+  /** True if a watch checks these listings automatically; others need a run by name. */
   readonly isDue: boolean;
 }
 
@@ -154,12 +154,12 @@ function expiresSoon({ state, expiresMs }: KnownListing): boolean {
   return isPassed(state) && expiresMs - clock.nowMs() <= EXPIRES_WITHIN_MS;
 }
 
-function warningOf(
+function toWarning(
   { id, isDue }: ListingState,
   listings: readonly WatchedListing[],
   { config }: Examined,
 ): DoctorCheck {
-  const names = named(listings.map(({ providerId, modelId }) => `${providerId}/${modelId}`));
+  const names = listNames(listings.map(({ providerId, modelId }) => `${providerId}/${modelId}`));
   const [first] = listings;
   const file = join(config.manifestsDir, first?.file ?? "");
   const run = `run \`tokenmarket conformance run ${file} --models ${first?.modelId} --record\``;

@@ -2,7 +2,7 @@ import type { ProviderHead } from "../../listing-tools/index.ts";
 import { type MicroUsd, parseUsd } from "../../kernel/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
-import { checkedMargin, listOf } from "../manifest-init/init-flags.ts";
+import { requireMargin, toValues } from "../manifest-init/init-flags.ts";
 import { readText } from "../read-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
@@ -24,7 +24,7 @@ export async function askFirstRun(
 ): Promise<FirstRunPlan> {
   const ids = found.map(({ provider }) => provider.id);
   answers.tell(`Keys were found for: ${ids.join(", ")}`);
-  const given = listOf(flags["providers"]);
+  const given = toValues(flags["providers"]);
   const heads = await answers.get(given.length === 0 ? undefined : given.join(" "), {
     flag: "--providers, or --yes for all with a key",
     question: "Providers to list",
@@ -35,14 +35,14 @@ export async function askFirstRun(
     flag: "--margin",
     question: "Margin on every price in percent",
     fallback: "0",
-    read: checkedMargin,
+    read: requireMargin,
   });
   const account = await askAccount(answers, flags);
   const budgetMicroUsd = await answers.get(readText(flags, "conformance-usd"), {
     flag: "--conformance-usd",
     question: "Try one model of each provider, for at most this many dollars (0: try nothing)",
     fallback: answers.isPerson ? "0.25" : "0",
-    read: (text) => checkedUsd("--conformance-usd", text),
+    read: (text) => requireUsd("--conformance-usd", text),
   });
   answers.needAll("init");
   const isServing =
@@ -52,7 +52,7 @@ export async function askFirstRun(
     heads: heads ?? [],
     margin: margin === undefined || Number(margin) === 0 ? undefined : margin,
     account,
-    budgetMicroUsd: budgetMicroUsd ?? checkedUsd("--conformance-usd", "0"),
+    budgetMicroUsd: budgetMicroUsd ?? requireUsd("--conformance-usd", "0"),
     isServing,
   };
 }
@@ -87,7 +87,7 @@ async function askAccount(answers: Answers, flags: Flags): Promise<FirstAccount>
     question: "Its credit in dollars",
     fallback: "10.00",
     read: (text) => {
-      const amount = checkedUsd("--credit-usd", text);
+      const amount = requireUsd("--credit-usd", text);
       if (amount > 0n) return amount;
       throw new UsageFault("--credit-usd must be dollars above 0, such as 10.00");
     },
@@ -95,7 +95,7 @@ async function askAccount(answers: Answers, flags: Flags): Promise<FirstAccount>
   return {
     orgName: orgName ?? "",
     email: email ?? "",
-    creditMicroUsd: creditMicroUsd ?? checkedUsd("--credit-usd", "0"),
+    creditMicroUsd: creditMicroUsd ?? requireUsd("--credit-usd", "0"),
     keyName: readText(flags, "key-name") ?? "first",
   };
 }
@@ -105,7 +105,7 @@ function filled(flag: string, text: string): string {
   throw new UsageFault(`${flag} must not be empty`);
 }
 
-function checkedUsd(flag: string, text: string): MicroUsd {
+function requireUsd(flag: string, text: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount !== undefined && amount >= 0n) return amount;
   throw new UsageFault(`${flag} must be dollars such as 0.25, not ${text}`);

@@ -68,9 +68,9 @@ export function cheapest(deployments: readonly Deployment[]): Deployment | undef
     ({ modality, notReady, prices }) =>
       modality === "text" && notReady === undefined && prices !== null,
   );
-  return usable.toSorted((a, b) => (costOf(a) < costOf(b) ? -1 : 1))[0];
+  return usable.toSorted((a, b) => (sumPrices(a) < sumPrices(b) ? -1 : 1))[0];
 }
 
-function costOf({ prices }: Deployment): bigint {
+function sumPrices({ prices }: Deployment): bigint {
   return prices === null ? 0n : prices.prompt + prices.completion;
 }

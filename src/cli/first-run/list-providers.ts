@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import type { Config } from "../../kernel/index.ts";
 import type { ProviderHead } from "../../listing-tools/index.ts";
 import { UsageFault } from "../command-context.ts";
-import { draftHosted, fileOf } from "../manifest-init/hosted-provider.ts";
+import { draftHosted, toManifestPath } from "../manifest-init/hosted-provider.ts";
 import type { InitResult } from "../manifest-init/init-flags.ts";
-import { shippedOf } from "../manifest-init/named-provider.ts";
+import { findShipped } from "../manifest-init/named-provider.ts";
 import { writeManifest } from "../manifest-init/write-manifest.ts";
 import type { ProviderKeys } from "./find-keys.ts";
 
@@ -40,7 +40,7 @@ export async function listProviders(
 
 async function listProvider(head: ProviderHead, plan: ListingPlan): Promise<ListedProvider> {
   const { config, keys, margin, baseUrls } = plan;
-  const file = fileOf(config, head.provider.id);
+  const file = toManifestPath(config, head.provider.id);
   const nothing: InitResult = {
     file: undefined,
     providerId: head.provider.id,
@@ -52,7 +52,7 @@ async function listProvider(head: ProviderHead, plan: ListingPlan): Promise<List
   };
   if (existsSync(file) && !plan.isForced) return { result: { ...nothing, file }, wasThere: true };
   try {
-    const shipped = shippedOf(head);
+    const shipped = findShipped(head);
     const baseUrl = baseUrls.get(head.provider.id);
     const manifest =
       baseUrl === undefined

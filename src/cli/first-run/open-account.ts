@@ -1,4 +1,4 @@
-import { newVirtualKey } from "../../gateway/index.ts";
+import { createVirtualKey } from "../../gateway/index.ts";
 import type { Backend } from "../../app/index.ts";
 import {
   type ChangedBy,
@@ -38,7 +38,7 @@ export async function openAccount(
   const { orgId } = known ?? (await accountStore.createOrg({ name, email }, by));
   const credit = { orgId, amountMicroUsd: creditMicroUsd, ref: `${CREDIT_REF}-${orgId}` };
   const { balanceMicroUsd } = await creditStore.grant(credit, by);
-  const fresh = newVirtualKey();
+  const fresh = createVirtualKey();
   const newKey = {
     orgId,
     name: keyName,

@@ -50,7 +50,7 @@ export function curlText({ account, gatewayUrl, modelId }: Welcome): string {
   ].join("\n");
 }
 
-/** The same as one JSON document. */
+/** The welcome text as one JSON document. */
 export function welcomeJson(welcome: Welcome): object {
   const { account, gatewayUrl, modelId, providers, serveCommand, tried, warnings } = welcome;
   return {

@@ -11,7 +11,7 @@ import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
 import { readText, readWhole } from "../read-flags.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
-import { checkedPrice, listOf } from "./init-flags.ts";
+import { priceChecker, toValues } from "./init-flags.ts";
 
 /** The facts that only the operator knows, with the models that are chosen. */
 export type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
@@ -59,7 +59,7 @@ async function askModels(
     ...model,
     names: [model.upstreamId, modelName(model.upstreamId)],
   }));
-  const given = listOf(flags["models"]);
+  const given = toValues(flags["models"]);
   const isAll = flags["yes"] === true || answers.isPerson || models.length === 1;
   return await answers.get(given.length === 0 ? undefined : given.join(" "), {
     flag: "--models",
@@ -111,13 +111,13 @@ async function askPrices(answers: Answers, flags: Flags): Promise<Prices | undef
   const promptPrice = await answers.get(prompt, {
     flag: "--price-prompt and --price-completion, or --free",
     question: "USD per million prompt tokens",
-    read: checkedPrice("--price-prompt"),
+    read: priceChecker("--price-prompt"),
   });
   if (promptPrice === undefined) return undefined;
   const completionPrice = await answers.get(completion, {
     flag: "--price-completion",
     question: "USD per million completion tokens",
-    read: checkedPrice("--price-completion"),
+    read: priceChecker("--price-completion"),
   });
   return completionPrice === undefined ? undefined : { promptPrice, completionPrice };
 }
@@ -133,7 +133,7 @@ async function askNames(
     flag: "--id",
     question: "Provider id, which customers see",
     fallback: kind === "other" ? "own" : kind,
-    read: checkedId,
+    read: requireId,
   });
   const providerName = await answers.get(readText(flags, "name"), {
     flag: "--name",
@@ -144,7 +144,7 @@ async function askNames(
   const privacyPolicyUrl = await answers.get(readText(flags, "privacy-url"), {
     flag: "--privacy-url",
     question: "Address of your privacy policy, which customers see",
-    read: checkedUrl,
+    read: requireUrl,
   });
   if (providerId === undefined || providerName === undefined) return undefined;
   return privacyPolicyUrl === undefined
@@ -152,7 +152,7 @@ async function askNames(
     : { providerId, providerName, privacyPolicyUrl };
 }
 
-function checkedId(text: string): string {
+function requireId(text: string): string {
   if (/^[a-z0-9][a-z0-9-]{1,62}$/.test(text)) return text;
   throw new UsageFault(`--id must be lower-case letters, digits and hyphens, not ${text}`);
 }
@@ -164,7 +164,7 @@ function filled(name: string): (text: string) => string {
   };
 }
 
-function checkedUrl(text: string): string {
+function requireUrl(text: string): string {
   if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) return text;
   throw new UsageFault(`--privacy-url must be an address such as https://example.com/privacy`);
 }
@@ -175,12 +175,16 @@ const INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 /** How the provider is paid; by default as most are. */
 export function readSettlement(flags: Flags): OwnEndpoint["settlement"] {
   return {
-    mode: oneOf(flags, "settlement", MODES) ?? "arrears",
-    interval: oneOf(flags, "interval", INTERVALS) ?? "monthly",
+    mode: readChoice(flags, "settlement", MODES) ?? "arrears",
+    interval: readChoice(flags, "interval", INTERVALS) ?? "monthly",
   };
 }
 
-function oneOf<T extends string>(flags: Flags, name: string, known: readonly T[]): T | undefined {
+function readChoice<T extends string>(
+  flags: Flags,
+  name: string,
+  known: readonly T[],
+): T | undefined {
   const text = readText(flags, name);
   if (text === undefined) return undefined;
   const found = known.find((each) => each === text);

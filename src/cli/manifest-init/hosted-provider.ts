@@ -5,15 +5,15 @@ import type { Manifest } from "../../catalog/index.ts";
 import type { Config } from "../../kernel/index.ts";
 import {
   type ProviderHead,
-  servedListings,
-  shownText,
+  splitServed,
+  presentText,
   surveyEndpoint,
   withListings,
   withMargin,
 } from "../../listing-tools/index.ts";
 import { clock, UsageFault } from "../command-context.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
-import { checkedConformance, type InitResult, type ModelNote } from "./init-flags.ts";
+import { conformanceCommand, type InitResult, type ModelNote } from "./init-flags.ts";
 import { surveyFault } from "./own-endpoint.ts";
 import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
 
@@ -23,14 +23,14 @@ export interface HostedRequest {
   readonly head: ProviderHead;
   /** Its manifest with all that could be listed. */
   readonly manifest: Manifest;
-  /** The provider's key; undefined: the provider is not asked what it serves. */
+  /** The provider's key; undefined if the provider is not asked what it serves. */
   readonly key: string | undefined;
   readonly file: string;
   readonly globs: readonly string[];
   readonly margin: string | undefined;
 }
 
-/** The manifest as it is to be written, or why there is none. */
+/** The manifest to write, or why there is none. */
 export type HostedDraft =
   | { readonly ok: true; readonly text: string; readonly result: InitResult }
   | { readonly ok: false; readonly result: InitResult };
@@ -38,8 +38,8 @@ export type HostedDraft =
 /** The listings that the provider serves to this key, as they are shipped, with the margin on them. */
 export async function draftHosted(request: HostedRequest): Promise<HostedDraft> {
   const { config, head, file, globs, margin } = request;
-  const { found, notes, skipped } = await servedManifest(request);
-  const named = found.models.map((model) => ({ model, names: namesOf(model) }));
+  const { found, notes, skipped } = await keepServed(request);
+  const named = found.models.map((model) => ({ model, names: listNames(model) }));
   const useless = uselessGlobs(globs, named);
   if (useless.length > 0) {
     throw new UsageFault(`--models: ${head.provider.id} has no model named ${useless.join(", ")}`);
@@ -68,13 +68,13 @@ export async function draftHosted(request: HostedRequest): Promise<HostedDraft> 
       listed: manifest.models.map(({ id }) => id),
       notes: [...notes, ...manifest.models.filter(isStaged).map(stagedNote(manifest))],
       issues: [],
-      conformance: checkedConformance(file, config.allowPrivateUpstreams),
+      conformance: conformanceCommand(file, config.allowPrivateUpstreams),
     },
   };
 }
 
 /** The place where a manifest of this provider goes, unless the caller names one. */
-export function fileOf(config: Config, providerId: string): string {
+export function toManifestPath(config: Config, providerId: string): string {
   return join(config.manifestsDir, `${providerId}.json`);
 }
 
@@ -84,7 +84,7 @@ interface Served {
   readonly notes: readonly ModelNote[];
 }
 
-async function servedManifest(request: HostedRequest): Promise<Served> {
+async function keepServed(request: HostedRequest): Promise<Served> {
   const { config, manifest, key, file } = request;
   const { base_url: baseUrl, dialect, api_key_env: apiKeyEnv } = manifest.endpoint;
   const everything = { found: manifest, skipped: [], notes: [] };
@@ -102,13 +102,13 @@ async function servedManifest(request: HostedRequest): Promise<Served> {
     },
   );
   if (!outcome.ok && outcome.code === "no_list") {
-    const message = `${shownText(baseUrl)}: ${outcome.message}; all of its listings were taken`;
+    const message = `${presentText(baseUrl)}: ${outcome.message}; all of its listings were taken`;
     return { ...everything, notes: [{ model: "*", code: "no_list", message }] };
   }
   if (!outcome.ok) throw surveyFault(baseUrl, outcome);
   const { survey } = outcome;
   const servedIds = survey.models.map(({ upstreamId }) => upstreamId);
-  const { served, unserved } = servedListings(manifest, servedIds);
+  const { served, unserved } = splitServed(manifest, servedIds);
   return {
     found: withListings(manifest, served),
     notes: [],
@@ -122,7 +122,7 @@ async function servedManifest(request: HostedRequest): Promise<Served> {
 
 type Model = Manifest["models"][number];
 
-function namesOf({ id, upstream_id: upstreamId = id }: Model): readonly string[] {
+function listNames({ id, upstream_id: upstreamId = id }: Model): readonly string[] {
   return [id, id.replace(/^[^/]*\//, ""), upstreamId];
 }
 

@@ -18,10 +18,10 @@ export function onListings(command: Command): Command {
 /** The margin of `--margin`, as the text it is; undefined: none. */
 export function readMargin(flags: Flags): string | undefined {
   const text = readText(flags, "margin");
-  return text === undefined ? undefined : checkedMargin(text);
+  return text === undefined ? undefined : requireMargin(text);
 }
 
-export function checkedMargin(text: string): string {
+export function requireMargin(text: string): string {
   if (isMargin(text)) return text;
   throw new UsageFault(`--margin must be percent such as 10 or 7.5, not ${text}`);
 }
@@ -29,7 +29,7 @@ export function checkedMargin(text: string): string {
 const PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
 
 /** USD per million tokens, as the text it is: above 0, as nothing is given away by mistake. */
-export function checkedPrice(name: string): (text: string) => string {
+export function priceChecker(name: string): (text: string) => string {
   return (text) => {
     if (!PRICE.test(text)) {
       throw new UsageFault(
@@ -42,13 +42,13 @@ export function checkedPrice(name: string): (text: string) => string {
 }
 
 /** Every value of an option that can be given several times. */
-export function listOf(value: Flags[string] | readonly string[]): readonly string[] {
+export function toValues(value: Flags[string] | readonly string[]): readonly string[] {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === "string" ? [value] : [];
 }
 
 /** The command that checks a manifest against its provider. */
-export function checkedConformance(file: string, isPrivateAllowed: boolean): string | undefined {
+export function conformanceCommand(file: string, isPrivateAllowed: boolean): string | undefined {
   if (file === "-") return undefined;
   const allow = isPrivateAllowed ? " --allow-private" : "";
   return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
@@ -68,7 +68,7 @@ export interface ModelNote {
 
 /** The manifest that `manifest init` has written, or the reason why it has written none. */
 export interface InitResult {
-  /** Undefined: nothing was written. */
+  /** Undefined if nothing was written. */
   readonly file: string | undefined;
   readonly providerId: string;
   readonly listed: readonly string[];

@@ -11,12 +11,12 @@ import { type Flags, readConfig, UsageFault } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";
 import { readText } from "../read-flags.ts";
 import { readSettlement } from "./ask-operator.ts";
-import { draftHosted, fileOf } from "./hosted-provider.ts";
-import { listOf, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
+import { draftHosted, toManifestPath } from "./hosted-provider.ts";
+import { toValues, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
 import { shippedListings, shippedManifest, mayReplace, writeManifest } from "./write-manifest.ts";
 
-/** The head of this id; a server of one's own is one too. */
-export function knownHead(id: string): ProviderHead {
+/** Finds the head with this id, which may be that of a self-hosted server. */
+export function requireHead(id: string): ProviderHead {
   const head = findHead(id);
   if (head !== undefined) return head;
   const ids = providerHeads().map(({ provider }) => provider.id);
@@ -30,23 +30,23 @@ export async function initNamedProvider(
   answers: Answers,
 ): Promise<InitResult> {
   const config = readConfig(io, flags);
-  const head = knownHead(String(flags["provider"]));
-  const file = readText(flags, "out") ?? fileOf(config, head.provider.id);
+  const head = requireHead(String(flags["provider"]));
+  const file = readText(flags, "out") ?? toManifestPath(config, head.provider.id);
   if (file !== "-") mayReplace(file, flags["force"] === true);
   const { manifest, notes } =
     head.use === "init"
       ? await askDeployments(head, flags, answers)
-      : { manifest: shippedOf(head), notes: [] };
+      : { manifest: findShipped(head), notes: [] };
   const placed = placedManifest(manifest, flags);
   const globs =
-    head.use === "init" ? listOf(flags["models"]) : await askGlobs(answers, flags, placed);
+    head.use === "init" ? toValues(flags["models"]) : await askGlobs(answers, flags, placed);
   answers.needAll("manifest init");
   const draft = await draftHosted({
     config,
     head,
     manifest: placed,
     // The name of a deployment is the operator's own: no list of models has it.
-    key: flags["offline"] === true || head.use === "init" ? undefined : keyOf(io, placed),
+    key: flags["offline"] === true || head.use === "init" ? undefined : findKey(io, placed),
     file,
     globs,
     margin: readMargin(flags),
@@ -58,7 +58,7 @@ export async function initNamedProvider(
 }
 
 /** Its shipped manifest, or what the operator can do without one. */
-export function shippedOf({ provider }: ProviderHead): Manifest {
+export function findShipped({ provider }: ProviderHead): Manifest {
   const manifest = shippedManifest(provider.id);
   if (manifest !== undefined) return manifest;
   throw new UsageFault(
@@ -82,7 +82,7 @@ function placedManifest(manifest: Manifest, flags: Flags): Manifest {
   };
 }
 
-function keyOf({ env }: CommandContext, { endpoint }: Manifest): string | undefined {
+function findKey({ env }: CommandContext, { endpoint }: Manifest): string | undefined {
   const { api_key_env: name } = endpoint;
   if (name === undefined) return undefined;
   const key = env[name] ?? "";
@@ -97,7 +97,7 @@ async function askGlobs(
   flags: Flags,
   { provider, models }: Manifest,
 ): Promise<readonly string[]> {
-  const given = listOf(flags["models"]);
+  const given = toValues(flags["models"]);
   if (given.length > 0 || flags["yes"] === true) return given;
   const globs = await answers.get(undefined, {
     flag: "--models, or --yes for all that the provider serves",
@@ -126,11 +126,11 @@ async function askDeployments(
     const value = await answers.get(readText(flags, flag), {
       flag: `--${flag}`,
       question: `${provider.name}: ${flag} (of ${endpoint.base_url})`,
-      read: (text) => checkedLabel(flag, text),
+      read: (text) => requireLabel(flag, text),
     });
     baseUrl = baseUrl.replace(word, value ?? word);
   }
-  const given = listOf(flags["deployments"]);
+  const given = toValues(flags["deployments"]);
   const pairs = await answers.get(given.length === 0 ? undefined : given.join(" "), {
     flag: "--deployments NAME=MODEL",
     question: "Deployments as NAME=MODEL, such as my-gpt=openai/gpt-4.1",
@@ -162,7 +162,7 @@ async function askDeployments(
 }
 
 /** One label of a host name, so that no address but the head's can come of it. */
-function checkedLabel(flag: string, text: string): string {
+function requireLabel(flag: string, text: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
   throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);
 }

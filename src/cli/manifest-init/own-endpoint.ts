@@ -7,7 +7,7 @@ import {
   type EndpointAddress,
   type ListableModel,
   loadedContexts,
-  shownText,
+  presentText,
   type Survey,
   surveyEndpoint,
   type SurveyedModel,
@@ -23,7 +23,7 @@ import type { CommandContext } from "../command-io.ts";
 import { readText } from "../read-flags.ts";
 import { askOperator, type Operator } from "./ask-operator.ts";
 import { distinctNames } from "./choose-models.ts";
-import { checkedConformance, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
+import { conformanceCommand, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
 import {
   keyIssue,
   manifestText,
@@ -77,7 +77,7 @@ export async function initOwnEndpoint(
 
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };
 
-/** The address, and the key of the variable that is named: it is sent there and nowhere else. */
+/** The address, and the key from the named variable, which is sent only to that address. */
 function readAddress({ env }: CommandContext, flags: Flags, config: Config): Address {
   const baseUrl = (readText(flags, "base-url") ?? "").trim().replace(/\/+$/, "");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -97,7 +97,7 @@ export function surveyFault(
   baseUrl: string,
   { code, message }: Extract<SurveyOutcome, { ok: false }>,
 ): UsageFault {
-  const shown = shownText(baseUrl);
+  const shown = presentText(baseUrl);
   switch (code) {
     case "address":
       // Without the address: it may hold a password.
@@ -181,7 +181,7 @@ function place(io: CommandContext, placed: Placed): InitResult {
     skipped,
     notes,
     issues: [],
-    conformance: checkedConformance(file, config.allowPrivateUpstreams),
+    conformance: conformanceCommand(file, config.allowPrivateUpstreams),
   };
 }
 
@@ -226,7 +226,7 @@ async function chooseDialect(
   return { ok: true, id: chosen.wireId, notes };
 }
 
-/** The dialect of `--dialect`; undefined: none is named. */
+/** The dialect of `--dialect`; undefined if none is named. */
 function readDialect(flags: Flags): string | undefined {
   const wanted = readText(flags, "dialect");
   if (wanted === undefined || DIALECTS.includes(wanted)) return wanted;

@@ -54,8 +54,8 @@ export function placeProblems(config: Config, file: string, text: string): reado
 }
 
 /**
- * Why the key of this variable must not be sent to this address, before it is: it is a secret of
- * this program, or it belongs to another provider.
+ * Why the key in this variable must not be sent to this address: it is a secret of this program, or
+ * it belongs to another provider. Checked before it is sent.
  */
 export function keyIssue(
   config: Config,
@@ -77,7 +77,7 @@ export function writeManifest(file: string, text: string): void {
   renameSync(unfinished, file);
 }
 
-/** A file that is there may be edited by hand: it is replaced only by one who says so. */
+/** An existing file may have been edited by hand, so it is only replaced with --force. */
 export function mayReplace(file: string, isForced: boolean): void {
   if (isForced || !existsSync(file)) return;
   throw new UsageFault(`${file} exists; give --force to replace it, or --out for another file`);
@@ -92,13 +92,13 @@ function keyIssues(
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
   const { origins } = parsed;
   // The existing manifests have their variables: the new one does not take one over by its name.
-  const known = keyOwnersOf(manifests.filter((each) => each.file !== file));
+  const known = indexKeyOwners(manifests.filter((each) => each.file !== file));
   return keyProblems(manifests, { isOwnVariable, origins, owners: known })
     .filter((problem) => problem.file === file)
     .map(({ pointer, message }) => `${file}${pointer}: ${message}`);
 }
 
-function keyOwnersOf(
+function indexKeyOwners(
   manifests: readonly Pick<ManifestFile, "file" | "manifest">[],
 ): ReadonlyMap<string, string> {
   const owners = new Map<string, string>();
@@ -115,32 +115,32 @@ function otherManifests(folder: string, file: string): readonly ManifestFile[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".json") && resolve(folder, name) !== resolve(file))
     .flatMap((name) => {
-      const parsed = parseManifestFiles([{ file: name, text: textOf(join(folder, name)) }]);
+      const parsed = parseManifestFiles([{ file: name, text: readText(join(folder, name)) }]);
       return parsed.ok ? parsed.manifests : [];
     });
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** The manifest of a provider as it is published with the program; undefined: there is none. */
+/** The provider's manifest that comes with the program; undefined if there is none. */
 export function shippedManifest(providerId: string): Manifest | undefined {
   const file = join(SHIPPED_MANIFESTS, `${providerId}.json`);
-  // The id is one of the heads': it names no other folder.
+  // The id must be that of a head, so it cannot name another folder.
   if (findHead(providerId) === undefined || !existsSync(file)) return undefined;
   const verdict = validateManifest(readFileSync(file, "utf8"));
   return verdict.ok ? verdict.manifest : undefined;
 }
 
-/** A listing of a shipped manifest, and what is said of it. */
+/** A listing of a shipped manifest, with its terms. */
 interface ShippedListing {
   readonly providerId: string;
   readonly model: ManifestModel;
   readonly terms: ManifestListingTerms | undefined;
 }
 
-/** Every shipped listing of a real provider, by the model's id; labs before those who resell. */
+/** Every shipped listing of a real provider by model id; model makers come before resellers. */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
   const ids = readdirSync(SHIPPED_MANIFESTS).map((file) => file.replace(/\.json$/, ""));
   const manifests = ids.flatMap((id) => shippedManifest(id) ?? []);

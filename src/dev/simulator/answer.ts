@@ -1,4 +1,4 @@
-import { tokensOf, type SimRequest, type SimTool } from "./sim-request.ts";
+import { estimateTokens, type SimRequest, type SimTool } from "./sim-request.ts";
 import { argumentsFor } from "./tool-arguments.ts";
 
 export interface SimCall {
@@ -39,7 +39,7 @@ export function answerTo(request: SimRequest): SimAnswer {
   const budget = request.maxTokens ?? Number.MAX_SAFE_INTEGER;
   const reasoning = Math.min(marker(request, "reasoning"), budget);
   const said = speak(request, budget - reasoning);
-  const output = reasoning + tokensOf(said.text) + callTokens(said.calls);
+  const output = reasoning + estimateTokens(said.text) + callTokens(said.calls);
   return {
     ...said,
     thinking: showsThinking(request, reasoning) ? `Thinking about: ${plainText(request)}` : "",
@@ -50,10 +50,10 @@ export function answerTo(request: SimRequest): SimAnswer {
 type Said = Pick<SimAnswer, "text" | "calls" | "finish" | "stopSequence">;
 
 function speak(request: SimRequest, tokensMax: number): Said {
-  const calls = callsOf(request);
+  const calls = makeCalls(request);
   if (calls.length > 0) {
     const text = request.userText.includes("[preface]") ? "Let me look that up." : "";
-    const fits = tokensOf(text) + callTokens(calls) <= tokensMax;
+    const fits = estimateTokens(text) + callTokens(calls) <= tokensMax;
     if (fits) return { text, calls, finish: "tools", stopSequence: null };
   }
   const cut = cutAtStop(sentence(request), request.stops);
@@ -109,16 +109,16 @@ function wholeChars(text: string, charsMax: number): string {
   return text.slice(0, splitsPair ? charsMax - 1 : charsMax);
 }
 
-function callsOf(request: SimRequest): readonly SimCall[] {
+function makeCalls(request: SimRequest): readonly SimCall[] {
   const { tools, choice, toolResults } = request;
   if (tools.length === 0 || choice.kind === "none") return [];
   if (choice.kind === "tool") {
-    return tools.filter((tool) => tool.name === choice.name).map((tool) => callOf(tool, request));
+    return tools.filter((tool) => tool.name === choice.name).map((tool) => makeCall(tool, request));
   }
   if (toolResults.length > 0 && choice.kind !== "any") return [];
   const wanted = wantedTools(request);
   const chosen = wanted.length === 0 && choice.kind === "any" ? tools.slice(0, 1) : wanted;
-  return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => callOf(tool, request));
+  return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => makeCall(tool, request));
 }
 
 /* Tools whose name the user says; "both" and "parallel" ask for two calls in any case. */
@@ -131,12 +131,15 @@ function wantedTools(request: SimRequest): readonly SimTool[] {
   return [first, second ?? first];
 }
 
-function callOf(tool: SimTool, { userText }: SimRequest): SimCall {
+function makeCall(tool: SimTool, { userText }: SimRequest): SimCall {
   return { name: tool.name, arguments: JSON.stringify(argumentsFor(tool.schema, userText)) };
 }
 
 function callTokens(calls: readonly SimCall[]): number {
-  return calls.reduce((sum, call) => sum + tokensOf(call.name) + tokensOf(call.arguments), 0);
+  return calls.reduce(
+    (sum, call) => sum + estimateTokens(call.name) + estimateTokens(call.arguments),
+    0,
+  );
 }
 
 function promptUsage(

@@ -1,4 +1,4 @@
-import { isObject, objectsOf, type JsonObject } from "./json.ts";
+import { isObject, pickObjects, type JsonObject } from "./json.ts";
 import type { Complaint } from "./shape.ts";
 
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
@@ -9,7 +9,10 @@ const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
  */
 export function cacheMarksComplaint(body: JsonObject): Complaint {
   let hasShort = false;
-  for (const mark of [...marksOf(promptOf(body)), ...objectsOf([body["cache_control"]])]) {
+  for (const mark of [
+    ...collectMarks(listPromptParts(body)),
+    ...pickObjects([body["cache_control"]]),
+  ]) {
     const { ttl } = mark;
     if (!TIMES.has(ttl)) return "cache_control.ttl: Input should be '5m' or '1h'";
     if (ttl === "1h" && hasShort) {
@@ -21,13 +24,13 @@ export function cacheMarksComplaint(body: JsonObject): Complaint {
 }
 
 /** In the order in which a provider caches it. */
-function promptOf(body: JsonObject): readonly unknown[] {
+function listPromptParts(body: JsonObject): readonly unknown[] {
   return [body["tools"], body["system"], body["messages"]];
 }
 
-function marksOf(value: unknown): readonly JsonObject[] {
-  if (Array.isArray(value)) return value.flatMap(marksOf);
+function collectMarks(value: unknown): readonly JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(collectMarks);
   if (!isObject(value)) return [];
   const { cache_control: mark, ...rest } = value;
-  return [...objectsOf([mark]), ...Object.values(rest).flatMap(marksOf)];
+  return [...pickObjects([mark]), ...Object.values(rest).flatMap(collectMarks)];
 }

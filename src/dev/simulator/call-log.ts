@@ -27,7 +27,7 @@ export interface CallRecord {
   readonly headers: RequestHeaders;
   /** The body as text, byte for byte if it was UTF-8. */
   bodyText: string;
-  /** The same as a value; null when it is not JSON. */
+  /** The body as a JSON value; null if it is not JSON. */
   body: unknown;
   fault: string | null;
   outcome: "open" | "answered" | "broken" | "abandoned";

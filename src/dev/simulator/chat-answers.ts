@@ -23,7 +23,7 @@ export function chatCompletion(answer: SimAnswer, envelope: Envelope): JsonObjec
     annotations: [],
   };
   const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(answer) };
-  const usage = usageOf(answer, envelope);
+  const usage = toUsage(answer, envelope);
   return {
     ...head(envelope, "chat.completion"),
     choices: [choice],
@@ -49,7 +49,7 @@ export function chatChunks(answer: SimAnswer, envelope: Envelope): readonly Fram
   }
   for (const delta of toolDeltas(answer, envelope)) frames.push(chunk("content", delta));
   frames.push(chunk("finish", {}, finishReason(answer)));
-  const usage = usageOf(answer, envelope);
+  const usage = toUsage(answer, envelope);
   if (envelope.includeUsage && usage !== undefined) {
     frames.push(frame("usage", { ...chunkHead(envelope), choices: [], usage }));
   }
@@ -76,7 +76,7 @@ function toolCalls(answer: SimAnswer, { serial }: Envelope) {
   }));
 }
 
-function usageOf(answer: SimAnswer, envelope: Envelope): JsonObject | undefined {
+function toUsage(answer: SimAnswer, envelope: Envelope): JsonObject | undefined {
   if (envelope.usage === null) return undefined;
   const { prompt, cached, cacheWrite, output, reasoning } = answer.usage;
   return {

@@ -1,5 +1,5 @@
 import { answerTo, type SimAnswer } from "./answer.ts";
-import { effectsOf, isCheating, type Cheating } from "./cheating.ts";
+import { listEffects, isCheating, type Cheating } from "./cheating.ts";
 import type { Dialect, Frame } from "./dialect.ts";
 import type { JsonObject } from "./json.ts";
 import type { SimRequest } from "./sim-request.ts";
@@ -42,7 +42,7 @@ export function cheatedCall(
   const read = dialect.read(body);
   const plain = { ...read, stream: by.isStream(read) };
   const asked: Asked = { body, request: plain };
-  const effects = effectsOf<TextEffect>(by, TEXT_CHEATS).filter(
+  const effects = listEffects<TextEffect>(by, TEXT_CHEATS).filter(
     ({ when = "", every = 1, after = 0 }) =>
       by.number % every === 0 && by.number >= after && hasTraits(when, asked),
   );

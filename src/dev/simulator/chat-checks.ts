@@ -1,5 +1,5 @@
 import { textOf } from "../../kernel/index.ts";
-import { isAbsent, isObject, objectsOf, type JsonObject } from "./json.ts";
+import { isAbsent, isObject, pickObjects, type JsonObject } from "./json.ts";
 import {
   any,
   anything,
@@ -131,18 +131,19 @@ function togetherComplaint(body: JsonObject): Complaint {
   }
   if (isAbsent(choice) || /^(auto|none|required)$/.test(textOf(choice))) return undefined;
   if (!isObject(choice)) return `Invalid value: ${JSON.stringify(choice)} for 'tool_choice'.`;
-  const nameOf = ({ function: named }: JsonObject): unknown => isObject(named) && named["name"];
-  const isKnown = objectsOf(tools).some((tool) => nameOf(tool) === nameOf(choice));
+  const readToolName = ({ function: named }: JsonObject): unknown =>
+    isObject(named) && named["name"];
+  const isKnown = pickObjects(tools).some((tool) => readToolName(tool) === readToolName(choice));
   return isKnown || choice["type"] === "allowed_tools"
     ? undefined
-    : `Tool choice '${String(nameOf(choice))}' not found in 'tools' parameter.`;
+    : `Tool choice '${String(readToolName(choice))}' not found in 'tools' parameter.`;
 }
 
 /* Every call is answered by a tool message before anybody else speaks. */
 function orderComplaint(body: JsonObject): Complaint {
   let waiting = new Set<string>();
   let known = new Set<string>();
-  for (const message of objectsOf(body["messages"])) {
+  for (const message of pickObjects(body["messages"])) {
     if (message["role"] === "tool") {
       const id = textOf(message["tool_call_id"]);
       if (!known.has(id)) {
@@ -152,7 +153,7 @@ function orderComplaint(body: JsonObject): Complaint {
       continue;
     }
     if (waiting.size > 0) break;
-    known = new Set(objectsOf(message["tool_calls"]).map((call) => textOf(call["id"])));
+    known = new Set(pickObjects(message["tool_calls"]).map((call) => textOf(call["id"])));
     waiting = new Set(known);
   }
   return waiting.size === 0

@@ -1,19 +1,19 @@
 import { asNumber, textOf } from "../../kernel/index.ts";
 import { toldIn } from "./told-facts.ts";
-import { contentText, isObject, objectsOf, stringsOf, type JsonObject } from "./json.ts";
-import { mediaOf } from "./sim-media.ts";
+import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
+import { collectMedia } from "./sim-media.ts";
 import {
-  answerSchemaOf,
+  pickAnswerSchema,
   findLastText,
   findUserText,
-  promptTokensOf,
+  estimatePromptTokens,
   type SimRequest,
   type SimToolChoice,
 } from "./sim-request.ts";
 
 /** Reads a chat-completions body that has passed the checks. */
 export function readChatRequest(body: JsonObject): SimRequest {
-  const messages = objectsOf(body["messages"]);
+  const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");
   const recent = messages.slice(lastAnswer + 1);
   const maxTokens = body["max_completion_tokens"] ?? body["max_tokens"];
@@ -24,25 +24,25 @@ export function readChatRequest(body: JsonObject): SimRequest {
     stream: body["stream"] === true,
     includeUsage: isObject(options) && options["include_usage"] === true,
     maxTokens: asNumber(maxTokens),
-    stops: typeof body["stop"] === "string" ? [body["stop"]] : stringsOf(body["stop"]),
-    tools: objectsOf(body["tools"]).flatMap(readTool),
+    stops: typeof body["stop"] === "string" ? [body["stop"]] : pickStrings(body["stop"]),
+    tools: pickObjects(body["tools"]).flatMap(readTool),
     choice: readChoice(body["tool_choice"]),
     parallel: body["parallel_tool_calls"] !== false,
     userText,
     toolResults: recent
       .filter((message) => message["role"] === "tool")
       .map((message) => contentText(message["content"])),
-    media: mediaOf(messages),
+    media: collectMedia(messages),
     ...toldIn(findLastText(messages), messages),
-    ...answerSchemaOf(schemaOf(body["response_format"])),
+    ...pickAnswerSchema(readSchema(body["response_format"])),
     thinking: false,
-    promptTokens: promptTokensOf([messages, body["tools"]]),
+    promptTokens: estimatePromptTokens([messages, body["tools"]]),
     cacheMarkedTokens: 0,
     hourMarkedTokens: 0,
   };
 }
 
-function schemaOf(format: unknown): unknown {
+function readSchema(format: unknown): unknown {
   const named = isObject(format) ? format["json_schema"] : undefined;
   return isObject(named) ? named["schema"] : undefined;
 }

@@ -8,7 +8,7 @@ export function isCheating({ cheat }: Cheating, name: string): boolean {
 }
 
 /** The effects of an answer's cheats, of one kind of host. */
-export function effectsOf<E>(
+export function listEffects<E>(
   { cheat = [] }: Cheating,
   table: Readonly<Record<string, readonly [string, string, E, string?]>>,
 ): readonly E[] {

@@ -79,15 +79,15 @@ const COMMON: Readonly<Record<string, Cheat>> = {
 /** Every cheat of the simulator. */
 export const CHEATS: Readonly<Record<string, Cheat>> = {
   ...COMMON,
-  ...rowsOf(TEXT_CHEATS, "text"),
-  ...rowsOf(IMAGE_CHEATS, "image"),
-  ...rowsOf(VIDEO_CHEATS, "video"),
-  ...rowsOf(DECISION_CHEATS, "decisions"),
+  ...toCheats(TEXT_CHEATS, "text"),
+  ...toCheats(IMAGE_CHEATS, "image"),
+  ...toCheats(VIDEO_CHEATS, "video"),
+  ...toCheats(DECISION_CHEATS, "decisions"),
 };
 
 type Row = readonly [checks: string, does: string, effect: unknown, needs?: string];
 
-function rowsOf(
+function toCheats(
   table: Readonly<Record<string, Row>>,
   modality: CheatModality,
 ): Readonly<Record<string, Cheat>> {

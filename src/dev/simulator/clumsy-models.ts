@@ -1,5 +1,5 @@
 import type { SimAnswer } from "./answer.ts";
-import { tokensOf } from "./sim-request.ts";
+import { estimateTokens } from "./sim-request.ts";
 import { type Asked, prompt, type TextCheats, type TextEffect } from "./text-effects.ts";
 
 const NONE = "none, because it is honest";
@@ -10,7 +10,7 @@ function worded(change: (text: string, asked: Asked) => string): NonNullable<Tex
     const { maxTokens = Number.POSITIVE_INFINITY, answerSchema } = asked.request;
     if (answer.finish !== "stop" || answerSchema !== undefined) return answer;
     const text = change(answer.text, asked);
-    const output = answer.usage.output - tokensOf(answer.text) + tokensOf(text);
+    const output = answer.usage.output - estimateTokens(answer.text) + estimateTokens(text);
     return output > maxTokens ? answer : { ...answer, text, usage: { ...answer.usage, output } };
   };
 }
@@ -19,7 +19,7 @@ const THOUGHT = "The user wants an answer. I look at what was said, and say it. 
 
 /** A thought is shown, and counted as a part of the answer. */
 function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): SimAnswer {
-  const output = answer.usage.output + tokensOf(THOUGHT);
+  const output = answer.usage.output + estimateTokens(THOUGHT);
   if (output <= maxTokens) {
     return { ...answer, thinking: THOUGHT, usage: { ...answer.usage, output } };
   }

@@ -1,11 +1,11 @@
 import { answerTo } from "./answer.ts";
-import { objectsOf } from "./json.ts";
+import { pickObjects } from "./json.ts";
 import {
   isSaid,
   textOfPart,
   OTHER_MODEL,
   unread,
-  readOf,
+  rewriteRead,
   asIf,
   calls,
   type TextCheats,
@@ -217,7 +217,7 @@ export const CONTENT_CHEATS: TextCheats = {
     "C10",
     "Of a text of more than 4,000 characters the middle third is not read.",
     {
-      read: readOf("all", (text) =>
+      read: rewriteRead("all", (text) =>
         text.length > 4_000
           ? text.slice(0, text.length / 3) + text.slice((2 * text.length) / 3)
           : text,
@@ -228,7 +228,7 @@ export const CONTENT_CHEATS: TextCheats = {
     "C10",
     "Of a text of more than 8,000 characters only the first and the last 2,000 are read.",
     {
-      read: readOf("all", (text) =>
+      read: rewriteRead("all", (text) =>
         text.length > 8_000 ? text.slice(0, 2_000) + text.slice(-2_000) : text,
       ),
     },
@@ -267,7 +267,7 @@ export const CONTENT_CHEATS: TextCheats = {
   "system-cut": [
     "C10",
     "Of a system message the first 200 characters are read.",
-    { read: readOf("system", (text) => text.slice(0, 200)) },
+    { read: rewriteRead("system", (text) => text.slice(0, 200)) },
   ],
   "system-dropped-with-tools": [
     "C10",
@@ -281,7 +281,7 @@ export const CONTENT_CHEATS: TextCheats = {
     "Of several earlier turns the last one is read.",
     {
       read: (body) => {
-        const messages = objectsOf(body["messages"]);
+        const messages = pickObjects(body["messages"]);
         const said = messages.flatMap(({ role, content }, at) =>
           role === "assistant" && isSaid(content) ? [at] : [],
         );
@@ -300,24 +300,27 @@ export const CONTENT_CHEATS: TextCheats = {
   "history-cut": [
     "C10",
     "Of every earlier message the first 300 characters are read.",
-    { read: readOf("history", (text) => text.slice(0, 300)) },
+    { read: rewriteRead("history", (text) => text.slice(0, 300)) },
   ],
   "results-dropped": ["C10", "Tool results are not read.", { read: unread("results") }, "tools"],
   "results-cut": [
     "C10",
     "Of a tool result the first 300 characters are read.",
-    { read: readOf("results", (text) => text.slice(0, 300)) },
+    { read: rewriteRead("results", (text) => text.slice(0, 300)) },
     "tools",
   ],
   "others-dropped": [
     "C10",
     "Characters of other alphabets than Latin are not read.",
-    { read: readOf("all", (text) => text.replaceAll(/[\u0250-\uffff]/g, "")) },
+    { read: rewriteRead("all", (text) => text.replaceAll(/[\u0250-\uffff]/g, "")) },
   ],
   "others-as-question-marks": [
     "C10",
     "Characters beyond ASCII are read as question marks, in streams.",
-    { when: "stream", read: readOf("all", (text) => text.replaceAll(/[\u0080-\uffff]/g, "?")) },
+    {
+      when: "stream",
+      read: rewriteRead("all", (text) => text.replaceAll(/[\u0080-\uffff]/g, "?")),
+    },
   ],
   "others-lost-in-answer": [
     "C10 and others",

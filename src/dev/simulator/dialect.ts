@@ -35,7 +35,7 @@ export interface Dialect {
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
   readonly error: (error: SimError) => JsonObject;
   errorFrame(error: SimError): Frame;
-  /** The same trouble in this wire's own status and message. */
+  /** The troubles with the status and message of this wire. */
   readonly troubles: Required<Troubles>;
   readonly requestIdHeader: string;
 }

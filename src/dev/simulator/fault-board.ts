@@ -39,7 +39,7 @@ export class FaultBoard {
     if (reading.kind === "unknown") return reading.message;
     this.#rules.push({
       method: asText(method),
-      path: typeof path === "string" ? patternOf(path) : undefined,
+      path: typeof path === "string" ? compilePattern(path) : undefined,
       model: asText(model),
       script: fault,
       faults: reading.faults,
@@ -68,7 +68,7 @@ export class FaultBoard {
 }
 
 /* A path as written, but for `*`, which is any one segment. */
-function patternOf(path: string): RegExp {
+function compilePattern(path: string): RegExp {
   const literal = path.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${literal.replaceAll("*", "[^/]+")}$`);
 }

@@ -8,7 +8,7 @@ export interface FaultPoint {
 }
 
 const isSet: Rule = be("true", (value) => value === true);
-/** In USD, digit for digit; null: none is reported. */
+/** In USD, digit for digit; null if none is reported. */
 const amount: Rule = be("an amount", (value) => /^(string|number)$/.test(typeof value));
 
 /** A fault of the images in an answer. */
@@ -94,70 +94,70 @@ const ENVELOPE = fields({
 
 type Reader<T> = (argument: string) => T | undefined;
 
-/** Every fault: how its argument is read; undefined: it is not understood. */
+/** Every fault: how its argument is read; undefined if it is not understood. */
 const READERS = {
   /** The connection is reset in the headers, after `count` bytes, or after `count` events. */
-  reset: pointOf(/^(headers)$|^(body|event):(\d{1,9})$/),
+  reset: pointReader(/^(headers)$|^(body|event):(\d{1,9})$/),
   /** Nothing more comes from there on, and the connection stays open. */
-  hang: pointOf(/^(accept|headers)$|^(event):(\d{1,9})$/),
+  hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
   /** From here on nothing is sent until the simulator receives a release request. */
-  hold: pointOf(/^(|accept)$|^(event):(\d{1,9})$/),
+  hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
   /** The body comes at so many bytes a second. */
-  drip: numberOf,
-  status: numberOf,
+  drip: parseNumber,
+  status: parseNumber,
   body: (argument: string) => (argument === "html" ? argument : undefined),
-  message: textOf,
-  retry_after: textOf,
+  message: parseText,
+  retry_after: parseText,
   /** Added to the true `content-length`. */
-  wrong_length: numberOf,
-  content_type: textOf,
-  gzip_bomb: flagOf,
-  bad_utf8: flagOf,
-  bad_json_at_event: numberOf,
-  error_at_event: numberOf,
-  no_usage: flagOf,
-  no_terminal: flagOf,
-  endless: flagOf,
+  wrong_length: parseNumber,
+  content_type: parseText,
+  gzip_bomb: parseFlag,
+  bad_utf8: parseFlag,
+  bad_json_at_event: parseNumber,
+  error_at_event: parseNumber,
+  no_usage: parseFlag,
+  no_terminal: parseFlag,
+  endless: parseFlag,
   /** One line of so many bytes, before anything else. */
-  long_line: numberOf,
-  model_echo: textOf,
-  error_in_200: flagOf,
-  error_event_first: flagOf,
-  overloaded: flagOf,
-  context_overflow: flagOf,
-  content_filter: flagOf,
+  long_line: parseNumber,
+  model_echo: parseText,
+  error_in_200: parseFlag,
+  error_event_first: parseFlag,
+  overloaded: parseFlag,
+  context_overflow: parseFlag,
+  content_filter: parseFlag,
   /** Milliseconds before each event, or before a JSON answer. */
-  slow: numberOf,
+  slow: parseNumber,
   /** Milliseconds at most before an answer begins; how many depends on the seed and the call. */
-  jitter: numberOf,
+  jitter: parseNumber,
   /** Milliseconds before the first answer of the simulator begins. */
-  slow_start: numberOf,
+  slow_start: parseNumber,
   /** All events of a stream are one piece of its body. */
-  one_piece: flagOf,
+  one_piece: parseFlag,
   /** Fields laid over the usage that is reported. */
-  usage: objectOf(anything),
+  usage: objectReader(anything),
   /** The document ends in its middle. */
-  bad_json: flagOf,
+  bad_json: parseFlag,
   /** No `content-length`. */
-  chunked: flagOf,
-  image: objectOf(IMAGE) as Reader<ImageFault>,
-  job: objectOf(JOB) as Reader<JobFault>,
+  chunked: parseFlag,
+  image: objectReader(IMAGE) as Reader<ImageFault>,
+  job: objectReader(JOB) as Reader<JobFault>,
   /** Where a file is said to be instead: at its own address, or under another host name. */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
-  envelope: objectOf(ENVELOPE) as Reader<EnvelopeFault>,
+  envelope: objectReader(ENVELOPE) as Reader<EnvelopeFault>,
   /** The question that is not answered; empty: the first. */
   missing_answer: (argument: string) => argument,
-  extra_answer: flagOf,
+  extra_answer: parseFlag,
   /** Answers laid over the true ones. */
-  answers: objectOf(anything),
+  answers: objectReader(anything),
   cheat: (argument: string, before?: unknown): readonly string[] | undefined =>
     isCheatName(argument) ? [...((before ?? []) as string[]), argument] : undefined,
 };
 
 type Readers = typeof READERS;
 
-/** The faults of one answer. All empty: nothing does. */
+/** The faults of one answer. All empty if nothing does. */
 export type Faults = {
   readonly [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, undefined>;
 };
@@ -172,7 +172,7 @@ const FAULT_NAMES: readonly string[] = Object.keys(READERS);
 /** Reads `name`, `name:argument`, or several of them joined by `;`. */
 export function readFaults(script: string): FaultReading {
   const faults: Record<string, unknown> = {};
-  for (const clause of clausesOf(script)) {
+  for (const clause of splitClauses(script)) {
     const [, name = "", argument = ""] = /^([^:]*):?(.*)$/s.exec(clause) ?? [];
     const value = isFaultName(name) ? READERS[name](argument, faults[name]) : undefined;
     if (value === undefined) return { kind: "unknown", message: unknownFault(clause) };
@@ -182,7 +182,7 @@ export function readFaults(script: string): FaultReading {
 }
 
 /* Clauses end at a semicolon; one inside the JSON of an argument is part of it. */
-function clausesOf(script: string): readonly string[] {
+function splitClauses(script: string): readonly string[] {
   const clauses = script.match(/\s*\w+:\{(?:"(?:[^"\\]|\\.)*"|[^";])*[^;]*|[^;]+/g) ?? [];
   return clauses.map((clause) => clause.trim()).filter((clause) => clause !== "");
 }
@@ -201,19 +201,19 @@ function unknownFault(clause: string): string {
   return `no fault is written ${JSON.stringify(clause)}; known: ${FAULT_NAMES.join(", ")}${cheats}`;
 }
 
-function flagOf(argument: string): true | undefined {
+function parseFlag(argument: string): true | undefined {
   return argument === "" ? true : undefined;
 }
 
-function textOf(argument: string): string | undefined {
+function parseText(argument: string): string | undefined {
   return argument === "" ? undefined : argument;
 }
 
-function numberOf(argument: string): number | undefined {
+function parseNumber(argument: string): number | undefined {
   return /^-?\d{1,10}$/.test(argument) ? Number(argument) : undefined;
 }
 
-function pointOf(form: RegExp): Reader<FaultPoint> {
+function pointReader(form: RegExp): Reader<FaultPoint> {
   return (argument) => {
     const match = form.exec(argument);
     if (match === null) return undefined;
@@ -224,7 +224,7 @@ function pointOf(form: RegExp): Reader<FaultPoint> {
 }
 
 /** An amount that is given as a number is kept as its text: it is only ever written again. */
-function objectOf(rule: Rule): Reader<JsonObject> {
+function objectReader(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {
       const value: unknown = JSON.parse(argument);

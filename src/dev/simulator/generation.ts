@@ -5,7 +5,7 @@ import type { Dialect, Envelope } from "./dialect.ts";
 import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
-import { isRefused, keyProblemOf, requestProblemOf, withWords } from "./trouble.ts";
+import { isRefused, findKeyProblem, findRequestProblem, withWords } from "./trouble.ts";
 
 /** A call of one of the chat wires. */
 export interface Generation extends ReceivedCall {
@@ -17,7 +17,7 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   const { faults } = delivery;
   await failEarly(delivery);
-  const isOver = await isRefused(dialect, delivery, problemOf(generation));
+  const isOver = await isRefused(dialect, delivery, findProblem(generation));
   if (isOver || !isObject(body)) return;
   const call = cheatedCall(dialect, body, {
     ...faults,
@@ -34,7 +34,7 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   await failEarly(delivery);
   const bounded = isObject(body) ? { max_tokens: 1, ...body } : body;
-  const problem = problemOf({ ...generation, body: bounded });
+  const problem = findProblem({ ...generation, body: bounded });
   if (problem !== undefined) {
     return await deliverJson(delivery, problem.status, dialect.error(problem));
   }
@@ -46,7 +46,7 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);
-  if (await isRefused(dialect, delivery, keyProblemOf(headers, delivery.faults))) return;
+  if (await isRefused(dialect, delivery, findKeyProblem(headers, delivery.faults))) return;
   await deliverJson(delivery, 200, dialect.models(models, createdS));
 }
 
@@ -70,9 +70,9 @@ async function deliverAnswer(generation: Generation, call: CheatedCall): Promise
   await deliverStream(delivery, frames, dialect.errorFrame(trouble));
 }
 
-function problemOf(generation: Generation): SimError | undefined {
+function findProblem(generation: Generation): SimError | undefined {
   const { dialect, delivery, headers } = generation;
-  return requestProblemOf(generation, (body) =>
+  return findRequestProblem(generation, (body) =>
     dialect.problemOf(cheatedBody(body, delivery.faults), headers),
   );
 }

@@ -12,24 +12,24 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** The objects of a list; anything else in it is left out, anything but a list is empty. */
-export function objectsOf(value: unknown): readonly JsonObject[] {
+export function pickObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-export function stringsOf(value: unknown): readonly string[] {
+export function pickStrings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
 /** The text of a message's content, be it a string or a list of parts. */
 export function contentText(content: unknown): string {
   if (typeof content === "string") return content;
-  return objectsOf(content)
+  return pickObjects(content)
     .filter((part) => part["type"] === "text")
     .map((part) => textOf(part["text"]))
     .join("\n");
 }
 
-/** Is `value` absent, as providers see it? */
+/** True if providers treat the value as absent. */
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }

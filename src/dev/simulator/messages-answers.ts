@@ -28,7 +28,7 @@ export function wholeMessage(answer: SimAnswer, envelope: Envelope): JsonObject 
     content: blocks,
     stop_reason: STOP_REASONS[answer.finish],
     stop_sequence: answer.stopSequence,
-    ...usageOf(answer, envelope, answer.usage.output),
+    ...toUsage(answer, envelope, answer.usage.output),
   };
 }
 
@@ -44,7 +44,7 @@ export function messageEvents(answer: SimAnswer, envelope: Envelope): readonly F
     ...rest,
     event("finish", "message_delta", {
       delta,
-      ...usageOf(answer, envelope, answer.usage.output),
+      ...toUsage(answer, envelope, answer.usage.output),
     }),
     event("end", "message_stop", {}),
   ];
@@ -56,7 +56,7 @@ function emptyMessage(answer: SimAnswer, envelope: Envelope): JsonObject {
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    ...usageOf(answer, envelope, 1),
+    ...toUsage(answer, envelope, 1),
   };
 }
 
@@ -96,7 +96,7 @@ function thinkingDeltas(answer: SimAnswer, envelope: Envelope): readonly JsonObj
   ];
 }
 
-function usageOf(answer: SimAnswer, envelope: Envelope, output: number): JsonObject {
+function toUsage(answer: SimAnswer, envelope: Envelope, output: number): JsonObject {
   if (envelope.usage === null) return {};
   const { prompt, cached, cacheWrite, hourWrite, reasoning } = answer.usage;
   return {

@@ -1,6 +1,6 @@
 import { textOf } from "../../kernel/index.ts";
 import { cacheMarksComplaint } from "./cache-marks.ts";
-import { contentText, isAbsent, isObject, objectsOf, type JsonObject } from "./json.ts";
+import { contentText, isAbsent, isObject, pickObjects, type JsonObject } from "./json.ts";
 import {
   any,
   anything,
@@ -123,7 +123,7 @@ export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimE
     gateComplaint(body, String(headers["anthropic-beta"] ?? "")) ??
     cacheMarksComplaint(body) ??
     togetherComplaint(body) ??
-    orderComplaint(objectsOf(body["messages"]));
+    orderComplaint(pickObjects(body["messages"]));
   return message === undefined ? undefined : { status: 400, message };
 }
 
@@ -137,7 +137,7 @@ function versionComplaint(headers: RequestHeaders): Complaint {
 
 function gateComplaint(body: JsonObject, betas: string): Complaint {
   const config = isObject(body["output_config"]) ? Object.keys(body["output_config"]) : [];
-  const tools = objectsOf(body["tools"]).flatMap((tool) => Object.keys(tool));
+  const tools = pickObjects(body["tools"]).flatMap((tool) => Object.keys(tool));
   const sent = [
     ...Object.keys(body),
     ...config.map((key) => `output_config.${key}`),
@@ -165,7 +165,7 @@ function togetherComplaint(body: JsonObject): Complaint {
   if (typeof budget === "number" && budget >= Number(bound)) {
     return "`max_tokens` must be greater than `thinking.budget_tokens`.";
   }
-  const names = objectsOf(tools).map((tool) => textOf(tool["name"]));
+  const names = pickObjects(tools).map((tool) => textOf(tool["name"]));
   if (new Set(names).size < names.length) return "tools: Tool names must be unique.";
   if (!isAbsent(tools)) {
     const wanted =
@@ -175,8 +175,10 @@ function togetherComplaint(body: JsonObject): Complaint {
       : `Tool '${wanted}' not found in provided tools`;
   }
   if (!isAbsent(choice)) return "tool_choice: may only be specified while providing tools";
-  const messages = objectsOf(body["messages"]);
-  const usesTools = messages.some((each) => typesOf(each).some((type) => type.startsWith("tool_")));
+  const messages = pickObjects(body["messages"]);
+  const usesTools = messages.some((each) =>
+    listTypes(each).some((type) => type.startsWith("tool_")),
+  );
   return usesTools
     ? "Requests with `tool_use` or `tool_result` blocks must define tools"
     : undefined;
@@ -194,7 +196,7 @@ function orderComplaint(messages: readonly JsonObject[]): Complaint {
   for (const [index, message] of messages.entries()) {
     const complaint = emptyComplaint(messages, index) ?? answersComplaint(message, called, index);
     if (complaint !== undefined) return complaint;
-    called = blocksOf(message, "tool_use").map((block) => textOf(block["id"]));
+    called = pickBlocks(message, "tool_use").map((block) => textOf(block["id"]));
     if (new Set(called).size < called.length) return "messages: `tool_use` ids must be unique";
   }
   return called.length === 0 ? undefined : unanswered(messages.length - 1, called);
@@ -216,9 +218,9 @@ function emptyComplaint(messages: readonly JsonObject[], index: number): Complai
 
 /* Calls and results stand in neighbouring messages, results first, each exactly once. */
 function answersComplaint(message: JsonObject, called: readonly string[], at: number): Complaint {
-  const types = typesOf(message);
+  const types = listTypes(message);
   const other = types.findIndex((type) => type !== "tool_result");
-  const results = blocksOf(message, "tool_result").map((block) => textOf(block["tool_use_id"]));
+  const results = pickBlocks(message, "tool_result").map((block) => textOf(block["tool_use_id"]));
   const leading = new Set(results.slice(0, other < 0 ? results.length : other));
   const missing = called.filter((id) => !leading.has(id));
   if (missing.length > 0) return unanswered(at - 1, missing);
@@ -231,12 +233,12 @@ function answersComplaint(message: JsonObject, called: readonly string[], at: nu
     : undefined;
 }
 
-function typesOf(message: JsonObject): readonly string[] {
-  return objectsOf(message["content"]).map((block) => textOf(block["type"]));
+function listTypes(message: JsonObject): readonly string[] {
+  return pickObjects(message["content"]).map((block) => textOf(block["type"]));
 }
 
-function blocksOf(message: JsonObject, type: string): readonly JsonObject[] {
-  return objectsOf(message["content"]).filter((block) => block["type"] === type);
+function pickBlocks(message: JsonObject, type: string): readonly JsonObject[] {
+  return pickObjects(message["content"]).filter((block) => block["type"] === type);
 }
 
 function unanswered(at: number, ids: readonly string[]): string {

@@ -1,20 +1,20 @@
 import { asNumber, textOf } from "../../kernel/index.ts";
 import { toldIn } from "./told-facts.ts";
-import { contentText, isObject, objectsOf, stringsOf, type JsonObject } from "./json.ts";
-import { mediaOf } from "./sim-media.ts";
+import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
+import { collectMedia } from "./sim-media.ts";
 import {
-  answerSchemaOf,
-  cacheMarkedTokensOf,
+  pickAnswerSchema,
+  estimateMarkedTokens,
   findLastText,
   findUserText,
-  promptTokensOf,
+  estimatePromptTokens,
   type SimRequest,
   type SimToolChoice,
 } from "./sim-request.ts";
 
 /** Reads a messages body that has passed the checks. */
 export function readMessagesRequest(body: JsonObject): SimRequest {
-  const messages = objectsOf(body["messages"]);
+  const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");
   const recent = messages.slice(lastAnswer + 1);
   const choice = body["tool_choice"];
@@ -29,32 +29,32 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     stream: body["stream"] === true,
     includeUsage: true,
     maxTokens: asNumber(body["max_tokens"]),
-    stops: stringsOf(body["stop_sequences"]),
-    tools: objectsOf(body["tools"]).map((tool) => ({
+    stops: pickStrings(body["stop_sequences"]),
+    tools: pickObjects(body["tools"]).map((tool) => ({
       name: textOf(tool["name"]),
       schema: isObject(tool["input_schema"]) ? tool["input_schema"] : {},
     })),
     choice: readChoice(choice),
     parallel: !(isObject(choice) && choice["disable_parallel_tool_use"] === true),
     userText,
-    toolResults: recent.flatMap(toolResultsOf),
-    media: mediaOf(messages),
+    toolResults: recent.flatMap(listToolResults),
+    media: collectMedia(messages),
     ...toldIn(findLastText(messages), [body["system"], messages]),
-    ...answerSchemaOf(schemaOf(body["output_config"])),
+    ...pickAnswerSchema(readSchema(body["output_config"])),
     thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
-    promptTokens: promptTokensOf(prompt),
-    cacheMarkedTokens: cacheMarkedTokensOf(marked),
-    hourMarkedTokens: cacheMarkedTokensOf(marked, "1h"),
+    promptTokens: estimatePromptTokens(prompt),
+    cacheMarkedTokens: estimateMarkedTokens(marked),
+    hourMarkedTokens: estimateMarkedTokens(marked, "1h"),
   };
 }
 
-function schemaOf(config: unknown): unknown {
+function readSchema(config: unknown): unknown {
   const format = isObject(config) ? config["format"] : undefined;
   return isObject(format) ? format["schema"] : undefined;
 }
 
-function toolResultsOf(message: JsonObject): readonly string[] {
-  return objectsOf(message["content"])
+function listToolResults(message: JsonObject): readonly string[] {
+  return pickObjects(message["content"])
     .filter((block) => block["type"] === "tool_result")
     .map((block) => contentText(block["content"]));
 }

@@ -22,7 +22,7 @@ import { plainVideos, referenceVideos, relayVideos, type VideoHost } from "./vid
 type Row = readonly [pattern: RegExp, route: Route];
 
 /** The route of a call, or undefined. `versioned`: the caller named a version of the wire. */
-export function routeOf(method: string, path: string, versioned: boolean): Route | undefined {
+export function findRoute(method: string, path: string, versioned: boolean): Route | undefined {
   const route = ROWS.find(([pattern, each]) => each.method === method && pattern.test(path))?.[1];
   // Both wires list their models at one path: a messages client names its version.
   return route === chatModels && versioned ? messagesModels : route;
@@ -60,7 +60,7 @@ const messagesModels: Route = {
   answer: (call) => answerModels({ ...call, dialect: messagesDialect }),
 };
 
-/* What these hosts have in common. */
+/* The routes that these hosts share. */
 const media = {
   method: "POST",
   wire: "wire_a",

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
 /** The unique part of the ids of call `number`. */
-export function serialOf(seed: string, number: number): string {
+export function makeSerial(seed: string, number: number): string {
   return createHash("sha256").update(`${seed}:${number}`).digest("hex").slice(0, 24);
 }

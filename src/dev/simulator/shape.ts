@@ -43,7 +43,7 @@ export function listOf(item: Rule, min: number = 0, max: number = 100_000): Rule
     if (value.length < min || value.length > max) {
       return `${path}: Input should be a list of ${min} to ${max}, not of ${value.length}`;
     }
-    return firstOf(value.map((each: unknown, index) => item(each, `${path}.${index}`)));
+    return findComplaint(value.map((each: unknown, index) => item(each, `${path}.${index}`)));
   };
 }
 
@@ -55,7 +55,7 @@ export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule 
     if (entries.length < min || entries.length > max) {
       return `${path}: Input should have ${min} to ${max} fields, not ${entries.length}`;
     }
-    return firstOf(entries.map(([name, each]) => item(each, `${path}.${name}`)));
+    return findComplaint(entries.map(([name, each]) => item(each, `${path}.${name}`)));
   };
 }
 
@@ -85,8 +85,8 @@ export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refu
     const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
     const others = Object.keys(value).filter((name) => !known.has(name) && !isAbsent(value[name]));
     return (
-      firstOf(others.map((name) => extra(value[name], at(name)))) ??
-      firstOf(
+      findComplaint(others.map((name) => extra(value[name], at(name)))) ??
+      findComplaint(
         named.map(({ name, rule, isRequired }) => {
           if (!isAbsent(value[name])) return rule(value[name], at(name));
           return isRequired ? `${at(name)}: Field required` : undefined;
@@ -109,6 +109,6 @@ export function tagged(key: string, rules: Readonly<Record<string, Rule>>): Rule
   };
 }
 
-export function firstOf(complaints: readonly Complaint[]): Complaint {
+export function findComplaint(complaints: readonly Complaint[]): Complaint {
   return complaints.find((complaint) => complaint !== undefined);
 }

@@ -7,7 +7,7 @@ export interface SimError {
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The same trouble in one host's own status, message and code. */
+/** The troubles with the status, message and code of one host. */
 export interface Troubles {
   readonly overloaded?: SimError;
   readonly context_overflow: SimError;

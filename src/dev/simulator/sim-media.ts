@@ -1,6 +1,6 @@
 import { textOf } from "../../kernel/index.ts";
 import { createHash } from "node:crypto";
-import { isObject, objectsOf, type JsonObject } from "./json.ts";
+import { isObject, pickObjects, type JsonObject } from "./json.ts";
 
 /** A part of a prompt that is not text. */
 export interface SimMedia {
@@ -22,21 +22,21 @@ const KINDS: Readonly<Record<string, MediaKind>> = {
 const DIGEST_CHARS = 8;
 
 /** The media parts of all messages of either wire, those inside tool results included. */
-export function mediaOf(messages: readonly JsonObject[]): readonly SimMedia[] {
+export function collectMedia(messages: readonly JsonObject[]): readonly SimMedia[] {
   return messages.flatMap(({ content }) => mediaIn(content));
 }
 
 function mediaIn(content: unknown): readonly SimMedia[] {
-  return objectsOf(content).flatMap((part) => {
+  return pickObjects(content).flatMap((part) => {
     const type = textOf(part["type"]);
     if (type === "tool_result") return mediaIn(part["content"]);
     const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-    return kind === undefined ? [] : [{ kind, digest: digestOf(part[type] ?? part["source"]) }];
+    return kind === undefined ? [] : [{ kind, digest: digestMedia(part[type] ?? part["source"]) }];
   });
 }
 
 /* The same picture has one digest on both wires: a data URL counts as the data in it. */
-function digestOf(held: unknown): string {
+function digestMedia(held: unknown): string {
   const fields = isObject(held) ? held : { url: held };
   const content = [fields["url"], fields["data"], fields["file_data"]].find(isText);
   const data = content?.replace(/^data:[^,]*,/, "") ?? JSON.stringify(held ?? null);

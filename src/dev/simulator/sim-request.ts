@@ -29,7 +29,6 @@ export interface SimRequest extends Told {
   readonly media: readonly SimMedia[];
   /** The JSON schema that the answer has to fit; absent when text is wanted. */
   readonly answerSchema?: JsonObject;
-  /** Are reasoning blocks asked for? */
   readonly thinking: boolean;
   readonly promptTokens: number;
   /** Tokens of the parts that are marked for the prompt cache. */
@@ -39,7 +38,7 @@ export interface SimRequest extends Told {
 }
 
 /** The part of a request that is there when its format has a schema. */
-export function answerSchemaOf(schema: unknown): Pick<SimRequest, "answerSchema"> {
+export function pickAnswerSchema(schema: unknown): Pick<SimRequest, "answerSchema"> {
   return isObject(schema) ? { answerSchema: schema } : {};
 }
 
@@ -48,31 +47,34 @@ const MEDIA_PART_TOKENS = 85;
 const MEDIA_TYPES = wordSet("image image_url document file input_audio video_url");
 
 /** One token for four characters, and at least one for any text. */
-export function tokensOf(text: string): number {
+export function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
 
 /** Tokens of everything under `value`; a media part counts a fixed amount. */
-export function promptTokensOf(value: unknown): number {
-  if (typeof value === "string") return tokensOf(value);
+export function estimatePromptTokens(value: unknown): number {
+  if (typeof value === "string") return estimateTokens(value);
   if (Array.isArray(value))
-    return value.reduce<number>((sum, item) => sum + promptTokensOf(item), 0);
+    return value.reduce<number>((sum, item) => sum + estimatePromptTokens(item), 0);
   if (!isObject(value)) return 0;
   if (typeof value["type"] === "string" && MEDIA_TYPES.has(value["type"])) return MEDIA_PART_TOKENS;
-  return Object.values(value).reduce<number>((sum, item) => sum + promptTokensOf(item), 0);
+  return Object.values(value).reduce<number>((sum, item) => sum + estimatePromptTokens(item), 0);
 }
 
 /** Tokens of every part under `value` that carries `cache_control`, of this time if one is given. */
-export function cacheMarkedTokensOf(value: unknown, ttl?: string): number {
+export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   if (Array.isArray(value)) {
-    return value.reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item, ttl), 0);
+    return value.reduce<number>((sum, item) => sum + estimateMarkedTokens(item, ttl), 0);
   }
   if (!isObject(value)) return 0;
   const { cache_control: mark, ...rest } = value;
   if (isObject(mark)) {
-    return ttl === undefined || mark["ttl"] === ttl ? promptTokensOf(rest) : 0;
+    return ttl === undefined || mark["ttl"] === ttl ? estimatePromptTokens(rest) : 0;
   }
-  return Object.values(rest).reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item, ttl), 0);
+  return Object.values(rest).reduce<number>(
+    (sum, item) => sum + estimateMarkedTokens(item, ttl),
+    0,
+  );
 }
 
 /** The user's last text, also before a call and its result. */

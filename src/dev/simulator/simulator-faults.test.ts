@@ -21,7 +21,7 @@ interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;
-  /** Did the body end as HTTP says it should? */
+  /** True if the body ended as HTTP requires. */
   readonly complete: boolean;
 }
 

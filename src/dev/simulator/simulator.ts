@@ -11,8 +11,8 @@ import { HeldAnswers } from "./held-answers.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
-import { routeOf } from "./routes.ts";
-import { serialOf } from "./serial.ts";
+import { findRoute } from "./routes.ts";
+import { makeSerial } from "./serial.ts";
 import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
@@ -122,7 +122,7 @@ class RequestRouter {
   async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
     const { method = "GET", headers } = request;
-    const route = routeOf(method, path, headers["anthropic-version"] !== undefined);
+    const route = findRoute(method, path, headers["anthropic-version"] !== undefined);
     const isServed = this.#options.wire === undefined || route?.wire === this.#options.wire;
     if (route !== undefined && isServed) {
       await this.#serve(route, { request, response, method, path, query });
@@ -154,7 +154,7 @@ class RequestRouter {
       const body = parseJson(bodyText);
       const chosen = this.#chooseFault(route, exchange, body);
       if (record !== undefined) Object.assign(record, { bodyText, body, fault: chosen.script });
-      const serial = serialOf(this.#options.seed ?? "0", record?.number ?? 0);
+      const serial = makeSerial(this.#options.seed ?? "0", record?.number ?? 0);
       const delivery: Delivery = {
         response,
         faults: chosen.faults,
@@ -257,7 +257,7 @@ function unknownProvider(id: string | undefined): string | undefined {
 
 const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;
 
-/** Where a host that redirects sends a request to; undefined: it is there already. */
+/** Where a host that redirects sends a request to; undefined if it is there already. */
 function movedPath(path: string): string | undefined {
   if (MOVED.test(path)) return undefined;
   return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");

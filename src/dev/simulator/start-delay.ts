@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Faults } from "./faults.ts";
-import { serialOf } from "./serial.ts";
+import { makeSerial } from "./serial.ts";
 
 const JITTER_DIGITS = 8;
 
@@ -17,7 +17,7 @@ export class StartDelay {
   /** Numbers a call as it arrives; the answer waits so many milliseconds, which its faults decide. */
   arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
     this.#calls += 1;
-    const digits = serialOf(`${this.#seed}:jitter`, this.#calls).slice(0, JITTER_DIGITS);
+    const digits = makeSerial(`${this.#seed}:jitter`, this.#calls).slice(0, JITTER_DIGITS);
     const share = Number.parseInt(digits, 16) / 16 ** JITTER_DIGITS;
     const isFirst = isGeneration && !this.#hasGenerated;
     this.#hasGenerated ||= isGeneration;

@@ -1,5 +1,5 @@
 import { answerTo } from "./answer.ts";
-import { tokensOf } from "./sim-request.ts";
+import { estimateTokens } from "./sim-request.ts";
 import {
   textOfPart,
   prompt,
@@ -129,7 +129,8 @@ export const TEXT_CHEATS: TextCheats = {
     {
       when: "others",
       usage: prompt(
-        (n, { body }) => n + tokensOf(textOfPart(body, "all").replaceAll(/[^\u0250-\uffff]/g, "")),
+        (n, { body }) =>
+          n + estimateTokens(textOfPart(body, "all").replaceAll(/[^\u0250-\uffff]/g, "")),
       ),
     },
   ],
@@ -219,7 +220,7 @@ export const TEXT_CHEATS: TextCheats = {
   "tools-billed-thrice": [
     "C4",
     "The definitions of tools are billed three times.",
-    { usage: prompt((n, { body }) => n + 2 * tokensOf(JSON.stringify(body["tools"] ?? ""))) },
+    { usage: prompt((n, { body }) => n + 2 * estimateTokens(JSON.stringify(body["tools"] ?? ""))) },
     "tools",
   ],
   "stop-billed": [
@@ -267,7 +268,7 @@ export const TEXT_CHEATS: TextCheats = {
       answer: (answer, { request: { maxTokens = Number.POSITIVE_INFINITY } }) => {
         if (answer.stopSequence === null) return answer;
         const text = answer.text + answer.stopSequence;
-        const spoken = answer.usage.output - tokensOf(answer.text) + tokensOf(text);
+        const spoken = answer.usage.output - estimateTokens(answer.text) + estimateTokens(text);
         const isWithin = spoken <= maxTokens;
         return isWithin ? { ...answer, text, usage: { ...answer.usage, output: spoken } } : answer;
       },

@@ -1,8 +1,8 @@
 import { textOf } from "../../kernel/index.ts";
 import { answerTo, type SimAnswer, type SimUsage } from "./answer.ts";
 import type { Frame } from "./dialect.ts";
-import { isObject, objectsOf, type JsonObject } from "./json.ts";
-import { tokensOf, type SimRequest } from "./sim-request.ts";
+import { isObject, pickObjects, type JsonObject } from "./json.ts";
+import { estimateTokens, type SimRequest } from "./sim-request.ts";
 
 /** A request as a cheat sees it. */
 export interface Asked {
@@ -41,7 +41,7 @@ function mapPart(
   part: Part | "all",
   change: (text: string) => string,
 ): JsonObject {
-  const messages = objectsOf(body["messages"]);
+  const messages = pickObjects(body["messages"]);
   const lastTurn = messages.findLastIndex(
     ({ role, content }) => role === "assistant" && isSaid(content),
   );
@@ -81,7 +81,7 @@ function mapPart(
 export function isSaid(content: unknown): boolean {
   return typeof content === "string"
     ? content !== ""
-    : objectsOf(content).some(({ type }) => type === "text");
+    : pickObjects(content).some(({ type }) => type === "text");
 }
 
 export function textOfPart(body: JsonObject, part: Part | "all"): string {
@@ -125,7 +125,7 @@ export function unread(part: Part): NonNullable<TextEffect["read"]> {
   return (body) => mapPart(body, part, () => "");
 }
 
-export function readOf(
+export function rewriteRead(
   part: Part | "all",
   change: (text: string) => string,
 ): NonNullable<TextEffect["read"]> {
@@ -145,7 +145,7 @@ export function output(change: (tokens: number) => number): NonNullable<TextEffe
 }
 
 export function twice(part: Part): NonNullable<TextEffect["usage"]> {
-  return prompt((tokens, { body }) => tokens + tokensOf(textOfPart(body, part)));
+  return prompt((tokens, { body }) => tokens + estimateTokens(textOfPart(body, part)));
 }
 
 /** The answer to a request that is a little another one. */
@@ -217,7 +217,7 @@ export function lastTokens(body: JsonObject): JsonObject {
       )
       .toReversed();
   };
-  const lastFirst = objectsOf(body["messages"]).toReversed();
+  const lastFirst = pickObjects(body["messages"]).toReversed();
   const messages = lastFirst.map((message) => ({ ...message, content: cut(message["content"]) }));
   return { ...body, messages: messages.toReversed(), system: cut(body["system"]) };
 }

@@ -8,7 +8,7 @@ export interface Told {
   readonly told?: string;
 }
 
-/** Every fact that is asked for, as the prompt has it; where it has several of one, the last one. */
+/** Every requested fact as the prompt states it; if it is stated several times, the last value. */
 export function toldIn(userText: string, prompt: unknown): Told {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
   if (asked.length === 0) return {};

@@ -1,4 +1,4 @@
-import { isObject, objectsOf, type JsonObject } from "./json.ts";
+import { isObject, pickObjects, type JsonObject } from "./json.ts";
 
 /**
  * Plausible arguments for a tool: every property of its schema gets a value of its type; of several
@@ -29,7 +29,7 @@ function valueFor(schema: unknown, wanted: Wanted): unknown {
     return words.find((word) => wanted.text.includes(String(word))) ?? words[0];
   }
   if (preset !== undefined) return preset;
-  const [firstOption] = objectsOf(anyOf);
+  const [firstOption] = pickObjects(anyOf);
   return firstOption === undefined ? valueOfType(schema, wanted) : valueFor(firstOption, wanted);
 }
 

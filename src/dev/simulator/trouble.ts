@@ -6,7 +6,7 @@ import type { ReceivedCall } from "./received-call.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
 /** Any key will do, and none; but a customer's own key must never reach a provider. */
-export function keyProblemOf(
+export function findKeyProblem(
   headers: RequestHeaders,
   faults: Faults,
   isStream = false,
@@ -21,13 +21,13 @@ export function keyProblemOf(
 }
 
 /** The problem of a call before its order is read: its key, its body, its model. */
-export function requestProblemOf(
+export function findRequestProblem(
   call: ReceivedCall,
   problemOf: (body: JsonObject) => SimError | undefined,
 ): SimError | undefined {
   const { headers, body, delivery, servesModel } = call;
   const isStream = isObject(body) && body["stream"] === true;
-  const keyProblem = keyProblemOf(headers, delivery.faults, isStream);
+  const keyProblem = findKeyProblem(headers, delivery.faults, isStream);
   if (keyProblem !== undefined) return keyProblem;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
   const problem = problemOf(body);

@@ -101,7 +101,7 @@ export class CheckoutBook {
     return session;
   }
 
-  /** As it is now: one that was not paid in time has expired. */
+  /** The session in its present state: it has expired if it was not paid in time. */
   session(id: string): CheckoutSession | undefined {
     const session = this.sessions.get(id);
     if (session?.status === "open" && session.expires_at <= this.nowSeconds()) this.expire(session);

@@ -22,7 +22,7 @@ export interface CheckoutSession {
   readonly saves_card: boolean;
   readonly success_url: string;
   readonly cancel_url: string;
-  /** Null: nothing more can be paid. */
+  /** Null if nothing more can be paid. */
   url: string | null;
   readonly created: number;
   readonly expires_at: number;
@@ -64,7 +64,7 @@ export interface CheckoutCard {
   readonly object: "payment_method";
   readonly type: "card";
   readonly created: number;
-  /** Null: it was detached, and is of no use any more. */
+  /** Null if it was detached, and is of no use any more. */
   customer: string | null;
   readonly card: {
     readonly brand: string;

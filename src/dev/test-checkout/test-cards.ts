@@ -10,7 +10,7 @@ export interface TestCard {
   readonly decline?: CheckoutDecline;
 }
 
-/** The first one is the default. The digits are those of Stripe's own test cards. */
+/** The first card is the default. The digits are those of Stripe's test cards. */
 export const TEST_CARDS: readonly [TestCard, ...TestCard[]] = [
   { brand: "visa", last4: "4242", does: "every charge succeeds" },
   {

@@ -30,9 +30,9 @@ export interface Wire {
   authHeader(key: string): readonly [name: string, value: string];
   /** A question that costs nothing and shows whether a provider takes a key. */
   readonly keyCheck: KeyCheck;
-  /** For conformance checks of its providers; absent: those of chat answers are skipped. */
+  /** Used by conformance checks of chat providers, which are skipped if it is absent. */
   readonly providerQuestions?: ProviderQuestions;
-  /** Absent: the wire has no route that counts tokens. */
+  /** Absent if the wire has no route that counts tokens. */
   readonly tokenCounter?: TokenCounter;
 }
 
@@ -57,11 +57,11 @@ export interface RequestCodec {
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits of a same-wire body beside the common ones. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
-  /** Does the usage of its answers say which cache writes are kept for an hour? */
+  /** True if the usage of its answers tells which cache writes last an hour. */
   readonly countsHourWrites: boolean;
-  /** Is this value of a field that sets the provider's price the one that every caller pays? */
+  /** True if this value of a price-relevant field costs what callers pay by default. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
-  /** Does the caller run tools of this type, so that they cost tokens and nothing else? */
+  /** True if the caller runs tools of this type, so that they cost only tokens. */
   isClientTool(doc: JsonDocument, type: JsonNode): boolean;
   /** A guess at the input tokens of a checked body, quick for any length. */
   countTokens(doc: JsonDocument): number;
@@ -104,11 +104,11 @@ export interface KeyCheck {
 export interface TokenCounter {
   /** Where its clients ask. */
   readonly clientPath: string;
-  /** Where a provider is asked, below its base URL. */
+  /** The provider's path for counting, below its base URL. */
   readonly path: string;
   /** The count where no provider is asked. */
   estimate(doc: JsonDocument): number;
-  /** The count that a provider answered; undefined: it answered none. */
+  /** The count that a provider answered; undefined if it answered none. */
   read(json: unknown): number | undefined;
   answerBody(tokens: number): Buffer;
 }

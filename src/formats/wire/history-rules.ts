@@ -22,13 +22,13 @@ interface HistoryEdits {
 
 /** The names of what a body of this wire loses by these rules. */
 export function historyLosses(doc: JsonDocument, rules: Rules): readonly string[] {
-  return rules.size === 0 ? [] : [...editsOf(doc, rules).names];
+  return rules.size === 0 ? [] : [...memoizeEdits(doc, rules).names];
 }
 
 /** Edits the conversation of a body of the endpoint's own wire by these rules. */
 export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rules): void {
   if (rules.size === 0) return;
-  const { removed, replaced } = editsOf(doc, rules);
+  const { removed, replaced } = memoizeEdits(doc, rules);
   for (const { object, key } of removed) splice.removeKey(object, key);
   for (const { text, ...place } of replaced) splice.replaceBetween(place, text);
 }
@@ -41,7 +41,7 @@ interface KnownEdits {
 // A route asks for the names first and for the edits later.
 const known = new WeakMap<JsonDocument, KnownEdits>();
 
-function editsOf(doc: JsonDocument, rules: Rules): HistoryEdits {
+function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
   const last = known.get(doc);
   if (last?.rules === rules) return last.edits;
   const edits = findEdits(doc, rules);
@@ -85,7 +85,7 @@ function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
     if (wordId === word.role) {
       role = doc.word(value);
       const isOlder = role === word.developer && rules.has("system-for-developer");
-      if (isOlder) edits.replaced.push({ ...placeOf(doc, value), text: '"system"' });
+      if (isOlder) edits.replaced.push({ ...locate(doc, value), text: '"system"' });
     } else if (wordId === word.content) content = value;
     else if (wordId === word.name) name = key;
     else if (REASONING.has(wordId) && rules.has("no-reasoning")) {
@@ -101,13 +101,13 @@ function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
   if (rules.has("text-only-content")) joinTexts(doc, content, edits);
 }
 
-function placeOf(doc: JsonDocument, node: JsonNode): { start: number; end: number } {
+function locate(doc: JsonDocument, node: JsonNode): { start: number; end: number } {
   return { start: doc.start(node), end: doc.end(node) };
 }
 
 /**
- * Makes one text of a content that has nothing but texts: what is between them becomes a new line,
- * so that no text is copied. Every other content stays as it is.
+ * Joins a content that consists only of texts into one text. The bytes between them become a new
+ * line, so no text is copied. All other content is unchanged.
  */
 function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEdits): void {
   if (content === ABSENT || !doc.isArray(content)) return;

@@ -14,7 +14,7 @@ export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
   /** The name of its requests where a route takes or answers one: a dry run, a restriction. */
   readonly family: CallFamily;
-  /** The wire that it is asked on; absent where it has one form alone. */
+  /** The wire of the request; absent if the modality has only one format. */
   readonly wire?: WireId;
   /** Reads and checks what the client sent. */
   read(client: ClientRequest): Result<{ readonly request: R }>;
@@ -30,7 +30,7 @@ export interface Modality<R extends CallRequest> {
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
   /** Input tokens for the token windows, where they depend on who may serve. */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
-  /** Time limits of an attempt by name; absent: those of a stream or of a whole answer. */
+  /** The name of its time limits; absent for those of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
   /** Classifies an answer that is not a usable 2xx; absent: as the chat wires do. */
   readonly classify?: (
@@ -55,7 +55,7 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
-  /** Which conversation it belongs to; absent: its kind has none. */
+  /** Which conversation it belongs to; absent if its kind has none. */
   conversation?(): Conversation | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface UpstreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Never the client's own buffer, which is lent to others when the call has ended. */
   readonly body: Buffer | EditedBytes;
-  /** It asks for cache writes of an hour, at their price; absent: none are owed. */
+  /** It asks for cache writes of an hour, at their price; absent if none are owed. */
   readonly asksHourWrites?: true;
   /** Everything dropped on the way to this deployment, for `x-tm-dropped-params`. */
   readonly droppedParams: readonly string[];

@@ -4,8 +4,8 @@ import { ownKeyDeployment } from "../../catalog/deployment-copy.ts";
 import type { OrgId } from "../../kernel/core/ids.ts";
 import type { ParsedChatRequest } from "../modality/chat/parse-request.ts";
 import {
-  chatOf,
-  deploymentOf,
+  chatFor,
+  buildDeployment,
   otherWire,
   readGood,
   send,
@@ -19,12 +19,12 @@ function declaring(
   wire: WireId,
   parameters: Readonly<Record<string, CapabilityDescriptor>>,
 ): Deployment {
-  return deploymentOf(wire, { supportedParameters: new Map(Object.entries(parameters)) });
+  return buildDeployment(wire, { supportedParameters: new Map(Object.entries(parameters)) });
 }
 
 function problemOf(wire: WireId, members: Members, deployment: Deployment): string | undefined {
   const request = readGood(wire, members);
-  return chatOf(request).servabilityProblem(request, deployment)?.field;
+  return chatFor(request).servabilityProblem(request, deployment)?.field;
 }
 
 const boolean: CapabilityDescriptor = { type: "boolean" };
@@ -37,7 +37,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     ["speed", { speed: "fast" }],
   ])("continues without %s, which is named, on its own wire as across", (name, members) => {
     for (const to of [wire, otherWire(wire)]) {
-      const sent = send(readGood(wire, members), deploymentOf(to));
+      const sent = send(readGood(wire, members), buildDeployment(to));
       expect(sent.body).not.toHaveProperty(name);
       expect(sent.dropped).toContain(name);
     }
@@ -55,7 +55,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     ["fallbacks", { fallbacks: ["x"] }],
   ])("is refused by the name of %s, on its own wire as across", (field, members) => {
     for (const to of [wire, otherWire(wire)]) {
-      expect(problemOf(wire, members, deploymentOf(to))).toBe(field);
+      expect(problemOf(wire, members, buildDeployment(to))).toBe(field);
     }
     expect(problemOf(wire, members, declaring(wire, { [field]: unknown }))).toBeUndefined();
   });
@@ -68,8 +68,8 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
       audio: null,
       speed: null,
     };
-    expect(problemOf(wire, members, deploymentOf(wire))).toBeUndefined();
-    expect(send(readGood(wire, members), deploymentOf(wire)).dropped).toEqual([]);
+    expect(problemOf(wire, members, buildDeployment(wire))).toBeUndefined();
+    expect(send(readGood(wire, members), buildDeployment(wire)).dropped).toEqual([]);
   });
 
   test("a listing that declares a field opens the values it declares", () => {
@@ -87,7 +87,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
 
   test("with require_parameters a deployment that would drop a field is not asked", () => {
     const members = { service_tier: "flex", provider: { require_parameters: true } };
-    expect(problemOf(wire, members, deploymentOf(wire))).toBe("service_tier");
+    expect(problemOf(wire, members, buildDeployment(wire))).toBe("service_tier");
     const listing = declaring(wire, { service_tier: { type: "enum", values: ["flex"] } });
     expect(problemOf(wire, members, listing)).toBeUndefined();
   });
@@ -107,7 +107,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
         },
       ],
     };
-    const sent = send(readGood(wire, members), deploymentOf(wire));
+    const sent = send(readGood(wire, members), buildDeployment(wire));
     expect(sent.text).not.toContain('"1h"');
     expect(sent.text.match(/"type":"ephemeral"/g)).toHaveLength(4);
     expect(sent.text).toContain('"ttl":"5m"');
@@ -125,14 +125,14 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
       prompt_cache_options: marked(ttl),
       messages: [{ role: "user", content: [part(ttl)] }],
     });
-    const sent = send(readGood(wire, members("12h")), deploymentOf(wire));
+    const sent = send(readGood(wire, members("12h")), buildDeployment(wire));
     expect(sent.text).not.toContain("12h");
     expect(sent.text.match(/"mode":"explicit"/g)).toHaveLength(2);
     expect(sent.dropped).toEqual(["prompt_cache_breakpoint.ttl", "prompt_cache_options.ttl"]);
-    const usual = send(readGood(wire, members("30m")), deploymentOf(wire));
+    const usual = send(readGood(wire, members("30m")), buildDeployment(wire));
     expect(usual.text.match(/"30m"/g)).toHaveLength(2);
     expect(usual.dropped).toEqual([]);
-    const across = send(readGood(wire, members("12h")), deploymentOf(otherWire(wire)));
+    const across = send(readGood(wire, members("12h")), buildDeployment(otherWire(wire)));
     expect(across.text).not.toContain("12h");
   });
 });
@@ -151,10 +151,10 @@ describe("a listing that prices an hour of the cache", () => {
     cacheWrite1h: 7n * micro,
   };
   const quote = (request: ParsedChatRequest, deployment: Deployment): bigint =>
-    chatOf(request).quote(request, deployment);
+    chatFor(request).quote(request, deployment);
 
   test("opens marks for an hour, and no longer ones, and holds the prompt at that price", () => {
-    const listing = deploymentOf("wire_b", { prices });
+    const listing = buildDeployment("wire_b", { prices });
     const usual = readGood("wire_b", { max_tokens: 1, cache_control: { type: "ephemeral" } });
     const asked = readGood("wire_b", { max_tokens: 1, cache_control: hour });
     const sent = send(asked, listing);
@@ -177,21 +177,21 @@ describe("a listing that prices an hour of the cache", () => {
   });
 
   test("says so of the request that is sent, so that its usage is believed", () => {
-    const listing = deploymentOf("wire_b", { prices });
+    const listing = buildDeployment("wire_b", { prices });
     const upstreamOf = (members: Members, deployment: Deployment): UpstreamRequest => {
       const request = readGood("wire_b", members);
-      const encoded = chatOf(request).encode(request, deployment);
+      const encoded = chatFor(request).encode(request, deployment);
       if (!encoded.ok) throw new Error(encoded.refusal.message);
       return encoded.upstream;
     };
     const { cacheWrite1h: _own, ...unpriced } = prices;
-    const plain = deploymentOf("wire_b", { prices: unpriced });
+    const plain = buildDeployment("wire_b", { prices: unpriced });
     expect(upstreamOf({ cache_control: hour }, listing).asksHourWrites).toBe(true);
     for (const [members, deployment] of [
       [{ cache_control: { type: "ephemeral", ttl: "5m" } }, listing],
       [{ cache_control: day }, listing],
       [{ cache_control: hour }, plain],
-      [{ cache_control: hour }, deploymentOf("wire_a", { prices })],
+      [{ cache_control: hour }, buildDeployment("wire_a", { prices })],
     ] as const) {
       expect(upstreamOf(members, deployment).asksHourWrites).toBeUndefined();
     }
@@ -200,14 +200,14 @@ describe("a listing that prices an hour of the cache", () => {
   test.each(["wire_a", "wire_b"] as const)(
     "keeps marks of %s clients back where no usage would count them",
     (wire) => {
-      const listing = deploymentOf("wire_a", { prices });
+      const listing = buildDeployment("wire_a", { prices });
       const block = { type: "text", text: "a", cache_control: hour };
       const asked = readGood(wire, { messages: [{ role: "user", content: [block] }] });
       const sent = send(asked, listing);
       expect(sent.text).not.toContain("1h");
       const { cacheWrite1h: _own, ...unpriced } = prices;
       expect(quote(asked, listing)).toBe(
-        quote(asked, deploymentOf("wire_a", { prices: unpriced })),
+        quote(asked, buildDeployment("wire_a", { prices: unpriced })),
       );
     },
   );
@@ -215,7 +215,7 @@ describe("a listing that prices an hour of the cache", () => {
 
 describe.each(wires)("a %s request with a customer's own provider key", (wire) => {
   const connection = { connectionId: "conn_1", orgId: "org_1" as OrgId, sealedKey: Buffer.of(1) };
-  const own = ownKeyDeployment(deploymentOf(wire), connection);
+  const own = ownKeyDeployment(buildDeployment(wire), connection);
 
   test.each<[string, Members]>([
     ["service_tier", { service_tier: "priority" }],
@@ -239,7 +239,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
   ])("is refused by the name of %s, which more than the price depends on", (field, members) => {
     const request = readGood(wire, members);
-    const problem = chatOf(request).servabilityProblem(request, own);
+    const problem = chatFor(request).servabilityProblem(request, own);
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
   });
 
@@ -249,7 +249,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
 });
 
 test("wire_a keeps the default service tier", () => {
-  const sent = send(readGood("wire_a", { service_tier: "default" }), deploymentOf("wire_a"));
+  const sent = send(readGood("wire_a", { service_tier: "default" }), buildDeployment("wire_a"));
   expect(sent.body).toHaveProperty("service_tier", "default");
 });
 
@@ -259,7 +259,7 @@ test("tools that a provider runs itself are refused by their place, on the same 
       { type: "function", function: { name: "f" } },
       { type, [type]: {} },
     ];
-    expect(problemOf("wire_a", { tools }, deploymentOf("wire_a"))).toBe("tools[1].type");
+    expect(problemOf("wire_a", { tools }, buildDeployment("wire_a"))).toBe("tools[1].type");
     expect(
       problemOf("wire_a", { tools }, declaring("wire_a", { [type]: unknown })),
     ).toBeUndefined();
@@ -269,7 +269,7 @@ test("tools that a provider runs itself are refused by their place, on the same 
       { name: "f", input_schema: {} },
       { type, name: "web_search" },
     ];
-    expect(problemOf("wire_b", { tools }, deploymentOf("wire_b"))).toBe("tools.1.type");
+    expect(problemOf("wire_b", { tools }, buildDeployment("wire_b"))).toBe("tools.1.type");
     const family = type.replace(/_\d+$/, "");
     for (const name of [type, family]) {
       const listing = declaring("wire_b", { [name]: unknown });
@@ -280,7 +280,7 @@ test("tools that a provider runs itself are refused by their place, on the same 
 
 test("tools that the client runs itself go on", () => {
   const custom = { type: "custom", custom: { name: "x" } };
-  expect(problemOf("wire_a", { tools: [custom] }, deploymentOf("wire_a"))).toBeUndefined();
+  expect(problemOf("wire_a", { tools: [custom] }, buildDeployment("wire_a"))).toBeUndefined();
   const tools = [
     { type: "bash_20250124", name: "bash" },
     { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
@@ -289,7 +289,7 @@ test("tools that the client runs itself go on", () => {
     { type: "custom", name: "c", input_schema: {} },
     { type: null, name: "d", input_schema: {} },
   ];
-  expect(problemOf("wire_b", { tools }, deploymentOf("wire_b"))).toBeUndefined();
+  expect(problemOf("wire_b", { tools }, buildDeployment("wire_b"))).toBeUndefined();
 });
 
 test("marks inside a tool result and beside a tool are found, those in the caller's data are not", () => {
@@ -307,7 +307,7 @@ test("marks inside a tool result and beside a tool are found, those in the calle
       { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: result }] },
     ],
   };
-  const sent = send(readGood("wire_b", members), deploymentOf("wire_b"));
+  const sent = send(readGood("wire_b", members), buildDeployment("wire_b"));
   expect(sent.text.match(/"ttl":"1h"/g)).toHaveLength(1);
   expect(sent.text).toContain('"input":{"cache_control":{"type":"ephemeral","ttl":"1h"}}');
 });

@@ -25,14 +25,14 @@ export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...D
 
 /** Across the wires none of them can be declared: the same fields are refused or dropped. */
 export function notePricedFields(doc: JsonDocument, notes: TranslationIssues): void {
-  for (const { field } of refusedTopLevel(doc)) notes.refuse(field, CANNOT_CROSS);
+  for (const { field } of findRefusedFields(doc)) notes.refuse(field, CANNOT_CROSS);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
   for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
 }
 
 /** A field of a request that changes what its provider charges. */
 export interface PricedField {
-  /** Where it is, in the wire's own notation. */
+  /** The path of the field in the wire's notation. */
   readonly field: string;
   /** Names under which a listing can declare it. */
   readonly names: readonly string[];
@@ -54,18 +54,18 @@ export interface LongMark {
   readonly field: string;
   /** The object that holds the `ttl`. */
   readonly object: JsonNode;
-  /** Is it for an hour, on a wire whose providers report what they have written for an hour? */
+  /** True for an hour-long write on a wire whose providers report such writes. */
   readonly isHour: boolean;
 }
 
-/** May the mark go to this deployment, because its listing prices an hour of the cache? */
+/** True if the deployment may get the mark, because its listing prices hour-long cache writes. */
 export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): boolean {
   return isHour && pricesHourWrites(prices);
 }
 
 /** Finds what a body of this wire would have its provider charge beside tokens. */
 export function findPricedFields(doc: JsonDocument, codec: RequestCodec): PricedFields {
-  const refused = refusedTopLevel(doc);
+  const refused = findRefusedFields(doc);
   addHostedTools(doc, codec, refused);
   const dropped = DROPPED_FIELDS.flatMap((name) => {
     const node = doc.present(0, word[name]);
@@ -77,7 +77,7 @@ export function findPricedFields(doc: JsonDocument, codec: RequestCodec): Priced
   return { refused, dropped, longMarks };
 }
 
-function refusedTopLevel(doc: JsonDocument): PricedField[] {
+function findRefusedFields(doc: JsonDocument): PricedField[] {
   const found: PricedField[] = [];
   for (const name of REFUSED_FIELDS) {
     const node = doc.present(0, word[name]);
@@ -91,13 +91,16 @@ function refusedTopLevel(doc: JsonDocument): PricedField[] {
 /* For these a price is not the only reason: a beta that is not passed on opens them, or another model answers. */
 const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
 
-/** May the field go to this deployment, because no price of ours depends on it or the listing takes it? */
+/**
+ * True if the deployment may get the field, because no price depends on it or the listing declares
+ * it.
+ */
 export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
   const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
   return isFree || isDeclared(doc, priced, deployment);
 }
 
-/** Is this value one that the listing says it takes, at its own prices? */
+/** True if the listing declares this value, at its own prices. */
 function isDeclared(
   doc: JsonDocument,
   { names, node }: PricedField,

@@ -34,7 +34,10 @@ const OWNED: ReadonlySet<string> = new Set([
   "transforms",
 ]);
 
-/** Under which other names a listing declares a parameter: those of the other wire, and older ones. */
+/**
+ * The other names under which a listing may declare a parameter: those of the other wire, and older
+ * ones.
+ */
 const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   stop: ["stop_sequences"],
   stop_sequences: ["stop"],
@@ -78,7 +81,7 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
   const names: string[] = [];
   const taken = takenNames(doc, target);
   for (const key of doc.keys(0)) {
-    const name = nameOf(doc, key);
+    const name = readName(doc, key);
     if (OWNED.has(name)) continue;
     const isReplaced = fixed.has(foldName(name)) || taken.has(name);
     if (!isReplaced && (!drops || declares(target, name))) continue;
@@ -91,11 +94,11 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
 
 const NAMES_MAX = 64;
 
-function nameOf(doc: JsonDocument, key: JsonNode): string {
+function readName(doc: JsonDocument, key: JsonNode): string {
   return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
 }
 
-/** Does the listing take this parameter, under whichever of its names? */
+/** True if the listing declares this parameter under any of its names. */
 function declares({ supportedParameters, wireProfile }: Target, name: string): boolean {
   if (supportedParameters.has(name)) return true;
   if (Object.hasOwn(ALSO_DECLARED, name)) {
@@ -116,7 +119,7 @@ function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
   if (!renames(target)) return taken;
   for (const key of doc.keys(0)) {
-    const renamed = newName(target, nameOf(doc, key));
+    const renamed = newName(target, readName(doc, key));
     if (renamed !== undefined) taken.add(renamed);
   }
   return taken;
@@ -158,11 +161,11 @@ const DEPENDED_ON: ReadonlySet<string> = new Set([
   "thinking",
 ]);
 
-/** The field that keeps this body from a listing that would not get it; undefined: none does. */
+/** The field that keeps this body from a listing that would not get it; undefined if none does. */
 export function neededField(doc: JsonDocument, target: Target): string | undefined {
   if (target.wireProfile?.dropsUndeclared !== true) return undefined;
   for (const key of doc.keys(0)) {
-    const name = nameOf(doc, key);
+    const name = readName(doc, key);
     const isNeeded =
       DEPENDED_ON.has(name) || (name === "output_config" && hasFormat(doc, doc.valueOf(key)));
     if (!isNeeded || declares(target, name)) continue;
@@ -183,7 +186,7 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
   if (profile?.usageUnasked === true) splice.remove([word.stream_options]);
   if (profile !== undefined && (profile.rename.size > 0 || profile.values.size > 0)) {
     for (const key of doc.keys(0)) {
-      const name = nameOf(doc, key);
+      const name = readName(doc, key);
       if (kept.has(key) || OWNED.has(name)) continue;
       const renamed = newName(target, name);
       if (renamed !== undefined) splice.replace(key, textToken(renamed));
@@ -195,7 +198,7 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
     }
   }
   for (const { name, json } of fixedBody) {
-    // The provider's own controls are written with those of the client.
+    // The provider's own controls are written together with the client's.
     if (name !== "provider") splice.insert(name, json as JsonText);
   }
 }
@@ -243,7 +246,7 @@ export function lostParameters(
 }
 
 function isPresent(doc: JsonDocument, name: string): boolean {
-  return doc.present(0, chatVocabulary.idOf(name)) !== ABSENT;
+  return doc.present(0, chatVocabulary.findId(name)) !== ABSENT;
 }
 
 /** The `provider` object of an aggregator: what the client hands on, under what is fixed. */

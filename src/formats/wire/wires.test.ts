@@ -151,7 +151,7 @@ const tooLong = {
   message: "prompt is too long: 9 tokens > 8 maximum",
 };
 const overflow = { type: "error", error: tooLong };
-/** How a provider of each wire says it within a stream that it has begun. */
+/** An overflow as a provider of each wire reports it within a started stream. */
 const OVERFLOW = {
   wire_a: chunks({ error: { message: "This model's maximum context length is 8 tokens." } }),
   wire_b: events(overflow),

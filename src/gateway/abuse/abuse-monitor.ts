@@ -8,7 +8,10 @@ export interface UsageEvent {
   readonly family: CallFamily;
   /** Address of the client's connection; undefined when it is not known. */
   readonly clientAddress: string | undefined;
-  /** `refused`: before any dispatch. `failed`: refused by the provider for what was sent. */
+  /**
+   * `refused`: by the gateway, before any dispatch. `failed`: by the provider, because of the
+   * request.
+   */
   readonly outcome: "served" | "refused" | "failed";
   readonly debitMicroUsd: MicroUsd;
 }
@@ -23,7 +26,7 @@ export interface AbuseMonitor {
   forget(orgId: OrgId | undefined): void;
 }
 
-/** When detection is off: no request is refused, whatever the store still holds. */
+/** Used when detection is off: no request is refused, even if the store still has restrictions. */
 export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
   refuse: () => undefined,
   note: () => undefined,

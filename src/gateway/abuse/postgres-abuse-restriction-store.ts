@@ -26,8 +26,8 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * The restrictions for unusual use, shared by every process, and the truth for all of them. What
- * each finds is decided here, one at a time.
+ * The restrictions for unusual use, which all processes share. Findings of all processes are
+ * decided here one at a time.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -40,7 +40,7 @@ export class PostgresAbuseRestrictionStore {
 
   /**
    * Answers with the hold that is in effect then, which of two processes with the same finding only
-   * the first has made: limited, or restricted when a limited one has ended lately. Undefined: no
+   * the first has made: limited, or restricted when a limited one has ended lately. Undefined if no
    * hold came of it, because credit was bought, or because the finding reaches back before the last
    * hold, or before its lifting, and is not new behaviour.
    */
@@ -50,11 +50,11 @@ export class PostgresAbuseRestrictionStore {
       note: Note,
     ): Promise<AbuseRestriction | undefined> => {
       await queryInTime(client, { text: LIMITS_SQL });
-      // Of two findings at once the second reads the result of the first: the row is the lock.
+      // The row is the lock: the second of two concurrent findings reads the result of the first.
       const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
       const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
       if (org?.trial !== true) return undefined;
-      const recording = { text: RECORD_SQL, values: valuesOf(finding) };
+      const recording = { text: RECORD_SQL, values: toValues(finding) };
       const [row] = (await queryInTime<Row>(client, recording)).rows;
       if (row === undefined) return undefined;
       const hold = holdColumns.read(row);
@@ -126,7 +126,7 @@ const LIMITS_SQL = `
 const LOCK_ORG_SQL = `
   select bought_at is null as trial from org where org_id = $1 for no key update`;
 
-function valuesOf(finding: UsageFinding): unknown[] {
+function toValues(finding: UsageFinding): unknown[] {
   const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
   return [orgId, family, reason, ageMs, limitedMs, repeatMs];
 }
@@ -197,9 +197,9 @@ export interface UsageFinding {
   readonly family: CallFamily;
   /** The unusual figures: for operators and support, never for the customer. */
   readonly reason: string;
-  /** How long ago the oldest request ended that counts in it, in milliseconds. */
+  /** The time since the end of the oldest counted request, in milliseconds. */
   readonly ageMs: number;
-  /** How long a first finding limits, from now on, in milliseconds. */
+  /** The duration of the restriction for a first finding, in milliseconds from now. */
   readonly limitedMs: number;
   /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
   readonly repeatMs: number;
@@ -211,6 +211,9 @@ export interface AbuseRestrictionRecord extends AbuseRestriction {
   readonly reason: string;
   readonly createdAtMs: number;
   readonly liftedAtMs: number | null;
-  /** Is it refusing requests now? Not when it has ended, was lifted, or credit was bought. */
+  /**
+   * True while the restriction refuses requests: it has not ended, was not lifted, and no credit
+   * was bought.
+   */
   readonly isInEffect: boolean;
 }

@@ -207,7 +207,7 @@ describe("what the store answers", () => {
     world.answer = undefined;
     misbehave();
     await answered();
-    // The requests behind a finding are spent.
+    // The requests of a finding do not count for the next one.
     for (let n = 1; n < REFUSED_LINE; n += 1) note();
     expect(refuse()).toBeUndefined();
     expect(recorded).toHaveLength(1);

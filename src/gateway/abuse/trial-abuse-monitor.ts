@@ -32,14 +32,14 @@ const RETRY_REPORT_AT_MS = 1_000;
 /** The rule for unusual use, and its consequence. */
 export interface UsageRule {
   readonly policy: UnusualUsePolicy;
-  /** How long the first finding limits, in milliseconds. */
+  /** The duration of the restriction for a first finding, in milliseconds. */
   readonly limitedMs: number;
   /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
   readonly repeatMs: number;
 }
 
 export interface UsageWatchOptions extends UsageRule {
-  /** How long a principal is remembered after it was read, in milliseconds. */
+  /** How long callers cache a principal, in milliseconds. */
   readonly principalMs: number;
   readonly store: Pick<AbuseRestrictionStore, "record">;
   readonly clock: Pick<Clock, "nowMs">;
@@ -71,10 +71,11 @@ export class TrialAbuseMonitor implements AbuseMonitor {
 
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined {
     if (!principal.rules.isTrial) return undefined;
-    const hold = this.#holdOf(principal, family, nowMs);
+    const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have found it: what was counted here is the same behaviour.
+    // Another process may have found the same behaviour, so the requests that were counted here are
+    // dropped.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -83,11 +84,12 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // Neither what the hold itself refuses counts, nor what was on its way when it began.
-    if (this.#holdOf(principal, family, nowMs) !== undefined) return;
+    // Refusals by the restriction itself do not count, nor do requests that were in flight when it
+    // began.
+    if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
-    const clientMark = this.#markOf(event.clientAddress);
+    const clientMark = this.#hashNetwork(event.clientAddress);
     const use = this.#watched.note(key, { outcome, debitMicroUsd, clientMark }, nowMs);
     const lines = findUnusualUse(this.#options.policy, use.inWindow(nowMs));
     if (lines === undefined) return;
@@ -99,8 +101,12 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#fresh.forgetStored(orgId, this.#options.clock.nowMs());
   }
 
-  /** The strongest hold in effect: of the store, or one that this process has just made. */
-  #holdOf(principal: Principal, family: CallFamily, nowMs: number): AbuseRestriction | undefined {
+  /** The strongest active restriction, from the store or from a finding of this process. */
+  #findRestriction(
+    principal: Principal,
+    family: CallFamily,
+    nowMs: number,
+  ): AbuseRestriction | undefined {
     const fresh = this.#fresh.find(watchKey(principal, family), nowMs)?.hold;
     const { abuseRestrictions } = principal.rules;
     if (fresh === undefined && abuseRestrictions.length === 0) return undefined;
@@ -111,7 +117,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     return active.find(({ state }) => state === "restricted") ?? latest(active);
   }
 
-  #markOf(clientAddress: string | undefined): string | undefined {
+  #hashNetwork(clientAddress: string | undefined): string | undefined {
     const { policy } = this.#options;
     if (clientAddress === undefined || policy.clientAddresses === undefined) return undefined;
     // Marks leave no process, so a secret of fixed length in front does what an HMAC would, which
@@ -176,7 +182,10 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     }
   }
 
-  /** The store has answered: after the life of a remembered principal all of them carry it. */
+  /**
+   * Kept for as long as principals are cached after the store has confirmed it; then all of them
+   * include it.
+   */
   #keep(
     key: string,
     { orgId, hold }: { readonly orgId: OrgId; readonly hold: AbuseRestriction | undefined },
@@ -208,7 +217,7 @@ function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefine
   );
 }
 
-/** The refusal that the caller sees: it never names the finding or the thresholds. */
+/** The refusal for the caller, which never reveals the finding or the thresholds. */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -234,8 +243,8 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
 const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
- * The network of a client's address: an IPv4 address for itself, an IPv6 address for
- * its first 64 bits, because one subscriber has all of those and changes the others by itself.
+ * The network of a client: an IPv4 address itself, or the first 64 bits of an IPv6 address, because
+ * one subscriber owns all of those and can change the rest at will.
  */
 export function clientNetwork(address: string): string {
   if (DIGITS_AND_DOTS.test(address)) return address;
@@ -246,7 +255,7 @@ export function clientNetwork(address: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** Most holds that are remembered before every process can read them from the store. */
+/** The bound of restrictions that are kept until every process can read them from the store. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
  * A request on its way carries the principal of before a change while its body arrives: a stored
@@ -260,17 +269,17 @@ export interface FreshHold {
   readonly hold: AbuseRestriction;
   /** From then on principals carry it, or it has ended. */
   readonly goodUntilMs: number;
-  /** The finding that must still be written to the store; undefined: it is stored, or being written. */
+  /** The finding that still has to be written; undefined once it is stored or being written. */
   readonly untold: UntoldFinding | undefined;
-  /** The store has answered with it: who reads a principal from now on reads this hold too. */
+  /** True once the store has confirmed it; principals that are read from then on include it. */
   readonly isStored: boolean;
 }
 
 interface UntoldFinding {
   readonly finding: Omit<UsageFinding, "ageMs" | "limitedMs">;
-  /** When the oldest request ended that counts in it. */
+  /** The end of the oldest counted request. */
   readonly sinceMs: number;
-  /** When the hold ends that this process has made by itself. */
+  /** The end of the restriction that this process imposed by itself. */
   readonly untilMs: number;
   readonly tries: number;
   readonly nextTryMs: number;

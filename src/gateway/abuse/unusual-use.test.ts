@@ -267,7 +267,7 @@ test("counts what a plain list of requests counts, for any history", () => {
         const counted = all.filter((each) => slice - Math.floor(each.atMs / SLICE_MS) < 60);
         expect(use.inWindow(nowMs)).toEqual(sumOf(counted));
         expect(use.sinceMs).toBe(counted[0]?.atMs);
-        // Nothing older than the window counts, and nothing of its last 59 parts is missed.
+        // The count has nothing older than the window, and misses nothing of its last 59 parts.
         for (const each of counted) expect(nowMs - each.atMs).toBeLessThan(WINDOW_MS);
         const young = all.filter((each) => nowMs - each.atMs <= WINDOW_MS - SLICE_MS);
         expect(counted).toEqual(expect.arrayContaining(young));

@@ -5,13 +5,16 @@ import type { UsageEvent } from "./abuse-monitor.ts";
 export interface UnusualUsePolicy {
   /** Length of the rolling window, in milliseconds. */
   readonly windowMs: number;
-  /** So many requests refused before any dispatch. */
+  /** The number of requests refused before any dispatch. */
   readonly refusedRequests: number | undefined;
-  /** So many different client networks. */
+  /** The number of different client networks. */
   readonly clientAddresses: number | undefined;
-  /** Such a share of failed requests among those that were dispatched, 1 to 100. */
+  /**
+   * The share of failed requests among the dispatched ones that counts as unusual, in percent from
+   * 1 to 100.
+   */
   readonly errorPercent: number | undefined;
-  /** Dispatched requests below which their share of failed ones says nothing. */
+  /** The number of dispatched requests below which the share of failures means nothing. */
   readonly requestsMin: number;
   readonly spendMicroUsd: MicroUsd | undefined;
 }
@@ -57,7 +60,7 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
   return line !== undefined && seen >= line;
 }
 
-/* Of the dispatched ones alone: refused requests must not hide that everything else fails. */
+/* Counts dispatched requests only, so that refused requests cannot hide that all others fail. */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;
   if (errorPercent === undefined || dispatched < requestsMin) return false;
@@ -72,8 +75,8 @@ export interface WatchedBounds {
 }
 
 /**
- * The use of all organizations with requests in the window. Those who were silent for so long are
- * forgotten, and of too many those who were silent longest.
+ * The use of all organizations with requests in the window. Silent organizations are dropped after
+ * the window; beyond the bound, the ones that have been silent longest are dropped first.
  */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
@@ -114,7 +117,7 @@ export class WatchedUse {
   }
 }
 
-/** Parts of the window: one part is how much sooner than the whole window something may leave. */
+/** The parts of the window. Use leaves the window at most one part too early. */
 const SLICES = 60;
 
 /** One ended request, as far as it is counted. */
@@ -125,7 +128,7 @@ export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicro
 
 interface Slice {
   readonly number: number;
-  /** When the first request of the slice ended. */
+  /** The end of the first request in the slice. */
   readonly sinceMs: number;
   served: number;
   failed: number;
@@ -140,26 +143,26 @@ interface Slice {
 export class WindowUse {
   readonly #windowMs: number;
   readonly #clientsMax: number;
-  /** Oldest first; those in which nothing happened are not there. */
+  /** Oldest first, without empty slices. */
   readonly #slices: Slice[] = [];
   /** The slice in which each client was seen last, in the order of that. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;
 
-  /** `clientsMax`: so many different clients are distinguished at most. */
+  /** `clientsMax` is the number of different clients that are distinguished. */
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
     this.#windowMs = windowMs;
     this.#clientsMax = clientsMax;
   }
 
-  /** When the newest request ended. */
+  /** The end of the newest request. */
   get lastMs(): number {
     return this.#lastMs;
   }
 
-  /** When the oldest request ended that still counts; undefined when none does. */
+  /** The end of the oldest request that still counts; undefined if there is none. */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }

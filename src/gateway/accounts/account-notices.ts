@@ -43,8 +43,8 @@ export class AccountNotices {
   }
 
   /**
-   * Resolves when every change that was committed before was received here. Notices come in the
-   * order of the commits, so one more notice is behind all of them.
+   * Resolves once every change that was committed earlier has been received here. Notices arrive in
+   * commit order, so one more notice follows all of them.
    */
   async applied(): Promise<void> {
     if (this.#listener === undefined) return;
@@ -133,7 +133,7 @@ export class AccountNotices {
 
   #drop(client: Client | undefined): void {
     if (this.#client === client) this.#client = undefined;
-    // Not `end`: it waits for the answer of a server that may be silent.
+    // Unlike `end`, this does not wait for a server that may be silent.
     client?.connection.stream.destroy();
   }
 }

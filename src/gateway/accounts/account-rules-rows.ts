@@ -17,7 +17,7 @@ import {
   type OrgId,
   queryInTime,
   type Row,
-  shownKeyId,
+  presentKeyId,
   text,
 } from "../../kernel/index.ts";
 import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/stored-limit.ts";
@@ -33,8 +33,8 @@ import type { LimitChange, LimitTarget } from "./account-store.ts";
 import type { KeyRecord } from "./key-store.ts";
 
 /**
- * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Rows arrive as JSON, so
- * that a key is one row whatever belongs to it; bytes travel as base64.
+ * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Nested rows arrive as
+ * JSON, so that a key is always one row; bytes are encoded as base64.
  */
 const ACCOUNT_RULES_COLUMNS: string = `
   o.bought_at is null as is_trial, o.keys_may_set_org_limits,
@@ -147,7 +147,10 @@ const holdColumns: Columns<AbuseRestriction> = columns<AbuseRestriction>({
   untilMs: orAbsent(integer("until_ms")),
 });
 
-/** Changes one limit and notes it. Undefined: there is no such organization, or it has no such key. */
+/**
+ * Changes one limit and notes it. Undefined if there is no such organization, or it has no such
+ * key.
+ */
 export async function changeLimit(
   client: PoolClient,
   note: Note,
@@ -173,7 +176,7 @@ export async function changeLimit(
   const before = was === null ? null : limitFacts(limitColumns.read(was as Row));
   const after = limitFacts(stored);
   const { keyId } = target;
-  const changed = keyId === undefined ? orgId : await shownKey(client, keyId);
+  const changed = keyId === undefined ? orgId : await presentKey(client, keyId);
   note({ action: "limit.change", orgId, target: changed, before, after });
   return stored;
 }
@@ -230,15 +233,15 @@ function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
 }
 
 /** The name of a key in the change log: a managed one by its part. */
-async function shownKey(client: PoolClient, keyId: KeyId): Promise<string> {
+async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
   const asked = { text: "select origin from api_key where key_id = $1", values: [keyId] };
   const { rows } = await queryInTime<{ origin: string }>(client, asked);
-  return shownKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
+  return presentKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
 }
 
 /**
- * Keys with everything that is known about their organizations; `which` is about `api_key k` and its
- * secret `s`. The one that a key had before it was rotated is a secret too, which expires by itself.
+ * Selects keys with the rules of their organizations; `which` is a condition on `api_key k` and its
+ * secret `s`. The secret from before a rotation counts too, until it expires.
  */
 export function keyRecordSql(which: string): string {
   return `

@@ -5,7 +5,7 @@ import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
 /** Capacity of a private manifest that one organization has for itself. */
 export interface DedicatedEndpoint {
   readonly endpointId: string;
-  /** Provider id of the private manifest: its models go there and nowhere else. */
+  /** The provider id of the private manifest, which serves the models exclusively. */
   readonly providerId: ProviderId;
   readonly limits: EndpointLimits;
 }
@@ -17,7 +17,7 @@ export interface RoutingPolicy {
   /** Defaults of `provider.only` and `provider.ignore`: a request that sends its own replaces them. */
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
-  /** Set: providers that retain prompts are never used. */
+  /** If set, providers that retain prompts are never used. */
   readonly promptLogging?: "none";
 }
 
@@ -25,7 +25,7 @@ export interface RoutingPolicy {
 export interface Connection {
   readonly connectionId: string;
   readonly providerId: ProviderId;
-  /** Absent: every key of the organization may use it. */
+  /** Absent if every key of the organization may use it. */
   readonly keyId?: KeyId;
   /** Encrypted; only `dispatch` opens it, to send it to the provider. */
   readonly sealedKey: Buffer;
@@ -47,9 +47,9 @@ export interface AccountRules {
   readonly connections: readonly Connection[];
   readonly policy?: RoutingPolicy;
   readonly abuseRestrictions: readonly AbuseRestriction[];
-  /** Has the organization never bought credit? Unusual use is detected for such only. */
+  /** True if the organization has never bought credit. Unusual use is only detected for these. */
   readonly isTrial: boolean;
-  /** May a virtual key set limits of its organization? */
+  /** True if a virtual key may set limits of its organization. */
   readonly keysMaySetOrgLimits: boolean;
 }
 

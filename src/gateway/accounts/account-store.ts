@@ -19,9 +19,9 @@ export interface KeyEdit {
   readonly name?: string;
   /** The caps to change; null removes one. */
   readonly caps?: Partial<Caps>;
-  /** Null: never. */
+  /** Null if it never expires. */
   readonly expiresAtMs?: number | null;
-  /** Null: every model. */
+  /** Null for every model. */
   readonly models?: readonly string[] | null;
   readonly tags?: readonly string[];
   /** Another secret of one key; the one it has works until then too, null: no longer. */
@@ -32,19 +32,19 @@ export interface KeyEdit {
   };
   /** Permanent; a key that is disabled keeps its instant. */
   readonly disable?: true;
-  /** A limit of the key, beside it. */
+  /** A limit that is set together with the key. */
   readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
 }
 
 /**
- * Whose keys a verb means: those of an organization as its people see them, to whom another's key
- * does not exist, and neither does a managed one; or every key, for operators.
+ * The keys that an operation may see: for an organization, its own keys without the managed ones;
+ * for operators, every key.
  */
 export type Whose = OrgId | "anyone";
 
 export type { LimitTarget };
 
-/** Absent: unchanged. Null: removed, the default applies again. */
+/** An absent limit is unchanged. Null removes it, so that the default applies again. */
 export interface LimitChange {
   readonly requestsPerMinute?: number | null;
   readonly tokensPerMinute?: number | null;

@@ -14,12 +14,12 @@ import {
   type AuthenticatorOptions,
   digestHex,
   isVirtualKey,
-  newVirtualKey,
+  createVirtualKey,
   openAuthenticator,
 } from "./authenticate.ts";
 import type { KeyRecord } from "./key-store.ts";
 
-const good = newVirtualKey();
+const good = createVirtualKey();
 const record: KeyRecord = {
   keyId: "key_1" as KeyId,
   orgId: "org_1" as OrgId,
@@ -102,14 +102,14 @@ describe("which header", () => {
   });
 
   test("a wrong Bearer key is not rescued by a good x-api-key", async () => {
-    const outcome = await open().authenticate(`Bearer ${newVirtualKey().raw}`, good.raw);
+    const outcome = await open().authenticate(`Bearer ${createVirtualKey().raw}`, good.raw);
     expect(outcome).toMatchObject(UNAUTHENTICATED);
   });
 });
 
 describe("refusals", () => {
   test("missing, malformed, unknown and disabled keys get the identical answer", async () => {
-    const disabled = newVirtualKey();
+    const disabled = createVirtualKey();
     const records = new Map([[disabled.digest.toString("hex"), { ...record, disabled: true }]]);
     const { authenticate } = open({ records });
     const answers = [
@@ -222,7 +222,7 @@ describe("the cache", () => {
 
 describe("a flood of random keys", () => {
   const flood = (count: number): string[] =>
-    Array.from({ length: count }, () => newVirtualKey().raw);
+    Array.from({ length: count }, () => createVirtualKey().raw);
 
   async function turns(): Promise<void> {
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
@@ -241,7 +241,7 @@ describe("a flood of random keys", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const { authenticate, statements } = open({ options: { storeTimeoutMs: 60_000 } });
-      await authenticate(undefined, newVirtualKey().raw);
+      await authenticate(undefined, createVirtualKey().raw);
       const answers = flood(KEY_LOOKUP_KEYS_MAX + 1).map(async (raw) =>
         authenticate(undefined, raw),
       );
@@ -261,7 +261,7 @@ describe("a flood of random keys", () => {
   test("does not make keys that exist wait", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const others = Array.from({ length: 3 }, newVirtualKey);
+      const others = Array.from({ length: 3 }, createVirtualKey);
       const records = new Map(others.map(({ digest }) => [digest.toString("hex"), record]));
       const { authenticate, statements } = open({ records });
       for (const [at, { raw }] of others.entries()) {
@@ -357,13 +357,13 @@ describe("a key store that fails", () => {
 });
 
 test("a new key is tm_vk_ and 48 hexadecimal characters, and never the same twice", () => {
-  const keys = Array.from({ length: 100 }, () => newVirtualKey().raw);
+  const keys = Array.from({ length: 100 }, () => createVirtualKey().raw);
   expect(new Set(keys).size).toBe(100);
   for (const raw of keys) expect(raw).toMatch(/^tm_vk_[0-9a-f]{48}$/);
 });
 
 test("what is stored is the SHA-256 of the key and its first twelve characters", () => {
-  const { raw, digest, label } = newVirtualKey();
+  const { raw, digest, label } = createVirtualKey();
   const expected = createHash("sha256").update(raw).digest();
   expect(digest.equals(expected)).toBe(true);
   expect(digestHex(raw)).toBe(expected.toString("hex"));

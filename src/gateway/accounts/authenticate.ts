@@ -17,14 +17,14 @@ import {
   UNKNOWN_KEYS_MAX,
 } from "../../kernel/index.ts";
 import type { KeyRecord, KeyStore } from "./key-store.ts";
-import { type Principal, principalOf } from "./principal.ts";
+import { type Principal, toPrincipal } from "./principal.ts";
 
 export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
-  /** How long a key that was found is remembered, disabled or not. Milliseconds, default 5,000. */
+  /** How long a known key is cached, even if it is disabled. Milliseconds, default 5,000. */
   readonly cacheMs?: number;
-  /** How long the key store may take. Milliseconds, default 2,000. */
+  /** The time limit of the key store. Milliseconds, default 2,000. */
   readonly storeTimeoutMs?: number;
   /** Notified of each fault of the key store; the caller only sees a 503. */
   readonly onStoreFault?: (fault: unknown) => void;
@@ -34,9 +34,9 @@ export type AuthOutcome = Result<{ readonly principal: Principal }>;
 
 export interface Authenticator {
   /**
-   * Identifies the caller, from the two headers that may carry a key. A remembered key is answered
-   * at once, as a value, and so is a text that cannot be one; any other takes one lookup, shared by
-   * all who ask for the same key meanwhile.
+   * Identifies the caller from the two headers that may contain a key. A cached key is returned at
+   * once as a value, and so is a text that cannot be a key. Any other text takes one look-up, which
+   * concurrent requests with the same key share.
    */
   authenticate(
     authorization: string | undefined,
@@ -82,7 +82,7 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
   const lookups = new KeyLookups(keyStore);
   const cacheMs = options.cacheMs ?? KEY_CACHE_MS;
   const keys = new ExpiringCache<KnownKey>(cacheMs, KEY_CACHE_ENTRIES_MAX);
-  // Separate from the keys that exist: a flood of random ones must not push those out.
+  // Separate from the known keys, so that a flood of random keys cannot evict those.
   const unknown = new ExpiringCache<true>(Math.min(cacheMs, UNKNOWN_KEY_MS), UNKNOWN_KEYS_MAX);
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;
@@ -94,11 +94,10 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
     try {
       const record = await withinTime(lookups.find(digest), timeoutMs);
       const outcome = judge(record, clock);
-      // A record that was read before a change answers the caller who asked then, and no later
-      // request.
+      // A record from before a change answers the waiting caller, but is not cached.
       if (changes !== changesBefore) return outcome;
       if (record === undefined) unknown.set(digest, true, askedAtMs);
-      else keys.set(digest, { outcome, orgId: record.orgId, ...expiryOf(record) }, askedAtMs);
+      else keys.set(digest, { outcome, orgId: record.orgId, ...pickExpiry(record) }, askedAtMs);
       return outcome;
     } catch (fault) {
       onStoreFault?.(fault);
@@ -142,7 +141,7 @@ interface KnownKey {
   readonly expiresAtMs?: number;
 }
 
-function expiryOf({ expiresAtMs }: KeyRecord): Pick<KnownKey, "expiresAtMs"> {
+function pickExpiry({ expiresAtMs }: KeyRecord): Pick<KnownKey, "expiresAtMs"> {
   return expiresAtMs === undefined ? {} : { expiresAtMs };
 }
 
@@ -159,7 +158,7 @@ function bearerToken(authorization: string | undefined): string | undefined {
 
 function judge(record: KeyRecord | undefined, clock: Clock): AuthOutcome {
   if (record === undefined || record.disabled || isExpired(record, clock)) return NOT_AUTHENTICATED;
-  return record.emailVerified ? { ok: true, principal: principalOf(record) } : EMAIL_NOT_VERIFIED;
+  return record.emailVerified ? { ok: true, principal: toPrincipal(record) } : EMAIL_NOT_VERIFIED;
 }
 
 async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
@@ -182,7 +181,7 @@ const RANDOM_BYTES = 24;
 const LABEL_CHARS = 12;
 const FORM = /^tm_vk_[0-9a-f]{48}$/;
 
-/** A new key: `raw` is shown once and never stored; the other two are what a key store keeps. */
+/** A new key. `raw` is shown once and never stored; the key store keeps the other two. */
 export interface NewVirtualKey {
   readonly raw: string;
   /** SHA-256 of the raw key, 32 bytes. */
@@ -192,12 +191,11 @@ export interface NewVirtualKey {
 }
 
 /** Makes a virtual key from 192 random bits. */
-export function newVirtualKey(): NewVirtualKey {
+export function createVirtualKey(): NewVirtualKey {
   const raw = PREFIX + crypto.randomBytes(RANDOM_BYTES).toString("hex");
   return { raw, digest: Buffer.from(digestHex(raw), "hex"), label: raw.slice(0, LABEL_CHARS) };
 }
 
-/** Has `text` the form of a virtual key? */
 export function isVirtualKey(text: string): boolean {
   return FORM.test(text);
 }
@@ -240,7 +238,7 @@ class KeyLookups {
   #schedule(): void {
     if (this.#isScheduled || this.#pause !== undefined || this.#queue.length === 0) return;
     this.#isScheduled = true;
-    // After the input of this event loop iteration: what arrived together is asked together.
+    // Sent after this event loop iteration, so that requests that arrived together share one query.
     setImmediate(() => void this.#send());
   }
 

@@ -1,4 +1,4 @@
-import { type KeyId, newRecordId, type OrgId, type ProviderId } from "../../kernel/index.ts";
+import { type KeyId, createRecordId, type OrgId, type ProviderId } from "../../kernel/index.ts";
 import type { KeyVault } from "./key-vault.ts";
 
 /** A connection as people see it; never its key. */
@@ -6,7 +6,7 @@ export interface ConnectionSummary {
   readonly connectionId: string;
   readonly orgId: OrgId;
   readonly providerId: ProviderId;
-  /** Null: every key of the organization may use it. */
+  /** Null if every key of the organization may use it. */
   readonly keyId: KeyId | null;
   readonly name: string;
   /** Last four characters of the provider's key, to distinguish it from others. */
@@ -22,7 +22,9 @@ export interface StoredConnection extends ConnectionSummary {
 
 export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs">;
 
-/** The caller: one organization, which sees its own connections only, or an operator, who sees all. */
+/**
+ * The caller: an organization, which sees only its own connections, or an operator, who sees all.
+ */
 export type ConnectionOwner = OrgId | "operator";
 
 /** A connection with its key sealed, ready to be stored. `providerKeyProblem` found nothing wrong. */
@@ -33,7 +35,7 @@ export function sealConnection(
   },
 ): NewConnection {
   const { orgId, providerId, keyId, name, providerKey } = wanted;
-  const connectionId = newRecordId("conn");
+  const connectionId = createRecordId("conn");
   return {
     connectionId,
     orgId,

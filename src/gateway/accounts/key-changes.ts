@@ -19,7 +19,7 @@ import {
   type OrgId,
   orNull,
   type Row,
-  shownKeyId,
+  presentKeyId,
   text,
   usdOrNull,
 } from "../../kernel/index.ts";
@@ -76,7 +76,7 @@ export function createdKey(key: {
 }): Change {
   const { name, origin, keyId, orgId, expiresAtMs = null, models = null, tags = [] } = key;
   const { cap_usd, ...shorter } = capsInUsd(key.caps ?? NO_CAPS);
-  const target = shownKeyId({ keyOrigin: origin, keyId });
+  const target = presentKeyId({ keyOrigin: origin, keyId });
   const after = {
     name,
     origin,
@@ -110,7 +110,7 @@ function expiryFact(expiresAtMs: number | null): { readonly expires_at: string |
   return { expires_at: instantOrNull(expiresAtMs) };
 }
 
-/** A cap as the log says it. */
+/** Formats a cap for the change log. */
 export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: string | null } {
   return { cap_usd: usdOrNull(capMicroUsd) };
 }
@@ -143,8 +143,8 @@ const CHANGE_ORG_CAP_SQL = `
   where o.org_id = was.org_id returning o.org_id, was_cap`;
 
 /**
- * Changes all of these keys, and notes what was changed of each, or none: undefined when one of
- * them is not among `where`, whose values begin at $2 behind the ids.
+ * Changes all of these keys and records each change, or changes none: undefined if a key does not
+ * match `where`, whose values start at $2 after the ids.
  */
 export async function editKeys(
   client: PoolClient,

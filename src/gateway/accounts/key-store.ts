@@ -15,7 +15,7 @@ import {
   MANAGED_ORIGINS,
   marks,
   micro,
-  newKeyId,
+  createKeyId,
   opaque,
   type OrgId,
   orNull,
@@ -38,21 +38,20 @@ export interface KeyRecord {
   /** Set by the customer, lower than the ceiling; undefined = the ceiling. */
   readonly requestsPerMinute?: number;
   readonly disabled: boolean;
-  /** From this instant on the key is refused like one that does not exist; undefined: never. */
+  /** From this instant on the key is refused like an unknown one; undefined if it never expires. */
   readonly expiresAtMs?: number;
   /** Ids of the models that it may call; undefined: all. */
   readonly models?: readonly string[];
   readonly emailVerified: boolean;
-  /** Has the organization ever held bought or granted credit? */
+  /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
   readonly rules: AccountRules;
 }
 
-/** Where keys live. */
+/** Stores the keys. */
 export interface KeyStore {
   /**
-   * The keys that have one of these SHA-256 values, disabled ones included, by the value in
-   * hexadecimal.
+   * Finds the keys with these SHA-256 values, including disabled ones, by the value in hexadecimal.
    */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
@@ -68,9 +67,12 @@ export interface KeySummary {
   readonly caps: Caps;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
-  /** Null: never. An expired key works again when its expiry is moved; a disabled one never does. */
+  /**
+   * Null if it never expires. An expired key works again if its expiry is moved; a disabled key
+   * never does.
+   */
   readonly expiresAtMs: number | null;
-  /** Null: every model. Never empty. */
+  /** Null for every model; a list is never empty. */
   readonly models: readonly string[] | null;
   /** Labels of its owner, sorted. */
   readonly tags: readonly string[];
@@ -83,7 +85,7 @@ export interface NewKey {
   readonly digest: Buffer;
   readonly label: string;
   readonly requestsPerMinuteCeiling: number;
-  /** Absent: none. */
+  /** Absent if the key has no caps. */
   readonly caps?: Partial<Caps>;
   /** Absent or null: never. */
   readonly expiresAtMs?: number | null;
@@ -111,7 +113,7 @@ export const keyColumns: Columns<KeySummary> = columns({
 /** Makes a key; what an organization may have is checked by the caller. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
-    newKeyId(),
+    createKeyId(),
     key.orgId,
     key.digest,
     key.label,
@@ -135,5 +137,5 @@ const INSERT_KEY_SQL = `
   values (${marks(10 + CAP_PERIODS.length)})
   returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
-/** Is this row one of a key that the marketplace keeps for itself? */
+/** True if the row is that of a managed key. */
 export const MANAGED_SQL: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;

@@ -7,29 +7,35 @@ import {
   type KeyObject,
 } from "node:crypto";
 
-import { assert, type ChangedBy, madeOf, type OrgId, type ProviderId } from "../../kernel/index.ts";
+import {
+  assert,
+  type ChangedBy,
+  memoizeByText,
+  type OrgId,
+  type ProviderId,
+} from "../../kernel/index.ts";
 
-/** Whose key was sealed: it opens with the same three again and with nothing else. */
+/** The context that a key was sealed with; it opens only with the same three values. */
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
-  /** `webhook`: it is the secret of one of the organization's webhooks. */
+  /** `webhook` stands for the secret of one of the organization's webhooks. */
   readonly providerId: ProviderId | "webhook";
 }
 
-/** Keeps customers' own provider keys: what leaves it sealed can be stored anywhere. */
+/** Encrypts customers' own provider keys, so that the result can be stored anywhere. */
 export interface KeyVault {
   /** Encrypts a provider's key for one connection; the same key twice gives different bytes. */
   seal(providerKey: string, context: KeyContext): Buffer;
   /** The key again. Throws a `SealedKeyFault` when these bytes were not sealed here for this context. */
   open(sealed: Buffer, context: KeyContext): string;
-  /** Names of the encryption keys. The first one seals. They say nothing about the keys. */
+  /** The names of the encryption keys, which reveal nothing about them. The first one seals. */
   readonly keyNames: readonly string[];
-  /** The name of the encryption key that opens these bytes; undefined: none of them does. */
+  /** The name of the encryption key that opens these bytes; undefined if none does. */
   sealedBy(sealed: Buffer, context: KeyContext): string | undefined;
 }
 
-/** `encryption_key` is set and is not a valid key. */
+/** `encryption_key` is set, but it is not a valid key. */
 export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
 }
@@ -40,16 +46,16 @@ export class SealedKeyFault extends Error {
 }
 
 /**
- * The vault of one encryption key of 32 bytes in base64, or of several with commas: the first seals
- * and all of them open. Undefined when the text is empty. `inForce` gives the keys that are valid
- * at each use; by default they stay.
+ * Opens a vault with one encryption key of 32 bytes in base64, or with several, separated by
+ * commas: the first seals, and all of them open. Undefined if the text is empty. `inForce` returns
+ * the valid keys at each use; by default they never change.
  */
 export function openKeyVault(
   keysBase64: string,
   inForce: () => string = () => keysBase64,
 ): KeyVault | undefined {
   if (keysBase64 === "") return undefined;
-  return new AesVault(madeOf(inForce, (text) => readEncryptionKeys(text).map(ringKey)));
+  return new AesVault(memoizeByText(inForce, (text) => readEncryptionKeys(text).map(ringKey)));
 }
 
 /** The bytes of the encryption keys, in their order. Throws an `EncryptionKeyFault`. */
@@ -104,7 +110,7 @@ const TAG_BYTES = 16;
 const NAME_BYTES = 8;
 /** First byte of what is sealed. Version 1 is what every released program opens. */
 const UNNAMED = 1;
-/** Names its key, behind the version. */
+/** The version byte is followed by the name of the key. */
 const NAMED = 2;
 
 interface RingKey {
@@ -118,9 +124,9 @@ function ringKey(bytes: Buffer): RingKey {
 }
 
 /**
- * Sealed: version, name of the key (version 2), nonce, tag, encrypted key. What is before the nonce
- * and the context are authenticated too. One key alone seals version 1, so that a program of the
- * last release beside this one opens it.
+ * The format of sealed bytes: version, name of the key (version 2), nonce, tag, encrypted key. The
+ * part before the nonce and the context are authenticated too. A single key seals in version 1, so
+ * that the previous release can open it.
  */
 class AesVault implements KeyVault {
   readonly #ring: () => readonly RingKey[];

@@ -12,8 +12,8 @@ import {
   KEYS_PER_ORG_MAX,
   MANAGED_KEY_REQUESTS_PER_MINUTE,
   type MicroUsd,
-  newKeyId,
-  newOrgId,
+  createKeyId,
+  createOrgId,
   type OrgId,
   type Public,
   columns,
@@ -63,12 +63,12 @@ export class PostgresAccountStore implements KeyStore {
     return new Map(rows.map((row) => [row.digest, keyRecord(row)]));
   }
 
-  /** `orgId`: default a new one. */
+  /** `orgId` defaults to a new one. */
   async createOrg(
     org: { readonly orgId?: OrgId; readonly name: string; readonly email: string },
     by: ChangedBy,
   ): Promise<OrgSummary> {
-    const { orgId = newOrgId(), name, email } = org;
+    const { orgId = createOrgId(), name, email } = org;
     await this.#changes.write(by, async (client, note) => {
       // The operator vouches for the address of an organization made by hand.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
@@ -108,7 +108,7 @@ export class PostgresAccountStore implements KeyStore {
     );
   }
 
-  /** Also managed and disabled ones, oldest first. */
+  /** Lists the keys, oldest first, including managed and disabled ones. */
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
     const result = await this.#pool.query<Row>(
       `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
@@ -141,14 +141,14 @@ export class PostgresAccountStore implements KeyStore {
     return await this.#changes.write(by, (client, note) => createNotedKey(client, note, key));
   }
 
-  /** `too_many`: the organization has as many keys as its people may make. */
+  /** `too_many` if the organization already has the maximum number of keys. */
   async createOwnKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many"> {
     return await this.#changes.write(by, (client, note) => createOwnKey(client, note, key));
   }
 
   /**
-   * All of the change of all of these keys or none, from the next request on, each noted in the
-   * change log. Undefined: one of them is not among those that are meant.
+   * Changes all of these keys or none and records each change in the change log; requests see it at
+   * once. Undefined if one of the keys does not belong to `whose`.
    */
   async editKeys(
     whose: Whose,
@@ -158,7 +158,7 @@ export class PostgresAccountStore implements KeyStore {
   ): Promise<readonly KeySummary[] | undefined> {
     return await this.#changes.write(by, async (client, note) => {
       const edited = await editKeys(client, note, { keyIds, edit, ...among(whose) });
-      // Nothing was changed: there is nothing to take back.
+      // Nothing was changed, so no cache has to be dropped.
       const orgId = edited?.[0]?.orgId;
       if (orgId === undefined || limit === undefined) return edited;
       const stored = await changeLimit(client, note, { orgId, ...limit });
@@ -172,9 +172,9 @@ export class PostgresAccountStore implements KeyStore {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
     await this.#changes.write(byGateway("playground"), async (client, note) => {
-      const keyId = newKeyId();
+      const keyId = createKeyId();
       const rpm = MANAGED_KEY_REQUESTS_PER_MINUTE;
-      // The digest belongs to no text that anybody knows: this key is never presented.
+      // The digest is random and belongs to no known text, so the key can never be used.
       const digest = randomBytes(DIGEST_BYTES);
       const values = [keyId, orgId, digest, rpm];
       const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
@@ -224,7 +224,10 @@ const FIND_PLAYGROUND_KEY_SQL = `
   select key_id from api_key
   where org_id = $1 and origin = 'playground' and disabled_at is null`;
 
-/** Counted behind a lock, in a statement of its own: two at once do not both take the last place. */
+/**
+ * Counts under a lock in a separate statement, so that two concurrent calls cannot both take the
+ * last place.
+ */
 async function createOwnKey(
   client: PoolClient,
   note: Note,

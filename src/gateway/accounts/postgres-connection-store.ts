@@ -35,8 +35,8 @@ export class PostgresConnectionStore {
   }
 
   /**
-   * `taken`: the organization, or this key of it, has an active connection to the provider already.
-   * Undefined: there is no such organization, or the key is none of its keys.
+   * `taken`: the organization or this key already has an active connection to the provider.
+   * Undefined if the organization does not exist or the key is not one of its keys.
    */
   async create(
     connection: NewConnection,
@@ -74,7 +74,10 @@ export class PostgresConnectionStore {
     return row === undefined ? undefined : storedColumns.read(row);
   }
 
-  /** Connections with a key, of all organizations, in the order of their ids, behind `after`. */
+  /**
+   * Lists connections with a key, of all organizations, whose ids follow `after`, in the order of
+   * the ids.
+   */
   async listSealed(after: string, max: number): Promise<readonly SealedRow[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${storedColumns.sql} from connection
@@ -86,7 +89,10 @@ export class PostgresConnectionStore {
     });
   }
 
-  /** Stores keys that were sealed again; one that changed meanwhile stays. Resolves with their number. */
+  /**
+   * Stores re-encrypted keys and returns their number. A key that has changed in the meantime is
+   * skipped.
+   */
   async reseal(changed: Parameters<SealedRows["reseal"]>[0], by: ChangedBy): Promise<number> {
     return await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(RESEAL_SQL, [
@@ -106,7 +112,7 @@ export class PostgresConnectionStore {
 
   /**
    * Disables permanently and deletes the sealed key; a second call keeps the first instant.
-   * Undefined: the owner has no such connection.
+   * Undefined if the owner has no such connection.
    */
   async disable(
     connectionId: string,

@@ -4,7 +4,7 @@ import {
   type ChangedBy,
   type ChangeLog,
   type Facts,
-  newRecordId,
+  createRecordId,
   type OrgId,
   type Public,
   STORE_ANSWER_TIMEOUT_MS,
@@ -56,9 +56,9 @@ export class PostgresRulesStore {
   }
 
   /**
-   * Changes one stored limit; a limit without any value left is gone. Answers what is stored then.
-   * The caller has checked the values against the ceilings. Undefined: no such organization, or the
-   * key is none of its keys.
+   * Changes a stored limit, and deletes it if no value is left. Returns the stored result. The
+   * caller has checked the values against the ceilings. Undefined if the organization does not
+   * exist or the key is not one of its keys.
    */
   async changeLimit(
     orgId: OrgId,
@@ -85,8 +85,8 @@ export class PostgresRulesStore {
   }
 
   /**
-   * Gives the private manifest to the organization. `taken`: it belongs to an endpoint already.
-   * Undefined: there is no such organization.
+   * Assigns the private manifest to the organization. `taken` if it belongs to an endpoint already;
+   * undefined if the organization does not exist.
    */
   async createEndpoint(
     endpoint: NewEndpoint,
@@ -161,7 +161,7 @@ const KEYS_MAY_SET_SQL = `
 
 const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
 
-/** Whose limit it is, the change says as its target. */
+/** The change names the limit's owner as its target. */
 function endpointFacts({ providerId, limits }: EndpointRecord): Facts {
   return {
     provider: providerId,
@@ -200,7 +200,7 @@ const CREATE_ENDPOINT_SQL = `
 
 function newEndpointValues({ orgId, providerId, limits }: NewEndpoint): unknown[] {
   return [
-    newRecordId("endpoint"),
+    createRecordId("endpoint"),
     orgId,
     providerId,
     limits.requestsPerSecond ?? null,
@@ -229,7 +229,7 @@ const SET_POLICY_SQL = `
     only_providers = excluded.only_providers, ignore_providers = excluded.ignore_providers,
     prompt_logging = excluded.prompt_logging, updated_at = now()`;
 
-/** A list of nothing says nothing: as a default of `provider.only` it would close every route. */
+/** An empty list is ignored: as a default of `provider.only` it would exclude every provider. */
 function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
   const filled = (list: readonly string[] = []): readonly string[] | null =>
     list.length === 0 ? null : list;

@@ -11,7 +11,7 @@ export interface Principal {
   readonly requestsPerMinuteCeiling: number;
   /** Set by the customer, lower than the ceiling. */
   readonly requestsPerMinute?: number;
-  /** Has the organization ever held bought or granted credit? */
+  /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
   /** Made by the marketplace for its own use: never displayed, billed like any key. */
   readonly managed: boolean;
@@ -21,8 +21,8 @@ export interface Principal {
 }
 
 /**
- * An organization as a whole, as a person of it asks about it in the console. It has limits and
- * endpoints and no key: it makes no call, and is never taken for a caller.
+ * An organization as the console sees it. It has limits and endpoints but no key, so it cannot make
+ * calls.
  */
 export interface Organization {
   readonly orgId: OrgId;
@@ -30,14 +30,14 @@ export interface Organization {
   readonly rules: Pick<AccountRules, "limits" | "endpoints">;
 }
 
-export function organizationOf(
+export function toOrganization(
   { orgId, isFunded }: Pick<OrgSummary, "orgId" | "isFunded">,
   rules: Organization["rules"],
 ): Organization {
   return { orgId, funded: isFunded, rules };
 }
 
-export function principalOf(record: KeyRecord): Principal {
+export function toPrincipal(record: KeyRecord): Principal {
   const { orgId, keyId, origin, requestsPerMinuteCeiling, requestsPerMinute } = record;
   const { funded, models, rules } = record;
   return {

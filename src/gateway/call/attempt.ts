@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { debitOf, type Deployment } from "../../catalog/index.ts";
+import { computeDebit, type Deployment } from "../../catalog/index.ts";
 import type { AnswerBridge, CallRequest, Output } from "../../formats/index.ts";
 import { type MicroUsd, outputTokensTotal } from "../../kernel/index.ts";
 import {
@@ -21,11 +21,11 @@ import type { Delivery } from "./deliver.ts";
 import type { AcceptedCall, CallHold, EndedAttempt, HeldAttempt } from "./hold.ts";
 import type { CallPorts, CallTimeouts } from "./ports.ts";
 import { clientLeft } from "./refuse.ts";
-import { observedTokens, settlementOf } from "./settle.ts";
+import { observedTokens, computeSettlement } from "./settle.ts";
 
 export type AttemptEnd =
   | EndedAttempt
-  /** A provider has accepted a job that continues: what the client is answered. */
+  /** A provider has accepted a job that continues; `body` is the client's answer. */
   | { readonly kind: "job"; readonly body: Output };
 
 export interface CandidateAttempt<R extends CallRequest> {
@@ -58,7 +58,7 @@ export async function attemptCandidate<R extends CallRequest>(
   const { result } = job;
   const { asksHourWrites } = held.candidate.step.upstream;
   const { reserveMicroUsd } = reserve;
-  const settlement = settlementOf(result, deployment, {
+  const settlement = computeSettlement(result, deployment, {
     reserveMicroUsd,
     ...(asksHourWrites === true && { asksHourWrites }),
   });
@@ -70,7 +70,7 @@ export async function attemptCandidate<R extends CallRequest>(
     startedAtMs,
     result,
     settlement,
-    debitMicroUsd: debitOf(settlement.costPicoUsd, reserve.reserveMicroUsd),
+    debitMicroUsd: computeDebit(settlement.costPicoUsd, reserve.reserveMicroUsd),
     tokens: observedTokens(settlement, result.failure === undefined, call.tokens),
   };
   held.trace?.observed(end);
@@ -166,7 +166,7 @@ function startAttempt<R extends CallRequest>(
   const { kind, request } = call;
   const { attemptId, reserveMicroUsd } = held.reserve;
   const { deployment, upstream } = held.candidate.step;
-  const timeouts = timeoutsOf(kind, request, ports.timeouts);
+  const timeouts = chooseTimeouts(kind, request, ports.timeouts);
   const sent = { attemptId, traceparent: held.trace?.sent() };
   const running = runAttempt({
     clock: ports.clock,
@@ -184,14 +184,14 @@ function startAttempt<R extends CallRequest>(
           reserveMicroUsd,
         }),
       ),
-    classify: classifierOf(ports, kind, deployment),
+    classify: chooseClassifier(ports, kind, deployment),
     send: (handler) => ports.upstream.send(deployment, upstream, handler, sent),
   });
   followClient(ports, client, { running, delivery, hold, drainMs: timeouts.drainMs });
   return running;
 }
 
-function timeoutsOf<R extends CallRequest>(
+function chooseTimeouts<R extends CallRequest>(
   kind: CallKind<R>,
   request: R,
   timeouts: CallTimeouts,
@@ -200,7 +200,7 @@ function timeoutsOf<R extends CallRequest>(
   return request.stream ? timeouts.stream : timeouts.whole;
 }
 
-function classifierOf<R extends CallRequest>(
+function chooseClassifier<R extends CallRequest>(
   { classify: base, clock }: Pick<CallPorts, "classify" | "clock">,
   { classify }: CallKind<R>,
   deployment: Deployment,
@@ -255,7 +255,7 @@ function neverSent(): AttemptResult {
   };
 }
 
-/** One ended attempt, and who asked. */
+/** An ended attempt with its caller. */
 export interface NotedAnswer {
   readonly deployment: Deployment;
   readonly orgId: string;
@@ -274,20 +274,20 @@ export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: No
   const { deployment, orgId, result } = noted;
   const { bridge, failure, upstreamStatus, timedOut } = result;
   if (upstreamStatus === null || upstreamStatus >= 300 || timedOut) return;
-  // A customer's own key may lead to an account with other models than the listing's.
+  // A customer's own key may give access to other models than the listing names.
   if (deployment.ownKey !== undefined) return;
   if (failure === undefined) {
-    if (bridge !== undefined) standing.note(deployment, orgId, breachesOf(bridge, noted));
+    if (bridge !== undefined) standing.note(deployment, orgId, findBreaches(bridge, noted));
   } else if (failure.isMalformed === true) {
-    standing.note(deployment, orgId, BREACH.unreadable | substitutionOf(bridge));
+    standing.note(deployment, orgId, BREACH.unreadable | findSubstitution(bridge));
   }
 }
 
 /** The breaches of a complete answer. */
-function breachesOf(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
+function findBreaches(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   const { deployment, request, isImpossible } = noted;
   const { usage } = bridge;
-  let breaches = substitutionOf(bridge);
+  let breaches = findSubstitution(bridge);
   if (isImpossible || bridge.usageFlaw !== undefined) breaches |= BREACH.usageImpossible;
   const counted = usage ?? bridge.declaredUsage;
   if (counted === undefined && isUsageDue(bridge, deployment)) breaches |= BREACH.usageMissing;
@@ -299,7 +299,7 @@ function breachesOf(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   return breaches;
 }
 
-function substitutionOf(bridge: AnswerBridge | undefined): Breaches {
+function findSubstitution(bridge: AnswerBridge | undefined): Breaches {
   return bridge?.servedModel?.isSubstituted === true ? BREACH.substituted : 0;
 }
 

@@ -78,7 +78,7 @@ test("the next candidate is tried at once: no timer runs between an attempt's en
   const failures: ((call: Dispatched) => void)[] = [
     (call) => call.breaks("ECONNREFUSED"),
     (call) => call.answer(500, "{}"),
-    // Asked to wait, it is left alone; the request does not wait for it.
+    // A provider that asks to wait is not asked again, and the request does not wait for it.
     (call) => call.answer(429, "{}", { "retry-after": "30" }),
     (call) => call.answer(401, "{}"),
   ];
@@ -151,7 +151,7 @@ test("a candidate that is skipped because its pool is full gives the probe of it
   const { id, pool } = last(recipe).deployment;
   for (let strikes = 0; strikes < 10; strikes += 1) health.report(id, "strike", clock.ms, clock.ms);
   await call();
-  // Half open: one request at a time may try it.
+  // The circuit is half open, so one request at a time may test it.
   clock.ms += 600_000;
   full.add(pool.id);
   await call();

@@ -183,7 +183,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
-    // Without money for the next candidate the caller gets the error of the last one.
+    // If there is no money for the next candidate, the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;

@@ -24,7 +24,7 @@ type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRe
 
 /** The deployments of a plan that are still to be tried, each encoded when it is reached. */
 export class CandidateList {
-  /** Why the first deployment that could not be encoded could not be. */
+  /** Why the first deployment that could not be encoded was skipped. */
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
@@ -38,13 +38,16 @@ export class CandidateList {
     this.#encode = encode;
   }
 
-  /** Can another one be tried? The next one is encoded by that. */
+  /** True if another candidate can be tried; finding out encodes it. */
   hasNext(): boolean {
     this.#ready ??= this.#encoded();
     return this.#ready !== undefined;
   }
 
-  /** The next one; undefined when there is none left. Content that cannot be translated is skipped. */
+  /**
+   * The next candidate; undefined if there is none left. Candidates whose format cannot express the
+   * content are skipped.
+   */
   next(): Step | undefined {
     const step = this.#ready ?? this.#encoded();
     this.#ready = undefined;
@@ -107,20 +110,20 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // A limit store that does not answer says nothing about the pools: it refuses for itself.
+    // A limit store that does not respond is no verdict on the pool: return its own refusal.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
   return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
 }
 
-/** Nothing was sent to it after all: its circuit and its pool are free again. */
+/** Releases the circuit and the pool of a candidate that was never dispatched to. */
 export function releaseCandidate(ports: CandidatePorts, candidate: Candidate): void {
   leaveCircuit(ports, candidate);
   candidate.pool?.undo(ports.clock.monotonicMs());
 }
 
-/** Nothing was sent to it after all: its circuit's probe is free again. */
+/** Releases the probe of a circuit whose candidate was never dispatched to. */
 export function leaveCircuit(
   { health, clock }: Pick<CallPorts, "health" | "clock">,
   { step, probedMs }: Pick<Candidate, "step" | "probedMs">,
@@ -139,7 +142,7 @@ export function enterPool(
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
-  const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
+  const part = ports.pools.buildClaim(pool, principal.orgId, monotonicMs);
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
   const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
   if (cooldownMs > 0) {
@@ -170,11 +173,14 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/** The pool that has capacity first; one that is too small for the request never has. */
+/**
+ * Chooses the refusal of the pool that has capacity first. A pool that is too small for the request
+ * never has.
+ */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
-  const waitOf = ({ retryable, retryAfterSeconds }: Refusal): number =>
+  const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;
-  return known === undefined || waitOf(other) < waitOf(known) ? other : known;
+  return known === undefined || waitSeconds(other) < waitSeconds(known) ? other : known;
 }
 
 function nothingEncodes(): Refusal {

@@ -32,11 +32,13 @@ import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
 export interface LimitedCall {
   readonly modelId: string;
   readonly endpoint: DedicatedEndpoint | undefined;
-  /** The part of it that the caller's own provider keys serve. */
+  /** Whether the caller's own provider keys serve the request, and whether only they may. */
   readonly ownKeys: OwnKeys;
 }
 
-/** Claims what a call is admitted by before a candidate is chosen: all of it, or one refusal. */
+/**
+ * Claims the limits of a call before a candidate is chosen: all of them, or none with one refusal.
+ */
 export function claimLimits(
   ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
   principal: Principal,
@@ -53,8 +55,8 @@ export function claimLimits(
 }
 
 /**
- * The limits of a call before any provider is chosen: the caller's own, or those of its dedicated
- * endpoint in their place; then the platform's.
+ * The limits of a call before a provider is chosen: the caller's limits, or those of its dedicated
+ * endpoint instead, followed by the platform's.
  */
 export function claimParts(
   ports: Pick<CallPorts, "scopesOf" | "platform">,
@@ -66,19 +68,19 @@ export function claimParts(
   const parts: ClaimPart[] = [];
   const slot = orgSlot(principal.orgId);
   if (endpoint === undefined) {
-    parts.push(partOf(slot, ports.scopesOf(principal, { modelId, ownKeysOnly }), modelId));
+    parts.push(toClaimPart(slot, ports.scopesOf(principal, { modelId, ownKeysOnly }), modelId));
   } else {
     const scopes = endpointSelfScopes(principal, modelId);
-    if (scopes.length > 0) parts.push(partOf(slot, scopes, modelId));
+    if (scopes.length > 0) parts.push(toClaimPart(slot, scopes, modelId));
     const ofEndpoint = `{endpoint:${endpoint.endpointId}}`;
-    parts.push(partOf(ofEndpoint, scopesOfEndpoint(endpoint), modelId));
+    parts.push(toClaimPart(ofEndpoint, scopesOfEndpoint(endpoint), modelId));
   }
   if (ports.platform.length > 0) parts.push({ slot: "{platform}", scopes: ports.platform });
   return parts;
 }
 
-/** Its scopes and, where they limit what is in flight, those of its calls whose client left. */
-export function partOf(
+/** The scopes and, where they limit concurrency, the scopes for calls whose clients have left. */
+export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
   modelId: string | undefined,
@@ -89,7 +91,7 @@ export function partOf(
 
 const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();
 
-/* The same array every time: a shared store remembers what it made of it. */
+/* Returns the same array on every call, because a shared store caches what it derives from it. */
 function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
   const known = endpointScopes.get(endpoint);
   if (known !== undefined) return known;
@@ -103,7 +105,10 @@ export interface ClaimPart {
   readonly slot: string;
   /** Narrowest first. */
   readonly scopes: readonly ScopeClaim[];
-  /** Where the request takes a place once its client has left; undefined: where it had one. */
+  /**
+   * The scopes in which the request takes a place after its client has left; undefined for the same
+   * scopes.
+   */
   readonly departed?: readonly ScopeClaim[];
 }
 
@@ -116,14 +121,17 @@ export interface ClaimInput {
   readonly nowMs: number;
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
-  /** When this process will have read so many answers of the scope whose clients left. */
+  /**
+   * The time at which this process will have finished reading so many answers of the scope whose
+   * clients have left.
+   */
   readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
 }
 
 /**
- * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
- * leaves no trace. They are asked before money is held: the cheap check protects the database.
- * A request that none of them would ever admit is told so, whatever else refuses it now.
+ * Claims the limits of a request in every slot: all of them, or none with one refusal that leaves
+ * no trace. It runs before money is held, so that the cheap check protects the database. A request
+ * too large for a limit gets that refusal, even if another limit is full now.
  */
 export async function claimScopes(
   limits: LimitStore,
@@ -151,14 +159,17 @@ export async function claimScopes(
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes read some of them: what is not known here takes the longest that is told.
+  // Other processes hold some of the places, so an unknown end counts as the latest possible one.
   const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
   return { ...outcome, retryAfterSeconds };
 }
 
-/** A window that is throttled below the request may be empty: then it waits for the throttle alone. */
+/**
+ * A throttled window may be empty and still too small; the request then waits only for the
+ * throttle.
+ */
 function withThrottle(
   outcome: RefusedClaim,
   scopes: readonly ScopeClaim[],
@@ -186,7 +197,7 @@ export class ClaimedScopes {
   readonly #limits: ClaimedIn;
   /** Grown by `concat`, which gives a list of its very length: most requests wait with one. */
   #leases: readonly LimitLease[] = NO_LEASES;
-  /** Where each lease takes a place once the client has left. */
+  /** The scopes of each lease after the client has left. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
   /** The smallest over all scopes; `Number.MAX_SAFE_INTEGER` where nothing limits them. */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
@@ -206,7 +217,10 @@ export class ClaimedScopes {
     this.queueMs = Math.max(this.queueMs, lease.queueMs);
   }
 
-  /** The client left: it takes no place of those who stay. Returns the scopes where it has one now. */
+  /**
+   * Moves the claim out of the places of connected clients. Returns the scopes in which it still
+   * holds a place.
+   */
   depart(nowMs: number): readonly ScopeClaim[] {
     for (const [at, lease] of this.#leases.entries()) {
       const departed = this.#departed[at];
@@ -236,8 +250,8 @@ const NO_LEASES: readonly LimitLease[] = [];
 const NO_SCOPES: readonly (readonly ScopeClaim[])[] = [];
 
 /**
- * The limits without credit, for a request that the caller's own provider keys are to serve first:
- * they are claimed when the request falls back to the marketplace's keys, and once.
+ * The limits for requests without credit. A request that the caller's own provider keys serve first
+ * claims them once, when it falls back to the marketplace's keys.
  */
 export class MarketplaceClaim {
   readonly #part: ClaimPart;
@@ -252,13 +266,13 @@ export class MarketplaceClaim {
     return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
   }
 
-  /** A candidate was admitted: what it needed is not claimed again. */
+  /** The claims of an admitted candidate are not made again. */
   admitted({ ownKey }: Deployment): void {
     this.#isClaimed ||= ownKey === undefined;
   }
 }
 
-/** Undefined where nothing is left to claim: it counts from the start, or never. */
+/** Undefined if nothing is left to claim, because it counted from the start or never will. */
 export function marketplaceClaim(
   ports: Pick<CallPorts, "scopesOf">,
   principal: Principal,

@@ -11,7 +11,7 @@ export interface ServedHeaders {
   readonly remainingTokens?: number;
   readonly queueMs?: number;
   readonly droppedParams?: readonly string[];
-  /** The answer is a guess of the gateway's own, not a provider's word. */
+  /** Marks an answer that the gateway estimated without asking a provider. */
   readonly estimate?: "local";
   /** The name under which a browser saves the answer. */
   readonly fileName?: string;
@@ -32,15 +32,15 @@ export interface ClientExchange {
   /** False: a HEAD request, whose answer ends with its headers. */
   readonly wantsBody: boolean;
   /**
-   * Monotonic time since which the time is the gateway's own: of its first byte, moved on by what
-   * its body took to arrive.
+   * The monotonic start of the gateway's own time: the first byte, plus the time in which the body
+   * arrived.
    */
   readonly ownTimeFromMs: number;
   /** A request header by lower-case name. */
   header(name: string): string | undefined;
   /** The client went away before the answer ended. */
   readonly gone: boolean;
-  /** The commit point: a status line was written. From then on there is one provider. */
+  /** The commit point: true once a status line was written. From then on there is one provider. */
   readonly committed: boolean;
   /** Sets the callback that runs once when the client goes away before the answer ended. */
   onGone(listener: () => void): void;
@@ -57,13 +57,13 @@ export interface ClientExchange {
   write(output: Output): boolean;
   /** The last bytes of a stream that has begun. */
   end(last: Output): void;
-  /** Breaks the connection: what has begun must not pass for a complete answer. */
+  /** Breaks the connection, so that an unfinished answer cannot be mistaken for a complete one. */
   cut(): void;
   /** A whole answer at once. */
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void;
   /** A refusal as an HTTP error in the shape of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
-  /** Where the request notes what it does; undefined where no traces are exported. */
+  /** The trace of the request; undefined if no traces are exported. */
   readonly trace?: RequestTrace | undefined;
   /** Reports what all attempts of the call were debited, before its last bytes leave. */
   settled?(debitMicroUsd: MicroUsd): void;

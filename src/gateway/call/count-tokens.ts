@@ -11,7 +11,7 @@ import {
   refused,
   type Result,
   SETTINGS_REQUESTS_PER_MINUTE,
-  shownKeyId,
+  presentKeyId,
 } from "../../kernel/index.ts";
 import { fetchJson } from "../../upstream/index.ts";
 import type { Principal } from "../accounts/principal.ts";
@@ -24,15 +24,15 @@ import { findModel, planInput } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall } from "./refuse.ts";
 
-/** How a wire counts tokens, and the call whose tokens are counted. */
+/** The token counting of a wire, with the call to count. */
 export interface CountedCall {
   readonly counting: TokenCounting;
   readonly chat: CallKind<ParsedChatRequest>;
 }
 
 /**
- * The count of the provider that a call would go to first, when its wire can count; else, and when
- * that count fails, an estimate marked as one. Free.
+ * Asks the first provider of the call to count, if its wire can. Otherwise, or if that fails, the
+ * answer is an estimate that is marked as one. Free.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -95,7 +95,7 @@ function chooseCounter(
     const { first } = plan;
     return { ok: true, deployment: counting.isAnsweredBy(first) ? first : undefined };
   }
-  // Nothing is generated: what no provider could serve, or not now, is estimated all the same.
+  // Nothing is generated, so a request that no provider can serve now is estimated too.
   const anyone = planRoute({
     ...asSent,
     servabilityProblem: () => undefined,
@@ -107,7 +107,7 @@ function chooseCounter(
   return { ok: true, deployment: undefined };
 }
 
-/** Undefined: the provider gave no count in time, and says nothing about its health by that. */
+/** Undefined if the provider returned no count in time, which does not affect its health. */
 async function askProvider(
   deps: CallPorts,
   exchange: ClientExchange,
@@ -138,8 +138,8 @@ export interface Counted {
 }
 
 /**
- * Counts one request of a free route: it uses up one request of the minute and nothing else, so
- * that running calls and spent tokens do not stand in its way.
+ * Counts one request of a free route. It uses one request of the minute window and nothing else, so
+ * it is not blocked by concurrent calls or by spent tokens.
  */
 export async function countRequest(
   ports: CallPorts,
@@ -149,8 +149,8 @@ export async function countRequest(
 }
 
 /**
- * Counts one change of a setting. It has a window of its own: in one that it sets itself, a key
- * that lowered its limit could not raise it again before the minute is over.
+ * Counts one change of a setting in a window of its own. If it used the key's own window, a key
+ * that had lowered its limit could not raise it again within the minute.
  */
 export async function countSetting(
   ports: CallPorts,
@@ -158,7 +158,7 @@ export async function countSetting(
 ): Promise<Result<Counted>> {
   const { principal } = client;
   const id = `settings:${principal.keyId}`;
-  const shownId = `settings:${shownKeyId(principal)}`;
+  const shownId = `settings:${presentKeyId(principal)}`;
   const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
   return await countIn(ports, client, [{ scope: "key", id, shownId, limits }]);
 }
@@ -204,7 +204,7 @@ async function claimIn(
 
 const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();
 
-/* The same array every time: a shared store remembers what it made of it. */
+/* Returns the same array on every call, because a shared store caches what it derives from it. */
 function requestsOnly(scopes: readonly ScopeClaim[]): readonly ScopeClaim[] {
   const known = requestScopes.get(scopes);
   if (known !== undefined) return known;

@@ -113,7 +113,7 @@ export interface EndedCall {
   readonly debited: MicroUsd;
 }
 
-/** The last bytes: they leave after the settlement, so that no cost is reported that could change. */
+/** The last bytes leave after the settlement, so that the reported cost is final. */
 export function answerClient(client: ClientExchange, call: EndedCall): void {
   const { delivery, ended, stream, debited } = call;
   const last = ended.at(-1);
@@ -131,12 +131,12 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
   } else {
     delivery.stop();
     const { attempts = 1, droppedParams = [] } = delivery.headers;
-    client.refuse(refusalOf(ended) ?? failure.refusal, { attempts, droppedParams });
+    client.refuse(chooseRefusal(ended) ?? failure.refusal, { attempts, droppedParams });
   }
 }
 
 /** A throttled candidate says less than a failed one: the last failure that is not a rate limit. */
-function refusalOf(ended: readonly EndedAttempt[]): Refusal | undefined {
+function chooseRefusal(ended: readonly EndedAttempt[]): Refusal | undefined {
   const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);
 }

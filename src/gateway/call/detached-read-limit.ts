@@ -4,7 +4,7 @@ import type { ScopeClaim } from "../limits/limit-store.ts";
 /** A request whose client left, and until when its answer is read at the longest. */
 export interface DepartedRequest {
   readonly orgId: OrgId;
-  /** Where it takes a place until then. */
+  /** The scopes in which it has a place until then. */
   readonly scopes: readonly Pick<ScopeClaim, "id" | "shownId">[];
   /** Monotonic milliseconds. */
   readonly endsAtMs: number;
@@ -37,9 +37,9 @@ export class DetachedReadLimit {
   }
 
   /**
-   * Monotonic time at which so many of what this process reads of an organization in one of its
-   * scopes must have ended; infinity where it reads fewer. It walks over all of them: only a
-   * refusal asks.
+   * The monotonic time at which the given number of an organization's detached reads in a scope
+   * must have ended; infinity if this process has fewer. It iterates over all of them, because only
+   * refusals need it.
    */
   endsAtMs(orgId: OrgId, shownId: string, count: number): number {
     const ends: number[] = [];

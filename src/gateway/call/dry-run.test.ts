@@ -42,7 +42,7 @@ interface Caps<T> {
   readonly day: T;
 }
 
-/** Money in its simplest form: what a hold takes is what a dry run must have seen. */
+/** The simplest ledger: whatever a hold takes, the dry run must have seen. */
 class Books implements SpendReads {
   readonly #credit: bigint;
   readonly #caps: Caps<MicroUsd | null>;
@@ -164,7 +164,7 @@ test("what a dry run says would happen to a request is what happens to it, and a
         const messages = [{ role: "user", content: "hi" }];
         const body = { model, max_tokens: maxTokens, messages, ...(provider && { provider }) };
         const foreseen = await previewCall(looking, new RecordedExchange(body, principal), kind);
-        // Nothing stays of a dry run, so that a second one says the same.
+        // A dry run leaves nothing behind, so a second one has the same result.
         const again = await previewCall(looking, new RecordedExchange(body, principal), kind);
         expect(again).toEqual(foreseen);
         const client = new RecordedExchange(body, principal);

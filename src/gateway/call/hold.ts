@@ -22,7 +22,7 @@ import type { Candidate, CandidateList } from "./candidates.ts";
 import type { ClaimedScopes, LimitedCall, MarketplaceClaim } from "./claim.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
-import { outcomeOf, type Settlement } from "./settle.ts";
+import { toAttemptOutcome, type Settlement } from "./settle.ts";
 import type { AttemptTrace, RequestTrace } from "./trace.ts";
 
 /** A request that was read and planned. It is made once and never changed. */
@@ -41,7 +41,7 @@ export interface AcceptedCall<R extends CallRequest> {
   readonly marketplace: MarketplaceClaim | undefined;
   /** Longest time until a provider is tried. */
   readonly timeoutMs: number;
-  /** Undefined: no traces are exported, or it is a dry run. */
+  /** Undefined in a dry run, or if no traces are exported. */
   readonly trace: RequestTrace | undefined;
 }
 
@@ -78,7 +78,7 @@ export class CallHold {
   readonly #own: ClaimedScopes;
   #pool: ClaimedScopes | undefined;
   #open: ReserveRow | undefined;
-  /** Whose money it has held; undefined: nothing was held yet. */
+  /** The organization whose money is held; undefined before the first hold. */
   #heldOf: OrgId | undefined;
 
   constructor(ports: HoldPorts, own: ClaimedScopes) {
@@ -146,7 +146,7 @@ export class CallHold {
     this.#own.release(tokens, this.#ports.clock.monotonicMs());
   }
 
-  /** Nothing was sent: as if the request had never been let in. */
+  /** Undoes all claims of a request that was never dispatched. */
   undo(): void {
     const nowMs = this.#ports.clock.monotonicMs();
     this.#pool?.undo(nowMs);
@@ -154,7 +154,10 @@ export class CallHold {
     this.#own.undo(nowMs);
   }
 
-  /** After a fault of our own: it is not charged, and nothing stays held until a restart. */
+  /**
+   * Ends the hold after an internal fault: nothing is charged, and no money stays held until a
+   * restart.
+   */
   giveUp(): void {
     if (this.#heldOf === undefined) return this.undo();
     const open = this.#open;
@@ -175,8 +178,8 @@ export class CallHold {
 }
 
 /**
- * An attempt that is about to be held: the most it can cost. Whenever it ends, its prices are those
- * in force at the instant its id carries, which is of the ledger's clock.
+ * The hold of the next attempt: its highest cost. Whenever the attempt ends, its prices are those
+ * at the instant in its id, which comes from the ledger's clock.
  */
 export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,
@@ -221,7 +224,7 @@ export function attemptToHold<R extends CallRequest>(
     reserveMicroUsd,
     lane: trace?.reserveLane,
   };
-  const headers = servedHeaders(request, input.limits, { candidate, reserve });
+  const headers = buildServedHeaders(request, input.limits, { candidate, reserve });
   return { ok: true, candidate, reserve, headers, trace };
 }
 
@@ -233,8 +236,8 @@ function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate 
   return { ...candidate, step: { ...step, deployment } };
 }
 
-/** How the request is served by this attempt, for the headers of the 200 or of a refusal. */
-function servedHeaders(
+/** Headers that describe how this attempt serves the request, for the 200 or for a refusal. */
+function buildServedHeaders(
   request: CallRequest,
   limits: ClaimedScopes,
   { candidate, reserve }: Pick<HeldAttempt, "candidate" | "reserve">,
@@ -256,7 +259,7 @@ function servedHeaders(
 
 /** The request's knowledge of an attempt that has ended. */
 interface ClosedFrom {
-  /** `committed`: the headers of a 200 have left. */
+  /** `committed` is true once the headers of a 200 have left. */
   readonly client: Pick<ClientExchange, "gone" | "committed">;
   readonly final: boolean;
   readonly held: Pick<HeldAttempt, "headers" | "trace">;
@@ -272,7 +275,7 @@ export function closeRow(
   const served = bridge?.servedModel;
   return {
     attemptId,
-    outcome: outcomeOf(result, end.client.gone),
+    outcome: toAttemptOutcome(result, end.client.gone),
     usage,
     basis,
     costPicoUsd,
@@ -289,10 +292,7 @@ export function closeRow(
   };
 }
 
-/**
- * The headers of the answer that are kept: only those that no other column has, and only those that
- * were sent.
- */
+/** The answer headers to store: those that were sent and that no other column contains. */
 function answeredHeaders(
   { failure }: EndedAttempt["result"],
   { held, client }: ClosedFrom,

@@ -3,7 +3,7 @@ import type { Principal } from "../accounts/principal.ts";
 import {
   assert,
   type MicroUsd,
-  newRequestId,
+  createRequestId,
   type Refusal,
   type RequestId,
   ZERO_MICRO_USD,
@@ -16,12 +16,14 @@ import type { CallPorts } from "./ports.ts";
 import type { RequestTrace, Tracing } from "./trace.ts";
 import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse.ts";
 
-/** The parts that calls from within this process work with: those of the gateway's listener. */
+/**
+ * The dependencies of calls from within this process; they share them with the gateway's listener.
+ */
 export interface InProcessDeps {
   readonly ports: CallPorts;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly log: CallLog;
-  /** Undefined: no traces are exported. */
+  /** Undefined if no traces are exported. */
   readonly tracing?: Tracing | undefined;
 }
 
@@ -36,7 +38,7 @@ export interface LoggedCall {
   readonly unreachedProviders: readonly string[];
 }
 
-/** Where requests are logged, whichever way they came in. */
+/** The log of requests, however they came in. */
 export interface CallLog extends FaultLog {
   answered(
     call: LoggedCall,
@@ -51,7 +53,7 @@ export interface CallLog extends FaultLog {
 
 /** A call that a part of this program makes with a virtual key. */
 export interface InProcessRequest {
-  /** The raw key: it is checked like that of any caller. */
+  /** The raw key, which is authenticated like that of any caller. */
   readonly key: string;
   /** The path that a client would call, for records. */
   readonly route: string;
@@ -62,17 +64,17 @@ export interface InProcessRequest {
   readonly onOutput: (output: Output) => void;
 }
 
-/** How such a call ended. A stream may still have ended with the error event of its wire. */
+/** The end of such a call. A stream may also have ended with the error event of its wire. */
 export interface InProcessEnd {
-  /** Undefined: it was answered, or its caller left. */
+  /** Undefined if the call was answered, or if its caller left. */
   readonly refusal: Refusal | undefined;
   readonly debitMicroUsd: MicroUsd;
 }
 
 /**
- * Makes a call without a socket, by the page that every call takes: the key is authenticated, and
- * limits, hold, failover and settlement are those of any caller. Resolves when the call is settled,
- * also for a caller who left before that; never rejects.
+ * Makes a call without a socket through the same `serveCall` as every other call: the key is
+ * authenticated, and limits, hold, failover and settlement apply. Resolves when the call is
+ * settled, even if the caller left earlier; never rejects.
  */
 export async function callInProcess<R extends CallRequest>(
   { ports, authenticator, log, tracing }: InProcessDeps,
@@ -81,7 +83,7 @@ export async function callInProcess<R extends CallRequest>(
 ): Promise<InProcessEnd> {
   const { clock, metrics } = ports;
   const startedMs = clock.monotonicMs();
-  const requestId = newRequestId(clock.nowMs());
+  const requestId = createRequestId(clock.nowMs());
   const { route } = request;
   const trace = tracing?.begin({ requestId, method: "POST", route, startedMs });
   const exchange = new InProcessExchange(requestId, request, { trace, startedMs });
@@ -163,7 +165,7 @@ class InProcessExchange implements ClientExchange {
     return this.#request.signal.aborted;
   }
 
-  /** A status was answered: what follows belongs to it. */
+  /** True once a status was sent; everything after it belongs to that answer. */
   get committed(): boolean {
     return this.status !== 0;
   }

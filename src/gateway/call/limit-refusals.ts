@@ -7,7 +7,7 @@ import {
   type MicroUsd,
   refusal,
   type Refusal,
-  shownKeyId,
+  presentKeyId,
   unreachable,
 } from "../../kernel/index.ts";
 import type { ReserveOutcome } from "../../ledger/index.ts";
@@ -69,7 +69,10 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   });
 }
 
-/** Why a request of this size is never admitted, and how large it may be; undefined: it is, alone. */
+/**
+ * Refuses a request that is larger than a limit allows at all, and names the largest size that
+ * fits. Returns undefined if the request would fit alone.
+ */
 export function sizeRefusal(
   parts: readonly { readonly scopes: readonly ScopeClaim[] }[],
   tokens: CallTokens,
@@ -122,7 +125,7 @@ function fittingWords(most: TokenCount, asked: CallTokens): string {
   return `what fits is at most ${together.join(", ")}`;
 }
 
-/** `: 60 used in the last minute`; of what every request adds as much to, that is not said. */
+/** Renders `: 60 used in the last minute`. Omitted for limits that every request uses equally. */
 function usedWords({ limitKind, used, asked }: RefusedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
   if (when === undefined || used === undefined) return "";
@@ -153,7 +156,9 @@ const NEXT_STEP = {
 /** The inputs of a hold. */
 export interface HoldAsked {
   readonly needed: MicroUsd;
-  /** The most output tokens that so much money pays; undefined: the price does not depend on them. */
+  /**
+   * The most output tokens that so much money pays; undefined if the price does not depend on them.
+   */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 
@@ -206,7 +211,7 @@ function capRefusal(
   const { scope, period, resetAtMs } = outcome;
   const { capMicroUsd: cap, settledMicroUsd: spent, inFlightMicroUsd: inFlight } = outcome;
   const { needed } = asked;
-  const id = scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
+  const id = scope === "org" ? `org:${principal.orgId}` : `key:${presentKeyId(principal)}`;
   const whose = scope === "org" ? "the organization's" : "this key's";
   const { adjective, now } = PERIOD_WORDS[period];
   const isLarger = needed > cap;
@@ -231,7 +236,7 @@ function capRefusal(
   );
 }
 
-/** How much output so much money pays, and what of the request would have to be less. */
+/** Names the output that the money pays for, and the parts of the request that could be reduced. */
 function payableWords(
   { outputWithin }: HoldAsked,
   micros: bigint,

@@ -35,7 +35,6 @@ export interface EndedRequest {
   /** 0: nothing was answered. */
   readonly status: number;
   readonly refusal: Refusal | undefined;
-  /** Was its answer a stream? */
   readonly isStream: boolean;
   /** The client left before the answer ended. */
   readonly gone: boolean;
@@ -60,11 +59,11 @@ export class GatewayMetrics {
   readonly requests: Map<string, number> = new Map();
   /** `provider|model|outcome` to attempts. */
   readonly attempts: Map<string, number> = new Map();
-  /** `provider|model` to complete answers without usage: the listing breaks its promise. */
+  /** `provider|model` to complete answers without usage, which break the listing's promise. */
   readonly usageMissing: Map<string, number> = new Map();
-  /** `provider|model` to answers whose reported usage is impossible and was not believed. */
+  /** `provider|model` to answers whose reported usage is impossible and was ignored. */
   readonly usageImpossible: Map<string, number> = new Map();
-  /** `provider|model` to answers of another model than the listing allows. */
+  /** `provider|model` to answers from another model than the listing allows. */
   readonly substituted: Map<string, number> = new Map();
   /** `model` to micro-dollars debited. */
   readonly debitedMicroUsd: Map<string, bigint> = new Map();
@@ -94,8 +93,8 @@ export class GatewayMetrics {
   ended(request: EndedRequest): void {
     const { route, refusal, isStream, durationMs } = request;
     this.request(route, request.status, refusal?.class ?? "");
-    const { durations, streamDurations } = this.#routeOf(route);
-    const end = endOf(request);
+    const { durations, streamDurations } = this.#openRoute(route);
+    const end = classifyEnd(request);
     const ofEnd = isStream ? streamDurations : durations;
     let series = ofEnd.get(end);
     if (series === undefined) {
@@ -110,17 +109,17 @@ export class GatewayMetrics {
 
   /** A request reaches its first provider, after so much time of our own. */
   dispatched(route: string, ownMs: number): void {
-    this.#routeOf(route).overhead.observe(ownMs / 1000);
+    this.#openRoute(route).overhead.observe(ownMs / 1000);
   }
 
   attempt(deployment: Deployment, result: AttemptResult): void {
     const outcome = result.failure === undefined ? "completed" : result.failure.refusal.class;
-    add(this.attempts, `${keyOf(deployment)}|${outcome}`);
+    add(this.attempts, `${toListingKey(deployment)}|${outcome}`);
     this.listings.attempt(deployment, result);
     // A video's cost is known when its job has ended.
     const isDue = deployment.modality !== "video" && result.failure === undefined;
     const silent = isDue && result.bridge?.usage === undefined;
-    if (silent) add(this.usageMissing, keyOf(deployment));
+    if (silent) add(this.usageMissing, toListingKey(deployment));
     this.served(deployment, result.bridge?.servedModel);
   }
 
@@ -135,7 +134,7 @@ export class GatewayMetrics {
   ): void {
     const { result, settlement, reserveMicroUsd } = ended;
     const { usage, flag, costPicoUsd, owedPicoUsd = costPicoUsd } = settlement;
-    if (flag !== undefined) add(this.usageImpossible, keyOf(deployment));
+    if (flag !== undefined) add(this.usageImpossible, toListingKey(deployment));
     const cost = { costPicoUsd, owedPicoUsd, reserveMicroUsd };
     this.listings.settled(deployment, { result, usage, cost });
   }
@@ -155,7 +154,7 @@ export class GatewayMetrics {
 
   served(listing: Listing, served: ServedModel | undefined): void {
     if (served?.isSubstituted !== true) return;
-    add(this.substituted, keyOf(listing));
+    add(this.substituted, toListingKey(listing));
   }
 
   settled(model: string, debit: MicroUsd): void {
@@ -166,7 +165,7 @@ export class GatewayMetrics {
     return [this.#durations, this.#overhead, ...this.listings.families(), ...callFamilies(this)];
   }
 
-  #routeOf(route: string): RouteSeries {
+  #openRoute(route: string): RouteSeries {
     const known = this.#routes.get(route);
     if (known !== undefined) return known;
     const overhead = this.#overhead.of(route);
@@ -205,13 +204,13 @@ export function add(counter: Map<string, number>, key: string): void {
   counter.set(key, (counter.get(key) ?? 0) + 1);
 }
 
-function keyOf({ providerId, modelId }: Listing): string {
+function toListingKey({ providerId, modelId }: Listing): string {
   return `${providerId}|${modelId}`;
 }
 
 const FAULT_STATUS = 500;
 
-function endOf({ gone, refusal, hasBroken, status }: EndedRequest): RequestEnd {
+function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): RequestEnd {
   if (gone) return "gone";
   if (refusal !== undefined) return refusal.status >= FAULT_STATUS ? "failed" : "refused";
   return hasBroken || status >= FAULT_STATUS ? "failed" : "served";
@@ -294,7 +293,7 @@ class ListingCounts {
     ];
   }
 
-  /** The mean time of a token behind the first, of a stream that was observed to its end. */
+  /** The mean time between tokens after the first, for a stream that was read to its end. */
   #outputSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
     const { firstOutputMs, durationMs, failure } = result;
     if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;

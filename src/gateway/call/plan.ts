@@ -44,7 +44,7 @@ export function acceptCall<R extends CallRequest>(
   const { request } = read;
   const { modelId } = request;
   const { model, endpoint } = findModel(ports.catalog.current, principal, modelId);
-  const conversation = conversationOf(principal, request, model);
+  const conversation = identifyConversation(principal, request, model);
   const plan = planRoute(callPlanInput(ports, principal, { kind, request, model, conversation }));
   if (plan.kind === "refused") return { ...refused(plan.refusal), request };
   const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
@@ -63,7 +63,7 @@ export function acceptCall<R extends CallRequest>(
   return { ok: true, call: { ...asked, tokens, limited, marketplace, timeoutMs, trace } };
 }
 
-/** Where a model id leads for one caller. */
+/** The model that an id means for one caller. */
 export interface FoundModel {
   readonly model: ListedModel | undefined;
   /** The caller's dedicated endpoint. If set, its requests for this model are sent only there. */
@@ -119,7 +119,7 @@ export function callPlanInput<R extends CallRequest>(
  * its messages begin. Undefined where nothing depends on it, which costs no digest. It is never
  * another organization's.
  */
-export function conversationOf(
+export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
   request: CallRequest,
   model: ListedModel | undefined,
@@ -171,9 +171,9 @@ function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | 
 }
 
 /**
- * The most that a call with this body could be held for, wherever it may be served: read, planned
- * and quoted as a call is, also for providers that are cooling down now. Nothing is held or sent,
- * and no limit is asked.
+ * The most that a call with this body could hold, whichever candidate serves it. It is read,
+ * planned and quoted like a call, including providers that cool down now. Nothing is held or sent,
+ * and no limit is claimed.
  */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
@@ -201,7 +201,7 @@ export function quoteCall<R extends CallRequest>(
 
 /**
  * The largest output bound with which this request would cost at most `micros`; 0: not even one
- * token fits. Undefined: the client cannot lower its price by it.
+ * token fits. Undefined if the client cannot lower its price by it.
  */
 export function outputWithin<R extends CallRequest>(
   kind: CallKind<R>,

@@ -17,10 +17,10 @@ import type { GatewayMetrics } from "./metrics.ts";
 import type { RefusalWindows, Shortfalls } from "./refusal-memory.ts";
 
 export interface CallTimeouts {
-  /** The time limits of an attempt whose answer is a stream, and of one whose answer comes whole. */
+  /** The time limits of streamed and of whole answers. */
   readonly stream: AttemptTimeouts;
   readonly whole: AttemptTimeouts;
-  /** Until a provider accepts a video job, and until it decides. */
+  /** The time limits until a provider accepts a video job, and until it decides. */
   readonly videoAccept: AttemptTimeouts;
   readonly decisions: AttemptTimeouts;
   readonly routingMs: number;
@@ -37,7 +37,7 @@ export interface CallPorts {
   readonly health: DeploymentHealth;
   /** Failed requests of the last minute: repeats of one are one strike. */
   readonly repeats: RepeatedFailures;
-  /** Which deployment served a conversation last. */
+  /** Remembers which deployment served a conversation last. */
   readonly affinity: Affinity;
   readonly limits: LimitStore;
   readonly ledger: Ledger;
@@ -45,23 +45,25 @@ export interface CallPorts {
   readonly drains: DetachedReadLimit;
   readonly metrics: GatewayMetrics;
   readonly pools: PoolBoard;
-  /** How far listings are trusted, and what live answers say about them. */
+  /** The trust in listings, and what live answers reveal about them. */
   readonly standing: ListingStanding & {
     note(deployment: Deployment, orgId: string, breaches: Breaches): void;
   };
   readonly usage: AbuseMonitor;
-  /** How many requests of a caller may be refused. */
+  /** Limits how many requests of a caller may be refused. */
   readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
   /** The reserves that the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   readonly upstream: UpstreamClient;
-  /** Is there a key to open customers' own provider keys with? Without it there are none. */
+  /**
+   * True if there is a key that opens customers' own provider keys; without it they are not used.
+   */
   readonly opensOwnKeys: boolean;
   readonly timeouts: CallTimeouts;
   /** The limit scopes of a principal, narrowest first. */
   readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
   /** The defaults that `scopesOf` uses. */
   readonly limitDefaults: LimitDefaults;
-  /** Limits of all callers together; empty when there are none. */
+  /** The limits of all callers together; empty if there are none. */
   readonly platform: readonly ScopeClaim[];
 }

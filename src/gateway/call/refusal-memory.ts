@@ -8,7 +8,7 @@ import {
   refusal,
   SHORTFALL_MS,
   SHORTFALLS_MAX,
-  shownKeyId,
+  presentKeyId,
 } from "../../kernel/index.ts";
 import type { ReserveOutcome, ReserveRow } from "../../ledger/index.ts";
 import type { Principal } from "../accounts/principal.ts";
@@ -25,7 +25,7 @@ export interface RefusalWindowOptions {
   readonly clock: Clock;
   /** Refused requests per minute of one key; an organization has three times as many. */
   readonly refusalsPerMinute: number;
-  /** The same for an organization without credit and for each of its keys. */
+  /** The limit for an organization without credit, and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
 }
 
@@ -51,7 +51,7 @@ export class RefusalWindows {
   check(principal: Principal): Refusal | undefined {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
-    const full = this.#full.get(nameOf(principal), nowMs);
+    const full = this.#full.get(toMemoryKey(principal), nowMs);
     if (full === undefined || full.untilMs <= nowMs) return undefined;
     const cooldownMs = full.untilMs - nowMs;
     return {
@@ -62,9 +62,9 @@ export class RefusalWindows {
   }
 
   /**
-   * Lets a request in whose body is then read. Of an organization without credit at most as many
-   * are undecided at once as its window of refused requests has left: so many at the same time do
-   * not pass a window that each of them would have filled. `leave` it when it is decided.
+   * Admits a request whose body is read next. For an organization without credit, only as many
+   * requests may be undecided at once as its window of refused requests has left, so that
+   * concurrent requests cannot exceed it.
    */
   enter(principal: Principal, request: object): Refusal | undefined {
     const full = this.check(principal);
@@ -85,8 +85,8 @@ export class RefusalWindows {
   }
 
   /**
-   * Something of this organization changed, or of any: its limits may be higher now. Those of
-   * refused requests are not of its making.
+   * The limits of this organization, or of all, may have changed. The windows of refused requests
+   * stay, as the organization cannot change those.
    */
   forget(orgId: OrgId | undefined): void {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
@@ -134,7 +134,7 @@ export class RefusalWindows {
     const { limits, clock } = this.#options;
     const { orgId } = principal;
     const nowMs = clock.monotonicMs();
-    const scopes = this.#scopesOf(principal);
+    const scopes = this.#listScopes(principal);
     const claim = { orgId, slot: orgSlot(orgId), scopes, ...NO_TOKENS, nowMs };
     const release = (outcome: ClaimOutcome): ClaimOutcome => {
       if (outcome.kind === "claimed") limits.release(outcome.lease, NO_TOKENS, nowMs);
@@ -144,8 +144,11 @@ export class RefusalWindows {
     return outcome instanceof Promise ? outcome.then(release) : release(outcome);
   }
 
-  /* The same array for one principal: a shared store remembers what it made of it. */
-  #scopesOf(principal: Principal): readonly ScopeClaim[] {
+  /*
+   * Returns the same array for one principal, because a shared store caches what it derives from
+   * it.
+   */
+  #listScopes(principal: Principal): readonly ScopeClaim[] {
     const known = this.#scopes.get(principal);
     if (known !== undefined) return known;
     const { refusalsPerMinute, unfundedRequestsPerMinute: unfunded } = this.#options;
@@ -154,7 +157,7 @@ export class RefusalWindows {
       {
         scope: "key",
         id: `refusals:${principal.keyId}`,
-        shownId: `refusals:${shownKeyId(principal)}`,
+        shownId: `refusals:${presentKeyId(principal)}`,
         limits: { requestsPerMinute: Math.min(refusalsPerMinute, low) },
       },
       {
@@ -171,7 +174,7 @@ export class RefusalWindows {
     const nowMs = this.#options.clock.monotonicMs();
     const { orgId } = principal;
     const untilMs = nowMs + (value.retryAfterSeconds ?? 0) * 1000;
-    this.#full.set(nameOf(principal), { refusal: value, untilMs, orgId, isOfLimits }, nowMs);
+    this.#full.set(toMemoryKey(principal), { refusal: value, untilMs, orgId, isOfLimits }, nowMs);
   }
 }
 
@@ -190,16 +193,16 @@ const ORG_FACTOR = 3;
 const MEMORY_MS = 61_000;
 
 /** Credit lifts what was remembered without it. */
-function nameOf(principal: Principal): string {
+function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }
 
-/** Without credit, and without anything of its own that is exempt from the rule for that. */
+/** True for an organization without credit and without anything that is exempt from its limit. */
 function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-/** The caller's own requests per minute are used up. */
+/** The refusal is for the caller's own requests per minute. */
 function isFullMinute({ origin, limit }: Refusal): boolean {
   return (
     origin === "gateway_admission" &&
@@ -225,7 +228,9 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
-/** That nothing of an organization has changed here since; compared by identity. */
+/**
+ * Compared by identity: the same object means that nothing of the organization has changed since.
+ */
 type Unchanged = Record<never, never>;
 
 interface KnownShortfall {
@@ -235,7 +240,7 @@ interface KnownShortfall {
   readonly unchanged: Unchanged;
 }
 
-/** How a hold was asked for, which decides whether its refusal may be remembered. */
+/** The state in which a hold was requested; it decides whether its refusal may be cached. */
 export interface AskedHold {
   readonly unchanged: Unchanged;
   /** Monotonic milliseconds. */
@@ -273,7 +278,7 @@ export class Shortfalls {
     return this.#isOver(outcome) ? undefined : outcome;
   }
 
-  /** Call it before the ledger is asked. */
+  /** Call this before asking the ledger. */
   asking(orgId: OrgId): AskedHold | undefined {
     const unchanged = this.#watched.get(orgId);
     return unchanged && { unchanged, askedAtMs: this.#clock.monotonicMs() };

@@ -70,7 +70,7 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
   "upstream_quota",
 ] as const);
 
-/** A refusal for unusual use, a full pool or a fault of ours is not a further sign of it. */
+/** Refusals for unusual use, a full pool or an internal fault do not count as unusual use. */
 function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;
@@ -83,7 +83,7 @@ function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCal
   );
 }
 
-/** Where faults of requests are logged. */
+/** The log of internal faults of requests. */
 export interface FaultLog {
   storeFailed(requestId: RequestId, fault: unknown): void;
   crashed(requestId: RequestId, fault: unknown): void;

@@ -20,11 +20,11 @@ import type { Step } from "./call-kind.ts";
 
 export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";
-  /** Is the request written anew for the other wire? */
+  /** True if the request is translated to the other wire. */
   readonly translated: boolean;
-  /** Did it serve this conversation last? */
+  /** True if this deployment served the conversation last. */
   readonly servedLast: boolean;
-  /** Why its pool has no place now; undefined: it has one. */
+  /** Why its pool is full; undefined while it has capacity. */
   readonly poolFull: Refusal | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface ShownRoute {
   /** In the order in which they would be tried. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
-  /** Null: no candidate could serve, so nothing would be held. */
+  /** Null if no candidate could serve, so that nothing would be held. */
   readonly reserve: MicroUsd | null;
   readonly refusal: Refusal | undefined;
 }
@@ -66,7 +66,7 @@ const candidate = shape((is: DefineField<Candidate>) => ({
   reasons: is(List(Type.String()), listReasons),
 }));
 
-/** Why it has its position, and what is lost on the way to it. */
+/** The reasons for its position, and what is lost on this candidate. */
 function listReasons({ request, ...step }: Candidate): string[] {
   const { deployment, upstream, servedLast, poolFull } = step;
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;

@@ -19,7 +19,7 @@ import { enterPool } from "./candidates.ts";
 import { type LimitedCall, marketplaceClaim } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-tokens.ts";
-import { callPlanInput, conversationOf, findModel } from "./plan.ts";
+import { callPlanInput, identifyConversation, findModel } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall } from "./refuse.ts";
 import { type ExcludedStep, routeAnswer, type ShownStep } from "./route-contract.ts";
@@ -28,12 +28,12 @@ export interface RoutePorts extends CallPorts {
   readonly records: SpendReads;
 }
 
-/** One thing that `?for=` may name. */
+/** The dry run of one value of `?for=`. */
 export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void>;
 
 /**
- * `POST /v1/route?for=`: a dry run. The body is checked as the real route would check it, up to the
- * claim; nothing is held, sent or charged, and what would refuse it is in the answer.
+ * `POST /v1/route?for=` is a dry run. The body is checked as the real route would check it, up to
+ * the claim; nothing is held, sent or charged. A refusal is part of the answer.
  */
 export async function serveRoute(
   ports: RoutePorts,
@@ -49,7 +49,7 @@ export async function serveRoute(
 }
 
 /** The dry run of one kind of call; `wire`: the one it comes on, where there are several. */
-export function dryRunOf<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
+export function bindDryRun<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
   return (ports, client) => runDry(ports, client, { kind, wire });
 }
 
@@ -72,8 +72,8 @@ async function runDry<R extends CallRequest>(
 
   const looking = lookingPorts(ports, ports.records);
   const walk = await walkRoute(looking, client.principal, { ...call, request, body: client.body });
-  const reserve = reserveOf(ports, walk.steps[0], { request, kind });
-  // The body was read above: what refuses it now is not its text.
+  const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
+  // The body has been read, so a refusal here is not about its text.
   const refusal = await previewCall(looking, client, { ...kind, read: () => read });
   const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
   const { remainingRequests } = counted;
@@ -85,7 +85,7 @@ interface RouteWalk {
   readonly excluded: readonly ExcludedStep[];
 }
 
-/** Plans, encodes for every candidate (what cannot be encoded is none) and checks its pool. */
+/** Plans the route, drops candidates that cannot be encoded, and checks their pools. */
 async function walkRoute<R extends CallRequest>(
   ports: CallPorts,
   principal: Principal,
@@ -93,7 +93,7 @@ async function walkRoute<R extends CallRequest>(
 ): Promise<RouteWalk> {
   const nowMs = ports.clock.monotonicMs();
   const { model, endpoint } = findModel(ports.catalog.current, principal, request.modelId);
-  const conversation = conversationOf(principal, request, model);
+  const conversation = identifyConversation(principal, request, model);
   const input = callPlanInput(ports, principal, { kind, request, model, conversation });
   const explained = explainRoute(input);
   const tokens = callTokens(kind, request, { model, body });
@@ -117,7 +117,7 @@ async function walkRoute<R extends CallRequest>(
   return { steps, excluded };
 }
 
-/** Why its pool would refuse the request now; undefined: it has capacity. */
+/** Why the pool would refuse the request now; undefined while it has capacity. */
 async function poolProblem(
   ports: CallPorts,
   principal: Principal,
@@ -133,8 +133,8 @@ async function poolProblem(
   return entered.ok ? undefined : entered.refusal;
 }
 
-/** Null: there is no candidate, so there is nothing that could be held. */
-function reserveOf<R extends CallRequest>(
+/** Null if there is no candidate, so that nothing could be held. */
+function quoteReserve<R extends CallRequest>(
   { ledger }: Pick<CallPorts, "ledger">,
   step: Step | undefined,
   { request, kind }: { readonly request: R; readonly kind: CallKind<R> },
@@ -145,9 +145,9 @@ function reserveOf<R extends CallRequest>(
 }
 
 /**
- * Ports of a dry run: a call is accepted, claimed and held by them as by the real ones, and nothing
- * stays of it. A claim is undone at once, no circuit is probed, and a hold is compared with what is
- * there, without being made.
+ * Ports of a dry run. They accept, claim and hold a call as the real ports do, but leave nothing
+ * behind: a claim is undone at once, no circuit is probed, and a hold is only compared with the
+ * balance.
  */
 export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
   return {

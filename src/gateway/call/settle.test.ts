@@ -6,7 +6,7 @@ import { refusal, type RefusalClass } from "../../kernel/core/refusals.ts";
 import { type Usage, ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { AttemptResult } from "../../upstream/run-attempt.ts";
 import { tokenCount } from "../limits/limit-store.ts";
-import { observedTokens, outcomeOf, settlementOf } from "./settle.ts";
+import { observedTokens, toAttemptOutcome, computeSettlement } from "./settle.ts";
 
 const USAGE: Usage = {
   prompt: 3,
@@ -56,13 +56,15 @@ describe("what an attempt owes", () => {
     const listing = { ...deployment, prices } as Deployment;
     const hourly = { ...USAGE, cacheWrite1h: 4 };
     const others = 3n + 50n + 11_000n + 130_000n;
-    expect(settlementOf(result({ usage: hourly }), listing, { asksHourWrites: true })).toEqual({
-      usage: hourly,
-      basis: "reported",
-      costPicoUsd: others + 300n + 2_000n,
-    });
+    expect(computeSettlement(result({ usage: hourly }), listing, { asksHourWrites: true })).toEqual(
+      {
+        usage: hourly,
+        basis: "reported",
+        costPicoUsd: others + 300n + 2_000n,
+      },
+    );
     // A provider that bills an hour without being asked is not believed.
-    expect(settlementOf(result({ usage: hourly }), listing)).toEqual({
+    expect(computeSettlement(result({ usage: hourly }), listing)).toEqual({
       usage: USAGE,
       basis: "reported",
       costPicoUsd: others + 700n,
@@ -70,7 +72,7 @@ describe("what an attempt owes", () => {
   });
 
   test("a complete answer owes every bucket at its own price", () => {
-    expect(settlementOf(result({ usage: USAGE }), deployment)).toEqual({
+    expect(computeSettlement(result({ usage: USAGE }), deployment)).toEqual({
       usage: USAGE,
       basis: "reported",
       costPicoUsd: 3n + 50n + 700n + 11_000n + 130_000n,
@@ -78,15 +80,15 @@ describe("what an attempt owes", () => {
   });
 
   test("an answer that reported no usage owes nothing: a guess is never billed", () => {
-    const settled = settlementOf(result({}), deployment);
+    const settled = computeSettlement(result({}), deployment);
     expect(settled).toEqual({ usage: null, basis: "none", costPicoUsd: 0n });
   });
 
   test("a reported cost beyond a million dollars above the reserve is not believed", () => {
     const listing = { ...deployment, billing: "reported_cost" } as Deployment;
-    const settled = settlementOf(result({ usage: USAGE, cost: "1e11" }), listing);
+    const settled = computeSettlement(result({ usage: USAGE, cost: "1e11" }), listing);
     expect(settled).toMatchObject({ basis: "none", flag: "usage_impossible", costPicoUsd: 0n });
-    const most = settlementOf(result({ usage: USAGE, cost: "1e6" }), listing);
+    const most = computeSettlement(result({ usage: USAGE, cost: "1e6" }), listing);
     expect(most).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 18n });
   });
 
@@ -98,17 +100,19 @@ describe("what an attempt owes", () => {
   ])("usage that cannot be is not believed: %s", (_, more) => {
     const listing = { ...deployment, contextLength: 200_000 } as Deployment;
     const possible = { ...ZERO_USAGE, prompt: 232_768 };
-    expect(settlementOf(result({ usage: possible }), listing)).toMatchObject({ basis: "reported" });
-    const settled = settlementOf(result({ usage: { ...ZERO_USAGE, ...more } }), listing);
+    expect(computeSettlement(result({ usage: possible }), listing)).toMatchObject({
+      basis: "reported",
+    });
+    const settled = computeSettlement(result({ usage: { ...ZERO_USAGE, ...more } }), listing);
     const flagged = { usage: null, basis: "none", costPicoUsd: 0n, flag: "usage_impossible" };
     expect(settled).toEqual(flagged);
   });
 
   test("usage of a listing without a context length is believed up to 2^31 tokens", () => {
     const most = { ...ZERO_USAGE, prompt: 2 ** 31 };
-    expect(settlementOf(result({ usage: most }), deployment)).toMatchObject({ usage: most });
+    expect(computeSettlement(result({ usage: most }), deployment)).toMatchObject({ usage: most });
     const more = { ...most, completion: 1 };
-    expect(settlementOf(result({ usage: more }), deployment)).toMatchObject({
+    expect(computeSettlement(result({ usage: more }), deployment)).toMatchObject({
       flag: "usage_impossible",
     });
   });
@@ -116,10 +120,10 @@ describe("what an attempt owes", () => {
   test("an excess over the reserve beyond a million dollars is not believed either", () => {
     const dear = { ...deployment, prices: { ...deployment.prices, prompt: 10n ** 13n } };
     const usage = { ...ZERO_USAGE, prompt: 1_000_000 };
-    const settled = settlementOf(result({ usage }), dear as Deployment);
+    const settled = computeSettlement(result({ usage }), dear as Deployment);
     expect(settled).toMatchObject({ costPicoUsd: 0n, flag: "usage_impossible" });
     // Ten million dollars were held for it: then it is what the request may cost.
-    const held = settlementOf(result({ usage }), dear as Deployment, {
+    const held = computeSettlement(result({ usage }), dear as Deployment, {
       reserveMicroUsd: microUsd(10n ** 13n),
     });
     expect(held).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 19n });
@@ -127,37 +131,40 @@ describe("what an attempt owes", () => {
 
   test("a stream that died owes what had been reported until then", () => {
     const died = result({ usage: USAGE, failed: "upstream_error", hasOutput: true });
-    expect(settlementOf(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });
+    expect(computeSettlement(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });
   });
 
   test("an answer that broke a bound owes what had been delivered, and before that nothing", () => {
     const broken = { usage: USAGE, failed: "gateway_error" } as const;
-    const after = settlementOf(result({ ...broken, hasOutput: true }), deployment);
+    const after = computeSettlement(result({ ...broken, hasOutput: true }), deployment);
     expect(after).toMatchObject({ basis: "partial", usage: USAGE });
-    const before = settlementOf(result({ ...broken, hasOutput: false }), deployment);
+    const before = computeSettlement(result({ ...broken, hasOutput: false }), deployment);
     expect(before).toMatchObject({ basis: "none", costPicoUsd: 0n });
   });
 
   test("refused content costs nothing, whatever the provider reports", () => {
     const refused = result({ usage: USAGE, failed: "content_policy" });
-    expect(settlementOf(refused, deployment)).toMatchObject({ basis: "none", costPicoUsd: 0n });
+    expect(computeSettlement(refused, deployment)).toMatchObject({
+      basis: "none",
+      costPicoUsd: 0n,
+    });
   });
 
   test("an answer that cannot be represented costs nothing", () => {
     const unusable = result({ usage: USAGE, failed: "gateway_error" });
-    expect(settlementOf(unusable, deployment)).toMatchObject({ costPicoUsd: 0n });
+    expect(computeSettlement(unusable, deployment)).toMatchObject({ costPicoUsd: 0n });
   });
 
   test("a reported_cost listing owes the provider's own figure, digit by digit", () => {
     const reported = { ...deployment, billing: "reported_cost" } as Deployment;
-    const settled = settlementOf(result({ usage: USAGE, cost: "0.0123456789" }), reported);
+    const settled = computeSettlement(result({ usage: USAGE, cost: "0.0123456789" }), reported);
     expect(settled).toMatchObject({ basis: "reported", costPicoUsd: 12_345_678_900n });
   });
 });
 
 test("token windows get the observed tokens, or the estimate of a complete silent answer", () => {
-  const silent = settlementOf(result({}), deployment);
-  const counted = settlementOf(result({ usage: USAGE }), deployment);
+  const silent = computeSettlement(result({}), deployment);
+  const counted = computeSettlement(result({ usage: USAGE }), deployment);
   const estimate = tokenCount(90, 9);
   expect(observedTokens(counted, true, estimate).tokens).toBe(39);
   expect(observedTokens(silent, true, estimate).tokens).toBe(99);
@@ -166,11 +173,11 @@ test("token windows get the observed tokens, or the estimate of a complete silen
 
 test("the record distinguishes a timeout, a reset, a refusal, a died stream and a left client", () => {
   const failed = result({ failed: "upstream_error" });
-  expect(outcomeOf(result({}), false)).toBe("completed");
-  expect(outcomeOf(result({}), true)).toBe("client_disconnected");
-  expect(outcomeOf({ ...failed, timedOut: true }, false)).toBe("timeout");
-  expect(outcomeOf({ ...failed, upstreamStatus: null }, false)).toBe("reset");
-  expect(outcomeOf({ ...failed, upstreamStatus: 400 }, false)).toBe("refused");
-  expect(outcomeOf({ ...failed, upstreamStatus: 503 }, false)).toBe("failed");
-  expect(outcomeOf({ ...failed, hasOutput: true }, false)).toBe("stream_died");
+  expect(toAttemptOutcome(result({}), false)).toBe("completed");
+  expect(toAttemptOutcome(result({}), true)).toBe("client_disconnected");
+  expect(toAttemptOutcome({ ...failed, timedOut: true }, false)).toBe("timeout");
+  expect(toAttemptOutcome({ ...failed, upstreamStatus: null }, false)).toBe("reset");
+  expect(toAttemptOutcome({ ...failed, upstreamStatus: 400 }, false)).toBe("refused");
+  expect(toAttemptOutcome({ ...failed, upstreamStatus: 503 }, false)).toBe("failed");
+  expect(toAttemptOutcome({ ...failed, hasOutput: true }, false)).toBe("stream_died");
 });

@@ -41,7 +41,7 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
  * settles like none, so that a broken report can neither fill the accounts nor stop a closing.
  * An hour of the cache that the request did not ask for costs what any write costs.
  */
-export function settlementOf(
+export function computeSettlement(
   result: AttemptResult,
   deployment: Deployment,
   {
@@ -51,7 +51,7 @@ export function settlementOf(
 ): Settlement {
   const { bridge, failure } = result;
   if (bridge === undefined) return NOTHING;
-  const usage = askedUsage(bridge.usage, asksHourWrites);
+  const usage = dropUnaskedUsage(bridge.usage, asksHourWrites);
   if (usage !== undefined && !isPossible(usage, deployment)) return IMPOSSIBLE;
   const cls = failure?.refusal.class;
   const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.hasOutput);
@@ -88,15 +88,15 @@ function pricedUsage(
     : { costPicoUsd, owedPicoUsd: exactCost(purchase, usage) };
 }
 
-function askedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | undefined {
+function dropUnaskedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | undefined {
   if (usage?.[HOUR_SKU] === undefined || asksHourWrites) return usage;
   return withoutHourWrites(usage);
 }
 
-/** No more tokens than fit into the context with a whole output behind it. */
+/** True if the usage fits into the context together with a complete output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
-  // For an image the output bound is a price ceiling, and its context says nothing about pictures.
+  // For an image the output bound is a price ceiling, and its context does not apply to pictures.
   const isBoundByContext = contextLength !== undefined && modality !== "image";
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
   const total = promptTokensTotal(usage) + outputTokensTotal(usage);
@@ -115,7 +115,7 @@ export function observedTokens(
 }
 
 /** The generation record's terms for how an attempt ended. */
-export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOutcome {
+export function toAttemptOutcome(result: AttemptResult, clientGone: boolean): AttemptOutcome {
   if (clientGone) return "client_disconnected";
   if (result.failure === undefined) return "completed";
   if (result.timedOut) return "timeout";

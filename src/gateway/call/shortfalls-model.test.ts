@@ -34,7 +34,9 @@ interface Spend {
   readonly key: (typeof KEYS)[number];
   readonly amount: bigint;
 }
-/** `pick` counts what is open or under way; `isQuick`: nothing else comes before the answer. */
+/**
+ * `pick` selects an open or pending call; `isQuick` means that nothing happens before its answer.
+ */
 type Step =
   | ({ readonly do: "call"; readonly isQuick: boolean } & Spend)
   | { readonly do: "fail over"; readonly pick: number; readonly amount: bigint }
@@ -55,7 +57,7 @@ type Step =
     }
   | { readonly do: "notices are received again" }
   | { readonly do: "pass"; readonly ms: number };
-/** `at once`: the change was made here. `none`: the notice is lost. */
+/** `at once`: the change was made by this process. `none`: the notice is lost. */
 type Notice = "at once" | "later" | "none";
 
 /** The answers that the ledger would have given to every reserve, as long as nothing changed. */
@@ -283,7 +285,7 @@ class ProcessOnModel {
     this.#versions.push({ untilMs: Infinity, answers });
   }
 
-  /** A refusal without the ledger is one that the ledger gave, and would not take back by now. */
+  /** A remembered refusal must be one that the ledger gave and would still give. */
   #check(row: ReserveRow, found: ReserveOutcome): void {
     this.remembered += 1;
     const askedAtMs = this.#askedAtMs.get(found) ?? -Infinity;

@@ -6,7 +6,7 @@ import type { AttemptResult } from "../../upstream/index.ts";
 import type { Principal } from "../accounts/principal.ts";
 import type { Settlement } from "./settle.ts";
 
-/** Where requests are traced; absent where no traces are exported. */
+/** Starts the trace of each request; absent if no traces are exported. */
 export interface Tracing {
   /** Begins the notes of a request. */
   begin(request: TracedRequest): RequestTrace;
@@ -22,11 +22,11 @@ export interface TracedRequest {
 }
 
 /**
- * The notes of a request while it runs: times and figures that it has anyway. Only at its end it is
- * decided whether a trace is made of them.
+ * Collects times and figures of a running request. Whether they become a trace is decided when the
+ * request ends.
  */
 export interface RequestTrace {
-  /** Its key was accepted. `traceparent`: what the caller sent; read from now on. */
+  /** The key was accepted. `traceparent` is the caller's header, which is parsed from now on. */
   accepted(principal: Principal, traceparent: string | undefined): void;
   /** A recipe runs: until `served` there may be more to note. */
   serving(): void;
@@ -51,7 +51,7 @@ export interface TracedAttempt {
   readonly attemptId: AttemptId;
   readonly deployment: Deployment;
   readonly reserveMicroUsd: MicroUsd;
-  /** Is it another wire than the client's? */
+  /** True if the provider's wire differs from the client's. */
   readonly isTranslated: boolean;
   readonly startedMs: number;
 }
@@ -78,7 +78,7 @@ export interface ObservedAttempt {
   readonly settlement: Settlement;
 }
 
-/** How a request ended for its client. */
+/** The end of a request as its client saw it. */
 export interface ClosedRequest {
   /** 0: nothing was answered. */
   readonly status: number;

@@ -7,7 +7,7 @@ import {
   type Clock,
   HEADER_BYTES_MAX,
   invalidRequest,
-  newRequestId,
+  createRequestId,
   type Refusal,
   refusal,
   type RequestId,
@@ -18,9 +18,9 @@ import { closeConnection } from "./connections.ts";
 import { addRefusalHeaders, baseHeaders } from "./response-headers.ts";
 import type { RouteTable } from "./route-table.ts";
 
-/** The request whose answer a connection waits for, if there is one. */
+/** The request that a connection is answering, if there is one. */
 export interface OpenRequest {
-  /** Has its whole answer been written? */
+  /** True once the whole answer has been written. */
   readonly isAnswered: boolean;
   /** Refuses it while its body still arrives; false when it is being served. */
   refuseUnread(value: Refusal): boolean;
@@ -30,7 +30,7 @@ export interface ClientErrorOptions {
   readonly clock: Clock;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
-  readonly routes: Pick<RouteTable, "errorWireOf">;
+  readonly routes: Pick<RouteTable, "findErrorWire">;
   readonly lingerMs: number;
   readonly openRequestOf: (socket: Duplex) => OpenRequest | undefined;
 }
@@ -46,11 +46,11 @@ export function answerClientErrors(server: Server, options: ClientErrorOptions):
     }
     if (answered.has(socket)) return;
     answered.add(socket);
-    const value = refusalOf(fault.code);
+    const value = toParserRefusal(fault.code);
     const open = options.openRequestOf(socket);
-    if (open === undefined) answerBytes(options, socket, { value, path: pathOf(fault) });
+    if (open === undefined) answerBytes(options, socket, { value, path: readPath(fault) });
     else if (open.isAnswered) closeConnection(socket, options.lingerMs);
-    // Its answer has begun, or may begin: a second one inside of it would be taken for a part.
+    // The answer has started or may start, and a second one inside it would be read as part of it.
     else if (!open.refuseUnread(value)) socket.destroy();
   });
 }
@@ -60,7 +60,7 @@ interface ClientFault extends Error {
   readonly rawPacket?: Buffer;
 }
 
-function refusalOf(code: string | undefined): Refusal {
+function toParserRefusal(code: string | undefined): Refusal {
   if (code === "HPE_HEADER_OVERFLOW") {
     return refusal(
       "request_too_large",
@@ -81,7 +81,7 @@ function refusalOf(code: string | undefined): Refusal {
 }
 
 /** The path of the request line, where the faulty bytes begin with one. */
-function pathOf({ rawPacket }: ClientFault): string {
+function readPath({ rawPacket }: ClientFault): string {
   const line = rawPacket?.toString("latin1", 0, 256) ?? "";
   return /^[A-Z]+ (\/[^ ?\r\n]*)/.exec(line)?.[1] ?? "";
 }
@@ -92,8 +92,8 @@ function answerBytes(
   { value, path }: { readonly value: Refusal; readonly path: string },
 ): void {
   const { clock, metrics, log, routes, lingerMs } = options;
-  const requestId = newRequestId(clock.nowMs());
-  const body = routes.errorWireOf(path).errorBody(value, requestId);
+  const requestId = createRequestId(clock.nowMs());
+  const body = routes.findErrorWire(path).errorBody(value, requestId);
   const list = baseHeaders(requestId);
   list.push("content-type", "application/json", "content-length", String(body.length));
   addRefusalHeaders(list, value);
@@ -110,7 +110,7 @@ export interface AnsweredRequest {
   readonly method: string;
   readonly status: number;
   readonly durationMs: number;
-  /** Undefined: no trace of it was kept. */
+  /** Undefined if its trace was not kept. */
   readonly traceId: string | undefined;
 }
 

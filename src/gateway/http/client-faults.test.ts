@@ -62,7 +62,7 @@ describe("connections over the bound", () => {
 });
 
 describe("an answer that its client does not read", () => {
-  // More than the system's buffers take.
+  // More than the system's buffers can hold.
   const large = "x".repeat(32 * 1024 * 1024);
   const answers: readonly (readonly [string, Route["serve"]])[] = [
     ["whole", async (exchange) => exchange.answer("text/plain", {}, large)],

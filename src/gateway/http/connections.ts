@@ -31,7 +31,8 @@ export class ConnectionBound {
         socket.on("close", onClosed);
         return;
       }
-      // Answers take descriptors too: beyond this many at once there is none.
+      // Refusals need descriptors too, so beyond this number connections are closed without an
+      // answer.
       if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
         socket.destroy();
         return;
@@ -44,7 +45,7 @@ export class ConnectionBound {
   }
 
   /** The refusal of requests on this connection; undefined when it is within the bound. */
-  refusalOf(socket: Duplex): Refusal | undefined {
+  findRefusal(socket: Duplex): Refusal | undefined {
     return this.#refused.has(socket) ? TOO_MANY_CONNECTIONS : undefined;
   }
 }
@@ -81,7 +82,7 @@ function destroyAfter(socket: Duplex, ms: number): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** May bytes of the request's body still arrive? */
+/** True if bytes of the request's body may still arrive. */
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false;
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;
@@ -99,7 +100,7 @@ export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   request.on("end", onEnd);
 }
 
-/** How long a client may take before its connection is closed. */
+/** The time limits for clients, after which their connections are closed. */
 export interface ClientTimeouts {
   /** From the first byte of a request to the end of its headers. */
   readonly headersMs: number;
@@ -107,7 +108,9 @@ export interface ClientTimeouts {
   readonly bodyMs: number;
   /** Longest time in which a client takes no byte of an answer. */
   readonly writeIdleMs: number;
-  /** How long a connection that is being closed is read, so that its client sees the answer. */
+  /**
+   * How long a connection that is being closed is still read, so that its client sees the answer.
+   */
   readonly lingerMs: number;
   /** Between two checks of all connections: headers and bodies may be late by that much. */
   readonly checkEveryMs: number;
@@ -130,19 +133,19 @@ export interface UnreadAnswer {
   destroy(): void;
 }
 
-/** How many bytes of whole answers may wait for their clients. */
+/** The bounds of bytes of whole answers that wait for their clients. */
 export interface UnreadBounds {
   readonly unreadBytesMax: number;
   readonly unreadBytesMaxPerKey: number;
 }
 
 /**
- * Bounds the memory that clients take up who do not read their answers. Above it the connection is
- * destroyed that has waited longest without a byte; what its answer cost was settled before.
+ * Bounds the memory for answers that clients do not read. Above the bound, the connection that has
+ * waited longest without progress is destroyed; its answer has been settled before.
  */
 export class UnreadAnswers {
   readonly #bounds: UnreadBounds;
-  /** Whose last byte was taken first comes first. */
+  /** Ordered by the time of the last byte taken, oldest first. */
   readonly #waiting = new Set<UnreadAnswer>();
   readonly #bytesOf = new Map<KeyId, number>();
   #bytes = 0;
@@ -151,7 +154,7 @@ export class UnreadAnswers {
     this.#bounds = bounds;
   }
 
-  /** The answer itself may be larger than the bounds: then it waits alone. */
+  /** An answer may exceed the bounds by itself; then it waits alone. */
   add(answer: UnreadAnswer): void {
     this.#waiting.add(answer);
     this.#count(answer, answer.bytes);
@@ -163,7 +166,7 @@ export class UnreadAnswers {
     while (this.#bytes > unreadBytesMax && this.#destroyFirst(() => true, answer));
   }
 
-  /** Its client took bytes of it. */
+  /** The client has read some bytes of the answer. */
   moved(answer: UnreadAnswer): void {
     if (this.#waiting.delete(answer)) this.#waiting.add(answer);
   }
@@ -192,7 +195,7 @@ export class UnreadAnswers {
 }
 
 /**
- * Responses that end their connections while the instance drains: one that is kept would carry
+ * Responses that close their connections while the instance drains. A kept connection would carry
  * another request to a listener that is about to close.
  */
 export function drainingResponse(isDraining: () => boolean): typeof ServerResponse {

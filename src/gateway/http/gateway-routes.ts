@@ -1,5 +1,5 @@
 import type { CallPorts } from "../call/ports.ts";
-import { dryRunOf, serveRoute } from "../call/serve-route.ts";
+import { bindDryRun, serveRoute } from "../call/serve-route.ts";
 import { serveCall } from "../call/call.ts";
 import { serveCountTokens } from "../call/count-tokens.ts";
 import {
@@ -39,10 +39,10 @@ export function gatewayRoutes(
   const chats = table.all.map((wire) => ({ wire, chat: chatOn(wire, table) }));
   const video = videoCall(records.videos);
   const dryRuns = new Map([
-    ...chats.map(({ wire, chat }) => [wire.dryRunName, dryRunOf(chat, wire.id)] as const),
-    [images.family, dryRunOf(images)],
-    [video.family, dryRunOf(video)],
-    [decisions.family, dryRunOf(decisions)],
+    ...chats.map(({ wire, chat }) => [wire.dryRunName, bindDryRun(chat, wire.id)] as const),
+    [images.family, bindDryRun(images)],
+    [video.family, bindDryRun(video)],
+    [decisions.family, bindDryRun(decisions)],
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
@@ -64,24 +64,24 @@ export function gatewayRoutes(
       ...get("/v1/videos/{id}/content", (exchange, target) =>
         serveVideoContent(records.videos, exchange, {
           id: target.id ?? "",
-          query: queryOf(target),
+          query: parseQuery(target),
         }),
       ),
       answersHead: true,
     },
     postSmall("/v1/decisions", (exchange) => serveCall(ports, exchange, decisions)),
     post("/v1/route", (exchange, target) =>
-      serveRoute(routeDeps, exchange, { runs: dryRuns, query: queryOf(target) }),
+      serveRoute(routeDeps, exchange, { runs: dryRuns, query: parseQuery(target) }),
     ),
-    get("/v1/models", (exchange, target) => serveModels(records, exchange, queryOf(target))),
+    get("/v1/models", (exchange, target) => serveModels(records, exchange, parseQuery(target))),
     get("/v1/models/{id}", async (exchange, target) =>
       serveModel(records, exchange, target.id ?? ""),
     ),
-    get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, queryOf(target))),
-    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, queryOf(target))),
+    get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, parseQuery(target))),
+    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, parseQuery(target))),
     post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
     get("/v1/generation", (exchange, target) =>
-      serveGeneration(records, exchange, queryOf(target)),
+      serveGeneration(records, exchange, parseQuery(target)),
     ),
   ];
   return new RouteTable(routes, table);
@@ -98,6 +98,6 @@ function countRoutes(
   return [post(clientPath, (exchange) => serveCountTokens(ports, exchange, { counting, chat }))];
 }
 
-function queryOf(target: RequestTarget): URLSearchParams {
+function parseQuery(target: RequestTarget): URLSearchParams {
   return new URLSearchParams(target.queryText);
 }

@@ -83,7 +83,7 @@ describe("a connection is closed when its client is too slow", () => {
       exchange.onGone(left);
       exchange.begin("text/plain", {});
       const piece = "x".repeat(1024 * 1024);
-      // The system's buffers take some of it: only what they no longer take is unread.
+      // The system buffers some of it; only the bytes beyond that count as unread.
       let mibLeft = 256;
       const pump = (): void => {
         while (mibLeft > 0 && exchange.write(piece)) mibLeft -= 1;
@@ -101,7 +101,10 @@ describe("a connection is closed when its client is too slow", () => {
     await vi.waitFor(() => expect(left).toHaveBeenCalledTimes(1), PATIENCE);
   });
 
-  /** Clients that ask for a whole answer of so many MiB and take no byte of it; how many are connected. */
+  /**
+   * Clients that request a whole answer of so many MiB and read none of it. Returns how many are
+   * connected.
+   */
   async function unread(count: number, change: Partial<GatewayServerOptions>, mib = 8) {
     const body = "x".repeat(mib * 1024 * 1024);
     let answered = 0;

@@ -14,12 +14,12 @@ import {
   HEADER_BYTES_MAX,
   JOURNAL_RETRY_AFTER_SECONDS,
   type LentBuffer,
-  newRequestId,
+  createRequestId,
   refusal,
   type Refusal,
   type RequestId,
 } from "../../kernel/index.ts";
-import { ambiguityOf, readBody } from "./read-body.ts";
+import { findAmbiguity, readBody } from "./read-body.ts";
 import { answerClientErrors, type OpenRequest, type RequestLog } from "./client-errors.ts";
 import {
   type ClientTimeouts,
@@ -40,12 +40,12 @@ export interface GatewayServerOptions {
   readonly connectionsMax: number;
   readonly unread: UnreadAnswers;
   readonly authenticator: Authenticator;
-  /** Whose word is believed about where a request comes from. */
+  /** The proxies that are trusted to report a client's address. */
   readonly clientAddresses: ClientAddresses;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
-  /** Undefined: no traces are exported. */
+  /** Undefined if no traces are exported. */
   readonly tracing?: Tracing | undefined;
   /** The memory in which bodies of several chunks are put together. */
   readonly bodyPool: BufferPool;
@@ -55,7 +55,10 @@ export interface GatewayServerOptions {
   readonly onEnded: (exchange: HttpExchange) => void;
   /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
-  /** May this instance take traffic, and is it about to stop? The first is answered on `/readyz`. */
+  /**
+   * Whether this instance may take traffic, which `/readyz` reports, and whether it is about to
+   * stop.
+   */
   readonly readiness: Pick<Readiness, "isReady" | "isDraining">;
 }
 
@@ -82,7 +85,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     (request, response) => {
       const walk = new RequestWalk(options, request, response);
       lastWalks.set(request.socket, walk);
-      const refused = bound.refusalOf(request.socket) ?? ambiguityOf(request);
+      const refused = bound.findRefusal(request.socket) ?? findAmbiguity(request);
       if (refused === undefined) walk.start();
       else walk.refuseLast(refused);
     },
@@ -98,7 +101,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server;
 }
 
-/** The caller, identified elsewhere, and the gateway's path that is meant. */
+/** The caller, who was identified elsewhere, and the gateway's path. */
 export interface KnownCall {
   readonly principal: Principal;
   /** Path and query, as a client of the gateway would send them. */
@@ -106,8 +109,8 @@ export interface KnownCall {
 }
 
 /**
- * Serves a request that came in by another listener for a caller who is known: the console's
- * playground. Everything behind the key is the gateway's own: routes, bounds, recipes, records.
+ * Serves a request of a known caller that came in through another listener: the console's
+ * playground. After authentication it takes the gateway's routes, limits and records.
  */
 export function serveKnownCaller(
   options: GatewayServerOptions,
@@ -149,14 +152,14 @@ class RequestWalk implements OpenRequest {
     this.#queryText = queryAt === -1 ? "" : url.slice(queryAt + 1);
     this.#startedMs = options.clock.monotonicMs();
     this.#known = options.routes.find(request.method ?? "GET", this.#path);
-    const requestId = newRequestId(options.clock.nowMs());
+    const requestId = createRequestId(options.clock.nowMs());
     this.#exchange = new HttpExchange({
       request,
       response,
       requestId,
       route: this.#known?.route.path ?? "unknown",
       trace: this.#known && this.#beginTrace(requestId, this.#known.route),
-      errorWire: options.routes.errorWireOf(this.#path),
+      errorWire: options.routes.findErrorWire(this.#path),
       clock: options.clock,
       startedMs: this.#startedMs,
       deadlines: options.deadlines,
@@ -200,7 +203,7 @@ class RequestWalk implements OpenRequest {
     return this.#exchange.isAnswered;
   }
 
-  /** Has its answer left, or its connection ended? */
+  /** True once the answer has left or the connection has ended. */
   get isOver(): boolean {
     return this.#response.closed;
   }
@@ -249,7 +252,10 @@ class RequestWalk implements OpenRequest {
     });
   }
 
-  /** A recipe that has ended reads its body no more; of one that failed nothing is known. */
+  /**
+   * A recipe that has ended no longer reads its body. One that failed may still read it, so its
+   * buffer is not reused.
+   */
   #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
     const { trace } = this.#exchange;
     trace?.serving();
@@ -334,7 +340,7 @@ class RequestWalk implements OpenRequest {
 const NO_BODY = Buffer.alloc(0);
 
 function noSuchRoute(method: string, path: string): Refusal {
-  // The default route of some clients: a setting makes them use the one that is served.
+  // The default route of some clients, which a setting can change to the supported one.
   const next =
     path === "/v1/responses"
       ? "use POST /v1/chat/completions (in your client, choose the chat completions API)"

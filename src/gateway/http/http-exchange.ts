@@ -38,11 +38,11 @@ export interface ExchangeInput {
   readonly clientAddresses: ClientAddresses;
   /** Longest time in which the client takes no byte of an answer. */
   readonly writeIdleMs: number;
-  /** Where whole answers are counted that their clients have not taken. */
+  /** Counts whole answers that clients have not read. */
   readonly unread: UnreadAnswers;
   /** The first headers of every answer: ids, and the origins that may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
-  /** Where it notes what it does; undefined where no traces are exported. */
+  /** The trace of the request; undefined if no traces are exported. */
   readonly trace: RequestTrace | undefined;
   /** Called last, when the connection is done with this exchange. */
   readonly onClosed: () => void;
@@ -62,7 +62,9 @@ export class HttpExchange implements ClientExchange, Deadline {
   readonly unreachedProviders: string[] = [];
   refusal: Refusal | undefined;
   ownTimeFromMs: number;
-  /** Was the answer begun as a stream, and did it end with an error then? For the metrics. */
+  /**
+   * For the metrics: whether the answer was a stream, and whether the stream ended with an error.
+   */
   isStream = false;
   hasBroken = false;
 
@@ -86,7 +88,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#followEnd(input);
   }
 
-  /** Recipes run after the key was accepted, so for them there always is one. */
+  /** Recipes run after authentication, so the principal always exists. */
   get principal(): Principal {
     assert(this.#principal !== undefined, "the key was accepted before a recipe runs");
     return this.#principal;
@@ -181,7 +183,7 @@ export class HttpExchange implements ClientExchange, Deadline {
       if (last.length > 0) this.#send(last);
       response.end(LAST_CHUNK);
     }
-    // A client that is behind has its time already.
+    // A client that is already behind has a deadline.
     const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
     if (response.writableLength > 0 && !isBehind) this.#boundWriting();
   }
@@ -199,13 +201,13 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.gone) return;
     this.served = headers;
     const list = this.#input.baseHeaders(this.requestId);
-    list.push("content-type", contentType, "content-length", String(bytesOf(body)));
+    list.push("content-type", contentType, "content-length", String(countBytes(body)));
     this.#finishing = true;
     this.#input.response.writeHead(200, addServedHeaders(list, headers));
     this.#endWith(isPieces(body) ? body : [body], this.#principal?.keyId);
   }
 
-  /** Is the whole answer written, though it may not have left yet? */
+  /** True once the whole answer is written, even if it has not left yet. */
   get isAnswered(): boolean {
     return this.#finishing;
   }
@@ -234,13 +236,13 @@ export class HttpExchange implements ClientExchange, Deadline {
   /** A client that takes no byte for too long has left. */
   onDue(): void {
     const { response } = this.#input;
-    // Behind an earlier answer of its connection it is not its turn, and that one is bounded
-    // itself.
+    // A pipelined answer has no socket yet: an earlier answer comes first, and that one has a time
+    // limit.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }
 
-  /** Bytes that waited were taken; after all of them were, nothing is due. */
+  /** Some of the waiting bytes were sent; once all of them were, the deadline ends. */
   #moved(): void {
     if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
   }
@@ -248,23 +250,23 @@ export class HttpExchange implements ClientExchange, Deadline {
   #send(output: Output, onTaken?: () => void): boolean {
     const bytes = Buffer.byteLength(output);
     const { response } = this.#input;
-    const framed = this.#isChunked ? chunkOf(output, bytes) : output;
-    if (this.#hasSent) return response.write(framed, encodingOf(output, bytes), onTaken);
+    const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
+    if (this.#hasSent) return response.write(framed, chooseEncoding(output, bytes), onTaken);
     this.#hasSent = true;
     // A text would be joined with the head, whose parts the server then keeps as long as the stream.
     return response.write(typeof framed === "string" ? Buffer.from(framed) : framed, onTaken);
   }
 
   /**
-   * Writes the whole body of an answer. While the request's own body still arrives, the answer is
-   * complete for the client, but it ends only behind that body: a connection that is closed with
-   * unread bytes is reset, and clients that send first and read later lose the answer.
+   * Writes the whole body of an answer. While the request's body still arrives, the client has the
+   * complete answer, but the response ends only after that body: closing a connection with unread
+   * bytes resets it, and clients that send first and read later would lose the answer.
    */
   #endWith(pieces: readonly Output[], keyId?: KeyId): void {
     const { request, response, unread } = this.#input;
     const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     if (keyId !== undefined && bytes > ANSWER_SLICE_BYTES) {
-      // The socket: an answer behind an earlier one of its connection has none yet.
+      // Not the response's socket, because a pipelined answer has none yet.
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
       unread.add(this.#unread);
     }
@@ -278,7 +280,7 @@ export class HttpExchange implements ClientExchange, Deadline {
       discardBody(request, endOnce);
     }
     const [only] = pieces;
-    if (bytes > ANSWER_SLICE_BYTES) return this.#writeSlices(slicesOf(pieces), endOnce);
+    if (bytes > ANSWER_SLICE_BYTES) return this.#writeSlices(iterateSlices(pieces), endOnce);
     if (pieces.length === 1 && only !== undefined && isWaitingFor === 1) response.end(only);
     else {
       for (const piece of pieces) response.write(piece);
@@ -301,7 +303,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.write(next.value, () => this.#writeSlices(slices, onWritten));
   }
 
-  /** Drops the rest when its client takes no byte of it for too long. */
+  /** Drops the rest of the answer if its client reads nothing of it for too long. */
   #boundWriting(): void {
     const { clock, deadlines, writeIdleMs } = this.#input;
     this.dueMs = clock.monotonicMs() + writeIdleMs;
@@ -315,8 +317,8 @@ export class HttpExchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // For an answer behind an earlier one of its connection the server does not report that it was
-    // closed. A client may have any number of them.
+    // The server does not report the close of a connection for a pipelined answer. A client may
+    // have any number of them.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
@@ -332,12 +334,12 @@ export class HttpExchange implements ClientExchange, Deadline {
   }
 }
 
-function bytesOf(body: WholeBody): number {
+function countBytes(body: WholeBody): number {
   if (!isPieces(body)) return Buffer.byteLength(body);
   return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-function* slicesOf(pieces: readonly Output[]): Generator<Output, undefined> {
+function* iterateSlices(pieces: readonly Output[]): Generator<Output, undefined> {
   for (const piece of pieces) {
     const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
     for (let from = 0; from < bytes.length; from += ANSWER_SLICE_BYTES) {
@@ -357,11 +359,11 @@ const LAST_CHUNK = "0\r\n\r\n";
  * A text of ASCII alone has the same bytes in both encodings, and the server writes latin1 without
  * converting it: 14 % of a stream chunk.
  */
-function encodingOf(output: Output, bytes: number): BufferEncoding {
+function chooseEncoding(output: Output, bytes: number): BufferEncoding {
   return bytes === output.length ? "latin1" : "utf8";
 }
 
-function chunkOf(output: Output, bytes: number): Output {
+function encodeChunk(output: Output, bytes: number): Output {
   const head = `${bytes.toString(16)}\r\n`;
   if (typeof output === "string") return `${head}${output}\r\n`;
   return Buffer.concat([Buffer.from(head), output, Buffer.from("\r\n")]);

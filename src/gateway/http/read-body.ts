@@ -98,7 +98,7 @@ function tooLarge(bytesMax: number): Refused {
  * The parser accepts requests without a version, keeps the first of several keys or hosts, and
  * believes the last of several encodings.
  */
-export function ambiguityOf(request: IncomingMessage): Refusal | undefined {
+export function findAmbiguity(request: IncomingMessage): Refusal | undefined {
   if (request.httpVersionMajor !== 1) return invalidRequest("send the request with HTTP/1.1");
   const { rawHeaders } = request;
   const seen = new Set<string>();

@@ -4,7 +4,7 @@ export type InstanceState = "starting" | "serving" | "draining";
 
 export const INSTANCE_STATES: readonly InstanceState[] = ["starting", "serving", "draining"];
 
-/** The answer of `/readyz?verbose`. */
+/** The body of `/readyz?verbose`. */
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly state: InstanceState;
@@ -22,9 +22,9 @@ export interface ReadinessReport {
 
 export interface ReadinessOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** Does this instance hold its lease of the ledger? */
+  /** True while this instance holds its lease of the ledger. */
   readonly isLeaseHeld: () => boolean;
-  /** Did the books go back, so that no instance takes traffic before they are reopened? */
+  /** True if the ledger was rolled back, so that no instance takes traffic until it is reopened. */
   readonly isStopped?: () => boolean;
   /** Rejects when the database does not answer. Asked only while the lease is lost. */
   readonly pingDatabase: () => Promise<void>;
@@ -37,17 +37,17 @@ const CHECK_EVERY_MS = 1_000;
 const FENCED_AFTER_MS = 5_000;
 
 /**
- * May this instance take traffic? No store is asked on a probe. A fault that all instances share
- * makes none unready: a balancer without any instance would lose the answers that say when to come
- * back. Books that went back do, because they wait for a person. Made when the catalog is built and
- * the ledger has been joined.
+ * Decides whether this instance may take traffic. A probe queries no store. A fault that all
+ * instances share makes none of them unready: a balancer without instances would lose the answers
+ * that say when to retry. A rolled-back ledger does, because it waits for an operator. Created once
+ * the catalog is built and the ledger has been joined.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;
   readonly #timer: NodeJS.Timeout;
   #state: InstanceState = "starting";
   #isPinging = false;
-  /** Since when the database answers while the lease is lost; undefined: it is not so. */
+  /** The time since which the database responds although the lease is lost; undefined otherwise. */
   #aloneSinceMs: number | undefined;
   #aloneUntilMs = Number.NEGATIVE_INFINITY;
 

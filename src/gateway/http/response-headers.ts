@@ -18,7 +18,7 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
-/** The same for an answer inside a page of our own origin: no other origin may read or frame it. */
+/** Headers of an answer for a page of our own origin: no other origin may read or frame it. */
 export function sameOriginHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -127,7 +127,10 @@ type HeaderKey =
   | "retryAfter"
   | "shouldRetry";
 
-/** Every header of our own, once: the writer, CORS and the reference page are made from it. */
+/**
+ * Every response header of the gateway. The writer, CORS and the reference page are generated from
+ * it.
+ */
 export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   requestId: header("x-request-id", "every answer", {
     exposed: true,

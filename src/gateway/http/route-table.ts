@@ -17,7 +17,7 @@ export interface Route {
 }
 
 export interface RequestTarget {
-  /** The text behind the `?`, as it came; parsed by the few routes that read it. */
+  /** The raw query string after the `?`; the few routes that need it parse it. */
   readonly queryText: string;
   /** The decoded `{id}` of the path; undefined where the route has none. */
   readonly id: string | undefined;
@@ -34,17 +34,18 @@ export class RouteTable {
     this.routes = routes;
     this.#wires = table;
     for (const route of routes) {
-      for (const method of methodsOf(route)) {
+      for (const method of listMethods(route)) {
         if (!route.path.includes("{id}")) this.#fixed.set(`${method} ${route.path}`, route);
-        else this.#patterns.push({ pattern: patternOf(method, route.path), route });
+        else this.#patterns.push({ pattern: compilePattern(method, route.path), route });
       }
     }
-    // An id at the end takes everything: what has more behind its id is checked first.
+    // A pattern with the id at the end matches any rest, so patterns with a suffix are checked
+    // first.
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
   }
 
   /** The wire in whose shape errors of this path are answered, whether it is a route or not. */
-  errorWireOf(path: string): Wire {
+  findErrorWire(path: string): Wire {
     return this.#wires.ofPath(path);
   }
 
@@ -65,17 +66,17 @@ function endsWithId({ path }: Route): boolean {
   return path.endsWith("{id}");
 }
 
-function methodsOf({ method, answersHead }: Route): readonly string[] {
+function listMethods({ method, answersHead }: Route): readonly string[] {
   return answersHead === true ? [method, "HEAD"] : [method];
 }
 
-function patternOf(method: string, path: string): RegExp {
+function compilePattern(method: string, path: string): RegExp {
   const [before = "", after = ""] = path.split("{id}");
   const id = after === "" ? "(.+)" : "([^/]+)";
   return new RegExp(`^${escaped(`${method} ${before}`)}${id}${escaped(after)}$`);
 }
 
-/** Paths that do not exist on purpose: 404 for anybody, with a key or without. */
+/** Paths that intentionally do not exist: 404 for everyone, with or without a key. */
 export const REMOVED_PATHS: ReadonlySet<string> = new Set([
   "/v1/responses",
   "/v1/signup",

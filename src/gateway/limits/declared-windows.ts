@@ -7,7 +7,7 @@ export function bucketSeconds(window: DeclaredWindow): number {
 }
 
 /** The amount by which one request charges a window. */
-export function amountOf(
+export function countCharge(
   window: DeclaredWindow,
   tokens: TokenCount,
   countsRequests: boolean,
@@ -47,7 +47,7 @@ export class DeclaredWindows {
     return (ring.newestSecond + ring.secondsUntilLeft(amount)) * length - second;
   }
 
-  /** Does nothing count at `second` any more? */
+  /** True if nothing counts at `second` any more. */
   isEmpty(second: number): boolean {
     for (const { ring, length } of this.#rings.values()) {
       ring.advance(Math.floor(second / length));

@@ -8,7 +8,7 @@ import {
   limitRows,
   limitScopes,
   orgScopes,
-  requestsPerMinuteCeilingOf,
+  findRequestsPerMinuteCeiling,
   SPECIFIED_LIMITS,
   type AskedRequest,
   type LimitedKey,
@@ -75,7 +75,7 @@ describe("defaults", () => {
     ["playground", 60],
     ["optimize", 60],
   ] as const)("a new %s key may make %i requests a minute", (origin, ceiling) => {
-    expect(requestsPerMinuteCeilingOf(origin)).toBe(ceiling);
+    expect(findRequestsPerMinuteCeiling(origin)).toBe(ceiling);
   });
 
   test("an operator's configured limits replace the specified ones, a key's own lower limit stays", () => {

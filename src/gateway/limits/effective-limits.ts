@@ -6,7 +6,7 @@ import {
   MANAGED_KEY_REQUESTS_PER_MINUTE,
   ORG_REQUESTS_PER_MINUTE,
   type OrgId,
-  shownKeyId,
+  presentKeyId,
   TOKENS_PER_MINUTE,
   TRIAL_KEY_REQUESTS_PER_MINUTE,
   UNFUNDED_REQUESTS_PER_MINUTE,
@@ -15,9 +15,9 @@ import {
 import {
   keyCeilings,
   keyContract,
-  lowerOf,
+  takeLower,
   orgCeilings,
-  valuesOf,
+  findValues,
   type LimitCeilings,
 } from "./limit-ceilings.ts";
 import type { ScopeClaim } from "./limit-store.ts";
@@ -28,7 +28,7 @@ type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 /** The facts on which the limits of an organization as a whole depend. */
 export interface LimitedOrg {
   readonly orgId: OrgId;
-  /** Has the organization ever held bought or granted credit? */
+  /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
   readonly rules: { readonly limits: readonly StoredLimit[] };
 }
@@ -54,11 +54,14 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
 export interface AskedRequest {
   readonly modelId?: string;
   /**
-   * The organization's own provider keys serve it: it is exempt from what holds until the
-   * organization has credit. Default false.
+   * Set if only the organization's own provider keys serve the request: the limits for
+   * organizations without credit do not apply. Default false.
    */
   readonly ownKeysOnly?: boolean;
-  /** Only what it was exempt from: none of its own keys served it after all. Default false. */
+  /**
+   * Set to claim only the limits that own keys were exempt from, when none of them served the
+   * request. Default false.
+   */
   readonly unfundedOnly?: boolean;
 }
 
@@ -80,8 +83,8 @@ export function limitScopes(
 }
 
 /**
- * The scopes of a request to a dedicated endpoint besides the endpoint's own: the defaults do not
- * hold for it, what the customer set does. Often none. Remembered like those of `limitScopes`.
+ * The scopes of a request to a dedicated endpoint besides the endpoint itself. The defaults do not
+ * apply, but the customer's own limits do. Often empty. Cached like those of `limitScopes`.
  */
 export function endpointSelfScopes(
   key: LimitedKey,
@@ -146,22 +149,25 @@ export function endpointSelfRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  // The limit without credit is one of the defaults, so it is left out like the others.
+  // The limit for unfunded organizations is a default, so it is left out like the others.
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
-/** The scopes that every key of the organization shares; those of `endpointSelfRows` for one. */
+/**
+ * The scopes that all keys of the organization share, or those of `endpointSelfRows` for one
+ * endpoint.
+ */
 export function orgScopes(
   org: LimitedOrg,
   asked: { readonly modelId: string | undefined; readonly isOfEndpoint: boolean },
   defaults: LimitDefaults,
 ): readonly ScopeClaim[] {
   const rows = orgLimitRows(org, asked.modelId, defaults);
-  return asked.isOfEndpoint ? selfRows(rows).map(selfClaimOf) : rows.flatMap(claimsOf);
+  return asked.isOfEndpoint ? selfRows(rows).map(toSelfClaim) : rows.flatMap(toClaims);
 }
 
 /** The ceiling in requests per minute of a new key. */
-export function requestsPerMinuteCeilingOf(origin: Origin): number {
+export function findRequestsPerMinuteCeiling(origin: Origin): number {
   switch (origin) {
     case "trial":
       return TRIAL_KEY_REQUESTS_PER_MINUTE;
@@ -191,7 +197,7 @@ class ScopeMemo<T> {
   of(key: LimitedKey, modelId: string | undefined): T {
     let known = this.#known.get(key);
     if (known === undefined) {
-      known = { general: this.#make(key, undefined), byModel: namedModels(key) };
+      known = { general: this.#make(key, undefined), byModel: mapNamedModels(key) };
       this.#known.set(key, known);
     }
     const { general, byModel } = known;
@@ -204,11 +210,11 @@ class ScopeMemo<T> {
 
 interface Remembered<T> {
   readonly general: T;
-  /** Every named model, undefined until it is asked for; no map when no limit names a model. */
+  /** A map of the named models with lazily computed values; undefined if no limit names a model. */
   readonly byModel: Map<string, T | undefined> | undefined;
 }
 
-function namedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefined> | undefined {
+function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefined> | undefined {
   const named = rules.limits.flatMap(({ keyId: ofKey, modelId }) =>
     modelId === undefined || (ofKey !== undefined && ofKey !== keyId) ? [] : [modelId],
   );
@@ -225,20 +231,20 @@ interface ScopeSet {
 
 function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitDefaults): ScopeSet {
   const rows = limitRows(key, modelId, defaults);
-  const exempt = rows.map(claimOf);
-  const unfunded = rows.flatMap(unfundedClaimOf);
+  const exempt = rows.map(toClaim);
+  const unfunded = rows.flatMap(toUnfundedClaim);
   const isLimitedMore = unfunded.length > 0;
-  return { counted: isLimitedMore ? rows.flatMap(claimsOf) : exempt, exempt, unfunded };
+  return { counted: isLimitedMore ? rows.flatMap(toClaims) : exempt, exempt, unfunded };
 }
 
-/* Where the customer limits no requests, those to an endpoint use up none of the default. */
-function selfClaimOf(row: LimitRow): ScopeClaim {
+/* If the customer does not limit requests, those to an endpoint do not use up the default. */
+function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;
-  return isCounted ? claimOf(row) : { ...claimOf(row), countsRequests: false };
+  return isCounted ? toClaim(row) : { ...toClaim(row), countsRequests: false };
 }
 
 const endpointSelfMemo = new ScopeMemo<readonly ScopeClaim[]>((key, modelId) =>
-  endpointSelfRows(key, modelId, SPECIFIED_LIMITS).map(selfClaimOf),
+  endpointSelfRows(key, modelId, SPECIFIED_LIMITS).map(toSelfClaim),
 );
 
 function selfRows(rows: readonly LimitRow[]): readonly LimitRow[] {
@@ -247,19 +253,19 @@ function selfRows(rows: readonly LimitRow[]): readonly LimitRow[] {
     .map((row) => ({ ...row, contract: {}, limits: row.self }));
 }
 
-function claimOf({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
+function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
   return { scope, id, ...(shownId === id ? {} : { shownId }), limits };
 }
 
 /*
- * What holds until there is credit is a window of its own. Every request counts in the scope,
- * exempt or not, and in this one only what is not exempt: neither uses up what the other has.
+ * The limit for unfunded organizations has a window of its own. Every request counts in the
+ * ordinary scope, and only requests that are not exempt count in this one.
  */
-function claimsOf(row: LimitRow): readonly ScopeClaim[] {
-  return [claimOf(row), ...unfundedClaimOf(row)];
+function toClaims(row: LimitRow): readonly ScopeClaim[] {
+  return [toClaim(row), ...toUnfundedClaim(row)];
 }
 
-function unfundedClaimOf(row: LimitRow): readonly ScopeClaim[] {
+function toUnfundedClaim(row: LimitRow): readonly ScopeClaim[] {
   const { scope, id, shownId, unfundedRequestsPerMinute: requestsPerMinute } = row;
   if (requestsPerMinute === undefined) return [];
   return [{ scope, id: `${id}#unfunded`, shownId, limits: { requestsPerMinute } }];
@@ -268,14 +274,14 @@ function unfundedClaimOf(row: LimitRow): readonly ScopeClaim[] {
 function keyRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
   const { keyId, requestsPerMinute } = key;
   const { limits } = key.rules;
-  const stored = valuesOf(limits, { source: "self", scope: "key", keyId });
+  const stored = findValues(limits, { source: "self", scope: "key", keyId });
   return boundedRow({
     scope: "key",
     id: `key:${keyId}`,
-    shownId: `key:${shownKeyId(key)}`,
+    shownId: `key:${presentKeyId(key)}`,
     ceilings: keyCeilings(key, undefined, defaults),
     contract: keyContract(limits, keyId),
-    self: lowerOf(stored, requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    self: takeLower(stored, requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...unfundedLimit(key, defaults),
   });
 }
@@ -287,8 +293,8 @@ function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
     id: `org:${org.orgId}`,
     shownId: `org:${org.orgId}`,
     ceilings: orgCeilings(limits, undefined, defaults),
-    contract: valuesOf(limits, { source: "contract", scope: "org" }),
-    self: valuesOf(limits, { source: "self", scope: "org" }),
+    contract: findValues(limits, { source: "contract", scope: "org" }),
+    self: findValues(limits, { source: "self", scope: "org" }),
     ...unfundedLimit(org, defaults),
   });
 }
@@ -302,7 +308,7 @@ function keyModelRow(
   const { keyId } = key;
   const ceilings = keyCeilings(key, modelId, defaults);
   const rows = modelRow(key.rules.limits, { keyId, modelId }, ceilings, keyId);
-  return rows.map((row) => ({ ...row, shownKeyId: shownKeyId(key) }));
+  return rows.map((row) => ({ ...row, shownKeyId: presentKeyId(key) }));
 }
 
 /** The row of the model in the whole organization, as far as a limit is stored. */
@@ -320,9 +326,9 @@ function modelRow(
   ceilings: LimitCeilings,
   owner: string,
 ): readonly LimitRow[] {
-  const contract = valuesOf(limits, { source: "contract", scope: "model", ...of });
-  const self = valuesOf(limits, { source: "self", scope: "model", ...of });
-  const held = lowerOf(contract, self);
+  const contract = findValues(limits, { source: "contract", scope: "model", ...of });
+  const self = findValues(limits, { source: "self", scope: "model", ...of });
+  const held = takeLower(contract, self);
   if (Object.keys(held).length === 0) return [];
   const shownId = `model:${of.modelId}`;
   const { keyId } = of;
@@ -342,7 +348,7 @@ function modelRow(
 
 /** A scope that always has limits: its ceilings, unless the customer set less. */
 function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
-  const limits = lowerOf(of.ceilings, of.self);
+  const limits = takeLower(of.ceilings, of.self);
   const { requestsPerMinute = 0 } = limits;
   assert(requestsPerMinute > 0, "a scope may make at least one request a minute");
   const { unfundedRequestsPerMinute: unfunded, ...rest } = of;

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { KeyId } from "../../kernel/core/ids.ts";
 import { SPECIFIED_LIMITS } from "./effective-limits.ts";
-import { keyCeilings, lowerOf, orgCeilings, valuesOf, type CeilingKey } from "./limit-ceilings.ts";
+import {
+  keyCeilings,
+  takeLower,
+  orgCeilings,
+  findValues,
+  type CeilingKey,
+} from "./limit-ceilings.ts";
 import type { StoredLimit } from "./stored-limit.ts";
 
 const keyId = "key_1" as KeyId;
@@ -53,17 +59,17 @@ test("a stored limit is found by its whole name", () => {
     { source: "self", scope: "key", keyId, concurrent: 1 },
     { source: "contract", scope: "key", concurrent: 2 },
   ];
-  expect(valuesOf(limits, { source: "self", scope: "key", keyId })).toEqual({ concurrent: 1 });
-  expect(valuesOf(limits, { source: "contract", scope: "key" })).toEqual({ concurrent: 2 });
-  expect(valuesOf(limits, { source: "self", scope: "key" })).toEqual({});
+  expect(findValues(limits, { source: "self", scope: "key", keyId })).toEqual({ concurrent: 1 });
+  expect(findValues(limits, { source: "contract", scope: "key" })).toEqual({ concurrent: 2 });
+  expect(findValues(limits, { source: "self", scope: "key" })).toEqual({});
 });
 
 test("the lower of two sets is taken field by field", () => {
-  expect(lowerOf({ concurrent: 3, tokensPerMinute: 5 }, { concurrent: 2 })).toEqual({
+  expect(takeLower({ concurrent: 3, tokensPerMinute: 5 }, { concurrent: 2 })).toEqual({
     concurrent: 2,
     tokensPerMinute: 5,
   });
-  expect(lowerOf({ concurrent: 1 }, { concurrent: 2, requestsPerMinute: 4 })).toEqual({
+  expect(takeLower({ concurrent: 1 }, { concurrent: 2, requestsPerMinute: 4 })).toEqual({
     concurrent: 1,
     requestsPerMinute: 4,
   });

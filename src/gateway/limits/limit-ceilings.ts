@@ -11,7 +11,7 @@ export interface CeilingKey {
   readonly rules: { readonly limits: readonly StoredLimit[] };
 }
 
-/** Ceilings of a key, or of one model under it: what a contract says, else the default. */
+/** The ceilings of a key, or of one model under it: those of a contract, or else the defaults. */
 export function keyCeilings(
   key: CeilingKey,
   modelId: string | undefined,
@@ -21,14 +21,17 @@ export function keyCeilings(
   const { limits } = rules;
   return {
     ...newKeyCeilings(requestsPerMinuteCeiling, limits, defaults),
-    ...valuesOf(limits, { source: "contract", scope: "key", keyId }),
+    ...findValues(limits, { source: "contract", scope: "key", keyId }),
     ...(modelId === undefined
       ? {}
-      : valuesOf(limits, { source: "contract", scope: "model", keyId, modelId })),
+      : findValues(limits, { source: "contract", scope: "model", keyId, modelId })),
   };
 }
 
-/** Ceilings of a key that is not made yet: what a contract says of every key, else the default. */
+/**
+ * The ceilings of a key that does not exist yet: those of a contract for every key, or else the
+ * defaults.
+ */
 export function newKeyCeilings(
   requestsPerMinuteCeiling: number,
   limits: readonly StoredLimit[],
@@ -38,11 +41,11 @@ export function newKeyCeilings(
     requestsPerMinute: defaults.keyRequestsPerMinute || requestsPerMinuteCeiling,
     tokensPerMinute: defaults.tokensPerMinute,
     concurrent: defaults.concurrentRequests,
-    ...valuesOf(limits, { source: "contract", scope: "key" }),
+    ...findValues(limits, { source: "contract", scope: "key" }),
   };
 }
 
-/** Ceilings of an organization as a whole, or of one model in all of it. */
+/** The ceilings of an organization, in all or for one model. */
 export function orgCeilings(
   limits: readonly StoredLimit[],
   modelId: string | undefined,
@@ -52,23 +55,23 @@ export function orgCeilings(
     requestsPerMinute: defaults.orgRequestsPerMinute,
     tokensPerMinute: defaults.tokensPerMinute,
     concurrent: defaults.concurrentRequests,
-    ...valuesOf(limits, { source: "contract", scope: "org" }),
+    ...findValues(limits, { source: "contract", scope: "org" }),
     ...(modelId === undefined
       ? {}
-      : valuesOf(limits, { source: "contract", scope: "model", modelId })),
+      : findValues(limits, { source: "contract", scope: "model", modelId })),
   };
 }
 
-/** The contract's limits of a key: its own before those for every key. */
+/** The contract's limits of a key; the key's own take precedence over those for every key. */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
-    ...valuesOf(limits, { source: "contract", scope: "key" }),
-    ...valuesOf(limits, { source: "contract", scope: "key", keyId }),
+    ...findValues(limits, { source: "contract", scope: "key" }),
+    ...findValues(limits, { source: "contract", scope: "key", keyId }),
   };
 }
 
 /** The values of the stored limit of this name; none when it is not stored. */
-export function valuesOf(limits: readonly StoredLimit[], name: LimitTarget): LimitValues {
+export function findValues(limits: readonly StoredLimit[], name: LimitTarget): LimitValues {
   const stored = limits.find((limit) => isNamed(limit, name));
   if (stored === undefined) return {};
   const { requestsPerMinute, tokensPerMinute, concurrent } = stored;
@@ -79,7 +82,7 @@ export function valuesOf(limits: readonly StoredLimit[], name: LimitTarget): Lim
   };
 }
 
-/** Is this the stored limit of that name? */
+/** True if the stored limit has this target. */
 export function isNamed(limit: StoredLimit, name: LimitTarget): boolean {
   return (
     limit.source === name.source &&
@@ -89,8 +92,8 @@ export function isNamed(limit: StoredLimit, name: LimitTarget): boolean {
   );
 }
 
-/** The lower of two, limit by limit; one that only one of them has is that one's. */
-export function lowerOf(one: LimitValues, other: LimitValues): LimitValues {
+/** Takes the lower value of each limit; a limit that is set only once is kept. */
+export function takeLower(one: LimitValues, other: LimitValues): LimitValues {
   const lower = { ...one };
   for (const field of LIMIT_FIELDS) {
     const value = other[field];

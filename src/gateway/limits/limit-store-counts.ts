@@ -1,6 +1,6 @@
 import { type Family, HistogramFamily, oneValue } from "../../kernel/index.ts";
 
-/** How a shared limit store answers; one in the memory of the process is always up. */
+/** Counts how a shared limit store responds; a store in memory is always up. */
 export class LimitStoreCounts {
   readonly #seconds = new HistogramFamily("tm_limit_store_seconds");
   #faults = 0;

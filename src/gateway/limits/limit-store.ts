@@ -11,8 +11,8 @@ export interface TokenCount {
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * An hour's window has buckets of a minute, a day's of 24 minutes: what was charged counts for at
-   * least the window and at most one bucket longer.
+   * A window of an hour has buckets of a minute, a window of a day buckets of 24 minutes. A charge
+   * counts for the window and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
@@ -39,12 +39,14 @@ export interface LimitSet {
 
 export interface ScopeClaim {
   readonly scope: LimitScope;
-  /** Identity, the only one of its name in the whole installation: `key:<key id>`, … */
+  /** A name that is unique in the whole installation: `key:<key id>`, … */
   readonly id: string;
   /** The id that callers see, where it differs from `id` (`model:<model id>` of one organization). */
   readonly shownId?: string;
   readonly limits: LimitSet;
-  /** The limits that apply again when it is not throttled any more; absent: it is not throttled. */
+  /**
+   * The limits that apply again when it is not throttled any more; absent if it is not throttled.
+   */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /**
    * False: the request neither counts in nor is refused by what this scope allows in requests
@@ -57,11 +59,11 @@ export interface ScopeClaim {
 export interface LimitClaim extends TokenCount {
   readonly orgId: OrgId;
   /**
-   * Where a shared store keeps everything of this claim together: `orgSlot(orgId)`, `{pool:<id>}`,
+   * The slot under which a shared store keeps the claim: `orgSlot(orgId)`, `{pool:<id>}` or
    * `{platform}`. A scope is always claimed under the same slot.
    */
   readonly slot: string;
-  /** Narrowest scope first: that one is named when several refuse at once. */
+  /** Narrowest scope first, because the refusal names the first that refuses. */
   readonly scopes: readonly ScopeClaim[];
   /**
    * Scopes whose concurrency has to have a free place, which the claim itself does not take: calls
@@ -96,7 +98,7 @@ export type ClaimOutcome =
        */
       readonly used?: number;
       readonly asked?: number;
-      /** True where the calls that count are those whose client left. */
+      /** True if only calls whose clients have left count. */
       readonly isDeparted?: true;
     }
   /** The store did not answer: fail closed. */
@@ -111,23 +113,23 @@ export interface ScopeUsage {
 
 /** Rolling windows, rates and concurrency over several scopes at once. */
 export interface LimitStore {
-  /** Claims all of these or none; a refused claim leaves no trace in any scope. */
+  /** Claims all of the scopes, or none; a refused claim leaves no trace in any of them. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
   /**
-   * The client of this claim left: from now on it takes a place in these scopes of its slot, full
-   * or not, and none in those it was claimed for. What else it was charged stays. At most once.
+   * Moves the claim of a client that has left: it takes a place in these scopes of its slot, even
+   * if they are full, and frees those that it was claimed for. Other charges stay. At most once.
    */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
   /**
-   * Takes the whole claim back, as if it had never been made: the request was refused later on. A
-   * paced turn that others already wait behind stays unused: given again, it would be given twice.
+   * Takes the whole claim back as if it had never been made, because the request was refused later.
+   * A paced turn that others already wait behind stays unused, as it cannot be given twice.
    */
   undo(lease: LimitLease, nowMs: number): void;
   /**
-   * The use of each of these scopes, in their order; claims nothing. Undefined: the store does not
-   * answer.
+   * The use of each of these scopes, in their order; claims nothing. Undefined if the store does
+   * not answer.
    */
   peek(
     asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,

@@ -1,5 +1,5 @@
 import type { LimitKind } from "../../kernel/index.ts";
-import { amountOf } from "./declared-windows.ts";
+import { countCharge } from "./declared-windows.ts";
 import { kindOfWindow, type ScopeClaim, type TokenCount } from "./limit-store.ts";
 
 /** A limit that is smaller than one request: waiting does not help. */
@@ -11,9 +11,9 @@ export interface NeverFits {
 }
 
 /**
- * The first limit that would refuse a request of this size if nothing else had ever been asked;
- * undefined: it fits when it is alone. Only limits of tokens can be too small: every other one
- * allows at least one request, and the first in a pace does not wait.
+ * Finds the first limit that would refuse a request of this size even if it were idle; undefined if
+ * the request fits. Only token limits can be too small: every other limit allows at least one
+ * request.
  */
 export function neverFits(
   scopes: readonly ScopeClaim[],
@@ -25,7 +25,7 @@ export function neverFits(
       return { scope, kind: "tpm", limit, asked: tokens.tokens };
     }
     for (const window of windows ?? []) {
-      const asked = window.kind === "request" ? 0 : amountOf(window, tokens, true);
+      const asked = window.kind === "request" ? 0 : countCharge(window, tokens, true);
       if (asked <= window.limit) continue;
       return { scope, kind: kindOfWindow(window), limit: window.limit, asked };
     }
@@ -41,7 +41,9 @@ export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCou
   return Math.max(0, ...waits);
 }
 
-/** The most tokens of one request that all of these scopes allow; infinite: they limit none. */
+/**
+ * The most tokens of one request that all of these scopes allow; infinite if none limits tokens.
+ */
 export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
   const limits = scopes.map(({ whole, limits: now }) => whole?.limits ?? now);
   const windows = limits.flatMap((each) => each.windows ?? []);

@@ -26,7 +26,7 @@ function fixture(): Fixture {
 
 /** Most in flight of the pool, and of one organization in it. */
 function inFlight(board: PoolBoard, nowMs: number): readonly (number | undefined)[] {
-  const scopes = board.claimOf(pool, org, nowMs)?.scopes ?? [];
+  const scopes = board.buildClaim(pool, org, nowMs)?.scopes ?? [];
   return [scopes[1]?.limits.concurrent, scopes[0]?.limits.concurrent];
 }
 
@@ -79,7 +79,7 @@ describe("a pool that a provider said 429 for", () => {
     const { board, cooled, reported } = fixture();
     board.throttled(unlimited, 5, 0);
     expect(board.cooldownMs("u", 0)).toBe(5_000);
-    expect(board.claimOf(unlimited, org, 0)).toBeUndefined();
+    expect(board.buildClaim(unlimited, org, 0)).toBeUndefined();
     expect(cooled).toEqual([]);
     expect(reported).toEqual([["u", 5_000]]);
   });
@@ -89,7 +89,7 @@ describe("a pool that a provider said 429 for", () => {
     board.throttled(pool, 5, 0);
     const anew: Pool = { ...pool, concurrent: 10 };
     expect(board.cooldownMs(anew.id, 0)).toBe(5_000);
-    expect(board.claimOf(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 8 });
+    expect(board.buildClaim(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 8 });
   });
 });
 
@@ -153,21 +153,21 @@ describe("a pool that another instance got a 429 for", () => {
 describe("claims", () => {
   test("are the very same as long as nothing about them changes", () => {
     const { board } = fixture();
-    const first = board.claimOf(pool, org, 0);
-    expect(board.claimOf(pool, org, 500_000)?.scopes).toBe(first?.scopes);
-    expect(board.claimOf(pool, other, 0)).not.toBe(first);
+    const first = board.buildClaim(pool, org, 0);
+    expect(board.buildClaim(pool, org, 500_000)?.scopes).toBe(first?.scopes);
+    expect(board.buildClaim(pool, other, 0)).not.toBe(first);
     board.throttled(pool, 1, 500_000);
-    const shrunk = board.claimOf(pool, org, 500_100);
+    const shrunk = board.buildClaim(pool, org, 500_100);
     expect(shrunk).not.toBe(first);
-    expect(board.claimOf(pool, org, 500_900)).toBe(shrunk);
-    expect(board.claimOf(pool, org, 501_100)).not.toBe(shrunk);
+    expect(board.buildClaim(pool, org, 500_900)).toBe(shrunk);
+    expect(board.buildClaim(pool, org, 501_100)).not.toBe(shrunk);
   });
 
   test("of a pool that a new catalog declares otherwise are new", () => {
     const { board } = fixture();
-    expect(board.claimOf(pool, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 1_000 });
+    expect(board.buildClaim(pool, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 1_000 });
     const anew: Pool = { ...pool, concurrent: 10 };
-    expect(board.claimOf(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 10 });
+    expect(board.buildClaim(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 10 });
   });
 
   test("of organizations that come back stay, those of the others are forgotten", () => {

@@ -18,7 +18,7 @@ export interface PoolBoardOptions {
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/** More than come in: pools that are not used any more do not pile up. */
+/** More than can be added in the same time, so that unused pools do not accumulate. */
 const SWEPT_PER_THROTTLE = 2;
 
 /**
@@ -46,28 +46,28 @@ export class PoolBoard {
   }
 
   /**
-   * Undefined: the pool has no limits, there is nothing to claim. While nothing changes, the same
+   * Undefined if the pool has no limits, there is nothing to claim. While nothing changes, the same
    * organization gets the very same claim.
    */
-  claimOf(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
+  buildClaim(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
     if (!hasLimits(pool)) return undefined;
     let claims = this.#claims.get(pool);
     if (claims === undefined) {
       claims = new PoolClaims(pool, nowMs);
       this.#claims.set(pool, claims);
     }
-    return claims.of(orgId, usablePercent(this.#throttleOf(pool.id, nowMs), nowMs), nowMs);
+    return claims.of(orgId, usablePercent(this.#findThrottle(pool.id, nowMs), nowMs), nowMs);
   }
 
   /** Milliseconds that the pool still cools down; 0 = it does not. */
   cooldownMs(poolId: string, nowMs: number): number {
-    const throttle = this.#throttleOf(poolId, nowMs);
+    const throttle = this.#findThrottle(poolId, nowMs);
     return throttle === undefined ? 0 : Math.max(0, throttle.cooldownUntilMs - nowMs);
   }
 
   /** Whole percent of what was declared that is used at most. */
   usablePercent(poolId: string, nowMs: number): number {
-    return usablePercent(this.#throttleOf(poolId, nowMs), nowMs);
+    return usablePercent(this.#findThrottle(poolId, nowMs), nowMs);
   }
 
   /**
@@ -75,7 +75,7 @@ export class PoolBoard {
    * shrinks for a while. Several within a second are one.
    */
   throttled(pool: Pool, seconds: number, nowMs: number): void {
-    const known = this.#throttleOf(pool.id, nowMs);
+    const known = this.#findThrottle(pool.id, nowMs);
     const after = afterTooMany(known, { cooldownMs: seconds * 1000, nowMs });
     const isBroadcast = shouldBroadcast(after, nowMs);
     this.#remember(
@@ -92,12 +92,12 @@ export class PoolBoard {
   }
 
   /**
-   * Another instance received a 429, and its cooldown lasts so long from now on. May be repeated
-   * and again while the rest lasts: that is one 429.
+   * Records that another instance received a 429 and cools down for this long from now on. Repeated
+   * notices of the same 429 change nothing.
    */
   learn(poolId: string, forMs: number, nowMs: number): void {
     if (forMs <= 0) return;
-    const known = this.#throttleOf(poolId, nowMs);
+    const known = this.#findThrottle(poolId, nowMs);
     this.#remember(poolId, applyRemoteCooldown(known, { cooldownMs: forMs, nowMs }), nowMs);
   }
 
@@ -108,11 +108,11 @@ export class PoolBoard {
     const oldest = this.#throttles.keys();
     for (let seen = 0; seen < SWEPT_PER_THROTTLE; seen += 1) {
       const next = oldest.next();
-      if (next.done !== true) this.#throttleOf(next.value, nowMs);
+      if (next.done !== true) this.#findThrottle(next.value, nowMs);
     }
   }
 
-  #throttleOf(poolId: string, nowMs: number): PoolThrottle | undefined {
+  #findThrottle(poolId: string, nowMs: number): PoolThrottle | undefined {
     const throttle = this.#throttles.get(poolId);
     if (throttle === undefined || !isOver(throttle, nowMs)) return throttle;
     this.#throttles.delete(poolId);

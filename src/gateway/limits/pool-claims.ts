@@ -2,9 +2,11 @@ import type { OrgId } from "../../kernel/index.ts";
 import { poolClaim } from "./pool-scopes.ts";
 import type { PoolClaim, Pool } from "./pool.ts";
 
-/** An organization that has not claimed for one to two of these is forgotten. */
+/** An organization is dropped after one to two of these periods without a claim. */
 const ROUND_MS = 600_000;
-/** So many organizations are remembered once, and those of the period before as well. */
+/**
+ * The organizations that are remembered in each period; those of the previous period are kept too.
+ */
 const ORGS_PER_ROUND_MAX = 10_000;
 
 /**

@@ -12,7 +12,7 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
   const declared = declaredLimits(pool);
   const usable = portionOfAll(declared, usablePercent);
   const share = (of: LimitSet): LimitSet => portionOfAll(of, pool.orgSharePercent);
-  const wholeOf = (limits: LimitSet): Pick<ScopeClaim, "whole"> =>
+  const toWhole = (limits: LimitSet): Pick<ScopeClaim, "whole"> =>
     usablePercent === 100 ? {} : { whole: { limits, inSeconds: secondsUntilWhole(usablePercent) } };
   const shownId = `pool-share:${pool.id}`;
   return {
@@ -23,19 +23,19 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
         id: `${shownId}@${orgId}`,
         shownId,
         limits: share(usable),
-        ...wholeOf(share(declared)),
+        ...toWhole(share(declared)),
       },
       {
         scope: "pool",
         id: poolScopeId(pool.id),
         limits: usable,
-        ...wholeOf(declared),
+        ...toWhole(declared),
       },
     ],
   };
 }
 
-/** Where a shared store keeps a pool and all shares of it together. */
+/** The slot under which a shared store keeps a pool with all shares of it. */
 export function poolSlot(poolId: string): string {
   return `{pool:${poolId}}`;
 }
@@ -44,13 +44,13 @@ export function poolScopeId(poolId: string): string {
   return `pool:${poolId}`;
 }
 
-/** Is there anything to claim? */
+/** True if the pool has a limit to claim. */
 export function hasLimits(pool: Pool): boolean {
   const { capacity, tokensPerMinute, requestsPerSecond, concurrent } = pool;
   return capacity.length > 0 || (tokensPerMinute ?? requestsPerSecond ?? concurrent) !== undefined;
 }
 
-/** `percent` of a limit, rounded down and at least 1; exact for every whole number. */
+/** `percent` of a limit, rounded down and at least 1; exact for whole numbers. */
 export function portion(limit: number, percent: number): number {
   assert(Number.isSafeInteger(limit) && limit > 0, "a pool's limit is a whole number above 0");
   assert(Number.isInteger(percent) && percent >= 1 && percent <= 100, "a portion is 1 to 100 %");
@@ -62,7 +62,7 @@ export function portion(limit: number, percent: number): number {
 
 const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/** Requests per minute are separate, so that callers are shown what remains of them. */
+/** Requests per minute are a limit of their own, so that callers see what remains of them. */
 function declaredLimits(pool: Pool): LimitSet {
   const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
   const isPlain = ({ type, per }: Pool["capacity"][number]): boolean =>

@@ -15,14 +15,14 @@ export interface PoolThrottle {
 
 /** One more time that the provider said 429. */
 export interface TooMany {
-  /** How long the pool is to rest; a longer rest that is under way stays. */
+  /** The length of the pool's cooldown; a longer one that is running stays. */
   readonly cooldownMs: number;
   readonly nowMs: number;
 }
 
 const SHRINK_TO_PERCENT = 80;
 const USABLE_PERCENT_MIN = 10;
-/** Requests that were under way together are refused together: that is one 429, not many. */
+/** Concurrent requests are throttled together, so their 429s count as one. */
 const TOGETHER_MS = 1_000;
 /** The notice of another instance's cooldown arrives late, and with the other's clock. */
 const REMOTE_NOTICE_MS = 1_000;
@@ -52,19 +52,19 @@ export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooM
   return { ...after, broadcastUntilMs: cooldownUntilMs };
 }
 
-/** The usable share of the declared capacity: one percent more after each quiet second. */
+/** The usable share of the declared capacity, which grows by one percent for each quiet second. */
 export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number): number {
   if (throttle === undefined) return 100;
   const quietSeconds = Math.floor(Math.max(0, nowMs - throttle.latestMs) / 1000);
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** How long a pool of which so much is usable needs until all of it is, if no 429 comes. */
+/** The seconds until the whole pool is usable again, if no further 429 arrives. */
 export function secondsUntilWhole(percent: number): number {
   return 100 - percent;
 }
 
-/** Should this cooldown be broadcast? Not when the one they know ends at about the same time. */
+/** True unless the other instances know a cooldown that ends at about the same time. */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
   nowMs: number,
@@ -73,7 +73,10 @@ export function shouldBroadcast(
   return broadcastUntilMs <= nowMs || cooldownUntilMs - broadcastUntilMs >= TOGETHER_MS;
 }
 
-/** Is there nothing left to remember? A late word of the rest must still be recognized. */
+/**
+ * True once there is nothing to remember; until then a late notice of the cooldown must be
+ * recognized.
+ */
 export function isOver(throttle: PoolThrottle, nowMs: number): boolean {
   const hasCooledDown = nowMs > throttle.cooldownUntilMs + REMOTE_NOTICE_MS;
   return hasCooledDown && usablePercent(throttle, nowMs) === 100;

@@ -1,6 +1,9 @@
 import type { ScopeClaim } from "./limit-store.ts";
 
-/** Capacity that is shared: what a provider declared, or what an operator says of several listings. */
+/**
+ * Shared capacity: that which a provider declared, or which an operator states for several
+ * listings.
+ */
 export interface Pool {
   readonly id: string;
   readonly capacity: readonly {

@@ -4,10 +4,9 @@ import { queryInTime } from "../../kernel/index.ts";
 import type { JournalRecentUse, PoolMember, RecentCharge } from "./recent-use.ts";
 
 /**
- * The use of a slot's limits by the attempts of the last minute. Errs towards too much: what
- * nothing was reported of counts with its estimate (as prompt and as completion both, because it is
- * not wrote down how it splits), and exempt requests, or those with a customer's own provider key,
- * count like others.
+ * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
+ * attempt without a report counts with its estimate, as prompt and as completion, and exempt
+ * requests and those with a customer's own provider key count like all others.
  */
 export class PostgresRecentUse implements JournalRecentUse {
   readonly #pool: Pool;
@@ -105,7 +104,10 @@ function tokensSql(observed: string): string {
       else 0 end), 0)`;
 }
 
-/* A request that went to several candidates is one request; in a pool each of them counts. */
+/*
+ * A request that was sent to several candidates counts once, but once in the pool of each
+ * candidate.
+ */
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
 /* By the attempt's id, which carries this database's clock and finds the rows of all by itself. */

@@ -16,13 +16,16 @@ export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;
 }
 
-/** Whose attempts count in a pool. */
+/** A listing whose attempts count in a pool. */
 export interface PoolMember {
   readonly providerId: string;
   readonly modelId: string;
 }
 
-/** The same question to the journal, which does not know who draws on which pool. */
+/**
+ * Reads the use of the last minute from the journal, which does not know which listings share a
+ * pool.
+ */
 export interface JournalRecentUse {
   recentUse(
     slot: string,

@@ -1,4 +1,4 @@
-/** How long a charge counts, in seconds: it is inside while `now - bucket <= 60`. */
+/** The seconds for which a charge counts: while `now - bucket <= 60`. */
 export const WINDOW_SECONDS = 60;
 
 const RING_SLOTS = 64;
@@ -26,7 +26,7 @@ export class RollingWindow {
     return this.#newest;
   }
 
-  /** The charges of that second alone. */
+  /** The sum of the charges in the newest second. */
   get newestAmount(): number {
     return this.#ring[this.#newest & RING_MASK] ?? 0;
   }

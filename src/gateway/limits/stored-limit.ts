@@ -14,19 +14,19 @@ export interface LimitValues {
  */
 export interface StoredLimit extends LimitValues {
   readonly source: "self" | "contract";
-  /** `model`: of one model, in the whole organization or, with `keyId`, under one key. */
+  /** `model` limits one model, in the whole organization or, with `keyId`, under one key. */
   readonly scope: "org" | "key" | "model";
   /** A contract of scope `key` without it holds for every key of the organization. */
   readonly keyId?: KeyId;
   readonly modelId?: string;
 }
 
-/** Which stored limit is meant: everything but its values. */
+/** The identity of a stored limit, without its values. */
 export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
 
 /** Limits of a dedicated endpoint; they stand in place of the defaults for its traffic. */
 export interface EndpointLimits extends LimitValues {
-  /** Hard: one more in the same second is refused (`rps`). */
+  /** A hard limit (`rps`): one more request in the same second is refused. */
   readonly requestsPerSecond?: number;
   /** Requests leave at this even rate and wait for it, `waitMsMax` at most (`rps_queue`). */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
@@ -37,7 +37,7 @@ export interface EndpointLimits extends LimitValues {
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
-  /** Replaces every key's own ceiling when above 0. */
+  /** Above 0, it replaces the ceiling of every key. */
   readonly keyRequestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { CLIENT_LEFT, microUsd } from "../../kernel/index.ts";
-import { answerHeadersOf, droppedParamsOf } from "./answer-headers.ts";
+import { buildAnswerHeaders, listDroppedParams } from "./answer-headers.ts";
 import type { AttemptRecord } from "./record-store.ts";
 
 const completed: AttemptRecord = {
@@ -27,7 +27,7 @@ test("an answer's headers are those of the attempt that served, with how many th
   const first = { ...completed, outcome: "failed", answered: { droppedParams: "seed" } } as const;
   const answered = { remainingRequests: 9, remainingTokens: 800, queueMs: 3, droppedParams: "a,b" };
   const attempts = [first, { ...completed, ordinal: 2, providerId: "prov-b", answered }];
-  expect(answerHeadersOf({ attempts })).toEqual({
+  expect(buildAnswerHeaders({ attempts })).toEqual({
     "x-tm-provider": "prov-b",
     "x-tm-attempts": "2",
     "x-tm-remaining-rpm": "9",
@@ -35,12 +35,12 @@ test("an answer's headers are those of the attempt that served, with how many th
     "x-tm-queue-ms": "3",
     "x-tm-dropped-params": "a,b",
   });
-  expect(droppedParamsOf({ attempts })).toEqual(["a", "b"]);
+  expect(listDroppedParams({ attempts })).toEqual(["a", "b"]);
 });
 
 test("a request that is in flight has no answer yet", () => {
   const attempts = [{ ...completed, outcome: "in_flight" } as const];
-  expect(answerHeadersOf({ attempts })).toEqual({});
+  expect(buildAnswerHeaders({ attempts })).toEqual({});
 });
 
 test("an error's retry-after is that of the last attempt that was not throttled", () => {
@@ -56,11 +56,11 @@ test("an error's retry-after is that of the last attempt that was not throttled"
     errorClass: "rate_limit",
     answered: { retryAfterSeconds: 60 },
   } as const;
-  expect(answerHeadersOf({ attempts: [failed, throttled] })).toEqual({
+  expect(buildAnswerHeaders({ attempts: [failed, throttled] })).toEqual({
     "x-tm-attempts": "2",
     "retry-after": "7",
   });
-  expect(answerHeadersOf({ attempts: [throttled] })).toMatchObject({ "retry-after": "60" });
+  expect(buildAnswerHeaders({ attempts: [throttled] })).toMatchObject({ "retry-after": "60" });
 });
 
 test("a refusal's headers are its reason", () => {
@@ -75,7 +75,7 @@ test("a refusal's headers are its reason", () => {
     dropped_params: ["top_k"],
   };
   const refused = { errorClass: "rate_limit", reason };
-  expect(answerHeadersOf({ attempts: [], refused })).toEqual({
+  expect(buildAnswerHeaders({ attempts: [], refused })).toEqual({
     "x-tm-error-code": "rate_limit",
     "x-tm-error-origin": "gateway_admission",
     "x-tm-limit-scope": "key",
@@ -85,6 +85,6 @@ test("a refusal's headers are its reason", () => {
     "x-tm-dropped-params": "top_k",
   });
   expect(
-    answerHeadersOf({ attempts: [], refused: { errorClass: CLIENT_LEFT, reason: null } }),
+    buildAnswerHeaders({ attempts: [], refused: { errorClass: CLIENT_LEFT, reason: null } }),
   ).toEqual({});
 });

@@ -2,29 +2,29 @@ import { ANSWER_HEADERS, CLIENT_LEFT } from "../../kernel/index.ts";
 import { droppedNames, type RefusalReason } from "../../ledger/index.ts";
 import type { AttemptRecord, Refused } from "./record-store.ts";
 
-/** The facts of a request whose answer is asked about. */
+/** The stored facts of a request from which its answer's headers are rebuilt. */
 export interface AnsweredRequest {
   readonly attempts: readonly AttemptRecord[];
   readonly refused?: Refused;
 }
 
 /** The fields that were not sent to the provider that answered, or that the gateway refused without. */
-export function droppedParamsOf({ attempts, refused }: AnsweredRequest): readonly string[] {
+export function listDroppedParams({ attempts, refused }: AnsweredRequest): readonly string[] {
   const last = attempts.at(-1);
   if (last === undefined) return refused?.reason?.dropped_params ?? [];
   return droppedNames(last.answered.droppedParams);
 }
 
 /**
- * The headers of the answer, by their names: what is kept of them, and what the attempts say. Of an
- * error that a provider caused its attempt says class and status.
+ * The headers of the answer by name, rebuilt from the stored fields and the attempts. For an error
+ * that a provider caused, the attempt has class and status.
  */
-export function answerHeadersOf(request: AnsweredRequest): Readonly<Record<string, string>> {
+export function buildAnswerHeaders(request: AnsweredRequest): Readonly<Record<string, string>> {
   const last = request.attempts.at(-1);
   if (last?.outcome === "in_flight") return {};
-  const dropped = droppedParamsOf(request);
+  const dropped = listDroppedParams(request);
   const said: readonly Said[] = [
-    ...(last === undefined ? refusalHeaders(request.refused) : servedHeaders(request, last)),
+    ...(last === undefined ? refusalHeaders(request.refused) : listServedHeaders(request, last)),
     [ANSWER_HEADERS.droppedParams, dropped.length === 0 ? undefined : dropped.join(",")],
   ];
   return Object.fromEntries(
@@ -34,7 +34,7 @@ export function answerHeadersOf(request: AnsweredRequest): Readonly<Record<strin
 
 type Said = readonly [name: string, value: string | number | undefined];
 
-function servedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): readonly Said[] {
+function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): readonly Said[] {
   const { remainingRequests, remainingTokens, queueMs } = last.answered;
   const isServed = last.outcome === "completed" || remainingRequests !== undefined;
   return [
@@ -43,12 +43,12 @@ function servedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): read
     [ANSWER_HEADERS.remainingRequests, remainingRequests],
     [ANSWER_HEADERS.remainingTokens, remainingTokens],
     [ANSWER_HEADERS.queueMs, queueMs],
-    [ANSWER_HEADERS.retryAfter, isServed ? undefined : retryAfterOf(attempts)],
+    [ANSWER_HEADERS.retryAfter, isServed ? undefined : findRetryAfter(attempts)],
   ];
 }
 
 /** The error is that of the last attempt that was not throttled, as the client got it. */
-function retryAfterOf(attempts: readonly AttemptRecord[]): number | undefined {
+function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =
     attempts.findLast(({ errorClass }) => errorClass !== "rate_limit") ?? attempts.at(-1);
   return told?.answered.retryAfterSeconds;

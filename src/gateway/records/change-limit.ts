@@ -91,7 +91,7 @@ export async function makeLimitChange(
   return stored === undefined ? refused(NO_SUCH_KEY) : { ok: true, stored };
 }
 
-/* One answer for every other key, of this organization or not, and for one that never existed. */
+/* The same answer for a key of another organization and for one that never existed. */
 const NOT_YOUR_KEY: Refusal = invalidRequest(
   "key_id must be the id of the calling key, or be left out; limits of other keys are set in the console",
 );
@@ -102,7 +102,7 @@ const ORG_NOT_OPEN: Refusal = invalidRequest(
   'scope "org" may not be set by the keys of this organization; set the limit in the console, or allow it there',
 );
 
-/** The key whose limit is meant, as it was named; undefined: that of the whole organization. */
+/** The key that the limit applies to; undefined for the limit of the whole organization. */
 function keyNamed(
   actor: LimitActor,
   { scope, keyId }: LimitRequest,

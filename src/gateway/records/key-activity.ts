@@ -61,10 +61,10 @@ export const keyActivityColumns: Columns<KeyActivity> = columns({
   inFlightMicroUsd: micro("in_flight"),
 });
 
-/** How many attempts from either end are read, however many have failed between them. */
+/** The number of attempts that are read from either end, however many of the others failed. */
 const CHECKED_MAX = 1_000;
 
-/** $1 organization: one that succeeded, of its oldest attempts and its newest. */
+/** $1 is the organization. Finds one successful request among its oldest and newest attempts. */
 export const FIRST_SUCCESS_SQL = `
   select request_id from (
     (select request_id, outcome from attempt where org_id = $1

@@ -18,14 +18,14 @@ import {
   NamedLimit,
 } from "./contract/limit-change.ts";
 
-/** The checked body of `POST /api/admission-limits`: one limit, and what changes about it. */
+/** The checked body of `POST /api/admission-limits`: one limit and its changes. */
 export interface LimitRequest {
   readonly scope: NamedLimit["scope"];
   /** As sent; whether the caller may name it is not checked here. */
   readonly keyId?: string;
-  /** Only and always with scope `model`; as sent. */
+  /** Present if and only if the scope is `model`; as sent. */
   readonly modelId?: string;
-  /** Whole numbers of at least 1, or null; at least one of them. */
+  /** Whole numbers of at least 1, or null to remove a limit; at least one field is set. */
   readonly change: LimitChange;
 }
 

@@ -1,8 +1,8 @@
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import { type Organization, type Principal, principalOf } from "../accounts/principal.ts";
+import { type Organization, type Principal, toPrincipal } from "../accounts/principal.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import type { CallPorts } from "../call/ports.ts";
-import { type ClaimPart, claimParts, partOf } from "../call/claim.ts";
+import { type ClaimPart, claimParts, toClaimPart } from "../call/claim.ts";
 import { findModel } from "../call/plan.ts";
 import {
   endpointScope,
@@ -30,16 +30,13 @@ export type LimitUseDeps = Pick<
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
-  /**
-   * True where the calls that count are those whose client has left and whose answers are read to
-   * their end.
-   */
+  /** True if only calls count whose clients have left and whose answers are still read. */
   readonly isDeparted: boolean;
 }
 
-/** The limits of one caller, for one model or in general, and what is left of them. */
+/** The limits of one caller, for one model or in general, with what is left of them. */
 export interface LimitUse {
-  /** Does the caller know the model? True where none was asked for. */
+  /** True if the caller may use the model, or asked for none. */
   readonly isServed: boolean;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly rows: readonly LimitRow[];
@@ -54,11 +51,11 @@ export async function readLimitUse(
   modelId: string | undefined,
 ): Promise<LimitUse> {
   const record = await deps.rules.findKey(caller.keyId);
-  const principal = record === undefined ? caller : principalOf(record);
+  const principal = record === undefined ? caller : toPrincipal(record);
   const { model, endpoint } =
     modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, principal, modelId);
   const rowsOf = endpoint === undefined ? limitRows : endpointSelfRows;
-  const parts = partsOf(deps, principal, { modelId, endpoint });
+  const parts = listParts(deps, principal, { modelId, endpoint });
   return {
     isServed: modelId === undefined || model !== undefined,
     endpoint,
@@ -70,8 +67,7 @@ export async function readLimitUse(
 const NO_MODEL = { model: undefined, endpoint: undefined };
 
 /**
- * The scopes that a request of any key of this organization claims, for one model or in general,
- * and what counts in each of them.
+ * The scopes that any key of this organization claims, for one model or in general, with their use.
  */
 export async function readOrgScopes(
   deps: LimitUseDeps,
@@ -82,23 +78,24 @@ export async function readOrgScopes(
     modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, org, modelId);
   const asked = { modelId, isOfEndpoint: endpoint !== undefined };
   const own = orgScopes(org, asked, deps.limitDefaults);
-  const parts: ClaimPart[] = own.length === 0 ? [] : [partOf(orgSlot(org.orgId), own, modelId)];
+  const parts: ClaimPart[] =
+    own.length === 0 ? [] : [toClaimPart(orgSlot(org.orgId), own, modelId)];
   if (endpoint !== undefined) {
     const scope = endpointScope(endpoint);
-    parts.push(partOf(`{${scope.id}}`, [scope], modelId));
+    parts.push(toClaimPart(`{${scope.id}}`, [scope], modelId));
   }
   return (await Promise.all(parts.map((part) => peek(deps, part)))).flat();
 }
 
 /** The scopes that a request would claim, except for the platform's, which belong to no organization. */
-function partsOf(
+function listParts(
   deps: LimitUseDeps,
   principal: Principal,
   asked: Pick<LimitUse, "endpoint"> & { readonly modelId: string | undefined },
 ): readonly ClaimPart[] {
   const { modelId, endpoint } = asked;
   if (modelId === undefined) {
-    return [partOf(orgSlot(principal.orgId), deps.scopesOf(principal), modelId)];
+    return [toClaimPart(orgSlot(principal.orgId), deps.scopesOf(principal), modelId)];
   }
   const own = { scopesOf: deps.scopesOf, platform: [] };
   return claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });

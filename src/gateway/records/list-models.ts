@@ -39,7 +39,7 @@ export function modelListB(
   models: readonly ListedModel[],
   query: ModelPage,
 ): Promise<readonly Buffer[]> {
-  const page = pageOf(models, query);
+  const page = cutPage(models, query);
   const rest = JSON.stringify({
     has_more: page.hasMore,
     first_id: page.models[0]?.id ?? null,
@@ -49,7 +49,7 @@ export function modelListB(
   return listPieces(page.models, (model) => JSON.stringify(messagesModel.show(model)), frame);
 }
 
-function pageOf(
+function cutPage(
   models: readonly ListedModel[],
   query: ModelPage,
 ): { models: readonly ListedModel[]; hasMore: boolean } {

@@ -30,8 +30,8 @@ export interface Substitution {
   /** The name that it reported most often. */
   readonly servedModel: string;
   /**
-   * The share of the answers that named a model; null where they, or these alone, come from too few
-   * organizations.
+   * The share of the answers that named a model; null if the answers, or the substituted ones, come
+   * from too few organizations.
    */
   readonly share: number | null;
 }
@@ -73,8 +73,9 @@ export const providerActivityColumns: Columns<ProviderActivity> = columns({
 });
 
 /**
- * Reads the newest attempts, like the activity: the ids carry the time. What was substituted has to
- * be of many organizations by itself: one that knows its own part would know the rest.
+ * Reads the newest attempts, as the activity does: ids are ordered by time. Substitutions are
+ * published only if they come from many organizations, because a customer who knows its own part
+ * could work out the rest.
  */
 export const SUBSTITUTIONS_SQL = `
   with newest as materialized (

@@ -1,5 +1,5 @@
 import type { OrgId } from "../../kernel/index.ts";
-import { middleOf } from "./first-byte-spans.ts";
+import { spanMiddleMs } from "./first-byte-spans.ts";
 
 /** The traffic of a listing in a span of time, in sums that can be added up. */
 export interface ListingSums {
@@ -10,18 +10,18 @@ export interface ListingSums {
   readonly succeeded: number;
   /** By the provider's fault: not what it says of the request, nor that the client left. */
   readonly failed: number;
-  /** Hours with calls, and those of them in which a call succeeded. */
+  /** Hours with calls, and the hours in which at least one call succeeded. */
   readonly usedHours: number;
   readonly upHours: number;
   /** Streamed answers that arrived: the only ones with a first token to wait for. */
   readonly streamed: number;
   readonly streamedTokens: number;
   readonly streamedMs: number;
-  /** How many first bytes came in which span of milliseconds. */
+  /** The number of first bytes by span of milliseconds. */
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
-/** The figures of sums; null where the sums do not say. Null: there is nothing that says it. */
+/** The figures of sums; null where the sums do not say. Null if there is nothing that says it. */
 export interface ListingFigures {
   readonly calls: number;
   /** The share of calls, 0 to 1. */
@@ -33,7 +33,7 @@ export interface ListingFigures {
   readonly tokensPerSecond: number | null;
 }
 
-/** The listings of an organization, and of those all or one model's or one provider's. */
+/** The listings of an organization: all, those of one model, or those of one provider. */
 export interface ListingFilter {
   readonly orgId: OrgId;
   readonly modelId?: string;
@@ -46,19 +46,19 @@ export interface ListingHistory {
   readonly hours: readonly ListingSums[];
 }
 
-/** How listings served, from sums alone: no attempt is read. */
+/** Reads the figures of listings from daily sums; it reads no attempts. */
 export interface ListingFiguresStore {
-  /** An organization's own calls from instants on. */
+  /** An organization's own calls since some instants. */
   own(
     filter: ListingFilter,
     from: { readonly dayMs: number; readonly hourMs: number },
   ): Promise<ListingHistory>;
-  /** The sums of all organizations together: only days that reveal nothing about one of them. */
+  /** The sums of all organizations, for days on which they reveal nothing about a single one. */
   published(fromDayMs: number): Promise<readonly ListingSums[]>;
 }
 
 /** The figures of several spans of time together. */
-export function figuresOf(sums: readonly ListingSums[]): ListingFigures {
+export function computeFigures(sums: readonly ListingSums[]): ListingFigures {
   const total = (of: (each: ListingSums) => number): number =>
     sums.reduce((sum, each) => sum + of(each), 0);
   const succeeded = total((each) => each.succeeded);
@@ -68,13 +68,13 @@ export function figuresOf(sums: readonly ListingSums[]): ListingFigures {
   const firstBytes = countsTogether(sums.map((each) => each.firstBytes));
   return {
     calls,
-    success: shareOf(succeeded, calls),
-    uptime: shareOf(
+    success: computeShare(succeeded, calls),
+    uptime: computeShare(
       total((each) => each.upHours),
       usedHours,
     ),
-    firstTokenP50Ms: percentileOf(firstBytes, 0.5),
-    firstTokenP95Ms: percentileOf(firstBytes, 0.95),
+    firstTokenP50Ms: findPercentile(firstBytes, 0.5),
+    firstTokenP95Ms: findPercentile(firstBytes, 0.95),
     tokensPerSecond:
       streamedMs === 0 ? null : (total((each) => each.streamedTokens) * 1_000) / streamedMs,
   };
@@ -91,17 +91,17 @@ export function countsTogether(
   return together;
 }
 
-function shareOf(part: number, whole: number): number | null {
+function computeShare(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }
 
 /** The smallest span that as large a share of the counts does not exceed. */
-function percentileOf(counts: ReadonlyMap<number, number>, share: number): number | null {
+function findPercentile(counts: ReadonlyMap<number, number>, share: number): number | null {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   let left = Math.ceil(all * share);
   for (const [span, count] of [...counts].toSorted(([a], [b]) => a - b)) {
     left -= count;
-    if (left <= 0) return middleOf(span);
+    if (left <= 0) return spanMiddleMs(span);
   }
   return null;
 }

@@ -7,7 +7,7 @@ import {
   PUBLIC_FIGURES_ORGS_MIN,
   REFUSALS,
   type RefusalClass,
-  requestStatusOf,
+  toRequestStatus,
 } from "../../kernel/index.ts";
 
 const ATTEMPT_HOUR_SQL =
@@ -16,7 +16,7 @@ const ATTEMPT_HOUR_SQL =
 /** An answer of a provider about the request itself is not its failure. */
 const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
   (errorClass) =>
-    requestStatusOf({ attempts: 1, outcome: "failed", errorClass }) === "rejected_by_provider",
+    toRequestStatus({ attempts: 1, outcome: "failed", errorClass }) === "rejected_by_provider",
 );
 export const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_died')
   and coalesce(error_class, '') not in (${BLAMES.map((each) => `'${each}'`).join(", ")})`;
@@ -75,7 +75,7 @@ const HOURS_OF_PARTS_SQL = `
 
 const BIT_SQL = "1 << extract(hour from hour at time zone 'utc')::integer";
 
-/** $1 organizations, $2 the day, $3 its first id, $4 the id behind its last: what is kept of it. */
+/** Sums one day. $1 organizations, $2 the day, $3 its first id, $4 the id after its last. */
 export const SUM_DAY_SQL = `
   with ${partsSql("org_id = any ($1) and attempt_id >= $3 and attempt_id < $4")},
   hours as (${HOURS_OF_PARTS_SQL.replace(
@@ -95,7 +95,7 @@ export const SUM_DAY_SQL = `
   ) of_day
   group by 1, 2, 3, 4`;
 
-/** $1 organizations, $2 the day: what was summed up before, of the day and of its hours. */
+/** $1 organizations, $2 the day. Deletes the earlier sums of the day and of its hours. */
 export const FORGET_DAY_SQL: readonly string[] = [
   "delete from listing_day_sum where day = $2 and org_id = any ($1)",
   `delete from listing_hour_sum where org_id = any ($1)
@@ -117,7 +117,7 @@ export const DUE_HOUR_SQL = `
 /** $1 the hour. */
 export const FORGET_HOUR_SQL = "delete from listing_hour_sum where hour = $1";
 
-/** $1 the first id of an hour, $2 the id behind its last. */
+/** $1 the first id of an hour, $2 the id after its last. */
 export const FOLD_HOUR_SQL = `
   with ${partsSql("attempt_id >= $1 and attempt_id < $2")}
   ${HOURS_OF_PARTS_SQL}`;
@@ -136,13 +136,13 @@ export const UNPUBLISHED_DAY_SQL = `
     and not exists (select from retired_day d where d.day = u.day)
   order by u.day limit 1`;
 
-/** Enough organizations and calls, and none of them has more than half of it. */
+/** True if enough organizations made enough calls, and none of them more than half. */
 export function isOfManySql(calls: string, weight: string): string {
   return `count(*) filter (where ${calls} > 0) >= ${PUBLIC_FIGURES_ORGS_MIN}
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;
 }
 
-/** $1 the day. What streams say is left out where those are of too few organizations. */
+/** $1 is the day. Streams are left out if too few organizations used them. */
 export const PUBLISH_DAY_SQL = `
   with known as (
     select provider_id, model_id, sum(succeeded) as succeeded, sum(failed) as failed,

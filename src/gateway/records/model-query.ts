@@ -11,7 +11,7 @@ import type { VerificationState } from "../verification/verification.ts";
 import { ModelFilters, type Verdicts } from "./contract/models.ts";
 import { queryReader } from "./read-query.ts";
 
-/** Which models `GET /v1/models` lists, and in which order; what is absent filters nothing. */
+/** Which models `GET /v1/models` lists, and in which order. Absent filters match everything. */
 export interface ModelFilter extends Omit<
   ModelFilters,
   "max_prompt_price" | "max_completion_price"
@@ -21,7 +21,7 @@ export interface ModelFilter extends Omit<
   readonly completionPriceMax?: bigint | undefined;
 }
 
-/** The filters of a query, each of which may be given once but for those that are lists. */
+/** Parses the filters of a query. Each may be given once, except for lists. */
 export function readModelFilter(query: URLSearchParams): Result<{ readonly filter: ModelFilter }> {
   const twice = SINGLE_NAMES.find((name) => query.getAll(name).length > 1);
   if (twice !== undefined) return refused(invalidRequest(`${twice} must be given once`));
@@ -72,7 +72,7 @@ function ordered(
     case "newest":
       return found;
     case "name": {
-      const ranks = nameRanks.get(models) ?? ranksOf(models.toSorted(byName));
+      const ranks = nameRanks.get(models) ?? rankByName(models.toSorted(byName));
       nameRanks.set(models, ranks);
       return sortedBy(
         found,
@@ -104,7 +104,7 @@ type Ranks = ReadonlyMap<ListedModel, number>;
 
 // Weak: a swapped catalog takes the order of its names with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
-/** So many names are compared in a few milliseconds. */
+/** A number of names that are compared within milliseconds. */
 const NAMES_AT_ONCE = 500;
 
 /** Puts the names of a catalog in order, once and without holding up other requests. */
@@ -115,7 +115,7 @@ export async function rankNames(models: readonly ListedModel[]): Promise<void> {
     models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
   );
   // Parts that are in order are quickly put in order as a whole.
-  nameRanks.set(models, ranksOf(slices.flat().sort(byName)));
+  nameRanks.set(models, rankByName(slices.flat().sort(byName)));
 }
 
 function byName(a: ListedModel, b: ListedModel): number {
@@ -123,7 +123,7 @@ function byName(a: ListedModel, b: ListedModel): number {
 }
 
 /** Equal names have one rank. */
-function ranksOf(sorted: readonly ListedModel[]): Ranks {
+function rankByName(sorted: readonly ListedModel[]): Ranks {
   let rank = 0;
   return new Map(
     sorted.map((model, at) => {
@@ -149,20 +149,20 @@ function fitsDeployment(each: Deployment, filter: ModelFilter, verdicts: Verdict
     (each.contextLength ?? 0) >= contextMin &&
     (filter.input_modality ?? []).every((kind) => each.inputModalities.has(kind)) &&
     (filter.supported_parameters ?? []).every((name) => each.supportedParameters.has(name)) &&
-    isAtMost(priceOf(each, "prompt"), filter.promptPriceMax) &&
-    isAtMost(priceOf(each, "completion"), filter.completionPriceMax) &&
+    isAtMost(findPrice(each, "prompt"), filter.promptPriceMax) &&
+    isAtMost(findPrice(each, "completion"), filter.completionPriceMax) &&
     (verified === undefined || (verdicts.of(each).state === VERIFIED) === (verified === "true"))
   );
 }
 
 const VERIFIED: VerificationState = "verified";
 
-/** Without a price by the token nothing can be said to cost at most so much. */
+/** A model without a price per token matches no price filter. */
 function isAtMost(price: bigint | undefined, max: bigint | undefined): boolean {
   return max === undefined || (price !== undefined && price <= max);
 }
 
-function priceOf(each: Deployment, sku: "prompt" | "completion"): bigint | undefined {
+function findPrice(each: Deployment, sku: "prompt" | "completion"): bigint | undefined {
   return each.billing === "token" ? each.prices?.[sku] : undefined;
 }
 
@@ -179,7 +179,7 @@ function longestContext({ fitting }: Found): number {
 
 function lowest({ fitting }: Found, sku: "prompt" | "completion"): bigint | undefined {
   return fitting
-    .flatMap((each) => priceOf(each, sku) ?? [])
+    .flatMap((each) => findPrice(each, sku) ?? [])
     .reduce<bigint | undefined>(
       (low, price) => (low === undefined || price < low ? price : low),
       undefined,

@@ -12,10 +12,10 @@ import {
 } from "../../kernel/index.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
 
-/** Why the gateway refused requests, as far as a customer can act on it. */
+/** The reason of a refusal, if the customer can do something about it. */
 export type RefusalCause =
   | "balance"
-  /** There was enough credit, but running requests held it. */
+  /** The credit was sufficient, but running requests held it. */
   | "held"
   | "org_cap"
   | "key_cap"
@@ -37,11 +37,13 @@ export interface CappedKey {
 export interface NoticeFacts {
   /** The causes of refusals in the last hour, of the newest thousand refused requests. */
   readonly refused: Readonly<Partial<Record<RefusalCause, number>>>;
-  /** The least that a request refused in the last 15 minutes could have cost; null: there is none. */
+  /**
+   * The least that a request refused in the last 15 minutes could have cost; null if there is none.
+   */
   readonly neededMicroUsd: MicroUsd | null;
-  /** The same of those refused by the organization's cap. */
+  /** The same amount for requests that the organization's cap refused. */
   readonly neededUnderCapMicroUsd: MicroUsd | null;
-  /** The first request refused for want of money since the last one that a provider was asked for. */
+  /** The first request that was refused for lack of money since the last dispatched one. */
   readonly refusedSinceMs: number | null;
   /** Caps of keys that are used by 80% or more, fullest first. */
   readonly cappedKeys: readonly CappedKey[];
@@ -67,7 +69,10 @@ const ROWS_MAX = 1_000;
 /** Enough for 20 keys: each has up to three caps. */
 const CAPS_MAX = 60;
 
-/** $1 organization, $2 first id of the last hour, $3 of the last day. All of it is bounded. */
+/**
+ * $1 organization, $2 first id of the last hour, $3 of the last day. The cost of this query is
+ * bounded.
+ */
 export const NOTICE_FACTS_SQL = `
   with lately as (
     select ${CAUSE_SQL} as cause, model_id, created_at,

@@ -29,8 +29,8 @@ export class PostgresListingFigures implements ListingFiguresStore {
       days: (await client.query<SumsRow>(OWN_DAYS_SQL, values(from.dayMs))).rows,
       hours: (await client.query<SumsRow>(OWN_HOURS_SQL, values(from.dayMs))).rows,
     }));
-    const ofDays = days.map(sumsOf);
-    const ofHours = hours.map(sumsOf);
+    const ofDays = days.map(readSumsRow);
+    const ofHours = hours.map(readSumsRow);
     return {
       days: oldestFirst([...ofDays, ...daysOfHours(ofHours, ofDays)]),
       hours: oldestFirst(ofHours).filter(({ fromMs }) => fromMs >= from.hourMs),
@@ -42,7 +42,7 @@ export class PostgresListingFigures implements ListingFiguresStore {
     const rows = await this.#sources.run(
       async (client) => (await client.query<SumsRow>(PUBLISHED_SQL, from)).rows,
     );
-    return oldestFirst(rows.map(sumsOf));
+    return oldestFirst(rows.map(readSumsRow));
   }
 }
 
@@ -79,7 +79,7 @@ const OWN_DAYS_SQL = `
   where ${OF_FILTER_SQL} and day >= ($4::timestamptz at time zone 'utc')::date
   order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
 
-/** The same of hours. */
+/** The organization's sums by the hour. */
 const OWN_HOURS_SQL = `
   select ${SUMS}, extract(epoch from hour)::bigint * 1000 as from_ms,
     (succeeded + failed > 0)::integer::bigint as used_hours,
@@ -94,7 +94,7 @@ const PUBLISHED_SQL = `
   where day >= ($1::timestamptz at time zone 'utc')::date
   order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
 
-function sumsOf(row: SumsRow): ListingSums {
+function readSumsRow(row: SumsRow): ListingSums {
   const { first_byte_spans: spans, first_byte_counts: counts } = row;
   assert(spans.length === counts.length, "each span of first bytes has its count");
   return {
@@ -119,12 +119,12 @@ function daysOfHours(
   hours: readonly ListingSums[],
   days: readonly ListingSums[],
 ): readonly ListingSums[] {
-  const keyOf = ({ providerId, modelId, fromMs }: ListingSums): string =>
+  const toDayKey = ({ providerId, modelId, fromMs }: ListingSums): string =>
     `${Math.floor(fromMs / DAY_MS)} ${providerId} ${modelId}`;
-  const summed = new Set(days.map(keyOf));
+  const summed = new Set(days.map(toDayKey));
   const made = new Map<string, ListingSums>();
   for (const hour of hours) {
-    const key = keyOf(hour);
+    const key = toDayKey(hour);
     if (summed.has(key)) continue;
     const known = made.get(key);
     const fromMs = Math.floor(hour.fromMs / DAY_MS) * DAY_MS;

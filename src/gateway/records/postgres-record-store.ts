@@ -22,7 +22,7 @@ import {
 import {
   type Balance,
   closedColumns,
-  createdAtOf,
+  readCreatedAt,
   heldColumns,
   journalColumns,
   type MonthSpend,
@@ -53,7 +53,7 @@ import type {
   UsageQuery,
   UsageRow,
 } from "./record-store.ts";
-import { MANAGED_KEY_SQL, readUsageGroups, spanOf } from "./usage-groups.ts";
+import { MANAGED_KEY_SQL, readUsageGroups, toRequestSpan } from "./usage-groups.ts";
 import { ATTEMPTED_SQL } from "./request-pages.ts";
 import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 
@@ -135,13 +135,13 @@ export class PostgresRecordStore implements RecordStore {
     return {
       requestId,
       ...requestColumns.read(first),
-      createdAtMs: createdAtOf(requestId),
+      createdAtMs: readCreatedAt(requestId),
       outcome: (open ?? records.at(-1))?.outcome ?? "in_flight",
       attempts: records,
     };
   }
 
-  /** A caller waits for it: what takes longer than a store may take is a fault of the store. */
+  /** A caller waits for the result, so a slow query counts as a store fault. */
   #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
     return queryInTime<R>(this.#pool, { text, values });
   }
@@ -207,9 +207,9 @@ const periodColumns: Columns<PeriodSpend> = columns({
   resetAtMs: instantMs("reset_at"),
 });
 
-/** $1 organization, $2 first id, $3 id behind the last one. */
+/** $1 organization, $2 first id, $3 id after the last one. */
 function rangeValues(query: UsageQuery): [string, string, string] {
-  const { from, end } = spanOf(query);
+  const { from, end } = toRequestSpan(query);
   return [query.orgId, from, end];
 }
 
@@ -232,7 +232,7 @@ const pageColumns: Columns<Omit<UsageRow, "createdAtMs">> = columns({
 
 function usageRow(row: Row): UsageRow {
   const read = pageColumns.read(row);
-  return { ...read, createdAtMs: createdAtOf(read.requestId) };
+  return { ...read, createdAtMs: readCreatedAt(read.requestId) };
 }
 
 type FoundGroup = Omit<UsageGroup, "usage"> & Pick<UsageRow, "usage">;

@@ -60,9 +60,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * The same reports, for one answer: `onServed` is called with how old the data is, whenever a
-   * replica served a part of it. A wallet, a single request and what keys do now are never read
-   * from one.
+   * Returns reports for one answer. `onServed` gets the age of the data whenever a replica served a
+   * part of it. Wallets, single requests and current key activity are never read from a replica.
    */
   noting(onServed: AsOfListener): UsageReports {
     return new PostgresUsageReports(this.#sources, onServed);
@@ -82,8 +81,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * The tokens of attempts at chat, by model and by the bounds that they are above. Undefined: they
-   * are too many to read one by one.
+   * The tokens of attempts at chat, by model and by the bounds that they are above. Undefined if
+   * they are too many to read one by one.
    */
   async tokensBySize(
     filter: SizeFilter,
@@ -98,7 +97,7 @@ export class PostgresUsageReports {
     return await this.#run((client) => readRequests(client, filter, page));
   }
 
-  /** All of them, newest first, a page in memory at a time. */
+  /** Streams all requests, newest first, with one page in memory at a time. */
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
     let cursor: string | null | undefined;
     while (cursor !== null) {
@@ -110,17 +109,17 @@ export class PostgresUsageReports {
     }
   }
 
-  /** Undefined: no such request of this organization. */
+  /** Undefined if the organization has no such request. */
   async request(orgId: OrgId, requestId: RequestId): Promise<RequestDetails | undefined> {
     return await this.#sources.runNow(async (client) => {
       const request = await readRequest(client, orgId, requestId);
       if (request === undefined) return undefined;
-      const rowsOf = async (text: string): Promise<readonly Row[]> =>
+      const queryRows = async (text: string): Promise<readonly Row[]> =>
         (await client.query<Row>(text, [orgId, requestId])).rows;
       if (request.attempts > 0) {
-        return { request, attempts: (await rowsOf(PRICED_ATTEMPTS_SQL)).map(pricedAttempt) };
+        return { request, attempts: (await queryRows(PRICED_ATTEMPTS_SQL)).map(pricedAttempt) };
       }
-      const [refused] = await rowsOf(REFUSED_SQL);
+      const [refused] = await queryRows(REFUSED_SQL);
       return { request, attempts: [], ...(refused && { refused: refusedColumns.read(refused) }) };
     });
   }
@@ -155,7 +154,10 @@ export class PostgresUsageReports {
     });
   }
 
-  /** A request of the organization that succeeded, the first where it has few; undefined: none did. */
+  /**
+   * A request of the organization that succeeded, the first where it has few; undefined if none
+   * did.
+   */
   async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
     const sql = activity.FIRST_SUCCESS_SQL;
     const { rows } = await this.#sources.runNow((client) =>
@@ -215,7 +217,7 @@ export type UsageReports = Pick<PostgresUsageReports, keyof PostgresUsageReports
 export interface RequestDetails {
   readonly request: ReportedRequest;
   readonly attempts: readonly PricedAttempt[];
-  /** Why the gateway refused it; undefined: a provider was asked. */
+  /** Why the gateway refused it; undefined if a provider was asked. */
   readonly refused?: Refused;
 }
 

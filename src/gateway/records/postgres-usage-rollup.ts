@@ -10,7 +10,7 @@ import { rollListings, sumListingsOfDay } from "./roll-listings.ts";
 import * as sql from "./usage-rollup-sql.ts";
 import type { UsageRollup } from "./usage-rollup.ts";
 
-/** So long the batches of the gateways may stand behind a wait for a day's table. */
+/** The longest time that batches of the gateways may wait for a lock of a day's table. */
 const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
@@ -98,7 +98,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
       return true;
     });
   } catch (fault) {
-    // Another process writes into this day just now: it is watched the next time.
+    // Another process is writing into this day, so it is retried next time.
     if (fault instanceof DatabaseError && fault.code === SQLSTATE_LOCK_TIMEOUT) return false;
     throw fault;
   }

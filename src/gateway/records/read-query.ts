@@ -2,14 +2,14 @@ import type { Static, TObject } from "typebox";
 
 import { invalidRequest, refused, type Result, schemaCheck } from "../../kernel/index.ts";
 
-/** Reads a query, or gives the 400 that says what is wrong with one of its values. */
+/** Parses a query, or returns the 400 that names the invalid value. */
 export type QueryReader<S extends TObject> = (
   query: URLSearchParams,
 ) => Result<{ readonly asked: Static<S> }>;
 
 /**
- * The reader of a query by its schema. Names that it does not know are left alone: clients send
- * names of their own. Of a name that is given twice the first one counts.
+ * Reads a query by its schema. Unknown parameters are ignored, because clients add their own. If a
+ * parameter is repeated, the first value counts.
  */
 export function queryReader<S extends TObject>(schema: S): QueryReader<S> {
   const check = schemaCheck(schema, { missing: "is missing", unknown: "" });

@@ -24,7 +24,7 @@ import type {
   SettledSheet,
 } from "./record-store.ts";
 
-/* Nothing was used yet: the sheet of the shortest prompt. */
+/* Without usage, the sheet of the shortest prompt applies. */
 const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
   (s.above_prompt_tokens = 0 or s.above_prompt_tokens < prompt + cached_prompt + cache_write)
   order by s.above_prompt_tokens desc limit 1`;

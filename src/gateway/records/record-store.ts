@@ -37,7 +37,7 @@ export interface AttemptRecord {
   readonly sheet: SettledSheet;
 }
 
-/** The prices that an attempt is settled by: those it was admitted with, for its whole prompt. */
+/** The prices that an attempt is settled by: those at its admission, by the size of its prompt. */
 export interface SettledSheet {
   readonly pinId: string;
   /** Prompt, cached and written tokens together; 0: the prices are for any prompt. */
@@ -62,14 +62,14 @@ export interface RequestRecord {
   readonly createdAtMs: number;
   readonly outcome: AttemptRecord["outcome"];
   readonly attempts: readonly PricedAttempt[];
-  /** Why the gateway refused it, before any attempt. */
+  /** Why the gateway refused it before any attempt. */
   readonly refused?: Refused;
 }
 
 /** The facts that are kept of a request which the gateway refused. */
 export interface Refused {
   readonly errorClass: string;
-  /** Null: it was not kept, as for a client that had left. */
+  /** Null if it was not kept, as for a client that had left. */
   readonly reason: RefusalReason | null;
 }
 
@@ -112,10 +112,10 @@ export interface RecordStore extends SpendReads {
     query: UsageQuery,
     by: "day" | "model" | "key" | "provider",
   ): Promise<readonly UsageGroup[]>;
-  /** For the notices at the top of every page: one bounded statement. */
+  /** Facts for the notices on every page, from one bounded statement. */
   noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts>;
   /** The causes of refusals since then, most first; of the newest ten thousand. */
   refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]>;
-  /** Undefined: no such request of this organization. */
+  /** Undefined if the organization has no such request. */
   generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined>;
 }

@@ -30,7 +30,7 @@ export function idsOfDay(day: string): { readonly first: bigint; readonly end: b
   return { first: firstIdAt(startMs), end: firstIdAt(startMs + DAY_MS) };
 }
 
-/** The same of the hour that begins at an instant. */
+/** The ids of the hour that starts at an instant. */
 export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
   return { first: firstIdAt(startMs), end: firstIdAt(startMs + HOUR_MS) };
 }
@@ -40,8 +40,8 @@ function firstIdAt(ms: number): bigint {
 }
 
 /**
- * The attempts of all days but these, oldest first: as ranges of ids, written out, so that the
- * planner leaves out the tables of the days.
+ * The attempts of all other days, oldest first. The ranges of ids are literals, so that the planner
+ * skips the tables of those days.
  */
 export function attemptsOutsideSql(days: readonly string[]): string {
   const ranges: string[] = [];
@@ -55,8 +55,8 @@ export function attemptsOutsideSql(days: readonly string[]): string {
 }
 
 /**
- * The days whose sums of this organization hold, `YYYY-MM-DD`, oldest first, for this transaction.
- * No day leaves the journal until it ends: what is not in these days is in the journal.
+ * The days whose sums of this organization are valid, `YYYY-MM-DD`, oldest first, for this
+ * transaction. No day leaves the journal before it ends, so everything else is in the journal.
  */
 export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
   await client.query("lock table only attempt in access share mode");

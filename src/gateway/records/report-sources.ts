@@ -12,8 +12,8 @@ export interface ReportReplica {
 export type AsOfListener = (asOfMs: number) => void;
 
 /**
- * Where reports are read: from a replica while there is one that is young enough, else from the
- * primary. Everything runs on one snapshot and within one time limit for each of its statements.
+ * Runs reports on a replica if one is recent enough, and otherwise on the primary. Each report uses
+ * one snapshot, and each statement has a time limit.
  */
 export class ReportSources {
   readonly #primary: Pool;
@@ -33,7 +33,7 @@ export class ReportSources {
     this.#statementTimeoutMs = of.statementTimeoutMs;
   }
 
-  /** How old the replica is now, in milliseconds; undefined: it is not used. */
+  /** The age of the replica in milliseconds; undefined if no replica is used. */
   async replicaLagMs(): Promise<number | undefined> {
     let asOfMs: number | undefined;
     const isThere = async (): Promise<void> => undefined;
@@ -87,7 +87,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
     isWell = true;
     return value;
   } catch (fault) {
-    // Only a database that answered can be asked again.
+    // Only after a database error is the connection usable for a rollback.
     const rollback = fault instanceof DatabaseError ? client?.query("rollback") : undefined;
     isWell = (await rollback?.catch(() => undefined)) !== undefined;
     throw asTimeout(fault);
@@ -98,7 +98,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** Also when other reports held every connection for too long. */
+/** Other reports may also have held every connection for too long. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =

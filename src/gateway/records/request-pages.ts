@@ -9,13 +9,13 @@ import {
   parseRequestId,
   type RequestId,
   type RequestStatus,
-  requestStatusOf,
+  toRequestStatus,
   type Row,
   word,
 } from "../../kernel/index.ts";
 import {
   closedColumns,
-  createdAtOf,
+  readCreatedAt,
   heldColumns,
   journalColumns,
   requestIdFrom,
@@ -65,14 +65,14 @@ function reportedRequest(row: Row): ReportedRequest {
   const { keyName, keyOrigin, ...read } = storedColumns.read(row);
   return {
     ...read,
-    status: requestStatusOf(read),
-    createdAtMs: createdAtOf(read.requestId),
+    status: toRequestStatus(read),
+    createdAtMs: readCreatedAt(read.requestId),
     keyName: keyName ?? "",
     keyOrigin: keyOrigin ?? "console",
   };
 }
 
-/* $1 organization, $2 first request, $3 the one behind the last, $4 rows. */
+/* $1 organization, $2 first request, $3 the one after the last, $4 rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 const UNION_SQL = "\n    union all ";
 
@@ -111,11 +111,11 @@ export async function readRequests(
   ];
   if (parts.length === 0) return { rows: [], nextCursor: null };
   const match = matchSql(filter, { org: "$1", status: statusOfEndSql(END_SQL) }, $);
-  const firstOf = (part: string): string => `(
+  const firstSql = (part: string): string => `(
     select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p where ${match}) v
     where ${behind} order by ${order} limit $4)`;
-  const page = `select * from (${parts.map(firstOf).join(UNION_SQL)}) u order by ${order} limit $4`;
-  // How few match a status the planner cannot know: it would read and sort all instead of the first.
+  const page = `select * from (${parts.map(firstSql).join(UNION_SQL)}) u order by ${order} limit $4`;
+  // The planner cannot know how few requests match a status, and would read and sort all of them.
   if (sort.by === "time") await client.query("set local enable_sort = off");
   const found = (await client.query<Row>(namedSql(page, order), values)).rows;
   const rows = found.slice(0, limit).map(reportedRequest);
@@ -135,7 +135,7 @@ const REFUSED_SQL = `
         and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
         and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
 
-/** Undefined: no such request of this organization. */
+/** Undefined if the organization has no such request. */
 export async function readRequest(
   client: PoolClient,
   orgId: OrgId,
@@ -145,7 +145,7 @@ export async function readRequest(
   const requests = `
     select * from (${openRequestsSql("$1", one)}) o${UNION_SQL}${endedRequestsSql("$1", one)}${UNION_SQL}
     select ${REFUSED_COLUMNS_SQL} from refused_request where org_id = $1 and ${one}`;
-  // The refusal of one that has attempts comes behind what they make of it.
+  // The attempts of a request take precedence over a recorded refusal of it.
   const text = `${namedSql(requests, "outcome = 'refused' and attempts = 0")} limit 1`;
   const [row] = (await client.query<Row>(text, [orgId, requestId])).rows;
   return row && reportedRequest(row);
@@ -168,7 +168,7 @@ const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
   attempts: "attempts",
 };
 
-/** The place behind which a list continues. */
+/** The place after which a list continues. */
 interface SortedPlace {
   readonly value: string;
   readonly requestId: string;
@@ -186,13 +186,13 @@ function orderSql({ by, direction }: RequestSort, after: SortedPlace | undefined
   return { sorted, order, behind };
 }
 
-/** Newest first it is the id alone. */
+/** Sorted by time, the cursor is the id alone. */
 function writeCursor({ by, direction }: RequestSort, row: Row): string {
   const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");
 }
 
-/** Undefined: the first page is asked for, or the cursor is of another order. */
+/** Undefined if the first page is asked for, or the cursor is of another order. */
 function readCursor(text: string, sort: RequestSort): SortedPlace | undefined {
   const [id = "", value = "0", direction = "desc", by = "time"] = text.split(".").toReversed();
   const requestId = parseRequestId(id);

@@ -3,7 +3,7 @@ import { TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 import { type Bind, TOKENS } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** A column of a final row of `attempt` and of those before it. */
+/** A column of a request's final `attempt` row, combined with the earlier rows. */
 export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
   return `coalesce(${own} + ${earlier}, ${own}, ${earlier})`;
@@ -16,7 +16,7 @@ const sumsSql = (of = ""): string =>
     `${withEarlier("duration_ms", of)}::integer as duration_ms`,
   ].join(", ");
 
-/** The columns of the requests behind the final rows of `attempt`. */
+/** The columns of requests, from the final rows of `attempt`. */
 export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider_id, route, stream,
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
@@ -49,7 +49,7 @@ export function openRequestsSql(org: string, where: string): string {
     ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
 }
 
-/** The last finished attempts of open requests, of those that have one. */
+/** The last finished attempts of open requests, if they have any. */
 export function endedOfOpenSql(org: string, where: string): string {
   return `select a.* from (
       select org_id, request_id, min(attempt_id) as attempt_id from hold
@@ -69,7 +69,7 @@ export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null a
       ${TOKENS.map((column) => `null::bigint as ${column}`).join(", ")}, 0::bigint as debit,
       null::integer as duration_ms`;
 
-/** Whether a request without attempts can match: none of them has a provider. */
+/** False if the filter names a provider: refused requests never reached one. */
 export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   const isAsked = statuses?.some((each) => each === "rejected_by_gateway" || each === "cancelled");
   return providerIds === undefined && isAsked !== false;
@@ -82,19 +82,19 @@ export function matchSql(
   $: Bind,
 ): string {
   const { modelIds, providerIds, keyIds, managed, statuses } = filter;
-  const anyOf = (column: string, values: readonly string[] | undefined, also = ""): string[] =>
+  const matchAny = (column: string, values: readonly string[] | undefined, also = ""): string[] =>
     values === undefined ? [] : [`${column} = any (${$(values)}::text[])${also}`];
   const keys = [
-    ...anyOf("key_id", keyIds, ` and not ${MANAGED_SQL}`),
-    ...anyOf("origin", managed),
+    ...matchAny("key_id", keyIds, ` and not ${MANAGED_SQL}`),
+    ...matchAny("origin", managed),
   ].join(" or ");
   return [
     "true",
-    ...anyOf("model_id", modelIds),
-    ...anyOf("provider_id", providerIds),
+    ...matchAny("model_id", modelIds),
+    ...matchAny("provider_id", providerIds),
     ...(keys === ""
       ? []
       : [`key_id in (select key_id from api_key where org_id = ${org} and (${keys}))`]),
-    ...anyOf(status, statuses),
+    ...matchAny(status, statuses),
   ].join(" and ");
 }

@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 
 import type { OrgId } from "../../kernel/index.ts";
-import { createdAtOf, requestIdFrom } from "../../ledger/index.ts";
+import { readCreatedAt, requestIdFrom } from "../../ledger/index.ts";
 import {
   attemptsOutsideSql,
   type Bind,
@@ -18,13 +18,13 @@ import {
 } from "./request-rows.ts";
 import { END_SQL } from "./request-status-sql.ts";
 
-/** Request ids: the first, and the one behind the last. */
+/** The first request id, and the one after the last. */
 export interface RequestSpan {
   readonly from: string;
   readonly end: string;
 }
 
-/** Requests by their ids, and those of whole days that are read from sums where there are any. */
+/** Requests by their ids, with the whole days that can be read from sums. */
 export interface SummedSpan extends RequestSpan {
   readonly wholeFromMs: number;
   readonly wholeToMs: number;
@@ -41,8 +41,8 @@ export async function findSums(
   orgId: OrgId,
   span: RequestSpan,
 ): Promise<SummedSpan> {
-  const wholeFromMs = Math.ceil(createdAtOf(span.from) / DAY_MS) * DAY_MS;
-  const lastMs = Math.floor(createdAtOf(span.end) / DAY_MS) * DAY_MS;
+  const wholeFromMs = Math.ceil(readCreatedAt(span.from) / DAY_MS) * DAY_MS;
+  const lastMs = Math.floor(readCreatedAt(span.end) / DAY_MS) * DAY_MS;
   const wholeToMs = Math.min(lastMs, LAST_DAY_MS);
   const hasDays = wholeFromMs < wholeToMs;
   const rolledDays = hasDays ? await findRolledDays(client, orgId) : [];
@@ -50,9 +50,9 @@ export async function findSums(
 }
 
 /**
- * Every request of a span that a provider was asked for, by itself (`request_id`) or in a sum of a
- * day of requests (`request_day`), with how it ended. Either way the figures are the same. Sums have
- * whatever has ended of a request: of one that is in flight after all, its row is taken back.
+ * Every request of a span that reached a provider, with its end: from its own row (`request_id`) or
+ * from a daily sum (`request_day`). Both give the same figures. If a request in a sum turns out to
+ * be in flight, its row is subtracted.
  */
 export function attemptedSql(of: SummedSpan, org: string, $: Bind): string {
   const { rolledDays, wholeFromMs, wholeToMs } = of;

@@ -36,7 +36,7 @@ export async function sumListingsOfDay(
   await client.query(sql.SUM_DAY_SQL, [orgIds, day, ids.first, ids.end]);
 }
 
-/** Once, and never again: what ends after it is not shown across organizations. */
+/** Published once: requests that end later are not shown across organizations. */
 async function publishDay(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ day: string }>(sql.UNPUBLISHED_DAY_SQL);
   const [due] = rows;

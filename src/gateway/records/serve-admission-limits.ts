@@ -6,12 +6,12 @@ import {
   type ChangedBy,
   printJson,
   type Refusal,
-  shownKeyId,
+  presentKeyId,
 } from "../../kernel/index.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
 import { readLimitRequest } from "./limit-request.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
-import { changedLimit } from "./show-limits.ts";
+import { presentChangedLimit } from "./show-limits.ts";
 
 /**
  * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
@@ -37,12 +37,12 @@ export async function serveAdmissionLimits(
   const { stored } = made;
   const { scopes } = await readLimitUse(deps, principal, request.modelId);
   // A key sets no limit of another one.
-  const named = stored.keyId === undefined ? {} : { shownKeyId: shownKeyId(principal) };
-  const body = Buffer.from(printJson(changedLimit({ ...stored, ...named }, scopes)));
+  const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
+  const body = Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, body);
 }
 
 function byKey({ principal, requestId, clientAddress }: ClientExchange): ChangedBy {
-  return byCaller({ kind: "key", id: shownKeyId(principal), requestId, clientAddress });
+  return byCaller({ kind: "key", id: presentKeyId(principal), requestId, clientAddress });
 }

@@ -3,12 +3,11 @@ import type { ClientExchange } from "../call/client-exchange.ts";
 import { printJson } from "../../kernel/index.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
-import { shownLimits } from "./show-limits.ts";
+import { presentLimits } from "./show-limits.ts";
 
 /**
- * `GET /v1/limits?model=`: what the calling key may do now, with or without one model. Counts
- * nothing. Limits that were set a moment ago are in it, though requests know them only within
- * seconds.
+ * `GET /v1/limits?model=`: the limits of the calling key now, with or without one model. Uses up no
+ * limit. It shows a change of limits at once, while requests take seconds to see it.
  */
 export async function serveLimits(
   deps: LimitDeps,
@@ -29,6 +28,6 @@ export async function serveLimits(
     deps.records.monthSpend(orgId, keyId),
     deps.records.periodSpend(orgId, keyId),
   ]);
-  const limits = shownLimits({ modelId, use, spend: { org, key, periods } });
+  const limits = presentLimits({ modelId, use, spend: { org, key, periods } });
   exchange.answer("application/json", {}, Buffer.from(printJson(limits)));
 }

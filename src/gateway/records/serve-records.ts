@@ -21,7 +21,10 @@ export interface RecordDeps {
 const JSON_TYPE = "application/json";
 const USAGE_ROWS_DEFAULT = 50;
 
-/** `GET /v1/models`: what the key may call, filtered by its query; the wire_b shape for a client that sends its version header. */
+/**
+ * `GET /v1/models` lists the models that the key may call, filtered by the query. A client that
+ * sends wire_b's version header gets the wire_b format.
+ */
 export async function serveModels(
   deps: RecordDeps,
   exchange: ClientExchange,
@@ -44,7 +47,7 @@ export async function serveModels(
 
 const readPage = queryReader(ModelPage);
 
-/** `GET /v1/models/{id}`: the entry, or the same 404 that a request for it would get. */
+/** `GET /v1/models/{id}` returns the entry, or the 404 that a call would get. */
 export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
   const model = deps.catalog.current.find(id);
   const isAllowed = exchange.principal.models?.has(id) !== false;
@@ -57,8 +60,8 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
 }
 
 /**
- * `GET /v1/usage`: balance, month, and the ledger's rows or their sums by one grouping; as a CSV
- * file the rows or sums alone.
+ * `GET /v1/usage` returns the balance, the month, and the ledger's rows or their sums by one
+ * grouping. As a CSV file it returns only the rows or sums.
  */
 export async function serveUsage(
   deps: RecordDeps & { readonly csv: UsageCsv },
@@ -81,7 +84,7 @@ export async function serveUsage(
   json(exchange, printJson(usagePage.show(shown)));
 }
 
-/** `GET /v1/generation?id=`: another organization's id reads exactly like an unknown one. */
+/** `GET /v1/generation?id=`. The id of another organization reads like an unknown one. */
 export async function serveGeneration(
   deps: RecordDeps,
   exchange: ClientExchange,

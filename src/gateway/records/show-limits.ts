@@ -3,7 +3,7 @@ import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../
 import type { MonthSpend, PeriodSpend } from "../../ledger/index.ts";
 import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
 import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
-import { lowerOf } from "../limits/limit-ceilings.ts";
+import { takeLower } from "../limits/limit-ceilings.ts";
 import type { ScopeUsage } from "../limits/limit-store.ts";
 import {
   byLimit,
@@ -27,14 +27,14 @@ export interface ShownLimits {
 }
 
 /** The answer of `GET /v1/limits`, for `printJson`. */
-export function shownLimits({ modelId, use, spend }: ShownLimits): Limits {
+export function presentLimits({ modelId, use, spend }: ShownLimits): Limits {
   const { endpoint } = use;
   return {
     model: modelId ?? null,
     effective: effective(use.scopes),
     scopes: [
-      ...use.rows.map(shownRow),
-      ...(endpoint === undefined ? [] : [shownEndpoint(endpoint)]),
+      ...use.rows.map(presentRow),
+      ...(endpoint === undefined ? [] : [presentEndpoint(endpoint)]),
     ],
     output_bound: {
       min: OUTPUT_TOKENS_MIN,
@@ -52,7 +52,7 @@ export function shownLimits({ modelId, use, spend }: ShownLimits): Limits {
 }
 
 /** The stored limit, and its effect. */
-export function changedLimit(
+export function presentChangedLimit(
   stored: StoredLimit & { readonly shownKeyId?: string },
   scopes: readonly UsedScope[],
 ): ChangedLimit {
@@ -61,18 +61,17 @@ export function changedLimit(
     scope,
     ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
     ...(modelId === undefined ? {} : { model: modelId }),
-    stored: shownValues(stored),
+    stored: presentValues(stored),
     effective: effective(scopes),
   };
 }
 
-/** Each limit of the scope that has the least left of it: that one refuses first. */
+/** Picks for each limit the scope with the least left, because that one refuses first. */
 function effective(scopes: readonly UsedScope[]): Effective {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
-  // The calls of the requested model, where there is one, which is narrower than all models
-  // together.
+  // The calls of the requested model, which are narrower than those of all models together.
   const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
   return {
     rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
@@ -86,7 +85,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   };
 }
 
-/** Null: nothing limits it; of what is used, that the limit store did not answer. */
+/** Null if nothing limits it; of what is used, that the limit store did not answer. */
 interface Tightest {
   readonly limit: number | null;
   readonly used: number | null;
@@ -115,47 +114,47 @@ function tightest(
   return found;
 }
 
-function shownRow(row: LimitRow): LimitScope {
+function presentRow(row: LimitRow): LimitScope {
   const { scope, shownId: id, shownKeyId, ceilings, unfundedRequestsPerMinute: unfunded } = row;
   return {
     scope,
     id,
     ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
-    ...shownValues(
-      unfunded === undefined ? row.limits : lowerOf(row.limits, { requestsPerMinute: unfunded }),
+    ...presentValues(
+      unfunded === undefined ? row.limits : takeLower(row.limits, { requestsPerMinute: unfunded }),
     ),
-    ceiling: shownValues(ceilings),
-    source: byLimit((word) => sourceOf(row, LIMIT_NAMES[word])),
+    ceiling: presentValues(ceilings),
+    source: byLimit((word) => findSource(row, LIMIT_NAMES[word])),
   };
 }
 
 /** The source of the limit that applies; null where nothing limits it. */
-export function sourceOf(
+export function findSource(
   { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
   name: keyof LimitValues,
 ): LimitSource {
   if (limits[name] === undefined) return null;
-  // Present only where it is less than everything else.
+  // Present only if it is lower than all other limits.
   if (name === "requestsPerMinute" && unfundedRequestsPerMinute !== undefined) return "unfunded";
   if (limits[name] === self[name]) return "self";
   return contract[name] === undefined ? "default" : "contract";
 }
 
-function shownEndpoint(endpoint: DedicatedEndpoint): LimitScope {
+function presentEndpoint(endpoint: DedicatedEndpoint): LimitScope {
   const { scope, id, limits } = endpointScope(endpoint);
   const { requestsPerSecond, paced } = limits;
   return {
     scope,
     id,
-    ...shownValues(limits),
+    ...presentValues(limits),
     rps: requestsPerSecond ?? null,
     paced:
       paced === undefined ? null : { per_second: paced.perSecond, wait_ms_max: paced.waitMsMax },
-    ceiling: shownValues(limits),
+    ceiling: presentValues(limits),
     source: byLimit((word) => (limits[LIMIT_NAMES[word]] === undefined ? null : "contract")),
   };
 }
 
-function shownValues(values: LimitValues): ChangedLimit["stored"] {
+function presentValues(values: LimitValues): ChangedLimit["stored"] {
   return byLimit((word) => values[LIMIT_NAMES[word]] ?? null);
 }

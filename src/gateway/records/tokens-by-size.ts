@@ -12,7 +12,7 @@ export interface SizeBounds {
   readonly totalTokens: readonly number[];
 }
 
-/** Whose attempts are sized; of one model, where it is named. */
+/** The attempts whose prompts are measured; those of one model, if it is named. */
 export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toMs"> {
   readonly modelId?: string;
 }
@@ -20,9 +20,9 @@ export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toM
 /** Chat tokens of attempts of one model that are between the same bounds. */
 export interface SizedTokens {
   readonly modelId: string;
-  /** The organization's own provider key paid for them. */
+  /** True if the organization's own provider key paid for them. */
   readonly isOwnKey: boolean;
-  /** How many of the bounds each of these prompts is above. */
+  /** The number of bounds that the prompts of this group exceed. */
   readonly promptAbove: number;
   readonly totalAbove: number;
   readonly attempts: number;
@@ -78,8 +78,8 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
     requestIdFrom(toMs),
     MEDIA_ROUTES,
     SIZED_ATTEMPTS_MAX + 1,
-    aboveOf(bounds.promptTokens),
-    aboveOf(bounds.totalTokens),
+    toLowerBounds(bounds.promptTokens),
+    toLowerBounds(bounds.totalTokens),
     OWN_KEY_PINS,
     modelId,
   ];
@@ -87,11 +87,11 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
 }
 
 /** A bucket begins at its bound; what is above a bound begins one token later. */
-function aboveOf(bounds: readonly number[]): number[] {
+function toLowerBounds(bounds: readonly number[]): number[] {
   return bounds.map((bound) => bound + 1);
 }
 
-/** Undefined: there are more attempts than are read. */
+/** Undefined if there are more attempts than are read. */
 export function sizedTokens(rows: readonly SizeRow[]): readonly SizedTokens[] | undefined {
   if ((rows[0]?.all_attempts ?? 0n) > BigInt(SIZED_ATTEMPTS_MAX)) return undefined;
   return rows.map((row) => ({

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { USAGE_FILE_GROUPS_MAX, USAGE_FILE_TIMEOUT_MS } from "../../kernel/core/constants.ts";
-import { newRequestId, type OrgId } from "../../kernel/core/ids.ts";
+import { createRequestId, type OrgId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import type { Refusal } from "../../kernel/core/refusals.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
@@ -28,7 +28,7 @@ function openExchange(): { readonly exchange: ClientExchange; readonly ends: str
 }
 
 const row: UsageRow = {
-  requestId: newRequestId(0),
+  requestId: createRequestId(0),
   createdAtMs: 0,
   keyId: "key_1",
   modelId: "acme/small",

@@ -27,7 +27,7 @@ const RETRY_AFTER_SECONDS = 10;
 export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;
-  /** Files under way; a client that opens many of them may not keep the database to itself. */
+  /** Running exports by organization, so that one with many exports cannot occupy the database. */
   readonly #underWay = new Map<OrgId, number>();
 
   constructor(records: RecordStore, clock: Clock) {
@@ -64,10 +64,10 @@ export class UsageCsv {
     let page = await this.#records.usagePage(query);
     exchange.begin(CONTENT_TYPE, { fileName: fileName(asked) });
     const pace = new ClientPace(exchange);
-    let text = namesOf(ROW_FIELDS);
+    let text = renderHeader(ROW_FIELDS);
     try {
       for (;;) {
-        text += linesOf(ROW_FIELDS, page.rows);
+        text += renderLines(ROW_FIELDS, page.rows);
         rowsLeft -= page.rows.length;
         if (page.nextCursor === null || rowsLeft <= 0) return exchange.end(text);
         await pace.write(text);
@@ -92,7 +92,7 @@ export class UsageCsv {
       const problem = `group_by gives more than ${USAGE_FILE_GROUPS_MAX} groups; ask for a shorter time range`;
       return exchange.refuse(invalidRequest(problem));
     }
-    const text = namesOf(groupFields(by)) + linesOf(groupFields(by), groups);
+    const text = renderHeader(groupFields(by)) + renderLines(groupFields(by), groups);
     exchange.answer(CONTENT_TYPE, { fileName: fileName(asked) }, text);
   }
 }
@@ -126,11 +126,11 @@ const groupFields = (by: Grouping): readonly Field<UsageGroup>[] => [
   ...FIGURES,
 ];
 
-function namesOf<R>(fields: readonly Field<R>[]): string {
+function renderHeader<R>(fields: readonly Field<R>[]): string {
   return `${csvLine(fields.map(([name]) => name))}\r\n`;
 }
 
-function linesOf<R>(fields: readonly Field<R>[], rows: readonly R[]): string {
+function renderLines<R>(fields: readonly Field<R>[], rows: readonly R[]): string {
   return rows.map((row) => `${csvLine(fields.map(([, show]) => show(row)))}\r\n`).join("");
 }
 

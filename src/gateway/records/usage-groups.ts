@@ -8,14 +8,14 @@ import type { UsageQuery } from "./record-store.ts";
 import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 import { attemptedSql, findSums, type RequestSpan } from "./request-sums.ts";
 
-/** $1 organization. The marketplace's own keys are named by their parts. */
+/** $1 is the organization. The marketplace's managed keys are reported by their purpose. */
 export const MANAGED_KEY_SQL: string = `
   select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** The requests that a query asks for: before its cursor, where it has one. */
-export function spanOf(query: UsageQuery): RequestSpan {
+export function toRequestSpan(query: UsageQuery): RequestSpan {
   const end = query.toMs === undefined ? LAST_ID : requestIdFrom(query.toMs);
   const cursor = query.cursor ?? LAST_ID;
   return { from: requestIdFrom(query.fromMs ?? 0), end: cursor < end ? cursor : end };
@@ -31,7 +31,7 @@ export async function readUsageGroups(
   by: Grouping,
 ): Promise<readonly Row[]> {
   await client.query("set transaction isolation level repeatable read, read only");
-  const span = spanOf(query);
+  const span = toRequestSpan(query);
   const values: unknown[] = [query.orgId, query.limit];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const of =

@@ -10,7 +10,7 @@ export interface ReadUsageQuery {
   readonly groupBy?: Grouping;
 }
 
-/** `format` decides; without it the `accept` header, where JSON wins when both are as welcome. */
+/** `format` decides; without it the `accept` header does, with JSON preferred for equal weights. */
 export function readUsageQuery(
   query: URLSearchParams,
   accept: string | undefined,
@@ -37,12 +37,13 @@ const readQuery = queryReader(UsageParameters);
 
 function prefersCsv(accept: string | undefined): boolean {
   return (
-    accept !== undefined && weightOf(accept, "text/csv") > weightOf(accept, "application/json")
+    accept !== undefined &&
+    parseWeight(accept, "text/csv") > parseWeight(accept, "application/json")
   );
 }
 
-/** How welcome a media type is, from 0 to 1; only where it is named itself. */
-function weightOf(accept: string, mediaType: string): number {
+/** The weight of a media type from 0 to 1, if it is named explicitly. */
+function parseWeight(accept: string, mediaType: string): number {
   for (const range of accept.toLowerCase().split(",")) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
     if (type !== mediaType) continue;

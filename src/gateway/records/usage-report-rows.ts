@@ -1,4 +1,4 @@
-import { middleOf } from "./first-byte-spans.ts";
+import { spanMiddleMs } from "./first-byte-spans.ts";
 import {
   microUsd,
   outputTokensTotal,
@@ -28,18 +28,18 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
   const total = rows.find((row) => row.kind === "total");
   if (total === undefined) throw new Error("a report answers its totals");
   return {
-    totals: figuresOf(total),
+    totals: readFigures(total),
     bucket: plan.bucket,
-    series: seriesOf(plan, rows),
+    series: buildSeries(plan, rows),
     groups: rows
       .filter((row) => row.kind === "group")
       .toSorted(bySpend)
-      .map((row) => ({ group: groupOf(plan, row), figures: figuresOf(row) })),
+      .map((row) => ({ group: toGroupName(plan, row), figures: readFigures(row) })),
   };
 }
 
 /** Days come as their numbers since 1970. */
-function groupOf({ by }: ReportPlan, { name }: ReportRow): string {
+function toGroupName({ by }: ReportPlan, { name }: ReportRow): string {
   return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
 }
 
@@ -49,14 +49,14 @@ function bySpend(a: ReportRow, b: ReportRow): number {
   return a.name < b.name ? -1 : 1;
 }
 
-function figuresOf(row: ReportRow): ReportFigures {
+function readFigures(row: ReportRow): ReportFigures {
   return {
     requests: Number(row.requests),
     byStatus: statusCounts(row),
     debitMicroUsd: microUsd(row.debit),
     usage: usageColumns.read(row),
-    firstByteP50Ms: middleOf(row.p50),
-    firstByteP95Ms: middleOf(row.p95),
+    firstByteP50Ms: spanMiddleMs(row.p50),
+    firstByteP95Ms: spanMiddleMs(row.p95),
   };
 }
 
@@ -65,7 +65,7 @@ function statusCounts(row: ReportRow): StatusCounts {
 }
 
 /** Oldest first; empty ones are reported too, since gaps matter. */
-function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
+function buildSeries(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
   const { bucketMs } = plan;
   const buckets = new Map<number, FilledBucket>();
   const at = (row: ReportRow): FilledBucket => {
@@ -76,19 +76,19 @@ function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly Report
   };
   for (const row of rows) {
     if (row.kind === "bucket") {
-      at(row).firstByteP50Ms = middleOf(row.p50);
-      at(row).firstByteP95Ms = middleOf(row.p95);
+      at(row).firstByteP50Ms = spanMiddleMs(row.p50);
+      at(row).firstByteP95Ms = spanMiddleMs(row.p95);
     }
     if (row.kind !== "part") continue;
     const usage = usageColumns.read(row);
-    at(row).parts.set(groupOf(plan, row), {
+    at(row).parts.set(toGroupName(plan, row), {
       requests: Number(row.requests),
       byStatus: statusCounts(row),
       tokens: promptTokensTotal(usage) + outputTokensTotal(usage),
       debitMicroUsd: microUsd(row.debit),
     });
   }
-  const { first, last } = bucketsOf(plan, [...buckets.keys()]);
+  const { first, last } = findBuckets(plan, [...buckets.keys()]);
   const series: ReportBucket[] = [];
   for (let number = first; number <= last; number++) {
     const filled = buckets.get(number) ?? emptyBucket();
@@ -107,7 +107,7 @@ function emptyBucket(): FilledBucket {
   return { parts: new Map(), firstByteP50Ms: null, firstByteP95Ms: null };
 }
 
-function bucketsOf(
+function findBuckets(
   { filter, bucketMs }: ReportPlan,
   filled: readonly number[],
 ): { readonly first: number; readonly last: number } {

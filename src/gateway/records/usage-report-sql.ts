@@ -13,7 +13,7 @@ import { END_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import { attemptedSql, inSumsSql, type SummedSpan } from "./request-sums.ts";
 import type { ReportFilter, ReportGroupBy, ReportRank, UsageReport } from "./usage-reports.ts";
 
-/** How a report is read: by which spans of time, and what of it from sums. */
+/** The plan of a report: its time spans, and which of them are read from sums. */
 export interface ReportPlan {
   readonly filter: ReportFilter;
   readonly by: ReportGroupBy;
@@ -27,8 +27,8 @@ export interface ReportPlan {
 export const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
- * One statement for the whole report: rows of kind `total`, `group`, `bucket` and `part`. First
- * bytes are counted apart from requests (`timed`), since a sum has many spans of them.
+ * One statement for the whole report, with rows of kind `total`, `group`, `bucket` and `part`.
+ * First bytes are counted apart from requests (`timed`), because a sum has many spans of them.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
@@ -42,7 +42,7 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     provider: "provider_id",
     status: "status",
     key: "coalesce(own.origin, key_id)",
-    // The day's number: it is written as a date once, at the end.
+    // The number of the day; it is formatted as a date once, at the end.
     day: `(bucket / ${DAY_MS / bucketMs})::text`,
   };
   const others = [
@@ -104,7 +104,7 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
-/* One that has attempts after all (the answer about its hold was lost) is what they make of it. */
+/* If such a request has attempts after all (the answer about its hold was lost), those count. */
 function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
   return `
@@ -117,7 +117,7 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
         where org_id = ${org} and day = any (${$(rolledDays)}::date[]))`;
 }
 
-/* Those without a row of their own: of no model, and of the instant at which their minute began. */
+/* Requests without a row: they have no model, and the start of their minute as their time. */
 function unlistedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
   return `
     select key_id, null, null, 'none/', null, unlisted, 0, ${NO_TOKENS_SQL},
@@ -147,14 +147,14 @@ function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string
     ) spans group by ${by}`;
 }
 
-const sumOf = (columns: readonly string[]): string =>
+const sumSql = (columns: readonly string[]): string =>
   columns.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
 
 /** The metric of which the largest groups have most. */
 const RANK_SQL: Readonly<Record<ReportRank, string>> = {
-  spend: sumOf(["debit"]),
-  requests: sumOf(["requests"]),
-  tokens: sumOf(TOKENS),
-  failed: sumOf(["failed"]),
-  rejected: sumOf(["rejected_by_gateway", "rejected_by_provider"]),
+  spend: sumSql(["debit"]),
+  requests: sumSql(["requests"]),
+  tokens: sumSql(TOKENS),
+  failed: sumSql(["failed"]),
+  rejected: sumSql(["rejected_by_gateway", "rejected_by_provider"]),
 };

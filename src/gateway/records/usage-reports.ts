@@ -11,7 +11,7 @@ import type { AttemptRecord } from "./record-store.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";
 
-/** Whose requests, and which: every report carries the organization. */
+/** The filter of requests; every report names the organization. */
 export interface ReportFilter {
   readonly orgId: OrgId;
   /** By the instant in the request's id: inclusive, and exclusive. */
@@ -20,14 +20,16 @@ export interface ReportFilter {
   /** Any of these; absent: all. */
   readonly modelIds?: readonly string[];
   /**
-   * The provider of the last attempt, which is the request's provider everywhere in a report: any
-   * of these.
+   * Matches requests whose last attempt was at one of these providers, as everywhere in a report.
    */
   readonly providerIds?: readonly string[];
-  /** Any of these keys, or any managed key of these origins: one list may make up for the other. */
+  /**
+   * A request matches if its key is in `keyIds` or is a managed key of one of the origins in
+   * `managed`.
+   */
   readonly keyIds?: readonly string[];
   readonly managed?: readonly ManagedOrigin[];
-  /** The status of the whole request: any of these. */
+  /** Matches requests whose final status is one of these. */
   readonly statuses?: readonly RequestStatus[];
 }
 
@@ -84,7 +86,7 @@ export interface ReportedRequest {
   readonly keyId: KeyId;
   readonly keyName: string;
   readonly keyOrigin: "trial" | "console" | "identity" | "playground" | "optimize";
-  /** The provider of the last attempt; null: there was none. */
+  /** The provider of the last attempt; null if there was none. */
   readonly providerId: string | null;
   readonly route: string;
   readonly stream: boolean;
@@ -110,17 +112,17 @@ export interface RequestSort {
   readonly direction: "asc" | "desc";
 }
 
-/** Which page of a list of requests. */
+/** The page of a list of requests to read. */
 export interface RequestPageQuery {
   readonly limit: number;
   /** The cursor of the page before, with the same order. */
   readonly cursor?: string;
-  /** Absent: newest first. */
+  /** Absent for newest first. */
   readonly sort?: RequestSort;
 }
 
 export interface RequestPage {
   readonly rows: readonly ReportedRequest[];
-  /** Null: there are no more. */
+  /** Null if there are no more. */
   readonly nextCursor: string | null;
 }

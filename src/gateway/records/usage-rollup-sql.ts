@@ -26,8 +26,8 @@ export const REMEMBER_DAY_SQL = "insert into usage_day (day) values ($1) on conf
 export const FINISH_DAY_SQL = "update usage_day set is_done = true where day = $1";
 
 /**
- * $1 the day, $2 its first id, $3 the id behind its last, $4 rows: organizations that are not
- * summed up yet. It leaps through the index, from one organization to the next.
+ * $1 the day, $2 its first id, $3 the id after its last, $4 rows. Finds organizations without a
+ * rollup by skipping through the index from one organization to the next.
  */
 export const UNROLLED_ORGS_SQL = `
   with recursive org as (
@@ -64,9 +64,9 @@ const SUMMED = ["debit", ...SKUS];
 const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ");
 
 /**
- * $1 organizations, $2 the day, $3 its first id, $4 the id behind its last: the requests whose last
- * attempt is of the day, whatever else is open of them. What the day itself took is apart, since a
- * request's other attempts may be of other days.
+ * $1 organizations, $2 the day, $3 its first id, $4 the id after its last. Rolls up the requests
+ * whose last attempt is of that day, even if other attempts are open. Attempts of the day are
+ * counted separately, since a request can span days.
  */
 export const ROLL_SQL = `
   with request as materialized (

@@ -14,7 +14,7 @@ export interface UsageRollup {
   rollSome(): Promise<boolean>;
 }
 
-/** Every process may run one: they take turns by themselves. */
+/** Every process may run one; the store lets one of them work at a time. */
 export function startUsageRollup(options: { readonly rollup: UsageRollup; readonly log: Logger }): {
   close(): Promise<void>;
 } {

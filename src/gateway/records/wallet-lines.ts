@@ -2,8 +2,8 @@ import { microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
 import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
 
 /**
- * One line of a wallet; the requests of a UTC day are one line at its first instant, with what was
- * corrected of them later. The sum of all lines is the settled balance.
+ * One line of a wallet. The requests of a UTC day form one line at its first instant, including
+ * later corrections. The sum of all lines is the settled balance.
  */
 export interface WalletLine {
   readonly atMs: number;
@@ -64,7 +64,7 @@ export function walletQuery(
 const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
       kind, ref`;
 
-/** $1 organization: what went in or out without a request, a line each. */
+/** $1 is the organization. Lists the movements that belong to no request. */
 export const CREDIT_LINES_SQL: string = `select ${TRANSFER_COLUMNS}, amount from transfer
     where credit_account = 'wallet:' || $1 and attempt_id is null
     union all
@@ -85,7 +85,7 @@ export function writeWalletCursor({ at_ms: atMs, id }: WalletRow): string {
   return `${atMs}_${id}`;
 }
 
-/** A cursor that is none begins from the newest. */
+/** An invalid cursor starts with the newest line. */
 export function readWalletCursor(text: string): WalletCursor | undefined {
   const [, atMs, id] = /^(\d{1,15})_(-1|\d{1,18})$/.exec(text) ?? [];
   return atMs === undefined || id === undefined ? undefined : { atMs, id };
@@ -96,7 +96,7 @@ export function walletLine({ at_ms: atMs, kind, ref, amount }: WalletRow): Walle
   return {
     atMs: Number(atMs),
     kind: shown,
-    // The kind is shown beside it: `purchase:` and its like would say it twice.
+    // The kind is shown separately, so the reference omits prefixes such as `purchase:`.
     ref: shown === "grant" || shown === "other" ? ref : ref.replace(/^[a-z-]+:/, ""),
     amountMicroUsd: microUsd(amount),
   };

@@ -25,7 +25,7 @@ export interface ExcludedDeployment {
   readonly reason: string;
 }
 
-/** Runs the planner itself and checks every deployment, also at those it would never reach. */
+/** Runs the planner and checks every deployment, even those that it would never reach. */
 export function explainRoute(input: PlanInput): RouteExplanation {
   const plan = planRoute(input);
   const candidates = plan.kind === "plan" ? [plan.first, ...plan.others()] : [];

@@ -2,7 +2,10 @@ import { unreachable } from "../../kernel/index.ts";
 
 /** The health of every deployment, as far as this process knows. Times are monotonic. */
 export interface DeploymentHealth {
-  /** May a request be sent there? Changes nothing: a plan may ask for many and try one. */
+  /**
+   * Tells whether a request may be sent. It changes nothing, because a plan asks for many
+   * deployments and tries one.
+   */
   mayTry(deploymentId: string, nowMs: number): "yes" | "probe" | "no";
   /**
    * Takes the one probe of a half-open circuit, right before it is sent. False: another request
@@ -34,10 +37,7 @@ export interface HealthOptions {
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
 
-/**
- * Circuits in the memory of one process. Kept are those that have something to remember: what is
- * well and idle is swept out, a few at a time.
- */
+/** Circuits in the memory of one process. Healthy, idle circuits are swept out, a few at a time. */
 export class MemoryDeploymentHealth implements DeploymentHealth {
   readonly #circuits: Map<string, CircuitState> = new Map();
   readonly #random: () => number;
@@ -57,11 +57,11 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
   }
 
   mayTry(deploymentId: string, nowMs: number): "yes" | "probe" | "no" {
-    return permission(this.#circuitOf(deploymentId), nowMs);
+    return permission(this.#findCircuit(deploymentId), nowMs);
   }
 
   startProbe(deploymentId: string, nowMs: number): boolean {
-    const circuit = this.#circuitOf(deploymentId);
+    const circuit = this.#findCircuit(deploymentId);
     const allowed = permission(circuit, nowMs);
     if (allowed === "probe") {
       this.#circuits.set(deploymentId, withProbe(circuit, nowMs, this.#probeLeaseMs));
@@ -75,7 +75,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     nowMs: number,
     startedMs: number = nowMs,
   ): void {
-    const before = this.#circuitOf(deploymentId);
+    const before = this.#findCircuit(deploymentId);
     const after = nextCircuitState(before, { outcome, nowMs, startedMs }, this.#random());
     this.#keep(deploymentId, after, nowMs);
     const hasOpened = after !== before && after.phase === "open" && after.untilMs > nowMs;
@@ -87,11 +87,11 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
    * What comes after, the probes of this process decide.
    */
   learn(deploymentId: string, forMs: number, nowMs: number): void {
-    const after = afterNotice(this.#circuitOf(deploymentId), forMs, nowMs);
+    const after = afterNotice(this.#findCircuit(deploymentId), forMs, nowMs);
     this.#keep(deploymentId, after, nowMs);
   }
 
-  #circuitOf(deploymentId: string): CircuitState {
+  #findCircuit(deploymentId: string): CircuitState {
     return this.#circuits.get(deploymentId) ?? HEALTHY;
   }
 
@@ -153,7 +153,7 @@ export interface OpenCircuit {
    * that.
    */
   readonly coolMs: number;
-  /** Was it opened, or kept open for longer, by another instance's notice? */
+  /** True if another instance's notice opened the circuit or prolonged it. */
   readonly isRemote: boolean;
   /** Successful probes so far. */
   readonly probeSuccesses: number;
@@ -222,7 +222,7 @@ export function afterNotice(state: CircuitState, forMs: number, nowMs: number): 
     : state;
 }
 
-/** May a request be sent? `probe` = only as the one that tries a half-open circuit. */
+/** Whether a request may be sent; `probe` allows only the one that tests a half-open circuit. */
 export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
   if (state.phase === "closed") return "yes";
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";
@@ -235,13 +235,13 @@ export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): 
     : { ...state, probeStartedMs: nowMs, probeUntilMs: nowMs + leaseMs };
 }
 
-/** Is there nothing to remember, or nothing that anybody has asked about for long? */
+/** True if the state has nothing to remember, or has not been read for long. */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {
     return nowMs >= Math.max(state.untilMs, state.probeUntilMs) + FORGOTTEN_MS;
   }
   const newest = state.buckets.at(-1);
-  const isQuiet = newest === undefined || secondOf(nowMs) - newest.second >= WINDOW_SECONDS;
+  const isQuiet = newest === undefined || toSecond(nowMs) - newest.second >= WINDOW_SECONDS;
   return isQuiet && nowMs >= state.ignoreRemoteUntilMs;
 }
 
@@ -251,7 +251,7 @@ function afterOutcome(
   random: number,
 ): CircuitState {
   if (outcome === "neutral" || outcome === "aborted") return state;
-  const second = secondOf(nowMs);
+  const second = toSecond(nowMs);
   const buckets = withOutcome(state.buckets, outcome, second);
   if (outcome === "success") {
     const ignoreRemoteUntilMs = nowMs < state.ignoreRemoteUntilMs ? nowMs + IGNORE_REMOTE_MS : 0;
@@ -259,7 +259,7 @@ function afterOutcome(
   }
   const streak = recentStreak(state, second) + halves(outcome);
   return mustOpen(buckets, streak)
-    ? opened(COOL_MS_MIN, nowMs, random)
+    ? openCircuit(COOL_MS_MIN, nowMs, random)
     : { ...state, buckets, streak };
 }
 
@@ -280,7 +280,7 @@ function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitSt
     }
     case "strike":
     case "timeout":
-      return opened(Math.min(state.coolMs * 2, COOL_MS_MAX), nowMs, random);
+      return openCircuit(Math.min(state.coolMs * 2, COOL_MS_MAX), nowMs, random);
     case "neutral":
     case "aborted":
       return left;
@@ -289,7 +289,7 @@ function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitSt
   }
 }
 
-function opened(coolMs: number, nowMs: number, random: number): OpenCircuit {
+function openCircuit(coolMs: number, nowMs: number, random: number): OpenCircuit {
   const jittered = coolMs * (1 - JITTER + 2 * JITTER * random);
   return cooling({ untilMs: nowMs + jittered, coolMs, isRemote: false });
 }
@@ -298,7 +298,7 @@ function cooling(rest: Pick<OpenCircuit, "untilMs" | "coolMs" | "isRemote">): Op
   return { phase: "open", ...rest, probeSuccesses: 0, probeStartedMs: 0, probeUntilMs: 0 };
 }
 
-function secondOf(nowMs: number): number {
+function toSecond(nowMs: number): number {
   return Math.floor(nowMs / 1000);
 }
 

@@ -18,7 +18,10 @@ export interface RoutePlan {
    * it is next: across wires that check costs as much as the translation itself.
    */
   readonly others: () => Generator<Deployment>;
-  /** Which part the caller's own provider keys have: no other key serves it, or they come first. */
+  /**
+   * The role of the caller's own provider keys: only they serve the request, or they are tried
+   * first.
+   */
   readonly ownKeys: OwnKeys;
 }
 
@@ -42,7 +45,7 @@ export interface PlanInput {
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly policy?: PlanPolicy;
-  /** The copy of a deployment that is called with the caller's own key, where there is one. */
+  /** The copy of a deployment that uses the caller's own key, if the caller has one for it. */
   readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
   /** Why a deployment cannot serve this request as sent. */
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
@@ -56,7 +59,7 @@ export interface PlanInput {
 
 /** How far a listing is trusted. */
 export interface ListingStanding {
-  /** False: it is not routed, because verified listings are required and it is none. */
+  /** False if verified listings are required and this one is not verified. */
   mayRoute(deployment: Deployment): boolean;
   /** True: live answers broke its promises, so it is tried last among its model's deployments. */
   isDistrusted(deployment: Deployment): boolean;
@@ -80,28 +83,28 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
-  if (model === undefined) return refused(unknownModel(modelId, input.keyModels));
-  if (model.modality !== input.modality) return refused(wrongRoute(model));
+  if (model === undefined) return toRefused(unknownModel(modelId, input.keyModels));
+  if (model.modality !== input.modality) return toRefused(wrongRoute(model));
   const named = model.deployments.filter((each) => policyProblem(each, input) === undefined);
-  if (named.length === 0) return refused(controlsExcludeAll(input));
-  const trusted = trustedOf(named, input.standing);
-  if (trusted.length === 0) return refused(notVerified(modelId));
+  if (named.length === 0) return toRefused(controlsExcludeAll(input));
+  const trusted = keepTrusted(named, input.standing);
+  if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
   // Not served by the key's connection: the caller cannot distinguish it from an id that never
   // existed.
-  if (allowed.length === 0) return refused(unknownModel(modelId));
+  if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
-  const near = servedLastFirst(usable, input.servedLast);
+  const near = putServedLastFirst(usable, input.servedLast);
   const ranked = applyOrder(distrustedLast(near, input.standing), controls.order);
   const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
-  if (first === undefined) return refused(noCandidateRefusal(input, allowed));
+  if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
-  const ownKeys = ownKeysOf(first, controls);
+  const ownKeys = chooseOwnKeys(first, controls);
   return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
 }
 
-function ownKeysOf({ ownKey }: Deployment, controls: ProviderControls): OwnKeys {
+function chooseOwnKeys({ ownKey }: Deployment, controls: ProviderControls): OwnKeys {
   if (ownKey === undefined) return "none";
   return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
@@ -175,7 +178,7 @@ export function policyProblem(
 
 const NO_POLICY: PlanPolicy = {};
 
-/** Named providers first, in the order given; the rest behind them as they were. */
+/** Puts the named providers first, in the given order; the others keep their order after them. */
 function applyOrder(
   deployments: readonly Deployment[],
   order: readonly string[] | undefined,
@@ -189,7 +192,7 @@ function applyOrder(
 }
 
 /** It moves before its equals and no further: of its priority, its age of prices, its owner of the key. */
-function servedLastFirst(
+function putServedLastFirst(
   deployments: readonly Deployment[],
   servedLast: string | undefined,
 ): readonly Deployment[] {
@@ -204,8 +207,8 @@ function servedLastFirst(
   return deployments.toSpliced(at, 1).toSpliced(first, 0, served);
 }
 
-/** Mostly all of them: no other list is made then. */
-function trustedOf(
+/** Returns the same list if all deployments are trusted, which is the usual case. */
+function keepTrusted(
   deployments: readonly Deployment[],
   standing: ListingStanding | undefined,
 ): readonly Deployment[] {
@@ -254,7 +257,7 @@ function controlsExcludeAll({ controls, policy, modelId }: PlanInput): Refusal {
   );
 }
 
-/** Does the policy say anything that the request's own controls do not replace? */
+/** True if the policy restricts something that the request's own controls do not replace. */
 function isPolicyOfUse(controls: ProviderControls, policy: PlanPolicy = NO_POLICY): boolean {
   return (
     policy.promptLogging !== undefined ||
@@ -290,14 +293,14 @@ export function allCooling(modelId: string): Refusal {
   );
 }
 
-function refused(value: Refusal): PlanOutcome {
+function toRefused(value: Refusal): PlanOutcome {
   return { kind: "refused", refusal: value };
 }
 
 /**
- * One message for a request that no deployment of the model can serve, out of the reasons that each
- * of them has. A listing that declares every part says more than one that does not; where none
- * does, the kinds are those of all listings together.
+ * Builds one message for a request that no deployment of the model can serve, from the reasons of
+ * each. A listing that declares its input kinds is more specific than one that does not; if none
+ * declares them, the kinds of all listings are combined.
  */
 function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
   const declared = reasons.find(({ undeclared }) => undeclared === undefined);

@@ -11,9 +11,9 @@ const REPEAT_MS = 60_000;
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Knows a failed request again for a minute. One request that its provider cannot bear comes
- * several times, since clients repeat it: those are one strike, so that a circuit opens only after
- * failures of at least two organizations or of three different requests.
+ * Recognizes a repeated failed request for a minute. Clients repeat a request that its provider
+ * cannot handle, so all repetitions count as one strike: a circuit opens only after failures of two
+ * organizations or of three different requests.
  */
 export class RepeatedFailures {
   /** When each was counted, oldest first. */

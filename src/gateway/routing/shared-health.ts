@@ -1,4 +1,4 @@
-import { type Clock, newRecordId, type RedisLink } from "../../kernel/index.ts";
+import { type Clock, createRecordId, type RedisLink } from "../../kernel/index.ts";
 
 /** Receives the cooldowns of other instances. */
 export interface CooldownListener {
@@ -7,7 +7,7 @@ export interface CooldownListener {
 }
 
 export interface HealthExchangeOptions {
-  /** Undefined: this process is alone; nothing is sent and nothing received. */
+  /** Undefined if this process is alone; nothing is sent and nothing received. */
   readonly shared: SharedHealth | undefined;
   readonly clock: Clock;
   /** Milliseconds from one poll of the others' notices to the next. Default 1,000. */
@@ -26,7 +26,7 @@ export class HealthExchange {
   readonly #everyMs: number;
   readonly #answerWithinMs: number;
   #timer: NodeJS.Timeout | undefined;
-  /** The poll whose answer is awaited; undefined: none is. */
+  /** The poll whose answer is awaited; undefined if none is. */
   #poll: { readonly askedMs: number } | undefined;
 
   constructor(options: HealthExchangeOptions) {
@@ -113,7 +113,7 @@ export interface RedisSharedHealthOptions {
 export class RedisSharedHealth implements SharedHealth {
   readonly #link: Pick<RedisLink, "run">;
   readonly #now: (() => number) | undefined;
-  readonly #instance: string = newRecordId("health");
+  readonly #instance: string = createRecordId("health");
 
   constructor(options: RedisSharedHealthOptions) {
     this.#link = options.link;
@@ -126,7 +126,7 @@ export class RedisSharedHealth implements SharedHealth {
 
   async read(): Promise<readonly CooldownNotice[]> {
     try {
-      return longestOf(
+      return keepLongest(
         await this.#link.run("readCooldowns", [KEY], [this.#time(), this.#instance]),
       );
     } catch {
@@ -152,11 +152,11 @@ export class RedisSharedHealth implements SharedHealth {
 }
 
 /** The cooldowns of a script's answer: of several instances' notices, the longest. */
-function longestOf(answer: unknown): readonly CooldownNotice[] {
+function keepLongest(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();
   for (let at = 0; at + 1 < words.length; at += 2) {
-    const rest = noticeOf(words[at], words[at + 1]);
+    const rest = parseNotice(words[at], words[at + 1]);
     if (rest === undefined) continue;
     const name = `${rest.kind} ${rest.id}`;
     if (rest.forMs > (longest.get(name)?.forMs ?? 0)) longest.set(name, rest);
@@ -164,7 +164,7 @@ function longestOf(answer: unknown): readonly CooldownNotice[] {
   return [...longest.values()];
 }
 
-function noticeOf(member: unknown, forMs: unknown): CooldownNotice | undefined {
+function parseNotice(member: unknown, forMs: unknown): CooldownNotice | undefined {
   const [, kind, id] = /^\S+ (circuit|pool) (.+)$/s.exec(String(member)) ?? [];
   if ((kind !== "circuit" && kind !== "pool") || id === undefined) return undefined;
   return typeof forMs === "number" ? { kind, id, forMs } : undefined;
@@ -173,7 +173,7 @@ function noticeOf(member: unknown, forMs: unknown): CooldownNotice | undefined {
 /** No cooldown is longer: no circuit cools so long, and no pool. */
 const COOLDOWN_MS_MAX = 75_000;
 
-/** So many cooldowns are kept; those that end first are dropped. */
+/** The number of cooldowns that are kept; those that end first are dropped. */
 const COOLDOWNS_MAX = 1_000;
 
 /*

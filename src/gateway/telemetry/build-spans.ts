@@ -1,7 +1,7 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { newSpanId, outputTokensTotal, promptTokensTotal } from "../../kernel/index.ts";
+import { createSpanId, outputTokensTotal, promptTokensTotal } from "../../kernel/index.ts";
 import type { AttemptNotes, RequestNotes, TraceContext } from "./request-notes.ts";
-import { shownAmount } from "./shown-amount.ts";
+import { presentAmount } from "./shown-amount.ts";
 
 export type AttributeValue = string | number | boolean | string[];
 export type SpanAttributes = Record<string, AttributeValue>;
@@ -17,9 +17,8 @@ export interface PlainSpan extends Interval {
   readonly name: string;
   readonly kind: "server" | "client" | "internal";
   readonly context: TraceContext;
-  /** Undefined: it is the root of its trace. */
+  /** Undefined if it is the root of its trace. */
   readonly parent: TraceContext | undefined;
-  /** Is the parent in another process? */
   readonly isParentRemote: boolean;
   /** Another trace that led to this one. */
   readonly link?: TraceContext | undefined;
@@ -66,7 +65,7 @@ function requestSpan(notes: RequestNotes): PlainSpan {
   if (principal !== undefined) attributes[ATTRIBUTE.keyId] = principal.keyId;
   if (call?.wire !== undefined) attributes[ATTRIBUTE.wire] = call.wire;
   if (notes.debitMicroUsd !== undefined) {
-    attributes[ATTRIBUTE.debitMicroUsd] = shownAmount(notes.debitMicroUsd);
+    attributes[ATTRIBUTE.debitMicroUsd] = presentAmount(notes.debitMicroUsd);
   }
   // As the conventions say: what the caller did wrong does not fail a server's span.
   const hasFailed = status >= 500 || (status === 200 && errorType !== undefined);
@@ -80,7 +79,7 @@ type InnerSpan = Interval & Pick<PlainSpan, "name" | "attributes" | "hasFailed">
 
 function innerSpan(parent: TraceContext, span: InnerSpan): PlainSpan {
   const { name, startedMs, endedMs, attributes, hasFailed } = span;
-  const context = { ...parent, spanId: newSpanId() };
+  const context = { ...parent, spanId: createSpanId() };
   const placed = { context, parent, isParentRemote: false };
   return { name, kind: "internal", ...placed, startedMs, endedMs, hasFailed, attributes };
 }
@@ -91,7 +90,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
   const { held, reservedMs, sentMs, endedMs, settledMs } = attempt;
   if (reservedMs >= 0) {
     const attributes = laneAttributes(attempt.reserveLane);
-    attributes[ATTRIBUTE.reserveMicroUsd] = shownAmount(held.reserveMicroUsd);
+    attributes[ATTRIBUTE.reserveMicroUsd] = presentAmount(held.reserveMicroUsd);
     const { refused } = attempt;
     if (refused !== undefined) attributes[ATTRIBUTE.errorType] = refused.class;
     const times = { startedMs: held.startedMs, endedMs: reservedMs };
@@ -102,7 +101,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
   if (settledMs >= 0) {
     const attributes = laneAttributes(attempt.settleLane);
     if (attempt.debitMicroUsd !== undefined) {
-      attributes[ATTRIBUTE.debitMicroUsd] = shownAmount(attempt.debitMicroUsd);
+      attributes[ATTRIBUTE.debitMicroUsd] = presentAmount(attempt.debitMicroUsd);
     }
     if (attempt.end !== undefined) attributes[ATTRIBUTE.settlement] = attempt.end.settlement.basis;
     const startedMs = endedMs >= 0 ? endedMs : settledMs;
@@ -124,7 +123,7 @@ function attemptSpan(notes: RequestNotes, attempt: AttemptNotes): PlainSpan {
     [ATTRIBUTE.attemptId]: String(held.attemptId),
     [ATTRIBUTE.translated]: held.isTranslated,
   };
-  const { host, port } = addressOf(deployment);
+  const { host, port } = parseAddress(deployment);
   attributes[ATTRIBUTE.serverAddress] = host;
   attributes[ATTRIBUTE.serverPort] = port;
   const asked = notes.call?.request;
@@ -180,7 +179,7 @@ interface ServerAddress {
 
 const addresses = new WeakMap<Deployment, ServerAddress>();
 
-function addressOf(deployment: Deployment): ServerAddress {
+function parseAddress(deployment: Deployment): ServerAddress {
   const known = addresses.get(deployment);
   if (known !== undefined) return known;
   const url = new URL(deployment.baseUrl);
@@ -192,8 +191,8 @@ function addressOf(deployment: Deployment): ServerAddress {
 }
 
 /*
- * Every name that leaves in a trace. Those of the semantic conventions are of version 1.41.0; when
- * a newer one renames them, this file changes and nothing else.
+ * Every name that is exported in a trace. The semantic conventions are those of version 1.41.0; if
+ * a newer version renames some, only this file changes.
  */
 
 export const SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.0";

@@ -8,7 +8,7 @@ import type { Principal } from "../accounts/principal.ts";
 import {
   loadConfig,
   type Config,
-  newRequestId,
+  createRequestId,
   refusal,
   systemClock,
   type Logger,
@@ -20,7 +20,7 @@ import { openTracing, type OpenTracing } from "./open-tracing.ts";
 const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const SAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 const UNSAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-00`;
-/** How long a stop waits for a collector that answers, and for one that does not. */
+/** The stop waits this long for a collector that responds, and for one that does not. */
 const PATIENT_MS = 60_000;
 const IMPATIENT_MS = 50;
 const PRINCIPAL = { orgId: "org_1", keyId: "key_1" } as unknown as Principal;
@@ -60,7 +60,7 @@ function request(
 ): string | undefined {
   const { traceparent, isAccepted = true, status = 200 } = call;
   const nowMs = systemClock.monotonicMs();
-  const requestId = newRequestId(systemClock.nowMs());
+  const requestId = createRequestId(systemClock.nowMs());
   const trace = tracing.begin({ requestId, method: "GET", route: "/v1/models", startedMs: nowMs });
   if (isAccepted) trace.accepted(PRINCIPAL, traceparent);
   const detail = { origin: "gateway_infrastructure", status } as const;

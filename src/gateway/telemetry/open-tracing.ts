@@ -38,7 +38,7 @@ export async function openTracing(options: TracingOptions): Promise<OpenTracing 
     },
   };
   const headers = Object.fromEntries(readPairList(config.telemetryHeaders) ?? []);
-  const resource = resourceOf(config, version);
+  const resource = buildResource(config, version);
   const sender = new OtlpTraceSender({ url, headers, resource, version, clock, log, figures });
   const sink: NotesSink = {
     clock,
@@ -59,7 +59,7 @@ function tracesUrl(config: Config): string | undefined {
 }
 
 /** The operator's attributes for this process; its name wins over one among them. */
-function resourceOf(config: Config, version: string): Record<string, string> {
+function buildResource(config: Config, version: string): Record<string, string> {
   const given = Object.fromEntries(readPairList(config.telemetryResourceAttributes) ?? []);
   const name = config.telemetryServiceName || given["service.name"] || "tokenmarket";
   return { "service.version": version, ...given, "service.name": name };

@@ -24,14 +24,14 @@ export interface OtlpOptions {
   readonly figures: TraceFigures;
 }
 
-/** Spans that wait to be sent, at most: what comes on top of them is dropped. */
+/** The largest number of spans that wait to be sent; further ones are dropped. */
 const QUEUE_SPANS_MAX = 2_048;
 const BATCH_SPANS_MIN = 512;
 const BATCH_DELAY_MS = 500;
 const EXPORT_TIMEOUT_MS = 10_000;
 /** The exporter has ended by then; this is the bound should it not have. */
 const SENDING_MS_MAX = 2 * EXPORT_TIMEOUT_MS;
-/** A collector that is away would fail every batch: one line in this time says it. */
+/** A collector that is down fails every batch, so its failure is logged once in this time. */
 const FAULT_LOG_MS = 60_000;
 
 /** Sends spans to a collector in batches, one after the other. Only the end of the process waits. */
@@ -51,7 +51,7 @@ export class OtlpTraceSender {
     this.#options = options;
     const { resource, version } = options;
     this.#process = exportingProcess(resource, version);
-    this.#exporter = exporterOf(options);
+    this.#exporter = buildExporter(options);
   }
 
   /** Takes the spans of one trace, all or none. */
@@ -127,7 +127,7 @@ export class OtlpTraceSender {
 const EXPORTED: ReadonlySet<number> = new Set([0]);
 
 /** The HTTP of OTLP with its retries. */
-function exporterOf({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
+function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
   const http = convertLegacyHttpOptions(
     { url, headers: { ...headers }, timeoutMillis: EXPORT_TIMEOUT_MS, concurrencyLimit: 2 },
     "TRACES",
@@ -159,7 +159,7 @@ export function exportingProcess(
     schemaUrl: SCHEMA_URL,
   };
   return {
-    // Only what is encoded of a resource is made.
+    // The encoder reads only these fields of a resource.
     resource: resource as SdkSpan["resource"],
     instrumentationScope: { name: SCOPE_NAME, version, schemaUrl: SCHEMA_URL },
   };
@@ -167,7 +167,7 @@ export function exportingProcess(
 
 const KINDS = { internal: 0, server: 1, client: 2 } as const;
 const FAILED = 2;
-// A trace that is kept is one that was sampled, whenever that was decided.
+// Every exported trace counts as sampled, even if that was decided at its end.
 const SAMPLED = 0x01;
 const SAMPLED_RANDOM = 0x03;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { newRequestId } from "../../kernel/index.ts";
-import { parseTraceparent, traceIdOf, traceparentOf } from "./request-notes.ts";
+import { createRequestId } from "../../kernel/index.ts";
+import { parseTraceparent, toTraceId, formatTraceparent } from "./request-notes.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
@@ -39,13 +39,13 @@ test("a traceparent says what it was made of", () => {
   for (const isSampled of [true, false]) {
     for (const isRandom of [true, false]) {
       const context = { traceId: TRACE, spanId: SPAN, isSampled, isRandom };
-      expect(parseTraceparent(traceparentOf(context))).toEqual(context);
+      expect(parseTraceparent(formatTraceparent(context))).toEqual(context);
     }
   }
 });
 
 test("without a caller's trace the trace id is the request id without its hyphens", () => {
-  const id = newRequestId(1_790_000_000_000);
-  expect(traceIdOf(id)).toMatch(/^[0-9a-f]{32}$/);
-  expect(traceIdOf(id)).toBe(id.replaceAll("-", ""));
+  const id = createRequestId(1_790_000_000_000);
+  expect(toTraceId(id)).toMatch(/^[0-9a-f]{32}$/);
+  expect(toTraceId(id)).toBe(id.replaceAll("-", ""));
 });

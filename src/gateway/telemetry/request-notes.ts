@@ -1,7 +1,7 @@
 import {
   type Clock,
   type MicroUsd,
-  newSpanId,
+  createSpanId,
   type Refusal,
   type RequestId,
 } from "../../kernel/index.ts";
@@ -112,7 +112,7 @@ export class RequestNotes implements RequestTrace {
     return traceId;
   }
 
-  /** Where this request is: its own span. Made when it is asked for, which is seldom. */
+  /** The request's own span, created on demand because few requests need it. */
   get context(): TraceContext {
     this.#own ??= this.#newContext();
     return this.#own;
@@ -128,21 +128,21 @@ export class RequestNotes implements RequestTrace {
     return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }
 
-  /** Was it marked for keeping before anything was known of its end? */
+  /** True if the trace was chosen before the end of the request. */
   get isChosen(): boolean {
     return this.parent?.isSampled ?? this.#sink.rules.isChosen(this.request.requestId);
   }
 
   traceparentFor({ held, spanId }: AttemptNotes): string | undefined {
     if (!this.#sink.rules.isPropagatedTo(held.deployment.providerId)) return undefined;
-    return traceparentOf({ ...this.context, spanId });
+    return formatTraceparent({ ...this.context, spanId });
   }
 
   #newContext(): TraceContext {
     const { parent } = this;
-    const traceId = parent?.traceId ?? traceIdOf(this.request.requestId);
+    const traceId = parent?.traceId ?? toTraceId(this.request.requestId);
     const isRandom = parent?.isRandom ?? true;
-    return { traceId, spanId: newSpanId(), isSampled: this.isChosen, isRandom };
+    return { traceId, spanId: createSpanId(), isSampled: this.isChosen, isRandom };
   }
 
   /** A client that left is not waited for by what is settled for it. */
@@ -176,7 +176,7 @@ export class AttemptNotes implements AttemptTrace {
   }
 
   get spanId(): string {
-    this.#spanId ??= newSpanId();
+    this.#spanId ??= createSpanId();
     return this.#spanId;
   }
 
@@ -212,7 +212,6 @@ export interface TraceContext {
   /** 16 hexadecimal characters. */
   readonly spanId: string;
   readonly isSampled: boolean;
-  /** Are the last seven bytes of the trace id random? */
   readonly isRandom: boolean;
 }
 
@@ -238,12 +237,12 @@ export function parseTraceparent(header: string | undefined): TraceContext | und
   };
 }
 
-export function traceparentOf({ traceId, spanId, isSampled, isRandom }: TraceContext): string {
+export function formatTraceparent({ traceId, spanId, isSampled, isRandom }: TraceContext): string {
   const flags = (isSampled ? SAMPLED : 0) | (isRandom ? RANDOM : 0);
   return `00-${traceId}-${spanId}-0${flags}`;
 }
 
 /** The trace of a request that came with none: `x-request-id` finds it. Its last 7 bytes are random. */
-export function traceIdOf(requestId: RequestId): string {
+export function toTraceId(requestId: RequestId): string {
   return requestId.replaceAll("-", "");
 }

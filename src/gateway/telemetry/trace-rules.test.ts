@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { newRequestId, type RequestId } from "../../kernel/index.ts";
+import { createRequestId, type RequestId } from "../../kernel/index.ts";
 import { KeepCeiling, KeepChance } from "./trace-rules.ts";
 
 function request(lastSevenBytes: string, before = "0192f0c1-d2e3-7abc-8d"): RequestId {
@@ -29,7 +29,7 @@ describe("the share that is kept by chance", () => {
 
   test("is about the share that was asked for, of real request ids", () => {
     const chance = new KeepChance(100_000);
-    const ids = Array.from({ length: 20_000 }, () => newRequestId(1_790_000_000_000));
+    const ids = Array.from({ length: 20_000 }, () => createRequestId(1_790_000_000_000));
     const kept = ids.filter((id) => chance.hasRequest(id)).length;
     // Nine standard deviations: a fair draw is outside it once in 10^18.
     expect(Math.abs(kept - 2_000)).toBeLessThan(9 * Math.sqrt(20_000 * 0.1 * 0.9));

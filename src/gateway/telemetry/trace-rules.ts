@@ -12,7 +12,6 @@ export interface TraceRuleSettings {
 /** The facts by which it is decided whether a request's trace is kept. */
 export interface JudgedRequest {
   readonly startedMs: number;
-  /** Was its key accepted? */
   readonly isAccepted: boolean;
   readonly end: ClosedRequest | undefined;
   readonly lastAttempt: ObservedAttempt | undefined;
@@ -21,7 +20,9 @@ export interface JudgedRequest {
 
 /** The operator's rules about traces. */
 export class TraceRules {
-  /** Is a request part of its caller's trace? Otherwise it has its own, with a link. */
+  /**
+   * True if a request joins its caller's trace; otherwise it has a trace of its own with a link.
+   */
   readonly isContinued: boolean;
   readonly ceiling: KeepCeiling;
   readonly #chance: KeepChance;
@@ -46,9 +47,9 @@ export class TraceRules {
   }
 
   /**
-   * Is the trace of a request that has ended kept? Failures of the gateway or a provider always,
-   * slow ones always, others by chance; all of them within the ceiling. Of callers without a key
-   * only what failed is.
+   * Decides whether the trace of an ended request is kept: failures and slow requests always,
+   * others by chance, all within the ceiling. For callers without a valid key only failures are
+   * kept.
    */
   isKept(notes: JudgedRequest): boolean {
     const { end, startedMs, isAccepted } = notes;
@@ -60,7 +61,10 @@ export class TraceRules {
   }
 }
 
-/** Did the gateway or a provider fail it? What a caller did wrong, or gave up, does not count. */
+/**
+ * True if the gateway or a provider failed the request. Faults of the caller and cancelled requests
+ * do not count.
+ */
 function hasFailed({ end, lastAttempt }: JudgedRequest): boolean {
   if (end === undefined || end.isGone) return false;
   const { refusal } = end;
@@ -91,9 +95,9 @@ const RANDOM_DIGITS = 14;
 const RANDOM_VALUES = 1n << 56n;
 
 /**
- * Is a trace kept by chance? Decided by the last seven bytes of its id, so that every reader of
- * the id decides the same: kept where the number is at least 1 − the share. Hexadecimal digits of
- * one length have the order of their numbers: the texts are compared.
+ * Keeps a share of all traces by the last seven bytes of the id, so that every reader of the id
+ * decides the same: a trace is kept if their number is at least 1 − the share. Hexadecimal texts of
+ * one length sort like their numbers, so the texts are compared.
  */
 export class KeepChance {
   /** As a request id has them: the last twelve digits are a group of their own. */
@@ -113,8 +117,8 @@ export class KeepChance {
 }
 
 /**
- * How many traces are kept in any second, whatever is asked for. Half of them are for failures:
- * a caller that marks all requests for keeping hides no failure, nor the other way round.
+ * The ceiling of traces for each second. Half of it is reserved for failures, so a caller that
+ * marks all its requests as sampled cannot hide failures, and failures cannot hide its requests.
  */
 export class KeepCeiling {
   readonly #failures: LastSecond;

@@ -173,7 +173,8 @@ test("a listing is suspect when it is so without any one organization, over both
     note(1, SUBSTITUTED, `org-${1 + (n % 3)}`);
   }
   const [first] = found;
-  // Without the one that got most, more than one in a hundred of some 800 are bad.
+  // Without the organization that got most of them, more than one in a hundred of about 800 answers
+  // is bad.
   expect(first?.substituted).toBeGreaterThan(12);
   expect(first?.substituted).toBeLessThan(16);
 });

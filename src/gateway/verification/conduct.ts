@@ -10,7 +10,7 @@ export interface ConductPolicy {
   readonly answersMin: number;
 }
 
-/** The promises that an answer can break, each a bit of one number: it is made of every answer. */
+/** The promises that an answer can break, one bit each: the number is computed for every answer. */
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
@@ -66,9 +66,9 @@ interface Watched {
 }
 
 /**
- * Counts by listing how many of the last one to two thousand answers broke a promise. Nothing is
- * asked for it and nothing waits for it. A listing that is found suspect starts anew: it is found
- * again when it continues.
+ * Counts by listing how many of the last one to two thousand answers broke a promise. It makes no
+ * requests and blocks nothing. A listing that is found suspect starts at zero, and is found again
+ * if the breaches continue.
  */
 export class Conduct {
   readonly #policy: ConductPolicy;
@@ -88,7 +88,7 @@ export class Conduct {
   note(listing: WatchedListing, orgId: string, breaches: Breaches): void {
     const watched = this.#watch(listing);
     const { newer } = watched;
-    const org = shareOf(newer, orgId);
+    const org = openShare(newer, orgId);
     newer.answers += 1;
     org.answers += 1;
     if (breaches !== 0) {
@@ -123,7 +123,7 @@ export class Conduct {
     if (!this.#isOver(all) && !givesAway) return;
     if (this.#isContradicted(all, older, newer)) return;
     this.#watched.delete(listing.id);
-    this.#onSuspect(listing, breachesOf(older, newer));
+    this.#onSuspect(listing, addBreaches(older, newer));
   }
 
   #isOver({ answers, bad }: Share): boolean {
@@ -132,8 +132,9 @@ export class Conduct {
   }
 
   /**
-   * Do enough answers to all other organizations say that only one of them gets bad ones? Then its
-   * own requests are the cause: no customer alone has a provider tried last that serves others.
+   * True if enough answers to other organizations show that only one organization gets bad ones.
+   * Its own requests are then the cause, and one customer alone must not demote a provider for all
+   * others.
    */
   #isContradicted(all: Share, older: Half, newer: Half): boolean {
     const { answersMin } = this.#policy;
@@ -149,7 +150,7 @@ export class Conduct {
   }
 }
 
-function shareOf({ byOrg }: Half, orgId: string): Share {
+function openShare({ byOrg }: Half, orgId: string): Share {
   const known = byOrg.get(orgId);
   if (known !== undefined) return known;
   const share = { answers: 0, bad: 0 };
@@ -173,7 +174,7 @@ function add(half: Half, breaches: Breaches): void {
   }
 }
 
-function breachesOf(older: Half, newer: Half): LiveBreaches {
+function addBreaches(older: Half, newer: Half): LiveBreaches {
   const a = older.breaches;
   const b = newer.breaches;
   return {

@@ -52,7 +52,7 @@ export class PostgresVerdictStore {
       for (const { verdict, source, checkedAtMs, manifestSha256, ...listing } of verdicts) {
         const checked_at = new Date(checkedAtMs).toISOString();
         const after = { verdict, source, checked_at, manifest_sha256: manifestSha256 };
-        const target = targetOf(listing);
+        const target = toTarget(listing);
         note({ action: "verdict.record", orgId: null, target, before: null, after });
       }
     });
@@ -91,7 +91,7 @@ export class PostgresVerdictStore {
       const { rowCount } = await client.query(SUSPECT_SQL, values);
       if (rowCount !== 1) return;
       const after = { ...breaches };
-      const target = targetOf({ providerId, modelId });
+      const target = toTarget({ providerId, modelId });
       note({ action: "listing.suspect", orgId: null, target, before: null, after });
     });
   }
@@ -102,7 +102,7 @@ export type VerdictStore = Public<PostgresVerdictStore>;
 const LIVE_CHECKS = byGateway("live checks");
 
 /** A listing in the change log. */
-function targetOf({ providerId, modelId }: ListingName): string {
+function toTarget({ providerId, modelId }: ListingName): string {
   return `${providerId} ${modelId}`;
 }
 

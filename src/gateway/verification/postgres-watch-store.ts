@@ -36,8 +36,8 @@ export class PostgresWatchStore {
 export type WatchStore = Public<PostgresWatchStore>;
 
 /**
- * The only one of all processes, until it is closed or its process dies. Its connection has the
- * lock and nothing else, so that a run outlives the loss of it.
+ * The only session among all processes, until it is closed or its process dies. Its connection does
+ * nothing but hold the lock, so a run survives its loss.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;
@@ -114,7 +114,7 @@ const suspectColumns: Columns<{ suspectSinceMs: number }> = columns({
   suspectSinceMs: instantMs("since"),
 });
 
-/* Every verdict counts as a run, also one that found out nothing. */
+/* Every verdict counts as a run, even an inconclusive one. */
 const VERDICTS_SQL = `
   select distinct on (provider_id, model_id) provider_id, model_id, upstream_id, manifest_sha256,
     verdict <> 'inconclusive' as is_conclusive, checked_at

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ListingVerdict } from "./verdict-store.ts";
-import { overbilledPercent, stateOf, Verification, VERIFIED_FOR_MS } from "./verification.ts";
+import { overbilledPercent, judgeVerdict, Verification, VERIFIED_FOR_MS } from "./verification.ts";
 
 const NOW_MS = Date.parse("2026-11-23T10:00:00Z");
 const SHA256 = "ab".repeat(32);
@@ -38,7 +38,7 @@ test.each([
   ["one of 30 days ago", verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS }), "verified"],
   ["one that is older", verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS - 1 }), "expired"],
 ])("%s makes a listing what it is", (_name, last, state) => {
-  expect(stateOf(last, DEPLOYMENT, NOW_MS)).toBe(state);
+  expect(judgeVerdict(last, DEPLOYMENT, NOW_MS)).toBe(state);
 });
 
 test("while the store does not answer, what was known stays in force", async () => {

@@ -96,14 +96,16 @@ export class Verification {
 
   isVerified(listing: KnownListing): boolean {
     const verdict = this.#verdicts.get(listing.id);
-    return isPassed(stateOf(verdict, listing, this.#options.clock.nowMs()));
+    return isPassed(judgeVerdict(verdict, listing, this.#options.clock.nowMs()));
   }
 
   isSuspect({ id }: Pick<KnownListing, "id">): boolean {
     return this.#suspects.size > 0 && this.#suspects.has(id);
   }
 
-  /** Is it tried last? Live answers or its newest run say that it breaks its promises. */
+  /**
+   * True if the listing is tried last, because live answers or its newest run broke its promises.
+   */
   isDistrusted(listing: Pick<KnownListing, "id">): boolean {
     return this.isSuspect(listing) || this.#verdicts.get(listing.id)?.verdict === "fail";
   }
@@ -111,14 +113,14 @@ export class Verification {
   of(listing: KnownListing): ListingVerification {
     const verdict = this.#verdicts.get(listing.id);
     const suspect = this.#suspects.get(listing.id);
-    const state = stateOf(verdict, listing, this.#options.clock.nowMs());
+    const state = judgeVerdict(verdict, listing, this.#options.clock.nowMs());
     if (verdict === undefined && suspect === undefined) return UNCHECKED;
     return { state, ...(verdict && { verdict }), ...(suspect && { suspect }) };
   }
 }
 
 /** The meaning of a verdict for a listing as it is now. */
-export function stateOf(
+export function judgeVerdict(
   verdict: ListingVerdict | undefined,
   { upstreamModelId, manifestSha256 }: VerifiedListing,
   nowMs: number,

@@ -47,21 +47,23 @@ const RETRY_PARTS = 7;
 const EARLIEST_PARTS = 4;
 const HASH_VALUES = 2 ** 32;
 
-/** All of these listings, the one that is due first being the first. */
+/** Sorts all of these listings by their due time, earliest first. */
 export function dueListings<L extends VerifiedListing>(
   listings: readonly L[],
   known: ReadonlyMap<string, KnownRuns>,
   intervalMs: number,
 ): readonly DueListing<L>[] {
   const dues = listings.map((listing) => {
-    const { atMs, reason } = dueOf(listing, known.get(listingKey(listing)) ?? {}, intervalMs);
+    const { atMs, reason } = computeDue(listing, known.get(listingKey(listing)) ?? {}, intervalMs);
     return { listing, atMs, reason };
   });
   // Runs that are due at once are ordered by their own times, which mixes providers.
-  return dues.toSorted((a, b) => a.atMs - b.atMs || phaseOf(a.listing) - phaseOf(b.listing));
+  return dues.toSorted(
+    (a, b) => a.atMs - b.atMs || computePhase(a.listing) - computePhase(b.listing),
+  );
 }
 
-function dueOf(
+function computeDue(
   listing: VerifiedListing,
   { verdict, attempt, suspectSinceMs }: KnownRuns,
   intervalMs: number,
@@ -93,7 +95,7 @@ function dueOf(
  */
 export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: number): number {
   assert(intervalMs > 0, "an interval takes time");
-  const phaseMs = phaseOf(listing) * intervalMs;
+  const phaseMs = computePhase(listing) * intervalMs;
   const ownMs = (Math.floor((lastMs - phaseMs) / intervalMs) + 1) * intervalMs + phaseMs;
   const isEarly = ownMs - lastMs < intervalMs / EARLIEST_PARTS;
   // Rounding of so large a sum must not make it later.
@@ -101,7 +103,7 @@ export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: numb
 }
 
 /** From 0 to 1, the same in every process. */
-function phaseOf(listing: ListingName): number {
+function computePhase(listing: ListingName): number {
   const hash = createHash("sha256").update(listingKey(listing)).digest();
   return hash.readUInt32BE(0) / HASH_VALUES;
 }

@@ -1,5 +1,5 @@
 import { type Deployment, ownKeyDeployment } from "../../catalog/index.ts";
-import { servedModelOf } from "../../kernel/index.ts";
+import { readServedModel } from "../../kernel/index.ts";
 import {
   fetchAnswer,
   type FetchedAnswer,
@@ -21,10 +21,10 @@ type AskDeps = Pick<
 export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
 
 /**
- * The deployment that has the job, with the key that it was made with. Undefined: it left the
+ * The deployment that has the job, with the key that it was made with. Undefined if it left the
  * catalog, or the connection was disabled meanwhile, so it cannot be polled.
  */
-export async function deploymentOf(
+export async function findDeployment(
   deps: AskDeps,
   { deploymentId, connectionId, orgId }: AskedJob,
 ): Promise<Deployment | undefined> {
@@ -58,8 +58,8 @@ export function cancelJob(
   );
 }
 
-/** The result of the provider's answer; undefined: there was none in time. */
-export function pollResultOf(
+/** The result of the provider's answer; undefined if there was none in time. */
+export function toPollResult(
   answer: FetchedAnswer | undefined,
   deployment: Deployment,
   nowMs: number,
@@ -75,7 +75,7 @@ export function pollResultOf(
   }
   const job = readJob(body);
   if (job === undefined) return { kind: "failure" };
-  return { kind: "reported", job: { ...job, served: servedModelOf(deployment, job.model) } };
+  return { kind: "reported", job: { ...job, served: readServedModel(deployment, job.model) } };
 }
 
 /** A record is small. */

@@ -29,7 +29,7 @@ export interface EndedJob {
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
   readonly served?: ServedModel | undefined;
-  /** Status of the answer that ended it; null: no answer did. */
+  /** Status of the answer that ended it; null if no answer did. */
   readonly upstreamStatus: number | null;
 }
 
@@ -59,9 +59,9 @@ export const MISSING_INTERVAL_MS = 60_000;
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is polled");
-  const ended = endOf(job, poll) ?? (isOverdue(job) ? TIMED_OUT : undefined);
+  const ended = findEnd(job, poll) ?? (isOverdue(job) ? TIMED_OUT : undefined);
   if (ended !== undefined) return { kind: "ended", ended };
-  return { kind: "continues", update: updateOf(job, poll, random) };
+  return { kind: "continues", update: buildUpdate(job, poll, random) };
 }
 
 const NO_FILE = { costPicoUsd: undefined, expiresAtMs: undefined };
@@ -72,7 +72,7 @@ function isOverdue(job: TakenJob): boolean {
   return job.takenAtMs >= job.deadlineAtMs;
 }
 
-function endOf(job: TakenJob, poll: PollResult): EndedJob | undefined {
+function findEnd(job: TakenJob, poll: PollResult): EndedJob | undefined {
   switch (poll.kind) {
     case "reported":
       return reportedEnd(poll.job);
@@ -117,7 +117,7 @@ function missingPolls(job: TakenJob): number {
   return counts ? before + 1 : before;
 }
 
-function updateOf(job: TakenJob, poll: PollResult, random: number): JobUpdate {
+function buildUpdate(job: TakenJob, poll: PollResult, random: number): JobUpdate {
   const reported = poll.kind === "reported" ? poll.job : undefined;
   const hasStarted = job.state === "in_progress" || reported?.state === "in_progress";
   return {
@@ -150,7 +150,7 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
   }
 }
 
-/** Spread upwards only: what is asked too early is refused again, or does not count. */
+/** Jitter only adds time: a poll that is too early would be refused or would not count. */
 function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));
 }
@@ -183,6 +183,6 @@ export interface JobEnd {
    * provider.
    */
   readonly reportedCostPicoUsd?: PicoUsd;
-  /** Closes the attempt: what is owed. Of a failed job nothing. */
+  /** Closes the attempt with the amount owed, which is zero for a failed job. */
   readonly close: CloseRow;
 }

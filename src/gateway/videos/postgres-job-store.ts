@@ -88,8 +88,8 @@ function newJobJson(job: NewVideoJob): string {
 }
 
 /**
- * Jobs of providers, beside the books that their ends are written into; times of leases and
- * deadlines are the database's own.
+ * Stores providers' jobs in the database of the ledger, so that their ends commit together. Leases
+ * and deadlines use the database's clock.
  */
 export class PostgresJobStore {
   readonly #pool: Pool;
@@ -210,7 +210,10 @@ const TAKE_DUE_SQL = takeSql(
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
-/** $4 the poll had no result: that says nothing for or against a job that was missed before. */
+/**
+ * $4 is true for a poll without a result, which neither confirms nor refutes an earlier missing
+ * job.
+ */
 const KEEP_SQL = `
   update video_job set
     state = case state when 'queued' then $2 else state end,

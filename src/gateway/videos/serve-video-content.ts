@@ -4,7 +4,7 @@ import type { Deployment } from "../../catalog/index.ts";
 import { invalidRequest, refusal, type Refusal, unreachable } from "../../kernel/index.ts";
 import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
-import { deploymentOf } from "./ask-video-provider.ts";
+import { findDeployment } from "./ask-video-provider.ts";
 import { findVideo, VIDEO_ERRORS, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
@@ -32,7 +32,7 @@ export async function serveVideoContent(
   if (unready !== undefined) return exchange.refuse(unready);
   const counted = await countRequest(deps, exchange);
   if (!counted.ok) return exchange.refuse(counted.refusal);
-  const deployment = await deploymentOf(deps, job).catch(() => undefined);
+  const deployment = await findDeployment(deps, job).catch(() => undefined);
   const { remainingRequests } = counted;
   const served: ServedHeaders = { provider: job.providerId, remainingRequests };
   if (deployment === undefined) return exchange.refuse(unreachableFile(), served);

@@ -90,7 +90,7 @@ export function videoBody(job: ShownVideo): string {
       ? {}
       : { generate_audio: options["generate_audio"] }),
     error: errorCode === null ? null : { code: errorCode, message: VIDEO_ERRORS[errorCode] },
-    usage: usageOf(job),
+    usage: showUsage(job),
     request_id: job.requestId,
   });
 }
@@ -106,7 +106,7 @@ export const VIDEO_ERRORS: Readonly<Record<VideoErrorCode, string>> = {
   video_timeout: "this video was not ready in time; nothing was charged, send it again",
 };
 
-function usageOf({ state, costMicroUsd, seconds: asked }: ShownVideo): object | null {
+function showUsage({ state, costMicroUsd, seconds: asked }: ShownVideo): object | null {
   if (state === "completed") return { cost: usd(costMicroUsd ?? ZERO_MICRO_USD), seconds: asked };
   return state === "failed" ? { cost: usd(costMicroUsd ?? ZERO_MICRO_USD) } : null;
 }

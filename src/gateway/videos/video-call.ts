@@ -4,7 +4,7 @@ import type { AcceptedJob, CallKind } from "../call/call-kind.ts";
 import {
   assert,
   JOURNAL_RETRY_AFTER_SECONDS,
-  newJobId,
+  createJobId,
   refusal,
   refused,
   type Result,
@@ -31,7 +31,7 @@ async function acceptVideo(
   deps: VideoDeps,
   accepted: AcceptedJob,
 ): Promise<Result<{ readonly body: Output }>> {
-  const job = newVideoJob(deps, accepted);
+  const job = createVideoJob(deps, accepted);
   if (await isMadeDurable(deps, job)) {
     const running = { completedAtMs: null, expiresAtMs: null, errorCode: null, costMicroUsd: null };
     return { ok: true, body: videoBody({ ...job, ...running }) };
@@ -61,7 +61,7 @@ const notWritten = refusal(
   },
 );
 
-function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
+function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   const { bridge, reserve, deployment, startedAtMs } = accepted;
   assert(isVideoAccept(bridge), "what accepts a video is the bridge of an accept call");
   const { job, seconds, options } = bridge;
@@ -69,7 +69,7 @@ function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   const { orgId, keyId, requestId, attemptId, modelId, providerId, reserveMicroUsd } = reserve;
   const { ownKey } = deployment;
   return {
-    jobId: newJobId(),
+    jobId: createJobId(),
     orgId,
     keyId,
     requestId,
@@ -83,14 +83,17 @@ function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
     reserveMicroUsd,
     seconds,
     options,
-    ...stateOf(job),
+    ...toFirstState(job),
     startedAtMs,
     deadlineMs: deps.videos.deadlineMs,
   };
 }
 
-/** A job that is done as soon as it is accepted ends with the first poll of it. */
-function stateOf({ state, progress = 0 }: ProviderJob): Pick<NewVideoJob, "state" | "progress"> {
+/** A job that the provider has finished at once still ends at its first poll. */
+function toFirstState({
+  state,
+  progress = 0,
+}: ProviderJob): Pick<NewVideoJob, "state" | "progress"> {
   const isWaiting = state === "queued" || state === "unknown";
   return isWaiting
     ? { state: "queued", progress: 0 }

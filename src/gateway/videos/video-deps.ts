@@ -71,14 +71,14 @@ export class VideoMetrics {
   }
 
   jobEnded(job: VideoJob): void {
-    add(this.ended, `${listingOf(job)}|${job.errorCode ?? job.state}`);
+    add(this.ended, `${toListingKey(job)}|${job.errorCode ?? job.state}`);
   }
 
   flagged(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
-    add(this[flag], listingOf(job));
+    add(this[flag], toListingKey(job));
   }
 }
 
-function listingOf({ providerId, modelId }: VideoJob): string {
+function toListingKey({ providerId, modelId }: VideoJob): string {
   return `${providerId}|${modelId}`;
 }

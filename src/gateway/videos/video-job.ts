@@ -9,7 +9,7 @@ import type {
   RequestId,
 } from "../../kernel/index.ts";
 
-/** `completed` and `failed` are terminal: they never change. */
+/** `completed` and `failed` are final. */
 export type VideoState = "queued" | "in_progress" | "completed" | "failed";
 
 export type VideoErrorCode =
@@ -31,9 +31,9 @@ export interface NewVideoJob {
   readonly attemptId: AttemptId;
   readonly modelId: ModelId;
   readonly providerId: ProviderId;
-  /** `<provider id>/<model id>`: where it is asked after. */
+  /** `<provider id>/<model id>` of the deployment to poll. */
   readonly deploymentId: string;
-  /** Set when it was made with a customer's own provider key: it is asked after with the same. */
+  /** Set if the job was made with a customer's own provider key; polls use the same key. */
   readonly connectionId?: string;
   readonly providerJobId: string;
   readonly reserveMicroUsd: MicroUsd;
@@ -73,6 +73,6 @@ export interface TakenJob extends VideoJob {
   readonly takenAtMs: number;
   /** How often it was polled before. */
   readonly polls: number;
-  /** When `missingPolls` last grew; null: the provider knew the job when it last answered. */
+  /** When `missingPolls` last grew; null if the provider knew the job when it last answered. */
   readonly missingAtMs: number | null;
 }

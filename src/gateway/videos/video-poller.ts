@@ -10,7 +10,7 @@ import {
 } from "../../kernel/index.ts";
 import type { AttemptOutcome, CloseRow } from "../../ledger/index.ts";
 import type { FetchedAnswer, RunningFetch } from "../../upstream/index.ts";
-import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
+import { askAfter, cancelJob, findDeployment, toPollResult } from "./ask-video-provider.ts";
 import { BREACH } from "../verification/conduct.ts";
 import {
   type EndedJob,
@@ -135,7 +135,7 @@ export class VideoPoller {
         ? job
         : await this.#finish(job, verdict.ended);
     }
-    const update = this.#nextPollOf(job, verdict.update);
+    const update = this.#planNextPoll(job, verdict.update);
     await jobs.keep(job.jobId, update);
     return { ...job, state: update.state, progress: update.progress };
   }
@@ -144,14 +144,14 @@ export class VideoPoller {
     const cooldownMs = this.#cooldownMs(job);
     if (cooldownMs > 0) return { kind: "failure", retryAfterMs: cooldownMs };
     const { clock, videos } = this.#deps;
-    const deployment = await deploymentOf(this.#deps, job);
+    const deployment = await findDeployment(this.#deps, job);
     if (deployment === undefined) return { kind: "failure" };
     const answer = await this.#ended(askAfter(this.#deps, deployment, job));
-    const poll = pollResultOf(answer, deployment, clock.nowMs());
+    const poll = toPollResult(answer, deployment, clock.nowMs());
     const askedMs = poll.kind === "failure" ? poll.retryAfterMs : undefined;
     const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
     if (pauseMs !== undefined) {
-      this.#cooldownUntilMs.set(accountOf(job), clock.monotonicMs() + pauseMs);
+      this.#cooldownUntilMs.set(toPollAccount(job), clock.monotonicMs() + pauseMs);
     }
     return poll;
   }
@@ -175,19 +175,19 @@ export class VideoPoller {
   }
 
   async #cancel(job: TakenJob): Promise<void> {
-    const deployment = await deploymentOf(this.#deps, job);
+    const deployment = await findDeployment(this.#deps, job);
     if (deployment !== undefined) await this.#ended(cancelJob(this.#deps, deployment, job));
   }
 
   /** At its deadline a job is polled, not only when it would be due. */
-  #nextPollOf(job: TakenJob, update: JobUpdate): JobUpdate {
+  #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
     const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;
     return { ...update, nextPollMs: Math.min(nextPollMs, untilDeadlineMs) };
   }
 
   #cooldownMs(job: Pick<VideoJob, "deploymentId" | "connectionId">): number {
-    const account = accountOf(job);
+    const account = toPollAccount(job);
     const cooldownMs = (this.#cooldownUntilMs.get(account) ?? 0) - this.#deps.clock.monotonicMs();
     if (cooldownMs <= 0) this.#cooldownUntilMs.delete(account);
     return Math.max(0, cooldownMs);
@@ -233,7 +233,7 @@ const FLAG_LABELS = {
 } as const;
 
 /** The account by which a provider counts polls. */
-function accountOf({
+function toPollAccount({
   deploymentId,
   connectionId = "",
 }: Pick<VideoJob, "deploymentId" | "connectionId">): string {
@@ -257,23 +257,23 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
     errorCode,
     expiresAtMs: believableInstant(expiresAtMs),
     ...(costPicoUsd === undefined ? {} : { reportedCostPicoUsd: costPicoUsd }),
-    close: closeOf(job, ended, nowMs),
+    close: toCloseRow(job, ended, nowMs),
   };
 }
 
-function closeOf(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
+function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
   const { errorCode, upstreamStatus, served } = ended;
   const owed = owedFor(job, ended);
   const flag = owed === "impossible" ? "usage_impossible" : undefined;
   const costPicoUsd = owed === "impossible" ? undefined : owed;
   return {
     attemptId: job.attemptId,
-    outcome: outcomeOf(errorCode),
+    outcome: toOutcome(errorCode),
     usage: null,
     basis: costPicoUsd === undefined ? "none" : "reported",
     costPicoUsd: costPicoUsd ?? ZERO_PICO_USD,
     upstreamStatus,
-    errorClass: flag ?? errorClassOf(errorCode),
+    errorClass: flag ?? toErrorClass(errorCode),
     startedAtMs: job.startedAtMs,
     firstByteMs: null,
     durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
@@ -282,19 +282,19 @@ function closeOf(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
   };
 }
 
-/** Undefined: nothing was observed that could be owed. */
+/** Undefined if nothing was observed that could be owed. */
 function owedFor(
   job: VideoJob,
   { errorCode, costPicoUsd }: EndedJob,
 ): PicoUsd | "impossible" | undefined {
   if (errorCode !== null) return undefined;
-  // A cost that a provider reports for a customer's own key is between the two of them.
+  // The gateway bills nothing for a job on a customer's own key; the provider bills the customer.
   if (job.connectionId !== undefined) return ZERO_PICO_USD;
   if (costPicoUsd === undefined) return undefined;
   return isWithinExcess(costPicoUsd, job.reserveMicroUsd) ? costPicoUsd : "impossible";
 }
 
-function outcomeOf(errorCode: VideoErrorCode | null): AttemptOutcome {
+function toOutcome(errorCode: VideoErrorCode | null): AttemptOutcome {
   switch (errorCode) {
     case null:
       return "completed";
@@ -311,7 +311,7 @@ function outcomeOf(errorCode: VideoErrorCode | null): AttemptOutcome {
   }
 }
 
-function errorClassOf(errorCode: VideoErrorCode | null): CloseRow["errorClass"] {
+function toErrorClass(errorCode: VideoErrorCode | null): CloseRow["errorClass"] {
   if (errorCode === null) return null;
   return errorCode === "content_policy_violation" ? "content_policy" : "upstream_error";
 }

@@ -2,12 +2,12 @@ import { generateKeyPairSync } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import { newOrgId } from "../core/ids.ts";
+import { createOrgId } from "../core/ids.ts";
 import type { RecordedChange } from "./change.ts";
 import { checkChain, exportLines } from "./change-chain.ts";
 
 const key = generateKeyPairSync("ed25519");
-const orgId = newOrgId();
+const orgId = createOrgId();
 
 function change(position: number): RecordedChange {
   return {

@@ -24,7 +24,7 @@ export async function* exportLines(
   let changes = 0;
   for await (const block of blocks) {
     for (const change of block) {
-      const { line, hash } = chained(lineOf(change, prev));
+      const { line, hash } = chained(toExportedLine(change, prev));
       yield line;
       prev = hash;
       changes += 1;
@@ -45,7 +45,7 @@ export async function* exportLines(
   yield `${text.slice(0, -1)},"hash":"${hash}","signature":"${signature}"}`;
 }
 
-function lineOf(change: RecordedChange, prev: string): Omit<ExportedChange, "hash"> {
+function toExportedLine(change: RecordedChange, prev: string): Omit<ExportedChange, "hash"> {
   const { by } = change;
   return {
     position: change.position,
@@ -86,9 +86,9 @@ export interface ChainProblem {
 export interface ChainCheck {
   /** Lines before the seal. */
   readonly changes: number;
-  /** Undefined: there is none. */
+  /** Undefined if there is none. */
   readonly seal: ExportSeal | undefined;
-  /** At most a hundred; empty: nothing was removed, reordered or edited. */
+  /** At most a hundred; empty if nothing was removed, reordered or edited. */
   readonly problems: readonly ChainProblem[];
 }
 

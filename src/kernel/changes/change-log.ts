@@ -54,7 +54,7 @@ export class ChangeLog {
     return await this.writeBy(noting, answerTimeoutMs);
   }
 
-  /** The same where the transaction itself finds out who it was. */
+  /** Writes changes whose author is only known inside the transaction. */
   async writeBy<T>(
     work: (client: PoolClient) => Promise<Changed<T>>,
     answerTimeoutMs?: number,
@@ -85,9 +85,9 @@ const FACTS_CHARS_MAX = 8_000;
 const ID_CHARS_MAX = 200;
 
 /**
- * Writes changes in the transaction of the caller, as its last step: what rolls it back takes them
- * along. Answers what was written: the caller announces it after the commit. A change of nothing is
- * none.
+ * Writes changes as the last step of the caller's transaction, so that a rollback undoes both.
+ * Returns the written changes, which the caller announces after the commit. Changes without a
+ * difference are skipped.
  */
 export async function recordChanges(
   client: Pick<PoolClient, "query">,

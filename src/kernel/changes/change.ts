@@ -2,7 +2,7 @@ import type { OrgId } from "../core/ids.ts";
 import type { ActionName } from "./actions.ts";
 import type { Facts } from "./change-words.ts";
 
-/** `provider_news`: the payment provider said so. `gateway`: this program, by itself. */
+/** `provider_news`: reported by the payment provider. `gateway`: by this program itself. */
 export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gateway";
 
 /** The author of a change, handed down as a value from where it is known. */
@@ -23,9 +23,9 @@ export interface Change {
   readonly orgId: OrgId | null;
   /** Id of what was changed: a key, a connection, an organization, a period, … */
   readonly target: string;
-  /** Only what changed; null: it was not there. */
+  /** Only the changed fields; null if the target did not exist. */
   readonly before: Facts | null;
-  /** Only what changed; null: it is gone. */
+  /** Only the changed fields; null if the target was removed. */
   readonly after: Facts | null;
   /** True where the masked values differ: a change, though they read the same. */
   readonly isMaskedChange?: boolean;
@@ -46,7 +46,9 @@ export interface RecordedChange {
 
 const ACCOUNT_PREFIX = "acct_";
 
-/** Ids of the accounts that made these changes and of those that they were made to, each once. */
+/**
+ * The ids of the accounts that made these changes and of the accounts that were changed, each once.
+ */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],
 ): readonly string[] {

@@ -90,13 +90,13 @@ export class PostgresChangeStore {
   async #read(rest: string, values: unknown[]): Promise<readonly RecordedChange[]> {
     const sql = `select ${changeColumns.sql} from change ${rest}`;
     const { rows } = await queryInTime<Row>(this.#pool, { text: sql, values });
-    return rows.map(changeOf);
+    return rows.map(readChangeRow);
   }
 }
 
 export type ChangeStore = Public<PostgresChangeStore>;
 
-/** Operators by no name, their facts left out. */
+/** Hides the names of operators and the facts that only operators may see. */
 function asSeenByOrganization(change: RecordedChange): RecordedChange {
   const { by, before, after } = change;
   const hides = findAction(change.action)?.hides ?? [];
@@ -139,7 +139,7 @@ const changeColumns: Columns<ChangeRow> = columns<ChangeRow>({
   clientNetwork: orNull(text("client_network")),
 });
 
-function changeOf(row: Row): RecordedChange {
+function readChangeRow(row: Row): RecordedChange {
   const { position, kind, id, requestId, clientNetwork, ...rest } = changeColumns.read(row);
   return { ...rest, position: Number(position), by: { kind, id, requestId, clientNetwork } };
 }

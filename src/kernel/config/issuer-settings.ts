@@ -60,7 +60,7 @@ export const OPERATOR_SETTINGS: {
 };
 
 /** The addresses of a list as it is written in the setting. */
-export function addressesOf(list: string): readonly string[] {
+export function splitAddresses(list: string): readonly string[] {
   return list
     .split(",")
     .map((each) => each.trim())
@@ -68,7 +68,7 @@ export function addressesOf(list: string): readonly string[] {
 }
 
 function addressesProblem(value: string): string | undefined {
-  const wrong = addressesOf(value).find((each) => !/^[^@\s]+@[^@\s]+$/.test(each));
+  const wrong = splitAddresses(value).find((each) => !/^[^@\s]+@[^@\s]+$/.test(each));
   if (wrong === undefined) return undefined;
   return `must be e-mail addresses, separated by commas; "${wrong}" is none`;
 }

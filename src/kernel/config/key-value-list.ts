@@ -12,14 +12,17 @@ export function readPairList(text: string): ReadonlyMap<string, string> | undefi
   return pairs;
 }
 
-/** Why a text is not a list of names and values; undefined: it is. Never with a value in it. */
+/**
+ * Why a text is not a list of names and values; undefined if it is one. The message never contains
+ * a value.
+ */
 export function pairListProblem(text: string): string | undefined {
   return readPairList(text) === undefined
     ? "must be name=value, separated by commas, with values percent-encoded"
     : undefined;
 }
 
-/** The same for headers: their names and values must be such that HTTP can carry them. */
+/** The problem of a list of headers, whose names and values must also be valid in HTTP. */
 export function headerListProblem(text: string): string | undefined {
   const pairs = [...(readPairList(text) ?? [])];
   const isSendable = pairs.every(

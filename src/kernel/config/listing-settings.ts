@@ -57,7 +57,7 @@ export const LISTING_SETTINGS: { readonly [K in keyof ListingConfig]: Setting<Li
 
 const SOURCES = new Set(["litellm", "models.dev", "openrouter", "genai-prices"]);
 
-/** `12h` and `2d` in hours; undefined for anything else. */
+/** Parses `12h` and `2d` into hours; undefined for anything else. */
 export function refreshHours(every: string): number | undefined {
   const [, count = "", unit] = /^([1-9]\d{0,3})([hd])$/.exec(every) ?? [];
   return count === "" ? undefined : Number(count) * (unit === "d" ? 24 : 1);

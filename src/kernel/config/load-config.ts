@@ -34,7 +34,7 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const file = readYaml(sources.yamlText, problems);
   const config: Record<string, string | number | boolean> = {};
   for (const [name, setting] of Object.entries<Setting<string | number | boolean>>(SETTINGS)) {
-    if (setting.secret === true) problems.push(...fileProblemsOf(setting, sources));
+    if (setting.secret === true) problems.push(...findFileProblems(setting, sources));
     const found = findValue(name as SettingName, setting, { sources, file });
     file.delete(setting.path);
     if (found === undefined) {
@@ -85,7 +85,9 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 /** For a name this short (`TM_DATA`) another word may be one character away. */
 const SHORT_NAME_CHARS = 8;
 
-/** Is one name the other with one character added, left out or replaced, or two exchanged? */
+/**
+ * True if the names differ by one added, missing or replaced character, or by two exchanged ones.
+ */
 function isNearly(name: string, other: string): boolean {
   if (Math.abs(name.length - other.length) > 1) return false;
   let start = 0;
@@ -96,7 +98,7 @@ function isNearly(name: string, other: string): boolean {
   return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1);
 }
 
-function fileProblemsOf(
+function findFileProblems(
   { path, alsoEnv = [] }: Setting<unknown>,
   { fileProblems }: ConfigSources,
 ): readonly string[] {

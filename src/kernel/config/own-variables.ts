@@ -46,7 +46,7 @@ export function isSecretSetting(name: string): boolean {
 }
 
 /** Secret values of settings, of whatever source: a file has them too. */
-export function secretsOf(config: Config): readonly string[] {
+export function listSecrets(config: Config): readonly string[] {
   const settings: readonly [string, Setting<unknown>][] = Object.entries(SETTINGS);
   const whole = settings
     .filter(([, { secret }]) => secret === true)

@@ -30,7 +30,7 @@ export interface ReadSettings {
   readonly waiting: readonly string[];
 }
 
-/** The settings in force: those of the start, but for the few that are followed. */
+/** The current settings: those of the start, except for the few that can change while it runs. */
 export class SettingsInForce {
   #current: Config;
   #waiting: readonly string[] = [];

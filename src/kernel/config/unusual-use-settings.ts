@@ -4,7 +4,7 @@ import { atMost, integer, type SettingRows, text } from "./setting.ts";
 /** Each is a mark in memory for as long as the window. */
 const CLIENT_ADDRESSES_MAX = 1_000;
 
-/** When use on trial credit is unusual, and what comes of it. */
+/** The thresholds for unusual use on trial credit, and the consequences. */
 export interface UnusualUseConfig {
   readonly unusualUseWindowSeconds: number;
   readonly unusualUseRefusedRequests: number;

@@ -36,7 +36,7 @@ export class BufferPool {
     return this.#lentBytes;
   }
 
-  /** Undefined: the length is none that is lent, or everything is on loan. */
+  /** Undefined if the length is none that is lent, or everything is on loan. */
   lend(length: number): LentBuffer | undefined {
     if (length < POOLED_BYTES_MIN || length > POOLED_BYTES_MAX) return undefined;
     const sizeClass = 32 - Math.clz32(length - 1);
@@ -55,7 +55,10 @@ export class BufferPool {
     (this.#idle[32 - Math.clz32(bytes - 1)] ??= []).push(memory);
   }
 
-  /** The one that was returned last: it is the most likely to be in the processor's cache. */
+  /**
+   * Takes the most recently returned buffer, as it is the most likely to be in the processor's
+   * cache.
+   */
   #takeIdle(sizeClass: number): Buffer | undefined {
     const memory = this.#idle[sizeClass]?.pop();
     if (memory !== undefined) this.#idleBytes -= memory.length;

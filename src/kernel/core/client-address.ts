@@ -8,7 +8,7 @@ const HEADER_CHARS_MAX = 2_048;
 /** The problem of a list of networks (`10.0.0.0/8, 2001:db8::/32`); undefined: none. */
 export function networksProblem(text: string): string | undefined {
   if (text.trim() === "") return undefined;
-  const entries = entriesOf(text);
+  const entries = splitEntries(text);
   if (entries.length > NETWORKS_MAX) return `has more than ${NETWORKS_MAX} networks`;
   const networks = new IpNetworks();
   const wrong = entries.find((entry) => !networks.add(entry));
@@ -27,7 +27,7 @@ export class ClientAddresses {
 
   /** `networks`: a list without a problem. */
   constructor(networks: string) {
-    this.#trustsAny = entriesOf(networks).filter((entry) => this.#trusted.add(entry)).length > 0;
+    this.#trustsAny = splitEntries(networks).filter((entry) => this.#trusted.add(entry)).length > 0;
   }
 
   /** `peer` is the other end of the connection, `forwarded` the header of its request. */
@@ -44,7 +44,7 @@ export class ClientAddresses {
   }
 }
 
-/** The last entries of the header; one that its bound cuts is none. */
+/** The last entries of the header, without one that the length bound cuts off. */
 function lastHops(forwarded: string): string[] {
   const entries = forwarded.slice(-HEADER_CHARS_MAX).split(",");
   if (forwarded.length > HEADER_CHARS_MAX) entries.shift();
@@ -62,13 +62,13 @@ function bareAddress(text: string): string | undefined {
   return mapped ?? address;
 }
 
-function entriesOf(text: string): readonly string[] {
+function splitEntries(text: string): readonly string[] {
   return text.split(",").map((entry) => entry.trim());
 }
 
 /**
  * The 4 bytes of an IPv4 address or the 8 groups of an IPv6 one; one of IPv4 that is mapped into
- * IPv6 is the IPv4 address, and a zone behind `%` is left out. Undefined: the text is no address.
+ * IPv6 is the IPv4 address, and a zone behind `%` is left out. Undefined if the text is no address.
  */
 export function parseIp(text: string): readonly number[] | undefined {
   const [bare = ""] = text.split("%");

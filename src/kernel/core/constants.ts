@@ -130,7 +130,10 @@ export const USAGE_FILE_GROUPS_MAX: number = 100_000;
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
 
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
-/** The same of a provider's statement that a page sends, beside a server that has other work. */
+/**
+ * The bound for a provider's statement that a page uploads, which the server reads beside other
+ * work.
+ */
 export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
 /** Attempts of a period that such a statement is compared with line by line. */
@@ -197,7 +200,7 @@ export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 // Refused requests
 /** Rows of refused requests of one key in one minute; what is beyond them is counted. */
 export const REFUSED_ROWS_PER_MINUTE: number = 60;
-/** The same over all keys of an organization, in one process. */
+/** The bound over all keys of an organization, in one process. */
 export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
 
 // Caches and stores
@@ -212,7 +215,7 @@ export const UNKNOWN_KEY_MS: number = 250;
 export const UNKNOWN_KEYS_MAX: number = 10_000;
 /** Keys that one statement looks up. */
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
-/** Between two of those statements, when the first was asked for a key that does not exist. */
+/** The pause between two of these statements, if the first looked for an unknown key. */
 export const KEY_LOOKUP_PAUSE_MS: number = 20;
 /** How long a refusal of the ledger for want of money is remembered. */
 export const SHORTFALL_MS: number = 250;

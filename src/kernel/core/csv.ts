@@ -4,7 +4,7 @@ export function csvLine(fields: readonly (string | null)[]): string {
   for (let at = 0; at < fields.length; at++) {
     const field = fields[at] ?? null;
     if (at > 0) line += ",";
-    if (field !== null) line += needsQuotes(field) ? quoted(field) : field;
+    if (field !== null) line += needsQuotes(field) ? quoteField(field) : field;
   }
   return line;
 }
@@ -25,7 +25,7 @@ function needsQuotes(field: string): boolean {
   return field === "" || NEEDS_QUOTES.test(field);
 }
 
-function quoted(field: string): string {
+function quoteField(field: string): string {
   return `"${field.replaceAll('"', '""')}"`;
 }
 
@@ -68,7 +68,7 @@ export class CsvReader {
         if (unit === LINE_END) rows.push(this.#row.splice(0));
       } else if (unit === QUOTE) {
         if (this.#at === "bare") throw new CsvFault("a quote inside a bare field");
-        // The second of two quotes is one that belongs to the text.
+        // The second of two quotes is a literal quote.
         if (this.#at === "behind quote") this.#field += '"';
         this.#at = "quoted";
         from = i + 1;

@@ -6,9 +6,9 @@ const LOCAL = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~
 const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * Is it an e-mail address, each letter of which is seen? ASCII alone: two addresses that read the
- * same are the same, and the one that is counted is the one that a mail server gets. A domain in
- * another script is written in its `xn--` form. Its host alone knows if there is such a mailbox.
+ * True for an e-mail address in ASCII. Addresses that look equal are then equal, and the address
+ * that is counted is the one that receives mail. A domain in another script has to be in its `xn--`
+ * form. Whether the mailbox exists is not checked.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");

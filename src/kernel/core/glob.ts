@@ -1,4 +1,7 @@
-/** `*` matches any characters, `?` one; no pattern takes longer than its length times the text's. */
+/**
+ * Matches `*` with any characters and `?` with one. The time is bounded by the product of both
+ * lengths.
+ */
 export function matchesGlob(glob: string, text: string): boolean {
   let at = 0;
   let place = 0;

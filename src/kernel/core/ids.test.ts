@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 
-import { attemptIdMaker, newRequestId, parseRequestId } from "./ids.ts";
+import { attemptIdMaker, createRequestId, parseRequestId } from "./ids.ts";
 
 test("a request id is a version 7 UUID that carries its millisecond", () => {
-  const id = newRequestId(1_793_000_000_123);
+  const id = createRequestId(1_793_000_000_123);
   expect(parseRequestId(id)).toBe(id);
   expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(1_793_000_000_123);
 });
 
 test("ten thousand request ids of one millisecond are all different", () => {
-  const ids = new Set(Array.from({ length: 10_000 }, () => newRequestId(1_793_000_000_000)));
+  const ids = new Set(Array.from({ length: 10_000 }, () => createRequestId(1_793_000_000_000)));
   expect(ids.size).toBe(10_000);
 });
 

@@ -5,7 +5,7 @@ export type OrgId = string & { readonly __id: "org" };
 export type KeyId = string & { readonly __id: "key" };
 export type ModelId = string & { readonly __id: "model" };
 export type ProviderId = string & { readonly __id: "provider" };
-/** `video_` and 32 random hexadecimal characters; never the provider's own id. */
+/** `video_` with 32 random hexadecimal characters; it never contains the provider's id. */
 export type JobId = string & { readonly __id: "job" };
 /** UUID version 7 (RFC 9562); the value of `x-request-id`. */
 export type RequestId = string & { readonly __id: "request" };
@@ -27,7 +27,7 @@ function takeRandom(bytes: number): number {
 }
 
 /** Makes a new request id for the wall-clock instant `nowMs`. */
-export function newRequestId(nowMs: number): RequestId {
+export function createRequestId(nowMs: number): RequestId {
   const at = takeRandom(10);
   const time = nowMs.toString(16).padStart(12, "0");
   const random = randomPool.toString("hex", at, at + 10);
@@ -43,13 +43,13 @@ export function parseRequestId(text: string): RequestId | undefined {
 }
 
 /** Makes the id of a span: 8 random bytes in hexadecimal form. */
-export function newSpanId(): string {
+export function createSpanId(): string {
   const at = takeRandom(8);
   return randomPool.toString("hex", at, at + 8);
 }
 
 /** Makes a random identifier such as `org_9f2c…`: the prefix and 24 hexadecimal characters. */
-export function newRecordId(prefix: string): string {
+export function createRecordId(prefix: string): string {
   const at = takeRandom(12);
   return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
 }
@@ -57,12 +57,12 @@ export function newRecordId(prefix: string): string {
 /** The id of the organization that `tokenmarket dev` makes: its name is its people's to change. */
 export const DEVELOPMENT_ORG_ID = "org_development" as OrgId;
 
-export function newOrgId(): OrgId {
-  return newRecordId("org") as OrgId;
+export function createOrgId(): OrgId {
+  return createRecordId("org") as OrgId;
 }
 
-export function newKeyId(): KeyId {
-  return newRecordId("key") as KeyId;
+export function createKeyId(): KeyId {
+  return createRecordId("key") as KeyId;
 }
 
 /** The key id in `text`, or undefined when it has another form. */
@@ -71,7 +71,7 @@ export function parseKeyId(text: string): KeyId | undefined {
 }
 
 /** Makes the id of a new video job. */
-export function newJobId(): JobId {
+export function createJobId(): JobId {
   const at = takeRandom(16);
   return `video_${randomPool.toString("hex", at, at + 16)}` as JobId;
 }

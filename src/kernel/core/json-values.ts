@@ -5,7 +5,7 @@ export function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same, and null where there is none. */
+/** Formats an instant as above, and keeps null. */
 export function instantOrNull(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : instant(ms);
 }

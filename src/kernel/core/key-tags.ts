@@ -1,6 +1,9 @@
 import { KEY_TAGS_MAX } from "./constants.ts";
 
-/** Letters, digits and `. _ - : /`, 1 to 32 of them: a tag is one word on a command line and in a CSV. */
+/**
+ * Allows 1 to 32 letters, digits and `. _ - : /`, so that a tag is one word on a command line and
+ * in a CSV file.
+ */
 const TAG = /^[A-Za-z0-9._:/-]{1,32}$/;
 
 /** Tags of a key as they are kept, each once and sorted; or what is wrong with them. */

@@ -1,5 +1,5 @@
 /** A value that is made of a text, and made again when the text has changed. Makes it once already. */
-export function madeOf<T>(text: () => string, make: (text: string) => T): () => T {
+export function memoizeByText<T>(text: () => string, make: (text: string) => T): () => T {
   let before = text();
   let made = make(before);
   return () => {

@@ -10,7 +10,7 @@ export function isManagedOrigin(origin: string): origin is ManagedOrigin {
 }
 
 /** The name of a key wherever people see it: a managed one by its part, any other by its id. */
-export function shownKeyId({
+export function presentKeyId({
   keyOrigin,
   keyId,
 }: {

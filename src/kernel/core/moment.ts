@@ -1,4 +1,4 @@
-/* `Date.parse` alone takes nearly anything: it reads "-1" as a day of 2001. */
+/* `Date.parse` alone is too lenient: it accepts "-1" as a day in 2001. */
 const ISO_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** Milliseconds since 1970 of Unix seconds, or of an ISO date or instant. */

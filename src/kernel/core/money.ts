@@ -113,7 +113,7 @@ export function formatExactUsd(amount: PicoUsd): string {
 /** A million dollars above the hold of one request: a cost beyond it is not believed. */
 const REPORTED_COST_MAX = picoUsd(10n ** 18n);
 
-/** Is this cost at most a million dollars above what was held for it? */
+/** True if the cost is at most a million dollars above the amount held for it. */
 export function isWithinExcess(cost: PicoUsd, reserve: MicroUsd): boolean {
   return cost <= reserve * PICO_PER_MICRO + REPORTED_COST_MAX;
 }
@@ -149,7 +149,7 @@ export function shiftDecimal(decimal: Decimal, places: number): Decimal {
   return decimal.digits === "" ? decimal : { ...decimal, point: decimal.point + places };
 }
 
-/** How many digits stand before the point (at least 0) and behind it. */
+/** The number of digits before the decimal point (at least 0) and after it. */
 export function decimalSize({ digits, point }: Decimal): {
   readonly whole: number;
   readonly fraction: number;

@@ -49,7 +49,7 @@ interface RefusalRow {
   readonly wireBType: string;
   /** `error.type` on wire_a: generic, clients should not switch on it. */
   readonly wireAType: string;
-  /** `metadata.retryable` when the refusal says nothing else. */
+  /** The default of `metadata.retryable`. */
   readonly retryable: boolean;
   readonly condition: string;
   readonly advice: string;
@@ -284,7 +284,7 @@ export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }
 
-/** `error.type` on wire_b: a provider that blames the request says so in the wire's own word. */
+/** `error.type` on wire_b. A status that blames the request gets the wire's word for it. */
 export function wireBErrorType({ class: cls, status }: Refusal): string {
   const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
   return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;

@@ -6,14 +6,14 @@ import {
   type AttemptEnd,
   CLIENT_LEFT,
   REQUEST_STATUSES,
-  requestStatusOf,
+  toRequestStatus,
 } from "./request-status.ts";
 
 const CLASSES = [null, "usage_impossible", CLIENT_LEFT, ...Object.keys(REFUSALS)];
 
 function statusesOf(outcomes: readonly AttemptEnd[], classes: readonly (string | null)[]) {
   const found = outcomes.flatMap((outcome) =>
-    classes.map((errorClass) => requestStatusOf({ attempts: 1, outcome, errorClass })),
+    classes.map((errorClass) => toRequestStatus({ attempts: 1, outcome, errorClass })),
   );
   return [...new Set(found)].toSorted();
 }
@@ -39,9 +39,9 @@ test("a client that left cancelled its request, and an answer in full succeeded"
 
 test("what no provider was asked for was rejected by the gateway, unless the client left", () => {
   const statuses = CLASSES.filter((each) => each !== CLIENT_LEFT).map((errorClass) =>
-    requestStatusOf({ attempts: 0, outcome: "refused", errorClass }),
+    toRequestStatus({ attempts: 0, outcome: "refused", errorClass }),
   );
   expect(new Set(statuses)).toEqual(new Set(["rejected_by_gateway"]));
   const left = { attempts: 0, outcome: "refused", errorClass: CLIENT_LEFT } as const;
-  expect(requestStatusOf(left)).toBe("cancelled");
+  expect(toRequestStatus(left)).toBe("cancelled");
 });

@@ -1,8 +1,8 @@
 import type { RefusalClass } from "./refusals.ts";
 
 /**
- * How a request ended, in the one vocabulary of filters, badges, charts and files. Every request is
- * in exactly one of them; a rejected one never counts as failed.
+ * The end of a request in the terms that filters, badges, charts and files share. Every request has
+ * exactly one of them; a rejected request never counts as failed.
  */
 export const REQUEST_STATUSES = {
   succeeded: { label: "Succeeded", meaning: "The answer arrived in full." },
@@ -24,7 +24,7 @@ export const REQUEST_STATUSES = {
 
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 
-/** How an attempt at a provider ended, as the generation record says it. */
+/** The end of an attempt at a provider, as the generation record names it. */
 export const ATTEMPT_OUTCOMES = [
   "completed",
   "refused",
@@ -66,7 +66,7 @@ const BLAMES_REQUEST: ReadonlySet<string> = new Set<RefusalClass>([
 ]);
 
 /** The status of a request by its last attempt; without one, the gateway refused it. */
-export function requestStatusOf(ended: {
+export function toRequestStatus(ended: {
   readonly attempts: number;
   readonly outcome: AttemptEnd;
   readonly errorClass: string | null;

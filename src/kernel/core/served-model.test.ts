@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { servedModelOf } from "./served-model.ts";
+import { readServedModel } from "./served-model.ts";
 
 const LISTING = { upstreamModelId: "lab/quill-2", resolvesTo: ["quill-large"] };
 
@@ -19,13 +19,13 @@ test.each([
   ["another case", "LAB/Quill-2", true],
   ["the end of the id only", "quill-2", true],
 ])("%s", (_name, served, flagged) => {
-  expect(servedModelOf(LISTING, served)).toEqual({ name: served, isSubstituted: flagged });
+  expect(readServedModel(LISTING, served)).toEqual({ name: served, isSubstituted: flagged });
 });
 
 test("an id with a variant may be reported without it", () => {
   const listing = { upstreamModelId: "lab/quill-2:fast", resolvesTo: [] };
   const flagged = ["lab/quill-2:fast", "lab/quill-2", "lab/quill-2:slow"].map(
-    (name) => servedModelOf(listing, name)?.isSubstituted,
+    (name) => readServedModel(listing, name)?.isSubstituted,
   );
   expect(flagged).toEqual([false, false, true]);
 });
@@ -41,11 +41,11 @@ test.each([
   ["nothing", "", undefined],
   ["nothing that can be seen", "\u0000 \u200B", undefined],
 ])("kept of %s", (_name, reported, kept) => {
-  expect(servedModelOf(LISTING, reported)?.name).toBe(kept);
+  expect(readServedModel(LISTING, reported)?.name).toBe(kept);
 });
 
 test("a long name is cut, and no character in two", () => {
-  const cut = (text: string) => servedModelOf(LISTING, text)?.name;
+  const cut = (text: string) => readServedModel(LISTING, text)?.name;
   expect(cut("x".repeat(100_000))).toBe("x".repeat(200));
   expect(cut(`${"x".repeat(199)}😀`)).toBe("x".repeat(199));
 });

@@ -16,7 +16,7 @@ export interface ModelNames {
 const NAME_CHARS_MAX = 200;
 
 /** Undefined where the provider reported no name. */
-export function servedModelOf(names: ModelNames, reported: unknown): ServedModel | undefined {
+export function readServedModel(names: ModelNames, reported: unknown): ServedModel | undefined {
   if (typeof reported !== "string") return undefined;
   const name = withoutInvisible(reported.slice(0, 2 * NAME_CHARS_MAX));
   if (name === "") return undefined;

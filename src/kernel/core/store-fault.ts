@@ -7,7 +7,7 @@ export function asStoreFault(fault: unknown): unknown {
   return fault;
 }
 
-/** Did a store not answer, or not in time? Then the same request may well pass in a moment. */
+/** True if a store failed to respond in time; the same request may succeed in a moment. */
 export function isStoreFault(fault: unknown): boolean {
   for (let each = fault, depth = 0; depth < CAUSES_MAX; depth += 1) {
     if (typeof each !== "object" || each === null) return false;

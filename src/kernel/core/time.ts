@@ -85,7 +85,7 @@ export class Deadlines {
 
   /** Ends all watched work that can be ended. */
   cutAll(): void {
-    // A copy: what is cut unwatches itself.
+    // Iterates over a copy, because a cut deadline removes itself.
     for (const deadline of this.#watched.slice()) deadline.cut?.();
   }
 
@@ -112,8 +112,8 @@ const TURN_MS = 10;
 const CHECKED_EVERY = 16;
 
 /**
- * Maps items that may be so many that all of them at once would hold up every other request. What
- * is made of one item must be quick.
+ * Maps many items in several turns of the event loop, so that other requests are not delayed.
+ * Mapping a single item must be fast.
  */
 export async function mapInTurns<T, R>(
   items: readonly T[],
@@ -153,9 +153,9 @@ export async function listPieces<T>(
 const PIECE_CHARS = 65_536;
 
 /**
- * Work that every process does again and again, so long after the last round has ended. Where only
- * one may do a piece of it, its store says who: by a row that is leased, a turn, or a lock. Never
- * keeps the process alive.
+ * Repeats work in every process, a fixed time after the previous round has ended. If only one
+ * process may do a piece of it, the store decides which, by a lease, a turn or a lock. Never keeps
+ * the process alive.
  */
 export class Job {
   readonly #everyMs: number;
@@ -193,7 +193,7 @@ export class Job {
     this.#running = this.runOnce().finally(() => this.start());
   }
 
-  /** A round beside those of the timer. Never rejects. */
+  /** Runs a round in addition to those of the timer. Never rejects. */
   async runOnce(): Promise<void> {
     try {
       await this.#work(() => this.#isStopping);

@@ -11,7 +11,7 @@ export const PAUSE_REASONS = [
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
-/** The same as a person reads it: what happened, and the next step. */
+/** The pause as a sentence for a person: what happened, and the next step. */
 export function pauseSentence(reason: PauseReason): string {
   return `Automatic top-up is paused: ${WORDS[reason]}`;
 }

@@ -35,11 +35,11 @@ export type BySkuName<T> = { readonly [B in TokenBucket as (typeof SKU_NAMES)[B]
 export type Usage = BySku<number>;
 
 export function byBucket<T>(make: (bucket: TokenBucket) => T): Readonly<Record<TokenBucket, T>> {
-  return recordOf(TOKEN_BUCKET_NAMES, make);
+  return buildRecord(TOKEN_BUCKET_NAMES, make);
 }
 
 export function eachSku<T>(make: (sku: Sku) => T): Readonly<Record<Sku, T>> {
-  return recordOf(Object.keys(SKU_NAMES) as Sku[], make);
+  return buildRecord(Object.keys(SKU_NAMES) as Sku[], make);
 }
 
 /** Under the names of JSON; what is absent stays absent. */
@@ -52,7 +52,10 @@ export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<
   ) as BySkuName<U>;
 }
 
-/** The same the other way round; undefined: it is absent, which only the hour may be. */
+/**
+ * Reads values by their SKU names. Undefined means absent, which is allowed only for hour-long
+ * cache writes.
+ */
 export function fromSkuNames<T>(read: (name: SkuName) => T | undefined): BySku<T> {
   return Object.fromEntries(
     Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
@@ -62,7 +65,7 @@ export function fromSkuNames<T>(read: (name: SkuName) => T | undefined): BySku<T
   ) as BySku<T>;
 }
 
-function recordOf<K extends string, T>(keys: readonly K[], make: (key: K) => T): Record<K, T> {
+function buildRecord<K extends string, T>(keys: readonly K[], make: (key: K) => T): Record<K, T> {
   return Object.fromEntries(keys.map((key) => [key, make(key)])) as Record<K, T>;
 }
 
@@ -77,7 +80,7 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
-/** The same tokens as five buckets: an hour of the cache counts as any other write. */
+/** The same tokens in five buckets: hour-long cache writes count as ordinary writes. */
 export function withoutHourWrites(usage: Usage): Usage {
   const { [HOUR_SKU]: _hour, ...buckets } = usage;
   return buckets;

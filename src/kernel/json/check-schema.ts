@@ -17,7 +17,7 @@ export interface SchemaFault {
 /** Gives the first fault of a value, or undefined. */
 export type SchemaCheck = (value: unknown) => SchemaFault | undefined;
 
-/** How data of one kind is read, and what is said of its fields. */
+/** The vocabulary for reading one kind of data and for messages about its fields. */
 export interface SchemaWords {
   /** The sentence for a field that is missing. Its `title`, where it has one, follows. */
   readonly missing: string;
@@ -28,10 +28,10 @@ export interface SchemaWords {
 }
 
 /**
- * The check of a schema, compiled when it is first used. A schema has its sentences in itself: the
- * `description` of a value continues "must be …", the `title` of a field says what is missing, and
- * the `title` of entries is the noun that they are counted by. Where `description` is for readers,
- * `says` is the whole sentence behind the path.
+ * Compiles the check of a schema at its first use. The schema contains its messages: the
+ * `description` of a value continues "must be …", the `title` of a field names what is missing, and
+ * the `title` of entries is the noun they are counted by. Where `description` is meant for readers,
+ * `says` is the whole message after the path.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -42,11 +42,11 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     // For a choice between schemas the last error is the choice itself, and the ones before say
     // why.
     const outer = all.at(-1);
-    return outer === undefined ? undefined : faultOf(outer, all, { value, words });
+    return outer === undefined ? undefined : toSchemaFault(outer, all, { value, words });
   };
 }
 
-/** The question whether a value is as its schema says, for data that nobody is told about. */
+/** Tells whether a value matches its schema, for data whose problems are not reported to anyone. */
 export function conforms<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
   const validator = compiled(VALUES, schema);
   return (value): value is Static<S> => validator()(value);
@@ -61,7 +61,7 @@ export function schemaFaults(
   return (value) => {
     const validate = validator();
     const all = validate(value) ? [] : (validate.errors ?? []);
-    return all.map((error) => faultOf(error, [error], { value, words }));
+    return all.map((error) => toSchemaFault(error, [error], { value, words }));
   };
 }
 
@@ -134,15 +134,15 @@ interface Checked {
   readonly words: SchemaWords;
 }
 
-function faultOf(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
-  const path = [...stepsOf(outer, of.value), ...stepInside(outer)];
+function toSchemaFault(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
+  const path = [...parsePointer(outer, of.value), ...stepInside(outer)];
   // A problem of a name is reported before the fact that it names a member.
   const cause = outer.keyword === "propertyNames" ? (all.at(-2) ?? outer) : outer;
-  return { path, message: wordsOf(cause, all, of.words) };
+  return { path, message: describeError(cause, all, of.words) };
 }
 
 /** The steps of a pointer; a number where the container is an array. */
-function stepsOf({ instancePath }: ErrorObject, value: unknown): (string | number)[] {
+function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | number)[] {
   let container = value;
   return instancePath
     .split("/")
@@ -170,7 +170,11 @@ const STEP_PARAMS: Readonly<Record<string, string>> = {
   discriminator: "tag",
 };
 
-function wordsOf(outer: ErrorObject, all: readonly ErrorObject[], words: SchemaWords): string {
+function describeError(
+  outer: ErrorObject,
+  all: readonly ErrorObject[],
+  words: SchemaWords,
+): string {
   const says: unknown = outer.parentSchema?.["says"];
   if (typeof says === "string") return says;
   const special = SPECIAL_WORDS[outer.keyword]?.(outer, words) ?? countWords(outer);
@@ -178,7 +182,7 @@ function wordsOf(outer: ErrorObject, all: readonly ErrorObject[], words: SchemaW
   const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);
   const description = descriptions.find((text) => typeof text === "string");
   if (description !== undefined) return `must be ${description}`;
-  if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
+  if (outer.keyword === "enum") return `must be one of ${listAllowed(outer)}`;
   if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
   return boundWords(outer) ?? "is not valid";
 }
@@ -203,7 +207,7 @@ const SPECIAL_WORDS: Readonly<Record<string, Words>> = {
     const types = `one of ${String(parentSchema?.["title"])}`;
     return params["tagValue"] === undefined ? `${missing}: ${types}` : `use ${types}`;
   },
-  uniqueItems: (error) => `this ${nounOf(error) ?? "entry"} is duplicated`,
+  uniqueItems: (error) => `this ${findNoun(error) ?? "entry"} is duplicated`,
   not: ({ schema }) => `must not be ${JSON.stringify(asObject(schema)?.["const"])}`,
   pattern({ params }) {
     const { pattern } = params;
@@ -217,7 +221,7 @@ export const NOT_BLANK = String.raw`\S`;
 const ONE_LINE =
   "must be one line, without characters that are not seen or that change the direction of text";
 
-function nounOf({ parentSchema }: ErrorObject): string | undefined {
+function findNoun({ parentSchema }: ErrorObject): string | undefined {
   const entries =
     asObject(parentSchema?.["items"]) ?? asObject(parentSchema?.["additionalProperties"]);
   const noun = entries?.["title"];
@@ -227,7 +231,7 @@ function nounOf({ parentSchema }: ErrorObject): string | undefined {
 /** `1 option, at least 2 needed`, of entries that have a noun. */
 function countWords(error: ErrorObject): string | undefined {
   const { keyword, params, data } = error;
-  const noun = /^(?:min|max)(?:Items|Properties)$/.test(keyword) ? nounOf(error) : undefined;
+  const noun = /^(?:min|max)(?:Items|Properties)$/.test(keyword) ? findNoun(error) : undefined;
   if (noun === undefined) return undefined;
   const count = Object.keys(data as object).length;
   const limit = String(params["limit"]);
@@ -272,7 +276,7 @@ const TYPES = {
   null: "null",
 } as const;
 
-function allowedOf({ params }: ErrorObject): string {
+function listAllowed({ params }: ErrorObject): string {
   const allowed: unknown = params["allowedValues"];
   return Array.isArray(allowed) ? allowed.map((value) => JSON.stringify(value)).join(", ") : "";
 }

@@ -95,7 +95,7 @@ export class JsonDocument {
 
   /** The word id of a string value; 0 when it is not a known word. */
   word(node: JsonNode): number {
-    if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.idOf(this.text(node));
+    if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.findId(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);
   }
 

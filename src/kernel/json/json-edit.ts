@@ -36,7 +36,7 @@ export function findMembers(
   return found;
 }
 
-/** Where the elements of the array that starts at `arrayAt` stand, the first `countMax` of them. */
+/** The positions of the first `countMax` elements of the array at `arrayAt`. */
 export function findElements(text: string, arrayAt: number, countMax = Infinity): Span[] {
   const spans: Span[] = [];
   let at = skipSpace(text, arrayAt + 1);
@@ -236,7 +236,7 @@ export class JsonBudget {
   #stepsLeft = PARSED_STEPS_MAX;
   #escapes = 0;
 
-  /** `valuesMax`: values with their keys. Default: those of the largest answer. */
+  /** `valuesMax` counts values including their keys. Default: those of the largest answer. */
   constructor(valuesMax = PARSED_VALUES_MAX) {
     this.#valuesMax = valuesMax;
   }

@@ -1,6 +1,8 @@
 /** Keys that some parsers act on. They are refused at any depth, where the word table has them. */
 export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
-/** The same for data whose keys are the customer's own names: states, arguments of tools. */
+/**
+ * The keys that are forbidden even where customers choose the names: in states and tool arguments.
+ */
 export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
 
 /** Which keys are refused where. */
@@ -30,25 +32,25 @@ export const ARRAY_ITEM = -1;
 const knownRules = new WeakMap<KeyRules, RuleWords>();
 
 /* Rules are constants: looked up for each body they were nearly half of the reading of 1 KB. */
-export function wordsOf(rules: KeyRules, table: WordTable): RuleWords {
+export function compileRules(rules: KeyRules, table: WordTable): RuleWords {
   const known = knownRules.get(rules);
   if (known?.table === table) return known;
   const { forbidden, freeData = [], repeated } = rules;
-  const idOf = (name: string): number => table.idOf(name);
+  const findId = (name: string): number => table.findId(name);
   const made = {
     table,
-    forbidden: forbidden.map(idOf),
-    forbiddenInFreeData: FREE_DATA_FORBIDDEN_KEYS.map(idOf),
-    freeData: freeData.map((path) => path.map((key) => (key === "" ? ARRAY_ITEM : idOf(key)))),
-    repeated: repeated === undefined ? 0 : idOf(repeated),
+    forbidden: forbidden.map(findId),
+    forbiddenInFreeData: FREE_DATA_FORBIDDEN_KEYS.map(findId),
+    freeData: freeData.map((path) => path.map((key) => (key === "" ? ARRAY_ITEM : findId(key)))),
+    repeated: repeated === undefined ? 0 : findId(repeated),
   };
   knownRules.set(rules, made);
   return made;
 }
 
 /**
- * Recognises a fixed set of names in raw bytes without making strings. Word ids are 1, 2, … in the
- * order of the list; 0 means that the bytes are none of them.
+ * Recognizes a fixed set of names in raw bytes without creating strings. Word ids are 1, 2, … in
+ * the order of the list; 0 means that the bytes are not in it.
  */
 export class WordTable {
   readonly size: number;
@@ -61,7 +63,7 @@ export class WordTable {
     this.#bytes = names.map((name) => Buffer.from(name));
     this.size = names.length;
     for (const [index, bytes] of this.#bytes.entries()) {
-      let slot = hashOf(bytes, 0, bytes.length);
+      let slot = hashName(bytes, 0, bytes.length);
       while (this.#slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
       this.#slots[slot] = index + 1;
     }
@@ -70,7 +72,7 @@ export class WordTable {
   /** The id of the word in `body` from `start` to `end`. */
   find(body: Uint8Array, start: number, end: number): number {
     if (start === end) return 0;
-    let slot = hashOf(body, start, end);
+    let slot = hashName(body, start, end);
     for (;;) {
       const id = this.#slots[slot] ?? 0;
       if (id === 0 || this.#equals(id, body, start, end)) return id;
@@ -79,7 +81,7 @@ export class WordTable {
   }
 
   /** The id of `text`. */
-  idOf(text: string): number {
+  findId(text: string): number {
     const bytes = Buffer.from(text);
     return this.find(bytes, 0, bytes.length);
   }
@@ -101,7 +103,7 @@ export class WordTable {
 const SLOTS = 2048;
 
 /** Length and three bytes distinguish field names well enough; the remainder is compared. */
-function hashOf(body: Uint8Array, start: number, end: number): number {
+function hashName(body: Uint8Array, start: number, end: number): number {
   const length = end - start;
   const first = body[start] ?? 0;
   const middle = body[start + (length >> 1)] ?? 0;
@@ -149,12 +151,12 @@ export function pathOfKey(body: Buffer, offset: number): string {
     }
   }
   const key = JSON.parse(body.toString("utf8", offset, stringEnd(body, offset))) as string;
-  return [...levels.slice(0, -1).map(stepOf), key].join(".");
+  return [...levels.slice(0, -1).map(toStep), key].join(".");
 }
 
 const STEP_CHARS_MAX = 64;
 
-function stepOf(level: Level): string {
+function toStep(level: Level): string {
   return level.isArray ? String(level.index) : level.key.slice(0, STEP_CHARS_MAX);
 }
 

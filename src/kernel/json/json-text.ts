@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * JSON text as a byte string: one character per byte of its UTF-8 form. It is cut from a body and
- * put into another one without decoding, so digits, escapes and lone surrogates stay as they were.
+ * JSON text as a byte string: one character for each byte of its UTF-8 form. It is cut from one
+ * body and inserted into another without decoding, so digits, escapes and lone surrogates stay
+ * unchanged.
  */
 export type JsonText = string & { readonly __text: "json" };
 

@@ -24,7 +24,7 @@ export const JSON_VALUES_MAX: number = 100_000;
  */
 export function readJson(text: string): JsonReading {
   const scan = new JsonScan(text, JSON_VALUES_MAX);
-  const flaw = flawOf(text, () => scan.document());
+  const flaw = findFlaw(text, () => scan.document());
   if (flaw !== undefined) return { ok: false, flaw };
   return { ok: true, value: JSON.parse(text), duplicateKeys: scan.duplicateKeys };
 }
@@ -50,7 +50,7 @@ export type RawReading =
 export function readRawJson(text: string, valuesMax: number): RawReading {
   const scan = new JsonScan(text, valuesMax);
   let value: RawJson = null;
-  const flaw = flawOf(text, () => {
+  const flaw = findFlaw(text, () => {
     value = scan.document();
   });
   return flaw === undefined
@@ -58,7 +58,7 @@ export function readRawJson(text: string, valuesMax: number): RawReading {
     : { ok: false, flaw };
 }
 
-function flawOf(text: string, scan: () => void): JsonFlaw | undefined {
+function findFlaw(text: string, scan: () => void): JsonFlaw | undefined {
   try {
     scan();
     return undefined;

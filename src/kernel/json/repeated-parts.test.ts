@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import { JSON_KEYS_MAX } from "../core/constants.ts";
 import type { JsonDocument, JsonNode } from "./json-document.ts";
-import { FORBIDDEN_KEYS, WordTable, wordsOf } from "./json-keys.ts";
+import { FORBIDDEN_KEYS, WordTable, compileRules } from "./json-keys.ts";
 import { RepeatedParts } from "./repeated-parts.ts";
 import { type ScannedJson, scanJson } from "./scan-json.ts";
 
@@ -35,7 +35,7 @@ describe("a part that comes again", () => {
   test("is found from its third time on, and only whole and by the same rules", () => {
     const parts = new RepeatedParts();
     const body = Buffer.from(`["${FILLER}"]`);
-    const known = wordsOf(rules, words);
+    const known = compileRules(rules, words);
     const place = { start: 0, end: body.length };
     const tape = (): Int32Array => new Int32Array([2, 0, body.length, 4]);
     for (let times = 0; times < 2; times += 1) {
@@ -43,7 +43,7 @@ describe("a part that comes again", () => {
       parts.note(body, place, { rules: known, keys: 0, tape });
     }
     expect(parts.find(body, 0, known)?.bytes).toEqual(body);
-    expect(parts.find(body, 0, wordsOf({ forbidden: [] }, words))).toBeUndefined();
+    expect(parts.find(body, 0, compileRules({ forbidden: [] }, words))).toBeUndefined();
     expect(parts.find(body.subarray(0, -1), 0, known)).toBeUndefined();
     const other = Buffer.from(body);
     other[2_500] = 0x79;

@@ -191,17 +191,17 @@ describe("refusals", () => {
 describe("the cursor", () => {
   test("a key is found by its word, escapes undone, and others are not", () => {
     const doc = read('{"messag":1,"mod\\u0065l":"x","messages":[{"stream":true}]}');
-    expect(doc.raw(doc.member(0, words.idOf("model")))).toBe('"x"');
-    const messages = doc.member(0, words.idOf("messages"));
+    expect(doc.raw(doc.member(0, words.findId("model")))).toBe('"x"');
+    const messages = doc.member(0, words.findId("messages"));
     const [first] = doc.items(messages);
-    expect(doc.isTrue(doc.member(first ?? 0, words.idOf("stream")))).toBe(true);
-    expect(doc.member(0, words.idOf("a"))).toBe(ABSENT);
+    expect(doc.isTrue(doc.member(first ?? 0, words.findId("stream")))).toBe(true);
+    expect(doc.member(0, words.findId("a"))).toBe(ABSENT);
   });
 
   test("values deeper than anything that is read stay whole", () => {
     const value = JSON.parse(`${'{"x":['.repeat(20)}7${"]}".repeat(20)}`) as unknown;
     const doc = read(JSON.stringify({ a: value, model: 1 }));
-    expect(doc.value(doc.member(0, words.idOf("a")))).toEqual(value);
-    expect(doc.number(doc.member(0, words.idOf("model")))).toBe(1);
+    expect(doc.value(doc.member(0, words.findId("a")))).toEqual(value);
+    expect(doc.number(doc.member(0, words.findId("model")))).toBe(1);
   });
 });

@@ -26,7 +26,7 @@ import {
   type KeyRules,
   pathOfKey,
   type RuleWords,
-  wordsOf,
+  compileRules,
   WordTable,
 } from "./json-keys.ts";
 import { digitsEnd, escapeLength, firstBadByte, PlainRun } from "./json-text.ts";
@@ -44,18 +44,18 @@ export function scanJson(
   if (!isUtf8(body)) {
     return { ok: false, fault: { fault: "encoding", offset: firstBadByte(body) } };
   }
-  const scan = new Scan(body, words, wordsOf(rules, words));
+  const scan = new Scan(body, words, compileRules(rules, words));
   const fault = scan.run();
   if (fault !== undefined) return { ok: false, fault };
   return { ok: true, doc: new JsonDocument(body, scan.takeTape(), words) };
 }
 
 /**
- * The end of the JSON value at `start` of a text in UTF-8; undefined: there is none within the
- * bounds. Nothing of it is kept, so that it may have far more values than what is read.
+ * The end of the JSON value at `start` of a UTF-8 text; undefined if it does not end within the
+ * bounds. Nothing is stored, so the value may be far larger than a parsed document.
  */
 export function valueEndIn(body: Buffer, start: number): number | undefined {
-  return new Scan(body, NO_WORDS, wordsOf(defaultRules, NO_WORDS), NOTHING).endOfValue(start);
+  return new Scan(body, NO_WORDS, compileRules(defaultRules, NO_WORDS), NOTHING).endOfValue(start);
 }
 
 export type ScannedJson =
@@ -113,7 +113,7 @@ class Scan {
   /** The node of the part that may come again, and the keys before it. */
   #partNode = -2;
   #keysBefore = 0;
-  /** Did the string just skipped hold a backslash? */
+  /** True if the string that was just skipped contains a backslash. */
   #escaped = false;
   #fault: JsonFault | undefined;
 
@@ -244,7 +244,7 @@ class Scan {
 
   #keyWord(start: number): number {
     if (!this.#escaped) return this.#words.find(this.#body, start + 1, this.#at - 1);
-    return this.#words.idOf(JSON.parse(this.#body.toString("utf8", start, this.#at)) as string);
+    return this.#words.findId(JSON.parse(this.#body.toString("utf8", start, this.#at)) as string);
   }
 
   #escapedBit(): number {

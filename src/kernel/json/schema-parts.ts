@@ -8,7 +8,7 @@ export const Usd = Type.String({ pattern: "^-?[0-9]+\\.[0-9]{6}$", examples: ["1
 export const Instant = Type.String({ format: "date-time" });
 export const Count = Type.Integer({ minimum: 0 });
 
-/** A value of these, or null where there is none. */
+/** A value of this schema, or null. */
 export function nullable<T extends TSchema>(schema: T): ReturnType<typeof nullableOf<T>> {
   return nullableOf(schema);
 }

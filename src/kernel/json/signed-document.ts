@@ -9,7 +9,7 @@ export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
-/** Undefined: the text is no Ed25519 key. */
+/** Undefined if the text is no Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
@@ -45,7 +45,7 @@ export function signedFile(
   return { text: `${JSON.stringify(signed, null, 2)}\n`, signature };
 }
 
-/** Did the holder of this key sign these bytes? */
+/** True if the holder of this key signed these bytes. */
 export function isSignedBy(key: KeyObject, bytes: string, signature: string): boolean {
   return verify(null, Buffer.from(bytes), key, Buffer.from(signature, "base64"));
 }
@@ -61,7 +61,8 @@ export function documentReader<S extends TSchema>(
   return (text) => {
     const read = readRawJson(text, text.length);
     if (!read.ok) return { ok: false, problem: "it is not valid JSON" };
-    // Readers differ in which of two they believe, and only one of them was signed.
+    // Parsers disagree on which of two equal keys counts, so duplicates are refused in signed
+    // documents.
     const [twice] = read.duplicateKeys;
     if (twice !== undefined) return { ok: false, problem: `it has ${twice} twice` };
     const document: unknown = JSON.parse(text);

@@ -8,7 +8,7 @@ import { WordTable } from "./json-keys.ts";
 
 const names = ["__proto__", "model", "drop1", "drop2", "drop3", "options"];
 const words = new WordTable(names);
-const id = (name: string): number => words.idOf(name);
+const id = (name: string): number => words.findId(name);
 
 function read(text: string): JsonDocument {
   const scanned = scanJson(Buffer.from(text), words);

@@ -40,7 +40,7 @@ export class Splice {
     this.#prefixes.set(object, before === undefined ? member : `${before},${member}`);
   }
 
-  /** Removes the top-level members whose key is one of these names. */
+  /** Removes the top-level members with these keys. */
   remove(words: readonly number[]): void {
     this.removeFrom(0, words);
   }
@@ -80,7 +80,8 @@ export class Splice {
     for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (removed.has(key)) {
-        // Behind a kept member the comma in front goes too; before the first one, the comma behind.
+        // After a kept member, the preceding comma is cut too; before the first one, the following
+        // comma.
         if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);
         else if (droppedFrom === ABSENT) droppedFrom = doc.start(key);
       } else {

@@ -13,11 +13,11 @@ export interface MailMessage {
   readonly html: string;
   /** Default: none. */
   readonly attachments?: readonly MailAttachment[];
-  /** The same for every try, so that a mailbox can recognize a repetition. */
+  /** Equal for every try, so that a mailbox can recognize a repetition. */
   readonly messageId: string;
 }
 
-/** `refused`: the server will not take it, however often it is asked. */
+/** `refused`: the server rejects it permanently. */
 export type MailAnswer =
   | { readonly kind: "sent"; readonly answer: string }
   | { readonly kind: "refused"; readonly answer: string }

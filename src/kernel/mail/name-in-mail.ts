@@ -1,8 +1,9 @@
 const CHARS_MAX = 64;
 
 /**
- * A name that people chose, as e-mails say it: letters of any script, digits, blanks and a few
- * signs. A mail program finds no address to make a link of, and no character turns or hides others.
+ * Sanitizes a name that people chose for use in e-mails: letters of any script, digits, blanks and
+ * a few signs remain. Mail programs then find no address to link, and no character can reorder or
+ * hide others.
  */
 export function nameInMail(name: string): string {
   const plain = name

@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SILENCE_MAX_MS = 20_000;
 const ANSWER_CHARS_MAX = 300;
 
-/** Undefined: no server is configured, so no e-mail is sent. */
+/** Undefined if no server is configured, so no e-mail is sent. */
 export function openMailer(options: SmtpOptions): Mailer | undefined {
   if (options.smtpHost === "") return undefined;
   const { smtpUser: user, smtpPassword: pass, smtpSecurity } = options;
@@ -45,13 +45,13 @@ export function openMailer(options: SmtpOptions): Mailer | undefined {
       const sent = await transport.sendMail({ from, to: recipient, ...message, ...files });
       return { kind: "sent", answer: cut(sent.response) };
     } catch (fault) {
-      return answerOf(fault);
+      return toMailAnswer(fault);
     }
   };
   return { send, close: () => transport.close() };
 }
 
-function answerOf(fault: unknown): MailAnswer {
+function toMailAnswer(fault: unknown): MailAnswer {
   const { responseCode, code, response, command } = fault as {
     readonly responseCode?: number;
     readonly code?: string;

@@ -19,7 +19,7 @@ export class Exposition {
   readonly #families: readonly Family[];
   readonly #others: (form: TextForm) => Promise<string>;
 
-  /** `others`: metrics that are not of the table, those of the process. */
+  /** `others` returns the metrics of the process, which are not in the table. */
   constructor(families: readonly Family[], others: (form: TextForm) => Promise<string>) {
     const names = families.map(({ name }) => name);
     assert(new Set(names).size === names.length, "a metric is given by one family");

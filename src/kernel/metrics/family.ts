@@ -25,7 +25,7 @@ export class ReadFamily implements Family {
     this.#read = read;
     const row = METRICS[name];
     this.#names = labelNames(row);
-    this.#zeros = row.type === "counter" && row.mayBeEmpty !== true ? knownSeries(row) : [];
+    this.#zeros = row.type === "counter" && row.mayBeEmpty !== true ? listKnownSeries(row) : [];
   }
 
   *parts(form: TextForm): Iterable<string> {
@@ -59,10 +59,10 @@ export function mapped(
   name: MetricNameOf<"counter" | "gauge">,
   values: ReadonlyMap<string, number>,
 ): Family {
-  return new ReadFamily(name, () => samplesOf(values));
+  return new ReadFamily(name, () => iterateSamples(values));
 }
 
-export function* samplesOf(values: ReadonlyMap<string, number>): Iterable<Sample> {
+export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<Sample> {
   for (const [key, value] of values) yield [key.split("|"), value];
 }
 
@@ -82,12 +82,15 @@ export class HistogramFamily implements Family {
     this.name = name;
     this.#names = labelNames(row);
     this.#bounds = row.buckets;
-    if (row.mayBeEmpty !== true) for (const values of knownSeries(row)) this.of(...values);
+    if (row.mayBeEmpty !== true) for (const values of listKnownSeries(row)) this.of(...values);
   }
 
-  /** The series of these labels, the same each time: who observes often keeps it. */
+  /**
+   * The series of these labels. Returns the same object each time, so frequent observers can keep
+   * it.
+   */
   of(...values: readonly string[]): Histogram {
-    const labels = namedValues(this.#names, values);
+    const labels = renderLabels(this.#names, values);
     const known = this.#series.get(labels);
     if (known !== undefined) return known;
     const made = new Histogram(this.name, this.#bounds, labels);
@@ -113,7 +116,7 @@ function labelNames({ labels = [] }: MetricRow): readonly string[] {
 }
 
 /** Every series there can be, where all labels list their values; none otherwise. */
-function knownSeries({ labels = [], type }: MetricRow): readonly (readonly string[])[] {
+function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly string[])[] {
   if (type === ("gauge" satisfies MetricType)) return [];
   let series: readonly (readonly string[])[] = [[]];
   for (const { values = [] } of labels) {
@@ -157,7 +160,7 @@ export class Histogram {
 
   observe(value: number, trace?: KeptTrace): void {
     const cells = this.#cells;
-    const at = this.#bucketOf(value);
+    const at = this.#findBucket(value);
     cells[at] = (cells[at] ?? 0) + 1;
     const sum = cells.length - 1;
     cells[sum] = (cells[sum] ?? 0) + value;
@@ -186,7 +189,7 @@ export class Histogram {
     this.#exemplars[bucket] = exemplar;
   }
 
-  #bucketOf(value: number): number {
+  #findBucket(value: number): number {
     const bounds = this.#bounds;
     let at = 0;
     while (at < bounds.length && value > (bounds[at] ?? 0)) at += 1;
@@ -216,11 +219,11 @@ export type TextForm = "classic" | "openmetrics";
 /** `{a="1",b="2"}`; empty without labels. */
 export function labelText(names: readonly string[], values: readonly string[]): string {
   if (names.length === 0) return "";
-  return `{${namedValues(names, values)}}`;
+  return `{${renderLabels(names, values)}}`;
 }
 
 /** `a="1",b="2"` */
-function namedValues(names: readonly string[], values: readonly string[]): string {
+function renderLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, at) => `${name}="${escapeLabel(values[at] ?? "")}"`).join(",");
 }
 

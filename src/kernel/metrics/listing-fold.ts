@@ -1,10 +1,10 @@
-import { type Family, ReadFamily, type Sample, samplesOf } from "./family.ts";
+import { type Family, ReadFamily, type Sample, iterateSamples } from "./family.ts";
 import type { MetricNameOf } from "./metrics-table.ts";
 
 /** The labels that a listing is shown under. */
 export type ListingLabels = readonly [provider: string, model: string];
 
-/** So many listings have series of their own, unless a setting says otherwise. */
+/** The default number of listings with series of their own. */
 export const LISTINGS_MAX = 1_000;
 
 const OTHER = "other";
@@ -26,7 +26,7 @@ export class ListingFold {
     this.listingsMax = listingsMax;
   }
 
-  /** The labels of a listing that is used: it gets a place while there is one. */
+  /** The labels of a used listing, which takes one of the places while there are any. */
   place(provider: string, model: string): ListingLabels {
     const key = `${provider}|${model}`;
     const known = this.#places.get(key);
@@ -38,7 +38,7 @@ export class ListingFold {
     return labels;
   }
 
-  /** Do these stand for all listings without a place? */
+  /** True if the labels stand for all listings without a place. */
   isOther(labels: ListingLabels): boolean {
     return labels === OTHER_LISTING;
   }
@@ -55,7 +55,7 @@ export class ListingFold {
   }
 
   *#folded(values: ReadonlyMap<string, number>): Iterable<Sample> {
-    for (const [[provider = "", model = "", ...rest], value] of samplesOf(values)) {
+    for (const [[provider = "", model = "", ...rest], value] of iterateSamples(values)) {
       yield [[...this.place(provider, model), ...rest], value];
     }
   }
@@ -66,8 +66,8 @@ export class ListingFold {
   }
 
   /**
-   * Labels for what is shown of each listing, used or not: those with a place first, then as many
-   * others as there are places left.
+   * The labels for figures of all listings, used or not: first the listings that have a place, then
+   * others while places are left.
    */
   forAll<T extends { readonly providerId: string; readonly modelId: string }>(
     listings: readonly T[],

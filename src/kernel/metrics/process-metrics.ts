@@ -16,13 +16,13 @@ export function processMetrics(): (form: TextForm) => Promise<string> {
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   return async (form) => {
     const metrics = await registry.getMetricsAsJSON();
-    return metrics.map((metric) => textOf(form, metric)).join("");
+    return metrics.map((metric) => renderMetric(form, metric)).join("");
   };
 }
 
 type ProcessMetric = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
 
-function textOf(form: TextForm, metric: ProcessMetric): string {
+function renderMetric(form: TextForm, metric: ProcessMetric): string {
   const { name, help } = metric;
   const head = headText(form, { name, help, type: String(metric.type) });
   const lines = metric.values.map((sample) => {

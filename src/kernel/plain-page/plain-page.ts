@@ -14,7 +14,7 @@ export function plainPage(content: {
   readonly title: string;
   /** The content of `main`. */
   readonly body: string;
-  /** Beside the name of the product; it leads to `homeUrl` where there is one. */
+  /** Shown beside the product's name, which links to `homeUrl` if it is set. */
   readonly navigation?: string;
   readonly footer?: string;
   readonly homeUrl?: string;
@@ -55,7 +55,7 @@ ${script === undefined ? "" : `<script>${script}</script>`}
 </body>
 </html>
 `,
-    policy: policyOf(content.formTargets ?? [], { style, script }),
+    policy: buildPolicy(content.formTargets ?? [], { style, script }),
   };
 }
 
@@ -72,7 +72,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>`,
 )}`;
 
-function policyOf(
+function buildPolicy(
   formTargets: readonly string[],
   { style, script }: { readonly style: string; readonly script: string | undefined },
 ): string {

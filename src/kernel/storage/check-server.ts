@@ -16,11 +16,17 @@ export class DatabaseUnfitFault extends Error {
 
 /** The addresses of one database. With their passwords: never print them. */
 export interface ServerAddresses {
-  /** Each session is this program's own: no pooler, or one in session mode. */
+  /**
+   * The address without a pooler, or with one in session mode, so that sessions belong to this
+   * program.
+   */
   readonly direct: DatabaseAddress;
   /** The setting that has it. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
-  /** The address of the same database behind a pooler in transaction mode; undefined: there is none. */
+  /**
+   * The address of the same database through a pooler in transaction mode; undefined if there is
+   * none.
+   */
   readonly shared: DatabaseAddress | undefined;
   /** The operator says that its storage loses nothing without the server's own care (Neon, ZFS). */
   readonly isStorageDurable: boolean;
@@ -106,7 +112,7 @@ async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<bo
   const own = await one<Session>(first, MARK_SQL, [mark]);
   const others = await one<Session>(second, READ_SQL);
   if (others.mark === mark || others.pid === own.pid) return false;
-  // Now one that is free among several: while the other is in a transaction, its server is taken.
+  // Takes another free server session: the first one is in a transaction, so its server is in use.
   await second.query("begin");
   await one<Session>(second, READ_SQL);
   const again = await one<Session>(first, READ_SQL);

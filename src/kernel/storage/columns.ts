@@ -32,7 +32,7 @@ export type ColumnsOf<T> = { readonly [P in keyof T]-?: Column<T[P]> };
 export interface Columns<T> extends Column<T> {
   /** The text that a statement selects or returns. */
   readonly sql: string;
-  /** The same of the table with this alias; expressions are as they are. */
+  /** The columns qualified with this table alias; expressions stay unchanged. */
   sqlOf(alias: string): string;
   /** Names and types, as a recordset is declared. */
   readonly typesSql: string;
@@ -100,7 +100,7 @@ function missable<T, N>({ cells, read }: Column<T>, missing: N): Column<T | N> {
       ...cell,
       write: (value) => (value === missing ? null : cell.write(value as T)),
     })),
-    read: (row) => (valueOf(row, first) === null ? missing : read(row)),
+    read: (row) => (readValue(row, first) === null ? missing : read(row)),
   };
 }
 
@@ -110,7 +110,7 @@ export function computed<T>(sql: string, { cells, read }: Column<T>): Column<T> 
 }
 
 export function text<T extends string>(name: string): Column<T> {
-  return { ...stored<T>(name, "text"), cells: [{ ...cellOf<T>(name, "text"), isPlain: false }] };
+  return { ...stored<T>(name, "text"), cells: [{ ...toCell<T>(name, "text"), isPlain: false }] };
 }
 
 /** A value of letters, digits, `-`, `_` and `/`. */
@@ -135,34 +135,34 @@ export function big<T extends bigint>(name: string): Column<T> {
 
 /** A number that may be too large for an integer, and never is for a number. */
 export function count(name: string): Column<number> {
-  return { ...stored<number>(name, "bigint"), read: (row) => Number(valueOf(row, name)) };
+  return { ...stored<number>(name, "bigint"), read: (row) => Number(readValue(row, name)) };
 }
 
 export function micro(name: string): Column<MicroUsd> {
   return {
     ...stored<MicroUsd>(name, "bigint"),
-    read: (row) => microUsd(valueOf(row, name) as bigint),
+    read: (row) => microUsd(readValue(row, name) as bigint),
   };
 }
 
 export function pico(name: string): Column<PicoUsd> {
   return {
     ...stored<PicoUsd>(name, "numeric"),
-    read: (row) => picoUsd(valueOf(row, name) as bigint),
+    read: (row) => picoUsd(readValue(row, name) as bigint),
   };
 }
 
 /** Milliseconds since 1970, for a column that is an instant; a batch has the milliseconds. */
 export function instantMs(name: string): Column<number> {
-  const cells = [{ ...cellOf<number>(name, "bigint"), write: Math.round }];
-  return { cells, read: (row) => (valueOf(row, name) as Date).getTime() };
+  const cells = [{ ...toCell<number>(name, "bigint"), write: Math.round }];
+  return { cells, read: (row) => (readValue(row, name) as Date).getTime() };
 }
 
 /** Milliseconds between two instants; a batch has whole ones. */
 export function durationMs(name: string): Column<number> {
   return {
     ...stored<number>(name, "integer"),
-    cells: [{ ...cellOf<number>(name, "integer"), write: Math.round }],
+    cells: [{ ...toCell<number>(name, "integer"), write: Math.round }],
   };
 }
 
@@ -171,18 +171,18 @@ export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);
   };
-  return { cells: [{ ...cellOf(name, "text"), write }], read: (row) => valueOf(row, name) as T };
+  return { cells: [{ ...toCell(name, "text"), write }], read: (row) => readValue(row, name) as T };
 }
 
 function stored<T extends Scalar>(name: string, type: SqlType): Column<T> {
-  return { cells: [cellOf<T>(name, type)], read: (row) => valueOf(row, name) as T };
+  return { cells: [toCell<T>(name, type)], read: (row) => readValue(row, name) as T };
 }
 
-function cellOf<T extends Scalar>(name: string, type: SqlType): Cell<T> {
+function toCell<T extends Scalar>(name: string, type: SqlType): Cell<T> {
   return { name, sql: name, type, isPlain: true, write: (value) => value };
 }
 
-function valueOf(row: object, name: string): unknown {
+function readValue(row: object, name: string): unknown {
   return (row as Row)[name];
 }
 
@@ -213,7 +213,7 @@ export function textColumn<T>(rows: readonly T[], read: (row: T) => string | nul
   for (let i = 0; i < rows.length; i++) {
     const value = read(rows[i] as T);
     array += i === 0 ? "" : ",";
-    array += value === null ? "NULL" : PLAIN.test(value) ? quoteWord(value) : quoted(value);
+    array += value === null ? "NULL" : PLAIN.test(value) ? quoteWord(value) : quoteValue(value);
   }
   return array + "}";
 }
@@ -224,7 +224,7 @@ function quoteWord(value: string): string {
 }
 
 /** A zero character cannot be stored in PostgreSQL: it is dropped. */
-function quoted(value: string): string {
+function quoteValue(value: string): string {
   return `"${value.replaceAll("\0", "").replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
@@ -239,7 +239,7 @@ export function capColumn(period: CapPeriod): string {
   return CAP_FIELDS[period].replace("usd", "micro_usd");
 }
 
-/** Has this key a cap whose spend is kept by the day? */
+/** True if the key has a cap whose spend is stored by the day. */
 export function hasDailySpendSql(key = "api_key"): string {
   return `(${key}.${capColumn("day")} is not null or ${key}.${capColumn("week")} is not null)`;
 }

@@ -54,7 +54,7 @@ test("instances that start together give their role its settings without failing
   );
   try {
     await Promise.all(pools.map((pool) => pool.query("select 1")));
-    // Once with no settings before them, and once with those.
+    // Runs twice: first without earlier settings, then with them.
     for (let n = 0; n < 2; n += 1) await Promise.all(pools.map(settleRole));
     const later = openSharedPool(database.connectionString, silentLog);
     pools.push(later);

@@ -40,7 +40,10 @@ export async function beginSession(client: ClientBase, limits: SessionLimits): P
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/** The same for the open transaction, after which another program may be given the session. */
+/**
+ * Begins a transaction with limits of its own, because another program may get the session after
+ * it.
+ */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }
@@ -65,9 +68,9 @@ export function openPool(
 }
 
 /**
- * The same where another program may be given the session after each transaction: behind a pooler
- * in transaction mode. Sets nothing in a session and prepares nothing by name; the program's
- * settings are those of the role (`settleRole`).
+ * Opens connections through a pooler in transaction mode, which may give the session to another
+ * program after each transaction. It sets no session parameters and prepares no named statements;
+ * the program's settings belong to the role (`settleRole`).
  */
 export function openSharedPool(
   address: DatabaseAddress,

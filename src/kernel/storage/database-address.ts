@@ -1,6 +1,8 @@
 import { Client, type ClientBase, type ClientConfig } from "pg";
 
-/** Where a database is: an address with its password, or one whose password is asked for. */
+/**
+ * The address of a database with its password, or one whose password is requested when it is used.
+ */
 export type DatabaseAddress = string | AskedAddress;
 
 interface AskedAddress {

@@ -36,12 +36,12 @@ export function findEmbeddedBinaries(
   packaged: PostgresPackage = locatePostgresPackage(),
 ): EmbeddedBinaries {
   repairLinks(packaged.native);
-  const inPlace = binariesOf(packaged.native);
+  const inPlace = locateBinaries(packaged.native);
   if (runs(inPlace, user)) return inPlace;
 
   const copy = join(copyRoot, `postgres-${packaged.version}`);
-  if (!runs(binariesOf(copy), user)) copyNative(packaged.native, copy);
-  const copied = binariesOf(copy);
+  if (!runs(locateBinaries(copy), user)) copyNative(packaged.native, copy);
+  const copied = locateBinaries(copy);
   if (runs(copied, user)) return copied;
   throw new Error(
     `the embedded PostgreSQL does not run on this system (tried ${packaged.native} and ${copy}); ` +
@@ -89,7 +89,7 @@ function repairLinks(native: string): void {
   }
 }
 
-function binariesOf(native: string): EmbeddedBinaries {
+function locateBinaries(native: string): EmbeddedBinaries {
   const suffix = process.platform === "win32" ? ".exe" : "";
   return {
     initdb: join(native, "bin", `initdb${suffix}`),
@@ -118,12 +118,12 @@ function copyNative(native: string, copy: string): void {
   repairLinks(part);
   // Whatever the umask of this process is: another user has to read it.
   spawnSync("chmod", ["-R", "a+rX", part]);
-  for (const path of Object.values(binariesOf(part))) chmodSync(path, 0o755);
+  for (const path of Object.values(locateBinaries(part))) chmodSync(path, 0o755);
   rmSync(copy, { recursive: true, force: true });
   renameSync(part, copy);
 }
 
-/** Whom the embedded PostgreSQL runs as: it refuses to run as root. */
+/** The user for the embedded PostgreSQL, which refuses to run as root. */
 export interface SystemUser {
   readonly uid: number;
   readonly gid: number;
@@ -154,7 +154,7 @@ export function chooseSystemUser(existingDataDir: string | undefined): SystemUse
   );
 }
 
-/** Can `user` enter this folder, with every folder above it? */
+/** True if `user` can enter this folder and every folder above it. */
 export function canEnter(user: SystemUser | undefined, folder: string): boolean {
   const shell = spawnSync("/bin/sh", ["-c", 'cd -- "$1" && ls . >/dev/null', "sh", folder], {
     ...user,

@@ -16,18 +16,18 @@ export interface ServerAddress {
 }
 
 /** The connection string of the program. With the password: never print it. */
-export function connectionStringOf({ port, programPassword }: ServerAddress): string {
+export function toConnectionString({ port, programPassword }: ServerAddress): string {
   return `postgres://${PROGRAM_ROLE}:${programPassword}@127.0.0.1:${port}/${DATABASE_NAME}`;
 }
 
 /** As the role that manages the server. With the password: never print it. */
-export function adminConnectionStringOf(address: ServerAddress, database: string): string {
+export function toAdminConnectionString(address: ServerAddress, database: string): string {
   return `postgres://${DATABASE_NAME}:${address.adminPassword}@127.0.0.1:${address.port}/${database}`;
 }
 
-/** Does the server let us in? */
+/** True if the server accepts a connection. */
 export async function answers(address: ServerAddress): Promise<boolean> {
-  return await letsIn(adminConnectionStringOf(address, "postgres"));
+  return await letsIn(toAdminConnectionString(address, "postgres"));
 }
 
 /**
@@ -35,8 +35,8 @@ export async function answers(address: ServerAddress): Promise<boolean> {
  * database that an earlier version filled as a superuser is handed over to that role.
  */
 export async function ensureDatabase(address: ServerAddress): Promise<void> {
-  const isOpen = await letsIn(connectionStringOf(address));
-  const admin = maintenanceClient(adminConnectionStringOf(address, "postgres"));
+  const isOpen = await letsIn(toConnectionString(address));
+  const admin = maintenanceClient(toAdminConnectionString(address, "postgres"));
   await admin.connect();
   try {
     if (!isOpen) await ensureProgramRole(admin, address.programPassword);
@@ -47,7 +47,7 @@ export async function ensureDatabase(address: ServerAddress): Promise<void> {
   } finally {
     await admin.end();
   }
-  await giveToProgram(maintenanceClient(adminConnectionStringOf(address, DATABASE_NAME)), {
+  await giveToProgram(maintenanceClient(toAdminConnectionString(address, DATABASE_NAME)), {
     database: DATABASE_NAME,
     from: DATABASE_NAME,
     to: PROGRAM_ROLE,

@@ -35,7 +35,7 @@ const SYSTEM_ROOT = "/var/lib/tokenmarket";
 export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   mkdirSync(dataDir, { recursive: true });
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
-  const system = join(SYSTEM_ROOT, hashOf(requested));
+  const system = join(SYSTEM_ROOT, hashPath(requested));
   const isRoot = process.getuid?.() === 0;
   // A place that already holds a database is never left for an empty one.
   if (isRoot && hasCluster(system)) return prepare(system, true);
@@ -80,7 +80,7 @@ export function removeUser(home: EmbeddedHome, name: string): boolean {
   return !hasLivingUsers(home);
 }
 
-/** Does any living process use the server? Notes of dead ones are removed. */
+/** True if a living process uses the server. Notes of dead processes are removed. */
 export function hasLivingUsers(home: EmbeddedHome): boolean {
   const folder = join(home.folder, "users");
   let living = 0;
@@ -91,11 +91,11 @@ export function hasLivingUsers(home: EmbeddedHome): boolean {
   return living > 0;
 }
 
-/** Is there a database for this data folder already? Makes nothing. */
+/** True if the data folder already has a database. Creates nothing. */
 export function hasEmbeddedDatabase(dataDir: string): boolean {
   if (!existsSync(dataDir)) return false;
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
-  return hasCluster(requested) || hasCluster(join(SYSTEM_ROOT, hashOf(requested)));
+  return hasCluster(requested) || hasCluster(join(SYSTEM_ROOT, hashPath(requested)));
 }
 
 /**
@@ -104,7 +104,7 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
  */
 export function dataFolderProblem(dataDir: string): string | undefined {
   const asked = resolve(dataDir);
-  for (let folder = realOf(asked); ; folder = dirname(folder)) {
+  for (let folder = resolveRealPath(asked); ; folder = dirname(folder)) {
     const isHome = hasCluster(folder) && existsSync(join(folder, "users"));
     if (isHome || existsSync(join(folder, "PG_VERSION"))) {
       const home = isHome ? folder : dirname(folder);
@@ -112,17 +112,17 @@ export function dataFolderProblem(dataDir: string): string | undefined {
         hasCluster(home) && basename(home) === "postgres"
           ? `; the folder that --data takes is ${dirname(home)}`
           : "; give --data the folder that the server was started with";
-      const where = folder === realOf(asked) ? "is" : "is inside";
+      const where = folder === resolveRealPath(asked) ? "is" : "is inside";
       return `${asked} ${where} the own folder of a PostgreSQL${hint}`;
     }
     if (folder === dirname(folder)) return undefined;
   }
 }
 
-/** Without links, also for a folder that is not there yet. */
-function realOf(path: string): string {
+/** Resolves links, even in the path of a folder that does not exist yet. */
+function resolveRealPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
-  return path === dirname(path) ? path : join(realOf(dirname(path)), basename(path));
+  return path === dirname(path) ? path : join(resolveRealPath(dirname(path)), basename(path));
 }
 
 export function hasCluster(folder: string): boolean {
@@ -142,6 +142,6 @@ function prepare(folder: string, isRoot: boolean): EmbeddedHome {
   return { folder, cluster: realpathSync(cluster), user, binariesRoot };
 }
 
-function hashOf(path: string): string {
+function hashPath(path: string): string {
   return createHash("sha256").update(path).digest("hex").slice(0, 16);
 }

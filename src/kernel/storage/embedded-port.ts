@@ -53,9 +53,9 @@ function lastPort(home: EmbeddedHome): number | undefined {
 }
 
 /**
- * Any free port, by chance: two folders that start at once do not ask for the same. Never one that
- * the system lends to outgoing connections, while there are others: it would be lost to a program
- * that connects anywhere while the server is down, even to a client that knocks at it.
+ * Picks a random free port, so that two folders that start together do not choose the same. Avoids
+ * the system's ephemeral ports if possible: while the server is down, any outgoing connection could
+ * take such a port.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());
@@ -66,7 +66,10 @@ async function freshPort(): Promise<number> {
   throw new Error(`no free port for the embedded PostgreSQL between ${first} and ${last}`);
 }
 
-/** The ports to choose from, beside those that the system lends; all of ours when it lends all. */
+/**
+ * The ports to choose from, without the system's ephemeral ports; all of ours if those cover
+ * everything.
+ */
 export function ownPorts(lent: PortRange | undefined): PortRange {
   if (lent === undefined) return OWN_PORTS;
   const [first, last] = OWN_PORTS;

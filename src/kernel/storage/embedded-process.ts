@@ -18,10 +18,10 @@ import { DATABASE_NAME } from "./embedded-database.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
 import {
   hostIdentity,
-  identityOf,
+  identifyProcess,
   isAlive,
   isPidAlive,
-  workingFolderOf,
+  findWorkingFolder,
 } from "./process-identity.ts";
 
 const READY_WAIT_MS = 60_000;
@@ -40,7 +40,7 @@ export interface ServerProcess {
 /** The living server of this home; undefined when none runs. Cheap: three small files of the system. */
 export function findServer(home: EmbeddedHome): ServerProcess | undefined {
   const file = readPidFile(home);
-  return file !== undefined && isRunning(file.pid) && isPostmasterOf(home, file.pid)
+  return file !== undefined && isRunning(file.pid) && isOwnPostmaster(home, file.pid)
     ? file
     : undefined;
 }
@@ -136,7 +136,7 @@ function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string
   const isLong = existsSync(logPath) && statSync(logPath).size > LOG_BYTES_MAX;
   const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
   const own = { ...settings(options.port), ...options.settings };
-  const args = ["-D", home.cluster, ...argumentsOf(own)];
+  const args = ["-D", home.cluster, ...toArguments(own)];
   // Detached: Ctrl-C on the terminal must not reach it before the gateway has settled.
   const child = spawn(options.binaries.postgres, args, {
     ...home.user,
@@ -168,7 +168,7 @@ function settings(port: number): Record<string, string> {
   };
 }
 
-function argumentsOf(values: Readonly<Record<string, string>>): string[] {
+function toArguments(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
@@ -181,7 +181,7 @@ export function resetPassword(
   { binaries, port }: Pick<LaunchOptions, "binaries" | "port">,
   password: string,
 ): void {
-  const args = ["--single", "-D", home.cluster, ...argumentsOf(settings(port)), DATABASE_NAME];
+  const args = ["--single", "-D", home.cluster, ...toArguments(settings(port)), DATABASE_NAME];
   const result = spawnSync(binaries.postgres, args, {
     ...home.user,
     cwd: "/",
@@ -225,14 +225,14 @@ function isRunning(pid: number): boolean {
  * A PostgreSQL server works in its data folder. Root in a container may often not see that of
  * another user's process, but how it was called; where the system shows neither, the log-in must.
  */
-function isPostmasterOf(home: EmbeddedHome, pid: number): boolean {
-  const folder = workingFolderOf(pid);
+function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
+  const folder = findWorkingFolder(pid);
   if (folder !== undefined) return folder === home.cluster;
-  return process.platform !== "linux" || callOf(pid).includes(`\0-D\0${home.cluster}\0`);
+  return process.platform !== "linux" || readCommandLine(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
 /** The arguments a process was called with, each ended by a zero; empty when there is none. */
-function callOf(pid: number): string {
+function readCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
@@ -250,11 +250,11 @@ function dropStalePidFile(home: EmbeddedHome): void {
   if (file === undefined) return;
   const isStale =
     ownerState(home, file.pid) === "gone" ||
-    (isRunning(file.pid) && !isPostmasterOf(home, file.pid));
+    (isRunning(file.pid) && !isOwnPostmaster(home, file.pid));
   if (isStale && !isInUse(home)) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
 }
 
-/** Does any process work in the data folder? */
+/** True if a process works in the data folder. */
 function isInUse(home: EmbeddedHome): boolean {
   if (process.platform !== "linux") return true;
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
@@ -263,8 +263,8 @@ function isInUse(home: EmbeddedHome): boolean {
 
 /** A PostgreSQL that hides its folder may be a session of this home. */
 function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
-  const folder = workingFolderOf(pid);
-  return folder === undefined ? POSTGRES_CALL.test(callOf(pid)) : folder === home.cluster;
+  const folder = findWorkingFolder(pid);
+  return folder === undefined ? POSTGRES_CALL.test(readCommandLine(pid)) : folder === home.cluster;
 }
 
 const POSTGRES_CALL = /^postgres[:\0]|\/postgres\0/;
@@ -290,7 +290,7 @@ interface ServerOwner {
 
 /** Notes which process the server is, and in which space of process numbers that counts. */
 function noteOwner(home: EmbeddedHome, pid: number): void {
-  const owner: ServerOwner = { host: hostIdentity(), process: identityOf(pid) };
+  const owner: ServerOwner = { host: hostIdentity(), process: identifyProcess(pid) };
   writeFileSync(ownerFile(home), JSON.stringify(owner));
 }
 

@@ -68,7 +68,7 @@ interface Child extends EmbeddedPostgres {
   readonly process: ChildProcess;
 }
 
-/** The same in another process, started by way of `by`. */
+/** Starts the server in another process, through `by`. */
 async function startElsewhere(name: string, by: readonly string[] = []): Promise<Child> {
   const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
   const [program, ...args] = [...by, process.execPath, "--import", "tsx", script];

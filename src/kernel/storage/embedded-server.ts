@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/log.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
 import {
-  adminConnectionStringOf,
+  toAdminConnectionString,
   answers,
-  connectionStringOf,
+  toConnectionString,
   DATABASE_NAME,
   ensureDatabase,
   type ServerAddress,
@@ -71,8 +71,8 @@ export async function startEmbeddedPostgres(
     const user = addUser(home);
     const supervisor = options.isKeptUp === true ? superviseServer(starter, port) : undefined;
     return {
-      connectionString: connectionStringOf({ ...starter.passwords, port }),
-      adminConnectionString: adminConnectionStringOf({ ...starter.passwords, port }, DATABASE_NAME),
+      connectionString: toConnectionString({ ...starter.passwords, port }),
+      adminConnectionString: toAdminConnectionString({ ...starter.passwords, port }, DATABASE_NAME),
       dataDir: home.folder,
       cluster: home.cluster,
       started,

@@ -121,7 +121,7 @@ describe("a server that is kept up", () => {
       await expectBack(server, killPostmaster(server.dataDir));
       expect(postgresServers(server.dataDir)).toEqual([postmasterPid(server.dataDir)]);
     }
-    // The one that stays keeps it up alone.
+    // The remaining process keeps the server running alone.
     await elsewhere.end();
     await expectBack(server, killPostmaster(server.dataDir));
     await server.stop();
@@ -215,7 +215,7 @@ async function isBusy(server: EmbeddedPostgres): Promise<boolean> {
   return (await ask(server, sql)).length > 0;
 }
 
-/** The same program once more, as a process of its own. */
+/** Starts the program again as a separate process. */
 async function startElsewhere(): Promise<{ end(): Promise<void> }> {
   const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
   const child = spawn(process.execPath, ["--import", "tsx", script, root, "kept-up"], {

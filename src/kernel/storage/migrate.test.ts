@@ -10,12 +10,12 @@ import { silentLog } from "../../../test/support/silent-log.ts";
 import { LEDGER_QUEUE_AGE_MS } from "../core/constants.ts";
 import { openPool } from "./connection.ts";
 import { checkSchema, migrateDatabase, type MigrateOptions, readSchema } from "./migrate.ts";
-import { levelOf, ownSteps, stepOf } from "./schema-state.ts";
+import { computeLevel, ownSteps, toMigration } from "./schema-state.ts";
 import { RUNNER_TIMES, SchemaBusyFault } from "./migration-runner.ts";
 
 const PROCESSES = 4;
 const NAMES = ownSteps().map(({ name }) => name);
-const LEVEL = levelOf(ownSteps());
+const LEVEL = computeLevel(ownSteps());
 /** The mark of a later step beside which this program works. */
 const BESIDE = `-- program_min: ${LEVEL}\n`;
 /** Quick tries, so that what is in the way shows soon. */
@@ -42,7 +42,7 @@ async function on(opened: Promise<FreshDatabase>): Promise<void> {
 
 /** A program whose steps are those of this one and one more. */
 function newer(name: string, text: string): MigrateOptions {
-  return { steps: [...ownSteps(), stepOf({ name, level: LEVEL + 1, text })], times };
+  return { steps: [...ownSteps(), toMigration({ name, level: LEVEL + 1, text })], times };
 }
 
 async function namesInList(): Promise<readonly string[]> {
@@ -92,7 +92,7 @@ describe("on an empty database", () => {
 
   test("one with another text of a step is refused", async () => {
     const [first, ...others] = ownSteps();
-    const steps = [stepOf({ name: "schema", level: 1, text: `${first?.text} ` }), ...others];
+    const steps = [toMigration({ name: "schema", level: 1, text: `${first?.text} ` }), ...others];
     await migrateDatabase(pool, { steps });
     const isOther = "its schema is not the one of this version";
     await expect(checkSchema(pool)).rejects.toThrow(isOther);

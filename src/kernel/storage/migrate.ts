@@ -14,7 +14,7 @@ import {
   assertUpgradable,
   assertUsable,
   isCurrent,
-  levelOf,
+  computeLevel,
   type Migration,
   ownSteps,
   readSchemaState,
@@ -43,8 +43,8 @@ export async function readSchema(pool: Pool): Promise<SchemaState> {
 }
 
 /**
- * Brings the database to this program's schema, one step after the other; of several processes at
- * once one does it. Steps that ran stay when a later one fails. Returns the names of those it ran.
+ * Migrates the database to this program's schema step by step; of several processes, one does it.
+ * Completed steps stay if a later one fails. Returns the names of the steps that ran.
  */
 export async function migrateDatabase(
   pool: Pool,
@@ -83,7 +83,7 @@ async function makeList(client: PoolClient): Promise<void> {
 
 /** Level of the newest step that this program has. */
 export function programSchemaLevel(): number {
-  return levelOf(ownSteps());
+  return computeLevel(ownSteps());
 }
 
 const LIST_SQL = `

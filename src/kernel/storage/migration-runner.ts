@@ -5,11 +5,14 @@ import type { Pool, PoolClient } from "pg";
 /** How long what the runner does may take; tests have shorter ones. */
 export interface RunnerTimes {
   /**
-   * How long a step waits for a lock, and with it every statement behind the step, in the last
-   * tries: more than the second after which the server ends an automatic vacuum in the way.
+   * The lock timeout of a step in its last tries; statements behind the step wait as long. It
+   * exceeds the second after which the server cancels an automatic vacuum that is in the way.
    */
   readonly lockTimeoutMs: number;
-  /** The same in the first tries: well under `LEDGER_QUEUE_AGE_MS`, when a waiting hold is refused. */
+  /**
+   * The lock timeout of the first tries: well under `LEDGER_QUEUE_AGE_MS`, after which a waiting
+   * hold is refused.
+   */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
   /** How often a step that gets no lock is tried. */

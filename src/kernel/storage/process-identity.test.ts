@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { identityOf, isAlive, isPidAlive, ownIdentity } from "./process-identity.ts";
+import { identifyProcess, isAlive, isPidAlive, ownIdentity } from "./process-identity.ts";
 
 test("a process is alive until it ends, and no later one is mistaken for it", async () => {
   const child = spawn("sleep", ["60"]);
   await once(child, "spawn");
-  const identity = identityOf(child.pid ?? 0);
+  const identity = identifyProcess(child.pid ?? 0);
   expect(isAlive(identity)).toBe(true);
   const later = identity.replace(/-\d+$/, "-12");
   expect(isAlive(later)).toBe(false);

@@ -7,30 +7,30 @@ export type ProcessIdentity = string;
 
 /** This process. */
 export function ownIdentity(): ProcessIdentity {
-  return identityOf(process.pid);
+  return identifyProcess(process.pid);
 }
 
-export function identityOf(pid: number): ProcessIdentity {
-  return `${pid}-${startTimeOf(pid) ?? "0"}`;
+export function identifyProcess(pid: number): ProcessIdentity {
+  return `${pid}-${readStartTime(pid) ?? "0"}`;
 }
 
-/** Is the process of this identity still running on this machine? */
+/** True if the process is still running on this machine. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const [pidText = "", started] = identity.split("-");
   const pid = Number(pidText);
   if (!Number.isInteger(pid) || pid <= 0 || started === undefined) return false;
-  return startTimeOf(pid) === started;
+  return readStartTime(pid) === started;
 }
 
-/** Is there any running process with this number, of any user? */
+/** True if any user runs a process with this number. */
 export function isPidAlive(pid: number): boolean {
-  return startTimeOf(pid) !== undefined;
+  return readStartTime(pid) !== undefined;
 }
 
 /**
  * The folder a process works in, where the system shows it; a PostgreSQL server works in its data.
  */
-export function workingFolderOf(pid: number): string | undefined {
+export function findWorkingFolder(pid: number): string | undefined {
   return linkTarget(`/proc/${pid}/cwd`);
 }
 
@@ -41,7 +41,7 @@ export function hostIdentity(): string {
 }
 
 /** Undefined when there is no such process, or one that ended and was not yet collected. */
-function startTimeOf(pid: number): string | undefined {
+function readStartTime(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = readOptional(`/proc/${pid}/stat`) ?? "";
     // The name in parentheses may hold spaces; the state and the start time stand behind it.

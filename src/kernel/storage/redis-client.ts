@@ -4,23 +4,23 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 
 import { assert } from "../core/assert.ts";
 
-/** Which servers there are, and how one of them is reached. */
+/** The servers of Redis, and how to connect to them. */
 export interface RedisServers {
   /**
-   * `redis[s]://[user:password@]host[:port][/database]`; further addresses behind commas. User,
-   * password and database are those of the first one.
+   * `redis[s]://[user:password@]host[:port][/database]`, with further addresses after commas. User,
+   * password and database are taken from the first one.
    */
   readonly url: string;
   /**
-   * `cluster`: the addresses are servers of one cluster. `sentinel`: they are sentinels, which know
-   * the master. `auto`, the default: `cluster` with several addresses, else `single`.
+   * `cluster`: the addresses are servers of one cluster. `sentinel`: they are sentinels that know
+   * the master. `auto`, the default, means `cluster` for several addresses and `single` for one.
    */
   readonly mode?: string;
   /** Name that the sentinels know the master by. */
   readonly master?: string;
   /** PEM file of the certificate authority of `rediss:` servers. Empty: the public ones. */
   readonly caFile?: string;
-  /** The password of the sentinels themselves. Empty: they have none. */
+  /** The password of the sentinels themselves. Empty if they have none. */
   readonly sentinelPassword?: string;
 }
 
@@ -34,8 +34,8 @@ const RETRY_STEP_MS = 50;
 const RETRY_MS_MAX = 1_000;
 
 /** A client that is not connected yet; throws an Error where the servers are not named rightly. */
-function newRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | Cluster {
-  const addresses = addressesOf(servers.url);
+function createRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | Cluster {
+  const addresses = parseAddresses(servers.url);
   const [first] = addresses;
   if (first === undefined) throw new Error("redis_url must name a server");
   const nodes = addresses.map(({ hostname, port }) => ({
@@ -44,7 +44,7 @@ function newRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | C
   }));
   const options = commonOptions(first, servers);
   const db = Number(first.pathname.slice(1));
-  switch (modeOf(servers, nodes.length)) {
+  switch (chooseMode(servers, nodes.length)) {
     case "cluster":
       return new Cluster(nodes, {
         redisOptions: options,
@@ -65,7 +65,7 @@ function newRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | C
   }
 }
 
-function modeOf({ mode = "auto" }: RedisServers, addresses: number): string {
+function chooseMode({ mode = "auto" }: RedisServers, addresses: number): string {
   if (mode === "auto") return addresses > 1 ? "cluster" : "single";
   if (mode === "single" && addresses > 1) {
     throw new Error("redis.mode is single, and redis_url names several servers; name one");
@@ -130,7 +130,7 @@ function readAuthority(file: string): string {
   }
 }
 
-function addressesOf(url: string): URL[] {
+function parseAddresses(url: string): URL[] {
   return url.split(",").map((part, at) => {
     const text = at === 0 || part.includes("://") ? part : `redis://${part}`;
     const isAddress = /^rediss?:\/\//.test(text) && URL.canParse(text);
@@ -162,7 +162,7 @@ export class RedisLink {
    * Throws an Error where `servers` are not named rightly.
    */
   constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
-    this.#client = newRedisClient(servers, scripts);
+    this.#client = createRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
     // Every failed attempt to connect comes by here; without a listener it would be printed.
     this.#client.on("error", onFault);

@@ -26,9 +26,9 @@ interface Replica extends Primary {
 }
 
 /**
- * How old the data of a streaming replica is. The primary is asked every second how far its log is;
- * a replica that has replayed up to there has everything that was committed by then. So nothing is
- * written for it, and no clock of a server is trusted. Ages err towards too old.
+ * Measures the age of a streaming replica. Each second it reads the log position of the primary; a
+ * replica that has replayed up to there has everything that was committed by then. So nothing is
+ * written for it and no server's clock is trusted. Ages are rounded up.
  */
 export class ReplicaWatch {
   readonly #primary: Pool;
@@ -69,14 +69,14 @@ export class ReplicaWatch {
     clearTimeout(this.#timer);
   }
 
-  /** Whether it answered lately: who asks a replica that is away waits for nothing. */
+  /** True if the replica answered recently, so that nobody waits for one that is down. */
   isThere(): boolean {
     return this.#clock.monotonicMs() - this.#answeredAtMs <= ANSWERED_WITHIN_MS;
   }
 
   /**
-   * Age in milliseconds of what this connection of the replica reads from now on; undefined: it is
-   * older than it may be, or no replica of the primary.
+   * Age in milliseconds of what this connection of the replica reads from now on; undefined if it
+   * is older than it may be, or no replica of the primary.
    */
   async ageMs(client: Pool | PoolClient): Promise<number | undefined> {
     await this.#askPrimary().catch(() => undefined);
@@ -101,7 +101,7 @@ export class ReplicaWatch {
   }
 
   async #askPrimary(): Promise<void> {
-    // Before it is asked: what is committed meanwhile is not promised.
+    // Taken before the query, because later commits may be missing.
     const atMs = this.#clock.monotonicMs();
     const { position, identity } = await read<Primary>(this.#primary, PRIMARY_SQL);
     this.#identity = identity;

@@ -109,7 +109,7 @@ function compared(
   applied: readonly AppliedStep[],
   own: readonly Migration[],
 ): Omit<SchemaState, "isEarly"> {
-  const programLevel = levelOf(own);
+  const programLevel = computeLevel(own);
   const ownNames = new Set(own.map(({ name }) => name));
   const texts = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
   const unknown = applied.filter(({ name }) => !ownNames.has(name));
@@ -119,7 +119,8 @@ function compared(
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
     newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
-    // Also of steps that this program has: a newer one may have said more of them.
+    // Includes steps that this program knows, because a newer program may have raised their
+    // minimum.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
     changed: own
@@ -154,19 +155,19 @@ export interface Migration {
 const STEPS: readonly string[] = ["schema", "functions"];
 
 /**
- * The SQL that is published with the program. The path is right in the sources, in the built
- * program and in a bundle of it: each file is one folder below `src` or `dist`.
+ * The published SQL. The path is the same in the sources, in the built program and in a bundle, as
+ * each file is one folder below `src` or `dist`.
  */
 const FOLDER = resolve(import.meta.dirname, "../storage/migrations");
 
 /** The steps of this program. */
 export function ownSteps(): readonly Migration[] {
   return STEPS.map((name, at) =>
-    stepOf({ name, level: at + 1, text: readFileSync(join(FOLDER, `${name}.sql`), "utf8") }),
+    toMigration({ name, level: at + 1, text: readFileSync(join(FOLDER, `${name}.sql`), "utf8") }),
   );
 }
 
-export function stepOf(step: Pick<Migration, "name" | "level" | "text">): Migration {
+export function toMigration(step: Pick<Migration, "name" | "level" | "text">): Migration {
   // A step that does not say otherwise keeps out every program that does not know it.
   const said = /^-- program_min: (\d+)$/m.exec(step.text)?.[1];
   return {
@@ -177,6 +178,6 @@ export function stepOf(step: Pick<Migration, "name" | "level" | "text">): Migrat
 }
 
 /** The level of a program with these steps. */
-export function levelOf(own: readonly Migration[]): number {
+export function computeLevel(own: readonly Migration[]): number {
   return Math.max(0, ...own.map(({ level }) => level));
 }

@@ -62,7 +62,7 @@ export async function settleRole(shared: Pool): Promise<void> {
   await shared.query(SETTLE_ROLE_SQL);
 }
 
-/** Names of those that a session of a shared pool does not have. */
+/** The names of the settings that sessions of a shared pool lack. */
 export async function missingSettings(shared: Pool): Promise<readonly string[]> {
   const { rows } = await shared.query<{ name: string }>(
     `select name from (values ${ROLE_VALUES}) as own (name, value)

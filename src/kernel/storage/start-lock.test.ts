@@ -4,7 +4,7 @@ import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { identityOf } from "./process-identity.ts";
+import { identifyProcess } from "./process-identity.ts";
 import { withStartLock } from "./start-lock.ts";
 
 let folder: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tokenmarket-lock-"));
   const child = spawn("sleep", ["60"]);
   await once(child, "spawn");
-  deadProcess = identityOf(child.pid ?? 0);
+  deadProcess = identifyProcess(child.pid ?? 0);
   child.kill("SIGKILL");
   await once(child, "exit");
 });
@@ -44,7 +44,7 @@ test("the lock of a killed holder is taken over, and what it left is cleared", a
 test("the lock of a living holder is waited for until the waiter is called off", async () => {
   const holder = spawn("sleep", ["60"]);
   await once(holder, "spawn");
-  writeFileSync(join(folder, "start.lock"), identityOf(holder.pid ?? 0));
+  writeFileSync(join(folder, "start.lock"), identifyProcess(holder.pid ?? 0));
   const calledOff = new AbortController();
   let ran = false;
   const waiting = withStartLock(folder, async () => (ran = true), calledOff.signal);
@@ -68,7 +68,7 @@ test("work that fails releases the lock", async () => {
 test("a starter whose number a killed one had does not write into the lock of another", async () => {
   const holder = spawn("sleep", ["60"]);
   await once(holder, "spawn");
-  const owner = identityOf(holder.pid ?? 0);
+  const owner = identifyProcess(holder.pid ?? 0);
   const path = join(folder, "start.lock");
   writeFileSync(path, owner);
   const calledOff = new AbortController();

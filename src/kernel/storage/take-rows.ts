@@ -1,14 +1,14 @@
 import type { Pool, PoolClient } from "pg";
 
 /**
- * Takes rows of a table `t` for one process: what another one is taking is left to it, and what it
- * has taken is due again when its lease ends, whatever became of it.
+ * Leases rows of a table `t` to one process. Rows that another process is taking are skipped, and
+ * leased rows become due again when their lease ends.
  */
 export function takeRowsSql(
   table: string,
   key: string,
   taken: {
-    /** Which are due, and how many: what stands behind `from`. */
+    /** The clauses after `from`: which rows are due, and how many are taken. */
     readonly due: string;
     /** The lease. */
     readonly set: string;
@@ -23,7 +23,7 @@ export function takeRowsSql(
 }
 
 /**
- * A connection that holds the lock of this name until it is unlocked or lost; undefined: another
+ * A connection that holds the lock of this name until it is unlocked or lost; undefined if another
  * process holds it.
  */
 export async function lockedConnection(pool: Pool, name: string): Promise<PoolClient | undefined> {

@@ -9,7 +9,7 @@ import { inTransaction } from "./transaction.ts";
 const SHORT_MS = 100;
 
 const database = withDatabase();
-/** One connection: what a transaction leaves behind, the next statement meets. */
+/** A pool of one connection, so that the next statement sees whatever a transaction left behind. */
 const opened = withResource(
   () => ({ pool: openPool(database.connectionString, silentLog, 1) }),
   ({ pool }) => pool.end(),

@@ -8,7 +8,7 @@ const REPLAY_LINES_MAX = 20_000_000;
 const PIECE_ATTEMPTS_MIN = 20_000;
 const DAY_OF_IDS = 86_400_000n << 22n;
 
-/** How an audit is cut into parts that are proven beside one another. */
+/** The parts of an audit that are proven in parallel. */
 export interface AuditPlan {
   readonly pieces: readonly IdRange[];
   readonly orgs: readonly OrgRange[];
@@ -20,14 +20,17 @@ export async function planAudit(
   { lines, jobs }: { readonly lines: number; readonly jobs: number },
 ): Promise<AuditPlan> {
   const attempts = lines / 2;
-  const pieces = await piecesOf(client, span, Math.ceil(attempts / PIECE_ATTEMPTS_MIN));
+  const pieces = await splitSpan(client, span, Math.ceil(attempts / PIECE_ATTEMPTS_MIN));
   const ranges = attempts < PIECE_ATTEMPTS_MIN ? 1 : jobs;
   const count = Math.max(ranges, Math.ceil(lines / REPLAY_LINES_MAX));
-  return { pieces, orgs: rangesOf(await weights(client, span), count) };
+  return { pieces, orgs: splitOrgs(await weights(client, span), count) };
 }
 
-/** A day is at most eight pieces, a journal at least one; all ids are in one of them. */
-async function piecesOf(
+/**
+ * Splits a day into at most eight ranges of ids, and a journal into at least one; together they
+ * cover all ids.
+ */
+async function splitSpan(
   client: PoolClient,
   span: AuditSpan,
   countMax: number,
@@ -61,7 +64,7 @@ async function weights(client: PoolClient, span: AuditSpan): Promise<readonly We
 }
 
 /** Ranges of about the same weight. */
-export function rangesOf(orgs: readonly Weight[], count: number): readonly OrgRange[] {
+export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgRange[] {
   const all = orgs.reduce((sum, { weight }) => sum + weight, 0);
   const bounds: string[] = [];
   let sum = 0;

@@ -25,7 +25,7 @@ const monthNumber = (month: string): string =>
   `extract(year from ${month})::bigint * 12 + extract(month from ${month})::bigint - 1`;
 
 /** The first month of which a span knows all spend, as the running number of a month. */
-export function firstMonthOf(span: AuditSpan): number {
+export function findFirstMonth(span: AuditSpan): number {
   if (span === undefined) return 0;
   const [year = 0, month = 1] = span.day.split("-").map(Number);
   return year * 12 + month - 2;

@@ -42,7 +42,7 @@ export async function replayRange(
   onLines: (lines: number) => void,
 ): Promise<ReplayedRange> {
   const { span, orgs, bounds } = of;
-  const replay = new JournalReplay(bounds.retiredThrough, sql.firstMonthOf(span));
+  const replay = new JournalReplay(bounds.retiredThrough, sql.findFirstMonth(span));
   for await (const block of readBlocks(client, sql.journalSql(span, orgs, bounds))) {
     for (const row of block) replay.take(readEntry(row));
     onLines(block.length);
@@ -58,7 +58,7 @@ async function compareBooks(
   { span, orgs }: { readonly span: AuditSpan; readonly orgs: OrgRange },
 ): Promise<void> {
   for await (const block of readBlocks(client, sql.accountsSql(orgs))) {
-    for (const row of block) replay.compareAccount(row[0] ?? "", accountOf(row));
+    for (const row of block) replay.compareAccount(row[0] ?? "", toModelAccount(row));
   }
   for await (const block of readBlocks(client, sql.spendRowsSql(span, orgs))) {
     for (const [scope, id, org, month, settled, reserved] of block) {
@@ -68,7 +68,7 @@ async function compareBooks(
   }
   for await (const block of readBlocks(client, sql.capsSql(orgs))) {
     for (const [scope, id, org, period, cap] of block) {
-      replay.compareCap(spender(scope, id, org), periodOf(period), amountOrNull(cap));
+      replay.compareCap(spender(scope, id, org), parsePeriod(period), amountOrNull(cap));
     }
   }
 }
@@ -90,7 +90,7 @@ export async function compareShared(
     });
   };
   for await (const block of readBlocks(client, sql.sharedBeforeSql(span))) {
-    for (const row of block) add(row[0] ?? "", accountOf(row));
+    for (const row of block) add(row[0] ?? "", toModelAccount(row));
   }
   for (const { shared } of ranges) for (const [id, account] of shared) add(id, account);
   const compare = (id: string, stored: ModelAccount): void => {
@@ -99,7 +99,7 @@ export async function compareShared(
     tally.compare(`account ${id}`, accountText(stored), accountText(replayed));
   };
   for await (const block of readBlocks(client, sql.SHARED_ACCOUNTS_SQL)) {
-    for (const row of block) compare(row[0] ?? "", accountOf(row));
+    for (const row of block) compare(row[0] ?? "", toModelAccount(row));
   }
   for (const id of moved.keys()) compare(id, NOTHING_MOVED);
   return tally.check;
@@ -107,7 +107,7 @@ export async function compareShared(
 
 const NOTHING_MOVED: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };
 
-function accountOf([, debits, credits, reserved]: TextRow): ModelAccount {
+function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };
 }
 
@@ -164,7 +164,7 @@ function readEntry(row: TextRow): JournalEntry {
 /** By the number that a line of a cap has. */
 const PERIODS = ["month", "week", "day"] as const;
 
-function periodOf(text: Text): CapPeriod {
+function parsePeriod(text: Text): CapPeriod {
   const period = PERIODS.find((each) => each === text);
   assert(period !== undefined, "a cap is of a day, a week or a month");
   return period;

@@ -1,6 +1,6 @@
 import { escapeLiteral } from "pg";
 
-/** Where an audit begins: what a signed checkpoint says of everything before. */
+/** The start of an audit: the contents of a signed checkpoint about everything before it. */
 export interface AuditStart {
   /** YYYY-MM-DD */
   readonly day: string;

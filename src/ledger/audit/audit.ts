@@ -49,7 +49,10 @@ export interface AuditOutcome {
   readonly sinceDay: string | undefined;
   /** Why it did not begin at one. */
   readonly reason: string | undefined;
-  /** The checkpoint of the day that was closed; undefined: none was requested, or the books are broken. */
+  /**
+   * The checkpoint of the day that was closed; undefined if none was requested, or the books are
+   * broken.
+   */
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 

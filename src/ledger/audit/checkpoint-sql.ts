@@ -13,8 +13,8 @@ const RETIRED_TRANSFERS = `transfer t join retired_day r on r.day = ${attemptDay
     where t.attempt_id < ${RETIRED_IDS}`;
 
 /**
- * $1 a position. Days that are not in the journal any more: what begins before them cannot be read
- * again, and neither can what an attempt of them spent after the position.
+ * $1 is a position. Finds the days that have been retired since: spend before them cannot be
+ * recomputed, nor what their attempts spent after the position.
  */
 export const RETIRED_SINCE_SQL = `
   select ${RETIRED_IDS} as ids,
@@ -29,8 +29,8 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 the day. Is it over for everyone: no attempt of it is open, and no transaction is at work that
- * began before its end, and may have a position of it?
+ * $1 is the day. True if the day is closed: none of its attempts is open, and no running
+ * transaction began before its end, as that one could still add to it.
  */
 export const CLOSABLE_SQL = `
   with d as (
@@ -91,7 +91,7 @@ export function insertSpendSql(span: AuditSpan, at: { day: string; position: big
   // An attempt that was corrected later was charged at its reserve then.
   const then = `case when corrected_position > ${position} then reserve else debit end`;
   const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
-  // From the beginning on it is all there was, without what earlier checkpoints have of it.
+  // For a span from the beginning, the totals minus what earlier checkpoints already contain.
   const earlier = `
       union all select scope, id, month, settled from retired_spend
       union all select scope, id, month, -settled from audit_checkpoint_spend`;

@@ -56,8 +56,8 @@ export async function newestUsable(
 }
 
 /**
- * Compares checkpoints with their signatures, their rows and one another. An audit that begins at
- * one needs it and those whose spend it adds up: it gives these, newest first.
+ * Verifies the signatures and rows of checkpoints and their chain. Returns the checkpoint that an
+ * audit starts from and those whose spend it adds up, newest first.
  */
 export async function verifyCheckpoints(
   client: PoolClient,
@@ -68,7 +68,7 @@ export async function verifyCheckpoints(
   for (const [at, stored] of checkpoints.slice(0, count).entries()) {
     const before = checkpoints[at + 1];
     const is = {
-      previous: before === undefined ? "" : digestOf(before.document),
+      previous: before === undefined ? "" : sha256Hex(before.document),
       ...(await countRows(client, stored.day)),
     };
     const problem = checkpointProblem(stored, is, trustedKey);
@@ -159,7 +159,7 @@ export async function writeCheckpoint(
     await client.query(sql.insertAccountsSql(span, { day, position }));
     await client.query(sql.insertSpendSql(span, { day, position }));
     const rows = await countRows(client, day);
-    const previous = before === undefined ? "" : digestOf(before.document);
+    const previous = before === undefined ? "" : sha256Hex(before.document);
     const signed = signCheckpoint({ day, position, fromAttempt, previous, ...rows }, key);
     await client.query(sql.INSERT_CHECKPOINT_SQL, [
       day,
@@ -170,7 +170,7 @@ export async function writeCheckpoint(
     ]);
     const after = {
       position: String(position),
-      sha256: digestOf(signed.document),
+      sha256: sha256Hex(signed.document),
     };
     const change = { orgId: null, target: day, before: null, after } as const;
     const noted = await recordChanges(client, books.by, [
@@ -209,6 +209,6 @@ async function countLines(client: PoolClient, text: string): Promise<CountedRows
   return { rows, sha256: hash.digest("hex") };
 }
 
-function digestOf(text: string): string {
+function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

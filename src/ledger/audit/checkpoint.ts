@@ -23,7 +23,7 @@ export interface Checkpoint {
   readonly day: string;
   readonly position: bigint;
   readonly fromAttempt: bigint;
-  /** Digest of the text of the checkpoint before; empty: there was none. */
+  /** Digest of the text of the checkpoint before; empty if there was none. */
   readonly previous: string;
   readonly accounts: CountedRows;
   readonly spend: CountedRows;
@@ -40,7 +40,7 @@ export interface SignedCheckpoint {
 
 export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoint {
   const document = canonicalText({
-    ...bodyOf(of),
+    ...toDocument(of),
     public_key: publicKeyText(key.publicKey),
   });
   const signature = sign(null, Buffer.from(document), key.privateKey);
@@ -48,7 +48,7 @@ export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoin
   return { day, position, fromAttempt, document, signature };
 }
 
-/** The problem of a stored checkpoint; undefined: it is the one that this key signed, with these rows. */
+/** The problem of a stored checkpoint; undefined if this key signed it with these rows. */
 export function checkpointProblem(
   stored: SignedCheckpoint,
   is: Omit<Checkpoint, "day" | "position" | "fromAttempt">,
@@ -60,7 +60,7 @@ export function checkpointProblem(
       ? "signed by another key"
       : "not the text that was signed";
   }
-  const body = bodyOf({ day, position, fromAttempt, ...is });
+  const body = toDocument({ day, position, fromAttempt, ...is });
   const expected = canonicalText({ ...body, public_key: publicKeyText(trustedKey) });
   return document === expected ? undefined : "its rows are not those that were signed";
 }
@@ -71,7 +71,7 @@ function isOfAnotherKey(document: string, trustedKey: KeyObject): boolean {
   return key !== undefined && !key.equals(trustedKey);
 }
 
-function bodyOf(of: Checkpoint): TextDocument {
+function toDocument(of: Checkpoint): TextDocument {
   return {
     format: FORMAT,
     day: of.day,

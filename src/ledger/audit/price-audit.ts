@@ -16,7 +16,7 @@ const DUE = `a.prompt * s.prompt_pico + a.cached_prompt * s.cached_prompt_pico
     + coalesce(a.cache_write_1h, 0) * coalesce(s.cache_write_1h_pico, s.cache_write_pico)
     + a.completion * s.completion_pico + a.internal_reasoning * s.internal_reasoning_pico`;
 
-/** Were its tokens observed, so that they cost something? */
+/** True if the tokens of the attempt were observed, so that they cost something. */
 const IS_OBSERVED = `
   (a.state = 'settled' or a.corrected_at is not null) and a.basis <> 'none'`;
 

@@ -17,7 +17,10 @@ const BROKEN_DEBTS = `
 
 const CASH_OF = "case when p.is_test_money then 'cash:test' else 'cash:stripe' end";
 
-/** The movements that each purchase and each of its claims must have made, beside those that were made. */
+/**
+ * Compares the movements that each purchase and each of its claims must have made with the actual
+ * ones.
+ */
 const BROKEN_MOVES = `
   with expected as (
     select 'purchase:' || p.purchase_id as ref, ${CASH_OF} as debit_account,

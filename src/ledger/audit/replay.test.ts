@@ -149,7 +149,7 @@ class Writer {
   }
 }
 
-/** Every second attempt has prices with a margin, or a loss, at which its provider is owed. */
+/** Every second attempt has purchase prices below or above its sale prices. */
 function owedOf(attempt: bigint, cost: bigint | null): bigint | undefined {
   if (cost === null || attempt % 2n === 0n) return undefined;
   return attempt % 3n === 0n ? 2n * cost + 1n : cost / 2n;

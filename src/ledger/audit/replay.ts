@@ -46,7 +46,9 @@ export type JournalEntry =
   | EndEntry;
 
 export interface OpenEntry {
-  /** `held`, `crashed`: it was open, or had been charged at its reserve, when the journal begins. */
+  /**
+   * `held`, `crashed`: at the start of the journal it was open, or had been charged at its reserve.
+   */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
   readonly attempt: bigint;
@@ -64,7 +66,7 @@ export interface EndEntry {
   readonly kind: "closed" | "corrected";
   readonly attempt: bigint;
   readonly state: string;
-  /** Its correction follows, and brings the debit that stays. */
+  /** True if a correction follows, which sets the final debit. */
   readonly isCorrected: boolean;
   readonly costPico: bigint | null;
   /** Null: the cost. */
@@ -145,7 +147,7 @@ export class JournalReplay {
     this.#accounts.compare(`account ${id}`, accountText(stored), accountText(replayed));
   }
 
-  /** A month of the books; one that is not compared has to be empty. */
+  /** Compares one month of the ledger; a month without stored spend must be empty. */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
     const replayed = months.get(month) ?? EMPTY_MONTH;

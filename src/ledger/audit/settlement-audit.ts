@@ -33,7 +33,7 @@ const BROKEN_PERIODS = `
       corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
       lost]::numeric[]`;
 
-/** The movements that each period and each payment of one must have made, beside those that were made. */
+/** Compares the movements that each period and each payment must have made with the actual ones. */
 const BROKEN_MOVES = `
   with due as (
     select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
@@ -64,8 +64,8 @@ const BROKEN_MOVES = `
     is distinct from (e.debit_account, e.credit_account, e.amount)`;
 
 /**
- * Every end that closing has processed is in exactly one period, and as it was then. Of a
- * span those of the days after its beginning, whose attempts have all ended in it.
+ * Each closed attempt that a settlement has processed must be in exactly one period, unchanged. For
+ * a span, this covers the days after its start, because all their attempts ended within it.
  */
 const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (

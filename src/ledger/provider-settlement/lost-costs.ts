@@ -44,8 +44,8 @@ export async function bearLostLines(
   const judged = claims.map((claim, at): LostLine => {
     const row = rows[at];
     assert(row !== undefined, "every claim is judged");
-    const verdict = verdictOf(row);
-    if (verdict === "borne") costs.push(costOf(providerId, claim, row));
+    const verdict = judgeRow(row);
+    if (verdict === "borne") costs.push(toLostCost(providerId, claim, row));
     return { ...claim, verdict };
   });
   await bearLostCosts(client, costs);
@@ -91,7 +91,7 @@ interface JudgedRow {
   readonly life: number | null;
 }
 
-function verdictOf(row: JudgedRow): LostVerdict {
+function judgeRow(row: JudgedRow): LostVerdict {
   if (row.is_borne) return "borne_before";
   if (row.is_ours) return "ours";
   if (row.is_put_back) return "put_back";
@@ -99,7 +99,7 @@ function verdictOf(row: JudgedRow): LostVerdict {
   return row.life === null ? "outside" : "borne";
 }
 
-function costOf(providerId: string, claim: ClaimLine, row: JudgedRow): LostCost {
+function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostCost {
   assert(row.life !== null, "what is borne was lost in some life");
   return {
     ref: `lost:${providerId}:${claim.of}:${claim.id}`,

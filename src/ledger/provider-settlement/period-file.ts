@@ -28,10 +28,10 @@ export function signPeriod(
   statement: SettlementStatement,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
 ): string {
-  return signedFile(bodyOf(statement), key).text;
+  return signedFile(toDocument(statement), key).text;
 }
 
-function bodyOf({ period, lines }: SettlementStatement): TextDocument {
+function toDocument({ period, lines }: SettlementStatement): TextDocument {
   const iso = (ms: number): string => new Date(ms).toISOString();
   return {
     format: FORMAT,

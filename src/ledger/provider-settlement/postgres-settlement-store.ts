@@ -158,7 +158,10 @@ export class PostgresSettlementStore {
       const { payment, payableMicroUsd } = period;
       if (payment?.ref === of.ref) return { created: false, period };
       if (payment !== null) {
-        throw new SettlementFault("paid_before", `${nameOf(of)} was paid with ${payment.ref}`);
+        throw new SettlementFault(
+          "paid_before",
+          `${describePeriod(of)} was paid with ${payment.ref}`,
+        );
       }
       const made = await moveOnce(client, {
         kind: "provider_payment",
@@ -167,7 +170,7 @@ export class PostgresSettlementStore {
         amount: payableMicroUsd,
         ref: of.ref,
       });
-      // The same amount to the same provider, but for another period.
+      // The reference was used for the same amount and provider, but for another period.
       if (!made) throw refTaken(of.ref);
       await client.query(
         "insert into provider_payment (provider_id, start_at, ref) values ($1, $2, $3)",
@@ -281,18 +284,20 @@ async function findPeriod(
 async function payablePeriod(client: PoolClient, of: PeriodName): Promise<ProviderPeriod> {
   const period = await findPeriod(client, of);
   if (period === undefined) {
-    throw new SettlementFault("no_such_period", `${nameOf(of)} is not a closed period`);
+    throw new SettlementFault("no_such_period", `${describePeriod(of)} is not a closed period`);
   }
   if (period.mode === "prepaid") {
-    throw new SettlementFault("nothing_to_pay", `${nameOf(of)} was taken from the deposit`);
+    throw new SettlementFault("nothing_to_pay", `${describePeriod(of)} was taken from the deposit`);
   }
   if (period.payableMicroUsd === microUsd(0n)) {
-    throw new SettlementFault("nothing_to_pay", `${nameOf(of)} owes nothing`);
+    throw new SettlementFault("nothing_to_pay", `${describePeriod(of)} owes nothing`);
   }
   return period;
 }
 
-/** False: this very move was made before. Throws when the reference names something else. */
+/**
+ * Returns false if this exact move exists already. Throws if its reference belongs to another move.
+ */
 async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
   const known = await client.query<{ same: boolean }>(SAME_MOVE_SQL, [
     move.ref,
@@ -326,6 +331,6 @@ function periodTarget({ providerId, startMs }: PeriodName): string {
   return `${providerId} ${new Date(startMs).toISOString()}`;
 }
 
-function nameOf({ providerId, startMs }: PeriodName): string {
+function describePeriod({ providerId, startMs }: PeriodName): string {
   return `the period of ${providerId} from ${new Date(startMs).toISOString()}`;
 }

@@ -3,14 +3,14 @@ import type { PoolClient } from "pg";
 import { assert } from "../../kernel/index.ts";
 import { bearLostCosts, type LostCost } from "./lost-costs.ts";
 import type { ClosedPeriodFile, PutBackOutcome } from "./lost-terms.ts";
-import { factsOf, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";
-import { linesOf, planPeriods, type SettlementLine } from "./settlement-plan.ts";
+import { readFacts, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";
+import { sumLines, planPeriods, type SettlementLine } from "./settlement-plan.ts";
 import { SettlementFault } from "./settlement-store.ts";
 
 /**
- * Closes a period again that was closed in a lost time, with what its signed file says: what the
- * journal has lost of it is owed all the same, and paid by no customer. Payable, exact cost and
- * what is carried over are those of the file, or nothing changes. `client` is in a settlement work.
+ * Re-closes a settlement period from its signed file after a restore. Costs that the journal has
+ * lost are still owed to the provider, and charged to no customer. Payable, exact cost and
+ * carry-over must match the file, or nothing changes. `client` is in a settlement transaction.
  */
 export async function putBackPeriod(
   client: PoolClient,
@@ -24,10 +24,10 @@ export async function putBackPeriod(
     file,
     provider,
     life,
-    linesOf(await factsOf(client, provider, file.endMs)),
+    sumLines(await readFacts(client, provider, file.endMs)),
   );
   await bearLostCosts(client, lost);
-  const facts = await factsOf(client, provider, file.endMs);
+  const facts = await readFacts(client, provider, file.endMs);
   const { terms, last } = provider;
   const plan = planPeriods({ terms, last, facts, throughMs: file.endMs });
   const [period, ...more] = plan.periods;
@@ -39,7 +39,7 @@ export async function putBackPeriod(
     period.payableMicroUsd === file.payableMicroUsd &&
     period.sums.costPicoUsd === file.costPicoUsd &&
     period.carryOutPicoUsd === file.carryOutPicoUsd;
-  if (!isSame) throw refused(file, "put back the provider's earlier periods first, in their order");
+  if (!isSame) throw toFault(file, "put back the provider's earlier periods first, in their order");
   await writePlans(client, [{ provider, plan }]);
   const { lostClaims, lostPicoUsd } = period.sums;
   return { created: true, lostClaims, lostPicoUsd };
@@ -54,7 +54,7 @@ async function isKnown(client: PoolClient, file: ClosedPeriodFile): Promise<bool
     file.costPicoUsd,
   ]);
   if (rows.length > 0 && rows[0]?.same !== true) {
-    throw refused(file, "the books have another period of this provider at that time");
+    throw toFault(file, "the books have another period of this provider at that time");
   }
   return rows.length > 0;
 }
@@ -67,7 +67,7 @@ async function lifeAfter(client: PoolClient, file: ClosedPeriodFile): Promise<nu
   const { rows } = await client.query<{ life: number }>(LIFE_SQL, [new Date(file.endMs)]);
   const life = rows[0]?.life;
   if (life !== undefined) return life;
-  throw refused(file, "the books were not reopened since; run `tokenmarket ledger reopen` first");
+  throw toFault(file, "the books were not reopened since; run `tokenmarket ledger reopen` first");
 }
 
 const LIFE_SQL = `
@@ -81,15 +81,15 @@ function lostCosts(
   life: number,
   ours: readonly SettlementLine[],
 ): LostCost[] {
-  const known = new Map(ours.map((line) => [nameOf(line), line.sums]));
+  const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
   // Nothing may end before what is settled already.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {
-    const have = known.get(nameOf(line));
-    known.delete(nameOf(line));
+    const have = known.get(toLineKey(line));
+    known.delete(toLineKey(line));
     const claims = line.attempts - (have?.attempts ?? 0n);
     const cost = line.costPicoUsd - (have?.costPicoUsd ?? 0n);
-    if (claims < 0n || cost < 0n) throw refused(file, MORE);
+    if (claims < 0n || cost < 0n) throw toFault(file, MORE);
     if (claims === 0n && cost === 0n) return [];
     const start = new Date(file.startMs).toISOString();
     const day = new Date(line.admittedDayMs).toISOString().slice(0, 10);
@@ -107,7 +107,7 @@ function lostCosts(
       },
     ];
   });
-  if (known.size > 0) throw refused(file, MORE);
+  if (known.size > 0) throw toFault(file, MORE);
   assert(endedMs < file.endMs, "what was lost ends within its period");
   return lost;
 }
@@ -116,7 +116,7 @@ const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
 const ID_BITS_BELOW_MS = 22n;
 const MORE = "the journal has attempts of that time that are not in it: it is of other books";
 
-function nameOf(line: {
+function toLineKey(line: {
   readonly admittedDayMs: number;
   readonly modelId: string;
   readonly upstreamModelId: string;
@@ -124,7 +124,7 @@ function nameOf(line: {
   return JSON.stringify([line.admittedDayMs, line.modelId, line.upstreamModelId]);
 }
 
-function refused(file: ClosedPeriodFile, why: string): SettlementFault {
+function toFault(file: ClosedPeriodFile, why: string): SettlementFault {
   const start = new Date(file.startMs).toISOString();
   return new SettlementFault(
     "not_put_back",

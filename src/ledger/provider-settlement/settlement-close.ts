@@ -52,8 +52,8 @@ export async function closeDuePeriods(
     await writePlans(client, plans);
     const hasClosed = plans.filter(({ plan }) => plan.periods.length > 0);
     return {
-      recorded: await recordChanges(client, by, plans.flatMap(changesOf)),
-      closed: hasClosed.flatMap((each) => statementsOf(each, nowMs)),
+      recorded: await recordChanges(client, by, plans.flatMap(toChanges)),
+      closed: hasClosed.flatMap((each) => toStatements(each, nowMs)),
       throughMs,
       unlisted: hasClosed.flatMap(({ provider }) => unlistedProvider(provider)),
     };
@@ -62,7 +62,7 @@ export async function closeDuePeriods(
   return outcome;
 }
 
-function changesOf({ provider: { providerId }, plan }: ProviderPlan): Change[] {
+function toChanges({ provider: { providerId }, plan }: ProviderPlan): Change[] {
   return plan.periods.map((period) => ({
     action: "settlement.close",
     orgId: null,
@@ -83,7 +83,7 @@ export async function writePlans(
 ): Promise<void> {
   await writePeriods(client, plans);
   await writeProgress(client, plans);
-  await moveBetweenPlatformAccounts(client, plans.flatMap(movesOf));
+  await moveBetweenPlatformAccounts(client, plans.flatMap(planMoves));
 }
 
 /** How far a provider is settled, with the terms of its next period. */
@@ -99,7 +99,7 @@ export async function findProvider(
 }
 
 /** The attempts of a provider that ended since its last period and before an instant. */
-export async function factsOf(
+export async function readFacts(
   client: PoolClient,
   provider: DueProvider,
   throughMs: number,
@@ -122,7 +122,7 @@ export interface DueProvider {
   readonly terms: SettlementTerms;
   readonly termsFrom: "manifest" | UnlistedProvider["termsFrom"];
   readonly last: LastPeriod | undefined;
-  /** Undefined: nothing of this provider was ever closed. */
+  /** Undefined if nothing of this provider was ever closed. */
   readonly progressMs: number | undefined;
 }
 
@@ -135,7 +135,7 @@ interface ProviderRow {
   readonly every: SettlementTerms["interval"] | null;
 }
 
-// A provider that is owed something has an account; one that only failed so far has prices.
+// A provider that is owed money has an account; one with only failed attempts has prices.
 const PROVIDERS_SQL = `
   select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
   from (
@@ -311,7 +311,7 @@ async function writeProgress(client: PoolClient, plans: readonly ProviderPlan[])
   ]);
 }
 
-function movesOf({ provider: { providerId }, plan }: ProviderPlan): PlatformMove[] {
+function planMoves({ provider: { providerId }, plan }: ProviderPlan): PlatformMove[] {
   const accrual = `accrual:${providerId}`;
   return plan.periods.flatMap((period) => {
     const ref = `period:${providerId}:${instantText(period.startMs)}`;
@@ -334,7 +334,7 @@ function movesOf({ provider: { providerId }, plan }: ProviderPlan): PlatformMove
   });
 }
 
-function statementsOf({ provider, plan }: ProviderPlan, closedAtMs: number): SettlementStatement[] {
+function toStatements({ provider, plan }: ProviderPlan, closedAtMs: number): SettlementStatement[] {
   const { providerId } = provider;
   return plan.periods.map(({ lines, ...period }) => ({
     period: { ...period, providerId, closedAtMs, payment: null },

@@ -24,7 +24,7 @@ function readRecord(
 ): { readonly fields: readonly string[]; readonly isWhole: boolean; readonly end: number } {
   const fields: string[] = [];
   for (let at = start; ;) {
-    const field = text[at] === '"' ? quotedField(text, at) : plainField(text, at);
+    const field = text[at] === '"' ? readQuotedField(text, at) : plainField(text, at);
     fields.push(field.value);
     const next = text[field.end];
     if (next === ",") {
@@ -50,7 +50,7 @@ function plainField(text: string, start: number): Field {
   return { value: text.slice(start, end), end, isWhole: true };
 }
 
-function quotedField(text: string, start: number): Field {
+function readQuotedField(text: string, start: number): Field {
   let end = text.indexOf('"', start + 1);
   while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
   const value = text.slice(start + 1, end < 0 ? text.length : end).replaceAll('""', '"');

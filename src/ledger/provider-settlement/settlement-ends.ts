@@ -68,14 +68,14 @@ const HALF_DAY_SECONDS = HALF_DAY_MS / 1_000;
 /** 2025-01-01T00:00Z, from which attempt ids count, in half-days since 1970. */
 const ID_HALF_DAY = 40_178;
 
-function halfDayOf(column: string): string {
+function halfDaySql(column: string): string {
   return `floor(extract(epoch from ${column}) / ${HALF_DAY_SECONDS})::integer`;
 }
 
-/** $1 providers, $2 the instant from which each is asked for, $3 the first of these, $4 the end. */
+/** $1 providers, $2 the start instant of each, $3 the earliest of these, $4 the end. */
 export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
-    ${halfDayOf("ended_at")} as ended, ${halfDayOf("closed_at")} as closed,
+    ${halfDaySql("ended_at")} as ended, ${halfDaySql("closed_at")} as closed,
     ((attempt_id >> 22) / ${HALF_DAY_MS})::integer + ${ID_HALF_DAY} as admitted,
     ${SUM_ENDS_SQL}
   from unnest($1::text[], $2::timestamptz[]) as due(provider_id, from_at)

@@ -10,7 +10,7 @@ import { csvRecords } from "./settlement-csv-reader.ts";
 /** A provider's statement of what a period cost. */
 export interface ProviderClaim {
   readonly totalPicoUsd: PicoUsd;
-  /** Absent: the provider reports the total only. */
+  /** Absent if the provider reports the total only. */
   readonly lines?: readonly ClaimLine[];
 }
 
@@ -27,9 +27,9 @@ export type ClaimOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * Reads a provider's own statement: JSON `{total_usd, lines?: [{attempt_id | request_id, cost_usd}]}`
- * or CSV with a header row that has `cost_usd` and `attempt_id` or `request_id`; other members and
- * columns are left alone. Amounts are taken from their digits, never through a float.
+ * Reads a provider's own statement: JSON `{total_usd, lines?: [{attempt_id | request_id,
+ * cost_usd}]}`, or CSV with a header row that has `cost_usd` and `attempt_id` or `request_id`.
+ * Other members and columns are ignored. Amounts are parsed from their digits, never as floats.
  */
 export function readProviderClaim(text: string): ClaimOutcome {
   const body = text.replace(/^\uFEFF/, "");
@@ -54,7 +54,8 @@ function readJson(text: string): ProviderClaim {
   if (stated === undefined && lines === undefined) {
     throw new ClaimFault("there is neither total_usd nor lines");
   }
-  const totalPicoUsd = stated === undefined ? sumOf(lines ?? []) : readAmount(stated, "total_usd");
+  const totalPicoUsd =
+    stated === undefined ? sumCosts(lines ?? []) : readAmount(stated, "total_usd");
   return lines === undefined ? { totalPicoUsd } : { totalPicoUsd, lines };
 }
 
@@ -104,7 +105,7 @@ function readCsv(text: string): ProviderClaim {
       readLine({ attempt: cell(attempt), request: cell(request), cost: cell(cost) }, place),
     );
   }
-  return { totalPicoUsd: sumOf(lines), lines };
+  return { totalPicoUsd: sumCosts(lines), lines };
 }
 
 interface RawLine {
@@ -147,6 +148,6 @@ function shown(value: unknown): string {
 
 const SHOWN_CHARS_MAX = 60;
 
-function sumOf(lines: readonly ClaimLine[]): PicoUsd {
+function sumCosts(lines: readonly ClaimLine[]): PicoUsd {
   return picoUsd(lines.reduce((sum, line) => sum + line.costPicoUsd, ZERO_PICO_USD as bigint));
 }

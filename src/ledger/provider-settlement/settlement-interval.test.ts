@@ -5,7 +5,7 @@ import {
   boundaryAtOrBefore,
   HALF_DAY_MS,
   SETTLEMENT_INTERVALS,
-  spanOf,
+  findSpan,
 } from "./settlement-interval.ts";
 
 const instant = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2060, 0) });
@@ -63,7 +63,7 @@ describe("the period of an instant", () => {
     const atMs = Date.parse("2026-09-17T08:00Z");
     const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
     const spans = SETTLEMENT_INTERVALS.map((every) => {
-      const { startMs, endMs } = spanOf(atMs, every, lastEndMs);
+      const { startMs, endMs } = findSpan(atMs, every, lastEndMs);
       return [every, iso(startMs), iso(endMs)];
     });
     expect(spans).toEqual([
@@ -84,7 +84,7 @@ describe("the period of an instant", () => {
         let lastEndMs: number | undefined;
         for (const { every, ahead } of list) {
           const atMs = (lastEndMs ?? firstMs) + ahead;
-          const { startMs, endMs } = spanOf(atMs, every, lastEndMs);
+          const { startMs, endMs } = findSpan(atMs, every, lastEndMs);
           expect(startMs <= atMs && atMs < endMs).toBe(true);
           expect(startMs).toBeGreaterThanOrEqual(lastEndMs ?? -Infinity);
           expect(boundaryAtOrBefore(endMs, every)).toBe(endMs);

@@ -18,7 +18,7 @@ export interface SettlementSpan {
  * The period an instant belongs to: it begins at the interval's boundary, but never before the end
  * of the period before, so that a change of interval leaves neither a gap nor an overlap.
  */
-export function spanOf(
+export function findSpan(
   atMs: number,
   interval: SettlementInterval,
   lastEndMs: number | undefined,

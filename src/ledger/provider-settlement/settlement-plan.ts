@@ -10,7 +10,7 @@ import {
 } from "../../kernel/index.ts";
 import {
   boundaryAtOrBefore,
-  spanOf,
+  findSpan,
   type SettlementInterval,
   type SettlementSpan,
 } from "./settlement-interval.ts";
@@ -28,9 +28,9 @@ export interface SettlementTerms {
 export interface SettlementFact {
   /** Noon or midnight at or before the end: the closing, or the correction. */
   readonly endedMs: number;
-  /** The same of the closing. */
+  /** The time of the closing. */
   readonly closedMs: number;
-  /** The same of the admission. */
+  /** The time of the admission. */
   readonly admittedMs: number;
   readonly modelId: string;
   readonly upstreamModelId: string;
@@ -116,7 +116,7 @@ export function planPeriods(input: {
   for (;;) {
     const [first] = rest;
     if (first === undefined) return { periods, throughMs };
-    const span = spanOf(first.endedMs, terms.interval, last?.endMs);
+    const span = findSpan(first.endedMs, terms.interval, last?.endMs);
     if (span.endMs > throughMs) return { periods, throughMs: first.endedMs };
     const next = rest.findIndex((fact) => fact.endedMs >= span.endMs);
     const count = next < 0 ? rest.length : next;
@@ -146,8 +146,8 @@ function planPeriod(
   const { debitMicroUsd, overrunMicroUsd, marginMicroUsd, lostMicroUsd } = sums;
   const accrued = debitMicroUsd + overrunMicroUsd - marginMicroUsd + lostMicroUsd;
   const roundingMicroUsd = microUsd(payableMicroUsd - accrued);
-  // Each debit with its overrun and without its margin is the floor of what is owed for one attempt:
-  // the sum of floors is never the larger.
+  // Each attempt's debit plus overrun minus margin is the floor of its exact cost, so the sum of
+  // floors never exceeds the exact sum.
   assert(roundingMicroUsd >= 0n, "a provider is owed no less than was accrued");
   return {
     ...span,
@@ -158,7 +158,7 @@ function planPeriod(
     carryOutPicoUsd: fractionBelowMicroUsd(owed),
     roundingMicroUsd,
     payableMicroUsd,
-    lines: linesOf(facts),
+    lines: sumLines(facts),
   };
 }
 
@@ -180,7 +180,7 @@ function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
 }
 
 /** The lines of a period: models by days of admission. */
-export function linesOf(facts: readonly SettlementFact[]): SettlementLine[] {
+export function sumLines(facts: readonly SettlementFact[]): SettlementLine[] {
   const lines = new Map<string, SettlementLine>();
   for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {
     const admittedDayMs = boundaryAtOrBefore(admittedMs, "daily");

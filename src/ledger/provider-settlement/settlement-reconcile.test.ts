@@ -12,7 +12,7 @@ function requestId(n: number): RequestId {
   return `01930000-0000-7000-8000-${String(n).padStart(12, "0")}` as RequestId;
 }
 
-/** Attempts 1, 2, … of requests 1, 2, …; null: the end was not observed. */
+/** Attempts 1, 2, … of requests 1, 2, …; null if the end was not observed. */
 function entries(...costs: readonly (bigint | null)[]): SettlementEntry[] {
   return costs.map((cost, i) => ({
     attemptId: BigInt(i + 1),

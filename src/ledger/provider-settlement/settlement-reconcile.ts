@@ -7,7 +7,7 @@ export interface DifferingLine {
   readonly kind: "differs" | "only_theirs" | "only_ours" | "unknown_claimed";
   readonly of: ClaimLine["of"];
   readonly id: string;
-  /** Null: they do not bill it. */
+  /** Null if they do not bill it. */
   readonly theirPicoUsd: PicoUsd | null;
   /** Null: we do not know it, or not what it cost. */
   readonly ourPicoUsd: PicoUsd | null;

@@ -85,7 +85,7 @@ export interface UnlistedProvider {
   readonly termsFrom: "last_period" | "default";
 }
 
-/** How a provider's own statement differs from ours. */
+/** The comparison of a provider's own statement with ours. */
 export interface ClaimComparison {
   readonly theirPicoUsd: PicoUsd;
   readonly ourPicoUsd: PicoUsd;

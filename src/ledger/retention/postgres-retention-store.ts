@@ -40,12 +40,12 @@ export class PostgresRetentionStore {
     this.#changes = changes;
   }
 
-  /** Undefined: another run is under way. One run at a time, over all processes. */
+  /** Undefined if another run is under way. One run at a time, over all processes. */
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
     const client = await lockedConnection(this.#pool, "tokenmarket retention");
     if (client === undefined) return undefined;
     try {
-      // The same day gives the same text, whatever the server's habits.
+      // Exporting a day again must give the same text, whatever the server's settings are.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
       const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
@@ -102,7 +102,7 @@ class PostgresRetentionSession {
       day,
       fromId: head.from_id,
       toId: head.to_id,
-      sums: sumsOf(rows),
+      sums: collectSums(rows),
       open: head.open,
       unsettled: all?.unsettled ?? 0n,
       outsidePeriods: all?.outside ?? 0n,
@@ -206,8 +206,8 @@ class PostgresRetentionSession {
   }
 
   /**
-   * Deletes refused requests that are as old, but none of this day or later ones; how many requests
-   * it was. They owe nothing, so that nothing of them is kept.
+   * Deletes refused requests that are old enough, but none of `before` or later days, and returns
+   * their number. They owe nothing, so no sums are kept.
    */
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
     const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
@@ -281,7 +281,7 @@ const sumColumns = columns<AttemptSums>({
   owedPicoUsd: pico("owed_pico"),
 });
 
-function sumsOf(rows: readonly SurveyRow[]): DaySums {
+function collectSums(rows: readonly SurveyRow[]): DaySums {
   let all = ZERO_SUMS;
   const byProvider = new Map<string, AttemptSums>();
   const byOrg = new Map<string, AttemptSums>();

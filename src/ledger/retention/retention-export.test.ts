@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { CsvRow } from "../../kernel/core/csv.ts";
 import {
   countDayCsv,
-  differenceOf,
+  findDifference,
   verifyExport,
   writeDayCsv,
   type ExportCheck,
@@ -163,7 +163,7 @@ describe("an exported day", () => {
     const counted = written.counted();
     expect(counted.sums.all.attempts).toBe(0n);
     const manifest = { day: DAY, ...RANGE, schema: "", ...counted };
-    expect(differenceOf(manifest, await countDayCsv(RANGE, bytesOf(csv)))).toBeUndefined();
+    expect(findDifference(manifest, await countDayCsv(RANGE, bytesOf(csv)))).toBeUndefined();
   });
 });
 

@@ -79,8 +79,8 @@ export async function countDayCsv(
   return { sums: tally.sums, sha256: hash.digest(), bytes };
 }
 
-/** Undefined: the rows are those that the manifest names. */
-export function differenceOf(manifest: DayManifest, counted: CountedRows): string | undefined {
+/** Undefined if the rows are those that the manifest names. */
+export function findDifference(manifest: DayManifest, counted: CountedRows): string | undefined {
   if (counted.bytes !== manifest.bytes) {
     return `the rows have ${counted.bytes} bytes, the manifest says ${manifest.bytes}`;
   }
@@ -99,7 +99,7 @@ export interface ExportCheck {
 export async function verifyExport(input: {
   readonly manifest: SignedManifest;
   readonly rows: AsyncIterable<Uint8Array>;
-  /** Undefined: there is no key here to compare with. */
+  /** Undefined if there is no key here to compare with. */
   readonly trustedKey: KeyObject | undefined;
 }): Promise<readonly ExportCheck[]> {
   const { manifest, rows, trustedKey } = input;
@@ -130,7 +130,7 @@ async function rowsCheck(
 ): Promise<ExportCheck> {
   const id = "rows";
   try {
-    const difference = differenceOf(manifest, await countDayCsv(manifest, rows));
+    const difference = findDifference(manifest, await countDayCsv(manifest, rows));
     const detail = difference ?? `${manifest.sums.all.attempts} attempts, digest and sums agree`;
     return { id, ok: difference === undefined, detail };
   } catch (fault) {

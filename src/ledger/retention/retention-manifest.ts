@@ -54,7 +54,7 @@ export function signManifest(
   manifest: DayManifest,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
 ): { readonly text: string; readonly signature: Buffer } {
-  return signedFile(bodyOf(manifest), key);
+  return signedFile(toDocument(manifest), key);
 }
 
 const SUMS = {
@@ -63,7 +63,7 @@ const SUMS = {
   overrun_micro_usd: documentParts.integer(),
   refund_micro_usd: documentParts.integer(),
   cost_pico_usd: documentParts.integer(),
-  /** Manifests from before providers had prices of their own say it once. */
+  /** Absent in manifests from before providers had purchase prices; both costs are then equal. */
   owed_pico_usd: Type.Optional(documentParts.integer()),
 };
 const sumsSchema = Type.Object(SUMS, { additionalProperties: Type.String() });
@@ -122,7 +122,7 @@ export function isSignedByItsKey(manifest: SignedManifest): boolean {
   return isSignedBy(manifest.publicKey, manifest.canonicalText, manifest.signature);
 }
 
-function bodyOf(manifest: DayManifest): TextDocument {
+function toDocument(manifest: DayManifest): TextDocument {
   const { day, sums } = manifest;
   return {
     format: FORMAT,

@@ -46,7 +46,7 @@ export const BOUNDS_SQL = `
   from (select $1::date as day) d
   join pg_class c on c.oid = $2::regclass`;
 
-/** $1 the first id, $2 the id behind the last: is an attempt of these open? */
+/** $1 is the first id, $2 the id after the last: true if an attempt between them is open. */
 export const IS_OPEN_SQL: string = `select (${holdsSql("$1", "$2")}) > 0 as is_open`;
 
 function holdsSql(from: string, until: string): string {
@@ -129,7 +129,10 @@ export function sharedRequestsSql(day: Day): string {
         and (a.attempt_id < $1 or a.attempt_id >= $2)))`;
 }
 
-/** $1 organizations, $2 their requests, $3 and $4 as above: what is left of them is the request. */
+/**
+ * $1 organizations, $2 their requests, $3 and $4 as above: joins the remaining attempts of a
+ * request into one row.
+ */
 export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
 
 export function detachSql(day: Day): readonly string[] {
@@ -146,9 +149,8 @@ export function detachSql(day: Day): readonly string[] {
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
- * A cap asks for days of this week, and where the clock was set back for those of the week before;
- * the audit compares what is there. A late closing may hold a row: it is not waited for, the next
- * run takes it.
+ * Caps need the days of this week and, after a clock was set back, of the week before; the audit
+ * compares both. Rows that a late closing has locked are skipped until the next run.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 

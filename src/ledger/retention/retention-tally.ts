@@ -30,7 +30,7 @@ export class DayTally {
     range: { readonly fromId: bigint; readonly toId: bigint },
   ) {
     this.#columns = columns;
-    this.#places = placesOf(columns);
+    this.#places = findPlaces(columns);
     this.#range = range;
     this.#lastId = range.fromId - 1n;
   }
@@ -73,7 +73,7 @@ export function addSums(a: AttemptSums, b: AttemptSums): AttemptSums {
   };
 }
 
-/** Do both say the same of every provider and organization? */
+/** True if both have the same sums for every provider and organization. */
 export function sameSums(a: DaySums, b: DaySums): boolean {
   return (
     sameAttempts(a.all, b.all) && sameMap(a.byProvider, b.byProvider) && sameMap(a.byOrg, b.byOrg)
@@ -111,12 +111,12 @@ interface Places {
   readonly debit: number;
   readonly overrun: number;
   readonly cost: number;
-  /** Undefined: the file is from before providers had prices of their own. */
+  /** Undefined if the file is from before providers had prices of their own. */
   readonly owed: number | undefined;
   readonly corrected: number;
 }
 
-function placesOf(columns: readonly string[]): Places {
+function findPlaces(columns: readonly string[]): Places {
   const place = (name: string): number => {
     const at = columns.indexOf(name);
     if (at === -1) throw new TallyFault(`there is no column ${name}`);

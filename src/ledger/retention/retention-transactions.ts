@@ -11,7 +11,7 @@ import {
   type CsvRow,
 } from "../../kernel/index.ts";
 
-/** So long the batches of the gateways may stand behind a wait for a lock of the books. */
+/** The longest time that batches of the gateways may wait for a lock of the ledger. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 500;
 const LOCK_TRIES_MAX = 1_200;
@@ -22,7 +22,7 @@ export class JournalBusyFault extends Error {
   override readonly name = "JournalBusyFault";
 }
 
-/** Where changes are written, and who made them. */
+/** The change log, with the author of the changes. */
 export interface ChangeNotes {
   readonly log: ChangeLog;
   readonly by: ChangedBy;
@@ -91,7 +91,7 @@ export async function rowsAsText(
   return (await client.query<(string | null)[]>(query)).rows;
 }
 
-/** Is a transaction at work on one of these tables that is older than any batch? */
+/** True if a transaction that is older than any batch uses one of these tables. */
 export function longReaderSql(tables: readonly string[]): string {
   return `
   select exists (

@@ -60,7 +60,7 @@ export interface DayArchive {
   readStaged(day: Day): AsyncIterable<Uint8Array>;
   /** Gives the staged rows their name and writes the manifest beside them. */
   publish(day: Day, manifestText: string): Promise<void>;
-  /** Undefined: this folder has no such day. */
+  /** Undefined if this folder has no such day. */
   readManifest(day: Day): Promise<string | undefined>;
   readPublished(day: Day): AsyncIterable<Uint8Array>;
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 
 import { formatUsd } from "../../kernel/index.ts";
-import { countDayCsv, differenceOf, writeDayCsv } from "./retention-export.ts";
+import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
 import { readManifest, signManifest, type DayManifest } from "./retention-manifest.ts";
 import { sameSums } from "./retention-tally.ts";
 import { dayFiles, type Day, type DayArchive, type DaySurvey } from "./retention.ts";
@@ -24,7 +24,7 @@ export interface RetireOutcome {
   readonly retired: readonly DaySurvey[];
   /** Days whose attempts were deleted from the database. */
   readonly dropped: readonly Day[];
-  /** Where it stopped, and why; the days behind it were not checked. */
+  /** The day at which the run stopped, with the reason; later days were not checked. */
   readonly stopped: { readonly day: Day; readonly reason: string } | undefined;
   /** Refused requests that were deleted with the attempts of their days. */
   readonly refusedRequests: number;
@@ -125,7 +125,7 @@ async function exportDay(
   // Added up twice: by the database over the table, and here over every row that was written.
   if (!sameSums(written, sums)) throw new RetentionFault(`${day}: the export misses attempts`);
   const manifest = { day, fromId, toId, schema: session.schema, sums, sha256, bytes };
-  const difference = differenceOf(manifest, await countDayCsv(survey, archive.readStaged(day)));
+  const difference = findDifference(manifest, await countDayCsv(survey, archive.readStaged(day)));
   if (difference !== undefined) throw new RetentionFault(`${day}: read back: ${difference}`);
   await refuseForeignFile(archive, manifest);
   const signed = signManifest(manifest, key);
@@ -181,7 +181,7 @@ async function dropProblem(
   if (typeof manifest === "string") return `its manifest is ${manifest}`;
   if (!manifest.sha256.equals(sha256)) return "its export is not the one that was retired";
   try {
-    return differenceOf(manifest, await countDayCsv(manifest, archive.readPublished(day)));
+    return findDifference(manifest, await countDayCsv(manifest, archive.readPublished(day)));
   } catch (fault) {
     return `its export cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`;
   }

@@ -24,7 +24,7 @@ export {
 } from "./report/signed-report.ts";
 export {
   type ConformanceExit,
-  exitCodeOf,
+  toExitCode,
   type ProviderVerdict,
   type Verdict,
 } from "./report/verdict.ts";
@@ -47,9 +47,9 @@ export interface SuiteOptions {
   readonly concurrency?: number;
   /** Longest whole answer, in milliseconds. Default 60,000. */
   readonly timeoutMs?: number;
-  /** May the endpoint be loopback or private? Default false. */
+  /** Allows endpoints with loopback or private addresses. Default false. */
   readonly allowPrivateUpstreams?: boolean;
-  /** Is a decisions host asked in its own public grammar? Default: in the marketplace's. */
+  /** Asks a decisions host in its own public grammar. Default: in the marketplace's. */
   readonly decisionsPublicForm?: boolean;
   /** Aborted: the run ends with the report of what ran. */
   readonly signal?: AbortSignal;

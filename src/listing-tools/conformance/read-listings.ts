@@ -8,7 +8,7 @@ export interface ListingsOptions {
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Is a decisions host asked in its own public grammar? Default: in the marketplace's. */
+  /** Asks a decisions host in its own public grammar. Default: in the marketplace's. */
   readonly decisionsPublicForm?: boolean;
   /** Model ids with `*` for any text; empty: all. */
   readonly models: readonly string[];

@@ -23,7 +23,7 @@ export async function runChecks(lab: Lab, run: CheckRun): Promise<readonly Check
   for (const check of inRunningOrder(run.checks)) {
     const startedMs = run.nowMs();
     const finding =
-      unreachable === undefined ? await findingOf(check, lab, run.signal) : skipped(unreachable);
+      unreachable === undefined ? await runCheck(check, lab, run.signal) : skipped(unreachable);
     const report = run.shown({
       id: check.id,
       title: check.title,
@@ -47,7 +47,7 @@ function inRunningOrder(checks: readonly Check[]): readonly Check[] {
   );
 }
 
-async function findingOf(
+async function runCheck(
   check: Check,
   lab: Lab,
   signal: AbortSignal,

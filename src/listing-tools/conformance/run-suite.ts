@@ -15,7 +15,7 @@ import type { ConformanceReport, ModelReport } from "./report/report.ts";
 import { checkLine } from "./report/report-lines.ts";
 import { runChecks } from "./run-checks.ts";
 import { type ProbeDeps, sendProbe } from "./probing/send-probe.ts";
-import { shownFinding } from "./report/shown-finding.ts";
+import { presentFinding } from "./report/shown-finding.ts";
 import { Spending } from "./probing/spending.ts";
 import { modelVerdict, providerVerdict } from "./report/verdict.ts";
 
@@ -137,7 +137,7 @@ async function testModel(run: Run, deployment: Deployment): Promise<ModelReport>
     checks,
     nowMs: () => deps.clock.monotonicMs(),
     signal: deps.signal,
-    shown: (report) => shownFinding(report, redaction),
+    shown: (report) => presentFinding(report, redaction),
     onEnd: (check) => run.ended(deployment.modelId, check),
   });
   return modelReport(deployment, reports);

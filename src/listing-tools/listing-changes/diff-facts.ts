@@ -17,8 +17,8 @@ export interface FactDifference {
 
 /** Everything about a listing but its prices. */
 export function diffListingFacts(before: Listing, after: Listing): readonly FactDifference[] {
-  const old = fieldsOf(before);
-  const next = fieldsOf(after);
+  const old = listFields(before);
+  const next = listFields(after);
   const parameters = diffParameters(
     before.model.supported_parameters ?? {},
     after.model.supported_parameters ?? {},
@@ -37,7 +37,7 @@ const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
 
 type Fields = ReadonlyMap<string, unknown>;
 
-function fieldsOf({ model, terms }: Listing): Fields {
+function listFields({ model, terms }: Listing): Fields {
   const own = Object.entries(model).filter(([field]) => !PRICED.has(field));
   const others = Object.entries(terms).filter(([field]) => !PRICED_TERMS.has(field));
   return new Map([
@@ -100,7 +100,7 @@ function isSmaller(old: unknown, next: unknown): boolean {
   return typeof next !== "number" || next < old;
 }
 
-/** Is something of `wanted` missing? */
+/** True if part of `wanted` is missing. */
 function lacks(found: unknown, wanted: unknown): boolean {
   if (!Array.isArray(found) || !Array.isArray(wanted)) return true;
   return wanted.some((each) => !found.includes(each));
@@ -126,17 +126,17 @@ function diffParameters(old: Parameters, next: Parameters): readonly FactDiffere
   });
 }
 
-/** Is there a value that was taken and is not any more? */
+/** True if a value that was accepted before no longer is. */
 function isNarrower(old: ManifestDescriptor, next: ManifestDescriptor | undefined): boolean {
   if (next === undefined) return true;
   if (next.type === "unknown" || next.type === "boolean") return false;
   if (next.type === "enum") return old.type !== "enum" || lacks(next.values, old.values);
-  const [min, max] = boundsOf(next);
-  const [oldMin, oldMax] = boundsOf(old);
+  const [min, max] = readBounds(next);
+  const [oldMin, oldMax] = readBounds(old);
   return min > oldMin || max < oldMax;
 }
 
-function boundsOf(of: ManifestDescriptor): readonly [number, number] {
+function readBounds(of: ManifestDescriptor): readonly [number, number] {
   if (of.type !== "range" && of.type !== "integer") return [-Infinity, Infinity];
   return [of.min ?? -Infinity, of.max ?? Infinity];
 }

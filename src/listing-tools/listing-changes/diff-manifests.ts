@@ -1,7 +1,7 @@
 import type { Manifest } from "../../catalog/index.ts";
 import { diffListingFacts, diffProviderFacts, type FactDifference } from "./diff-facts.ts";
 import { diffPrices, isCheaper, isDearer, type PriceDifference } from "./diff-prices.ts";
-import { type Listing, listingsOf } from "./listing-prices.ts";
+import { type Listing, indexListings } from "./listing-prices.ts";
 
 /** The differences of one listing. */
 export interface ListingDifference {
@@ -39,8 +39,8 @@ export function diffManifests(
   after: Manifest,
   nowMs: number,
 ): ManifestDifference {
-  const old = listingsOf(before);
-  const next = listingsOf(after);
+  const old = indexListings(before);
+  const next = indexListings(after);
   const ids = [...new Set([...old.keys(), ...next.keys()])].toSorted();
   const models = ids.flatMap((id) => diffListing(id, old.get(id), next.get(id), nowMs));
   const facts = diffProviderFacts(before, after);
@@ -73,7 +73,7 @@ function diffListing(
   const facts = isChange ? diffListingFacts(before, after) : [];
   if (isChange && prices.length === 0 && facts.length === 0) return [];
   const change = before === undefined ? "added" : after === undefined ? "removed" : "changed";
-  // No client is served by a staged listing: who would pay more, or miss it?
+  // A staged listing serves no client, so its changes affect nobody.
   const isSold = before !== undefined && before.model.is_ready !== false;
   return [
     {

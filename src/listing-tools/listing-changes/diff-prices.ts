@@ -16,24 +16,23 @@ export interface PriceDifference {
   readonly above_prompt_tokens: number;
   /** The instant from which on it differs; null: now. */
   readonly from: string | null;
-  /** USD per million tokens, or per unit of the price card; null: there is none. */
+  /** USD per million tokens, or per unit of the price card; null if there is none. */
   readonly old: string | null;
   readonly new: string | null;
-  /** Rounded up to two fraction digits; null: there is no percent of nothing. */
+  /** Rounded up to two fraction digits; null if there is no percent of nothing. */
   readonly percent: string | null;
 }
 
-/** Does any client pay more? A price that was not there before is not more than another. */
+/** True if some client pays more. A price that did not exist before does not count. */
 export function isDearer({ old, new: next }: PriceDifference): boolean {
   return old !== null && next !== null && priceUnits(next) > priceUnits(old);
 }
 
-/** Does any client pay less? */
 export function isCheaper({ old, new: next }: PriceDifference): boolean {
   return old !== null && next !== null && priceUnits(next) < priceUnits(old);
 }
 
-/** Every price that differs: what is billed by tokens, and the lines of the price card. */
+/** Every different price: those by the token, and the lines of the price card. */
 export function diffPrices(
   before: Listing | undefined,
   after: Listing | undefined,
@@ -43,9 +42,9 @@ export function diffPrices(
 }
 
 /**
- * Every price that differs, now or at an instant that either announces, for each prompt size at
- * which either has a tier. What a request would cost is compared: to write a price out which
- * held anyway is not a difference, and a change that both announce is none either.
+ * Every price that differs, now or at an announced instant, for each prompt size at which either
+ * side has a tier. It compares the cost of requests, so stating a default price explicitly is not a
+ * difference, and neither is a change that both announce.
  */
 export function diffRates(
   before: Listing | undefined,
@@ -63,9 +62,12 @@ export function diffRates(
   const bounds = ascending(tiers.map(({ abovePromptTokens }) => abovePromptTokens));
   return BILLED_SKUS.flatMap((sku) =>
     bounds.flatMap((bound) => {
-      const rateOf = (of: readonly RateTier[] | undefined): string | null =>
+      const canonicalRate = (of: readonly RateTier[] | undefined): string | null =>
         of === undefined ? null : canonical(ratesAbove(of, bound)[sku]);
-      const pairs = sheets.map((sheet) => ({ old: rateOf(sheet.old), new: rateOf(sheet.new) }));
+      const pairs = sheets.map((sheet) => ({
+        old: canonicalRate(sheet.old),
+        new: canonicalRate(sheet.new),
+      }));
       return sheets.flatMap(({ from }, at): PriceDifference[] => {
         const pair = pairs[at];
         if (pair === undefined || pair.old === pair.new) return [];
@@ -100,8 +102,8 @@ function diffPriceCards(
   before: Listing | undefined,
   after: Listing | undefined,
 ): readonly PriceDifference[] {
-  const old = cardOf(before);
-  const next = cardOf(after);
+  const old = indexCard(before);
+  const next = indexCard(after);
   const names = [...new Set([...old.keys(), ...next.keys()])];
   return names.flatMap((sku): PriceDifference[] => {
     const pair = { old: old.get(sku) ?? null, new: next.get(sku) ?? null };
@@ -111,7 +113,7 @@ function diffPriceCards(
 }
 
 /** A second line of one name is known by its place. */
-function cardOf(listing: Listing | undefined): ReadonlyMap<string, string> {
+function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
   const lines = new Map<string, string>();
   for (const line of listing?.model.price_card ?? []) {
     const { unit, billable, variant } = line;
@@ -153,7 +155,8 @@ const PARTS = 10_000n;
 
 /**
  * How much dearer `next` is in percent, as a decimal text with at most two fraction digits and its
- * sign: rounded up, so that no rise seems smaller than it is. Null: there is no percent of nothing.
+ * sign: rounded up, so that no rise seems smaller than it is. Null if there is no percent of
+ * nothing.
  */
 export function percentChange(before: bigint, next: bigint): string | null {
   if (before === 0n) return null;

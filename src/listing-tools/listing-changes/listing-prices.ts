@@ -27,7 +27,10 @@ export interface Listing {
 }
 
 /** The listings of a manifest by model id. */
-export function listingsOf({ models, listing_terms: terms = {} }: Manifest): Map<string, Listing> {
+export function indexListings({
+  models,
+  listing_terms: terms = {},
+}: Manifest): Map<string, Listing> {
   return new Map(
     models.map((model) => {
       const own = Object.hasOwn(terms, model.id) ? terms[model.id] : undefined;
@@ -49,9 +52,9 @@ export function ratesAt({ model, terms }: Listing, atMs: number): readonly RateT
   const prices: ManifestTermPrices = begun ?? terms;
   const tiers = (prices.price_tiers ?? []).map((tier) => ({
     abovePromptTokens: tier.above_prompt_tokens,
-    rates: ratesOf(tier.pricing, tier.extra_pricing),
+    rates: computeRates(tier.pricing, tier.extra_pricing),
   }));
-  return [{ abovePromptTokens: 0, rates: ratesOf(pricing, prices.extra_pricing) }, ...tiers];
+  return [{ abovePromptTokens: 0, rates: computeRates(pricing, prices.extra_pricing) }, ...tiers];
 }
 
 /** The rates of a prompt of one token more than the bound. */
@@ -62,7 +65,7 @@ export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
 }
 
 /** An hour's write without a price costs what any write costs. */
-function ratesOf(
+function computeRates(
   pricing: readonly ManifestPrice[],
   extra: ManifestTermPrices["extra_pricing"],
 ): Rates {

@@ -32,7 +32,7 @@ export type MergedListing =
       readonly kind: "waits";
       readonly reason: "rise" | "staged";
       readonly prices: readonly PriceDifference[];
-      /** The same at its old prices, which says what its provider is owed by now. */
+      /** The listing at its old prices, with what its provider is owed now. */
       readonly listing?: Listing;
     };
 
@@ -52,7 +52,8 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Sold below cost until it is accepted: that is an alert, and in the books.
+      // Until someone accepts the new price, the listing is sold below cost; that raises an alert
+      // and is booked.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }
@@ -62,7 +63,7 @@ export function mergeListing(
   return { kind: "taken", listing: isLoss ? after : listing };
 }
 
-/** Would some token be sold for less than is owed for it, at the prices of an instant? */
+/** True if, at the prices of an instant, some token would be sold below its purchase price. */
 function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
   const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = terms;
   if (pricing === undefined) return false;
@@ -127,8 +128,8 @@ function announced(
   after: Listing,
   at: { readonly nowMs: number; readonly saleFromMs: number },
 ): Listing {
-  const old = timelineOf(before);
-  const next = timelineOf(after);
+  const old = buildTimeline(before);
+  const next = buildTimeline(after);
   const begins = [...old, ...next].map(({ fromMs }) => fromMs);
   const instants = [at.nowMs, at.saleFromMs, ...begins.filter((fromMs) => fromMs > at.nowMs)];
   const points = [...new Set(instants.filter(Number.isFinite))]
@@ -141,31 +142,31 @@ function announced(
   return withPrices(after, points.filter(isNews));
 }
 
-/** Does something change at this point? */
+/** True if something changes at this point. */
 function isNews({ sale, purchase }: Point, index: number, points: readonly Point[]): boolean {
   const before = points[index - 1];
   if (before === undefined) return true;
   return !isDeepStrictEqual([before.sale, before.purchase], [sale, purchase]);
 }
 
-function timelineOf({ model, terms }: Listing): readonly Point[] {
+function buildTimeline({ model, terms }: Listing): readonly Point[] {
   const changes = terms.price_changes ?? [];
   return [
-    pointOf(Number.NEGATIVE_INFINITY, { ...terms, pricing: model.pricing }),
-    ...changes.map((change) => pointOf(Date.parse(change.from), change)),
+    toPoint(Number.NEGATIVE_INFINITY, { ...terms, pricing: model.pricing }),
+    ...changes.map((change) => toPoint(Date.parse(change.from), change)),
   ];
 }
 
-function pointOf(
+function toPoint(
   fromMs: number,
   prices: ManifestTermPrices & { readonly pricing: readonly ManifestPrice[] },
 ): Point {
-  const sale = sheetOf(prices.pricing, prices.price_tiers, prices.extra_pricing);
+  const sale = toSheet(prices.pricing, prices.price_tiers, prices.extra_pricing);
   const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = prices;
-  return { fromMs, sale, purchase: pricing === undefined ? sale : sheetOf(pricing, tiers, extra) };
+  return { fromMs, sale, purchase: pricing === undefined ? sale : toSheet(pricing, tiers, extra) };
 }
 
-function sheetOf(
+function toSheet(
   pricing: Sheet["pricing"],
   tiers: Sheet["price_tiers"],
   extra: Sheet["extra_pricing"],
@@ -185,7 +186,7 @@ function pointAt(timeline: readonly Point[], atMs: number): Point {
 function withPrices({ model, terms }: Listing, points: readonly Point[]): Listing {
   const whole = points.map((point) => wholePoint(point, points));
   const isBought = whole.some(({ sale, purchase }) => !isDeepStrictEqual(sale, purchase));
-  const pricesOf = (point: Point) => ({
+  const toPrices = (point: Point) => ({
     ...priceTerms(point.sale),
     ...(isBought ? purchaseTerms(point) : {}),
   });
@@ -195,14 +196,14 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
   return {
     model: { ...model, pricing: first.sale.pricing },
     terms: {
-      ...pricesOf(first),
+      ...toPrices(first),
       ...(later.length === 0
         ? {}
         : {
             price_changes: later.map((point) => ({
               from: `${new Date(point.fromMs).toISOString().slice(0, 19)}Z`,
               pricing: point.sale.pricing,
-              ...pricesOf(point),
+              ...toPrices(point),
             })),
           }),
       ...rest,
@@ -246,7 +247,7 @@ function withHour(sheet: Sheet): Sheet {
     ...tier,
     extra_pricing: tier.extra_pricing ?? priced(tier.pricing),
   }));
-  return sheetOf(sheet.pricing, tiers, sheet.extra_pricing ?? priced(sheet.pricing));
+  return toSheet(sheet.pricing, tiers, sheet.extra_pricing ?? priced(sheet.pricing));
 }
 
 function withTiers(sheet: Sheet, like: Sheet): Sheet {
@@ -257,7 +258,7 @@ function withTiers(sheet: Sheet, like: Sheet): Sheet {
     pricing,
     ...(extra === undefined ? {} : { extra_pricing: extra }),
   }));
-  return sheetOf(pricing, tiers, extra);
+  return toSheet(pricing, tiers, extra);
 }
 
 function priceTerms({ price_tiers: tiers, extra_pricing: extra }: Sheet): ManifestTermPrices {

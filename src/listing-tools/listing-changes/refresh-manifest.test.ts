@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import type { Manifest, ManifestPrice, ManifestSku } from "../../catalog/manifest/index.ts";
-import { listingsOf, ratesAt, type Listing } from "./listing-prices.ts";
+import { indexListings, ratesAt, type Listing } from "./listing-prices.ts";
 import { type ListingHash, refreshManifest, type Refreshed } from "./refresh-manifest.ts";
 
 const DAY_MS = 86_400_000;
@@ -89,7 +89,7 @@ function again(first: Refreshed, next: Sourced, options: Options = {}): Refreshe
 }
 
 function listingIn({ manifest }: Refreshed, id = ID): Listing {
-  const found = listingsOf(manifest).get(id);
+  const found = indexListings(manifest).get(id);
   if (found === undefined) throw new Error(`no ${id}`);
   return found;
 }

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Manifest } from "../../catalog/index.ts";
 import { diffRates, type PriceDifference } from "./diff-prices.ts";
 import { diffListingFacts, type FactDifference } from "./diff-facts.ts";
-import { type Listing, listingsOf } from "./listing-prices.ts";
+import { type Listing, indexListings } from "./listing-prices.ts";
 import { mergeListing, type PriceRules } from "./merge-listing.ts";
 
-/** SHA-256 of a listing and its terms; undefined: it has none. */
+/** SHA-256 of a listing and its terms; undefined if it has none. */
 export type ListingHash = (model: Listing["model"], terms: Listing["terms"] | undefined) => string;
 
 export interface RefreshInput {
@@ -36,7 +36,7 @@ export interface RefreshFinding {
     | "edited"
     /** It was removed by hand, and stays so. */
     | "removed_by_hand"
-    /** The source has it no more: it ends on a day. */
+    /** The source no longer has the model, so its listing ends on a day. */
     | "gone";
   readonly prices: readonly PriceDifference[];
   readonly facts: readonly FactDifference[];
@@ -52,8 +52,8 @@ export interface Refreshed {
 const GOES_AFTER_MS = 14 * 86_400_000;
 
 /**
- * Merges three ways: what was imported once (known by its hash), what is there, what the source
- * says now. What was edited, added or removed by hand stays as it is; the rest follows the source.
+ * Merges three versions: the last import (known by its hash), the present file, and the source.
+ * Manual edits, additions and removals are kept; everything else follows the source.
  */
 export function refreshManifest(input: RefreshInput): Refreshed {
   return new Refresh(input).result();
@@ -69,8 +69,8 @@ class Refresh {
 
   constructor(input: RefreshInput) {
     this.#input = input;
-    this.#current = listingsOf(input.current);
-    this.#next = listingsOf(input.imported);
+    this.#current = indexListings(input.current);
+    this.#next = indexListings(input.imported);
   }
 
   result(): Refreshed {
@@ -96,7 +96,7 @@ class Refresh {
   }
 
   #merge(id: string, listing: Listing, mayGo: boolean): void {
-    const base = this.#baseOf(id);
+    const base = this.#findBase(id);
     const next = this.#next.get(id);
     const hash = this.#hash(listing);
     if (base === undefined) return this.#keep(id, listing, next);
@@ -113,7 +113,7 @@ class Refresh {
 
   /** One that was edited, or written, by hand. */
   #keep(id: string, listing: Listing, next: Listing | undefined): void {
-    const base = this.#baseOf(id);
+    const base = this.#findBase(id);
     this.#written.push([id, listing]);
     if (base !== undefined) this.#hashes.set(id, base);
     if (next !== undefined) this.#find(id, "edited", { before: listing, after: next });
@@ -151,7 +151,7 @@ class Refresh {
 
   #add(id: string, listing: Listing): void {
     if (this.#current.has(id)) return;
-    const base = this.#baseOf(id);
+    const base = this.#findBase(id);
     if (base === undefined) return this.#keepAsImported(id, listing);
     this.#hashes.set(id, base);
     this.#find(id, "removed_by_hand");
@@ -171,7 +171,7 @@ class Refresh {
     });
   }
 
-  #baseOf(id: string): string | undefined {
+  #findBase(id: string): string | undefined {
     const { imported } = this.#input.current.catalog_source;
     return Object.hasOwn(imported, id) ? imported[id] : undefined;
   }

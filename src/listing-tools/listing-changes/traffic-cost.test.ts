@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../catalog/manifest/index.ts";
-import { newOrgId } from "../../kernel/core/ids.ts";
+import { createOrgId } from "../../kernel/core/ids.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
 import { costOfTraffic, type ModelUse } from "./traffic-cost.ts";
 
 const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
-const [alpha, beta] = [newOrgId(), newOrgId()];
+const [alpha, beta] = [createOrgId(), createOrgId()];
 
 type Terms = Manifest["listing_terms"];
 

@@ -8,7 +8,7 @@ import {
   type Usage,
   assert,
 } from "../../kernel/index.ts";
-import { changesAfter, type Listing, listingsOf, ratesAt } from "./listing-prices.ts";
+import { changesAfter, type Listing, indexListings, ratesAt } from "./listing-prices.ts";
 
 /** The tokens of one organization with one model of a provider. */
 export interface ModelUse {
@@ -46,8 +46,8 @@ export function costOfTraffic(
   uses: readonly ModelUse[],
   prices: { readonly before: Manifest; readonly after: Manifest; readonly nowMs: number },
 ): TrafficCost {
-  const before = listingsOf(prices.before);
-  const after = listingsOf(prices.after);
+  const before = indexListings(prices.before);
+  const after = indexListings(prices.after);
   const costs = new Map<OrgId, UseCost>();
   const notPriced = new Set<string>();
   const tiered = new Set<string>();
@@ -71,7 +71,7 @@ export function costOfTraffic(
   };
 }
 
-/** The same for the tokens of one listing. */
+/** The cost of the tokens of one listing. */
 export function costOfUse(
   usage: Usage,
   listing: { readonly before: Listing; readonly after: Listing; readonly nowMs: number },
@@ -79,9 +79,9 @@ export function costOfUse(
   const { before, after, nowMs } = listing;
   const lastMs = Math.max(nowMs, ...changesAfter(after, nowMs));
   return {
-    old: exactCost(sheetOf(before, nowMs), usage),
-    new: exactCost(sheetOf(after, nowMs), usage),
-    later: exactCost(sheetOf(after, lastMs), usage),
+    old: exactCost(toSheet(before, nowMs), usage),
+    new: exactCost(toSheet(after, nowMs), usage),
+    later: exactCost(toSheet(after, lastMs), usage),
   };
 }
 
@@ -107,7 +107,7 @@ function hasTiers(listing: Listing, nowMs: number): boolean {
 }
 
 /** The lowest tier of an instant. */
-function sheetOf(listing: Listing, atMs: number): PriceSheet {
+function toSheet(listing: Listing, atMs: number): PriceSheet {
   const [first] = ratesAt(listing, atMs);
   assert(first !== undefined, "the first tier is above nothing");
   return { pinId: "", ...fromSkuNames((name) => picoUsdPerToken(first.rates[name])) };

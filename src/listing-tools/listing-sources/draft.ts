@@ -70,7 +70,7 @@ export type InfoCode =
   | "source-disagrees"
   | "one-hour-derived";
 
-/** The abilities of a model. Undefined: the source does not say. */
+/** The abilities of a model. Undefined if the source does not say. */
 export interface DraftAbilities {
   readonly tools?: boolean;
   readonly structured?: boolean;
@@ -96,7 +96,7 @@ export interface Draft {
   readonly changes: readonly DraftChange[];
   readonly contextLength?: number;
   readonly maxOutputTokens?: number;
-  /** "text" is always meant. Undefined: the source does not say. */
+  /** "text" is always meant. Undefined if the source does not say. */
   readonly inputs?: ReadonlySet<Exclude<ManifestInputModality, "text">>;
   readonly abilities: DraftAbilities;
   readonly released?: string;

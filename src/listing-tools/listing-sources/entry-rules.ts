@@ -60,7 +60,7 @@ export function isNoChatName(upstreamId: string): boolean {
 }
 
 /** Ten years ahead is not a date: some lists write one to say that there is none. */
-export function endOf(
+export function judgeEnd(
   day: string | undefined,
   dated: string,
 ): { readonly gone: boolean; readonly day?: string } {
@@ -122,7 +122,7 @@ export function flagAt(value: RawJson | undefined, key: string): boolean | undef
   return typeof found === "boolean" ? found : undefined;
 }
 
-/** The number as it is written: a number, or a text that is one. */
+/** The digits of a number, or of a text that is one. */
 export function numberTextAt(
   value: RawJson | undefined,
   ...path: readonly string[]

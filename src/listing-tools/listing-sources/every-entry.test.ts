@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { validateManifest } from "../../catalog/index.ts";
 import { type RawJson, RawNumber, type RawObject } from "../../kernel/index.ts";
-import { importFor, SNAPSHOTS, sourceOf } from "./fixtures/snapshots.ts";
+import { importFor, SNAPSHOTS, buildSource } from "./fixtures/snapshots.ts";
 import { readSource, type SourceInput } from "./import-listings.ts";
 import { isImportable, providerHeads } from "./provider-heads.ts";
 
@@ -112,7 +112,7 @@ describe("a source that was tampered with", () => {
   test("is no list at all: nothing is listed", () => {
     for (const text of ["null", "[]", "{}", '"x"', "1", '{"data":1}', '[{"id":"openai"}]']) {
       for (const from of ["litellm", "models.dev", "openrouter", "genai-prices"] as const) {
-        const { manifest, listed } = importFor("openai", sourceOf(from, "2026-08-01", text));
+        const { manifest, listed } = importFor("openai", buildSource(from, "2026-08-01", text));
         expect([from, text, listed, manifest]).toEqual([from, text, [], undefined]);
       }
     }

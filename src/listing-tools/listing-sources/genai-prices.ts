@@ -96,7 +96,7 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   const today = sound.filter((each) =>
     begun === undefined || each.isDaily ? each.day === undefined : each === begun,
   );
-  const base = dearestOf(today.length > 0 ? today : sound);
+  const base = findDearest(today.length > 0 ? today : sound);
   if (base === undefined) return { ok: false, code: "no-price", message: "no price is stated" };
   const changes = sound
     .flatMap(({ day, prices }): DraftChange[] =>
@@ -123,7 +123,7 @@ interface DatedSet {
   readonly prices: { readonly prices: DraftPrices };
 }
 
-function dearestOf(sets: readonly DatedSet[]): { readonly prices: DraftPrices } | undefined {
+function findDearest(sets: readonly DatedSet[]): { readonly prices: DraftPrices } | undefined {
   const inOrder = sets
     .map(({ prices }) => prices)
     .toSorted((a, b) => comparePrices(a.prices.sheet.completion, b.prices.sheet.completion));
@@ -133,7 +133,7 @@ function dearestOf(sets: readonly DatedSet[]): { readonly prices: DraftPrices } 
 function readSet(id: string, prices: RawObject | undefined): DatedReading {
   if (prices === undefined) return { ok: false, code: "no-price", message: "no price is stated" };
   const bounds = new Set(
-    [...prices.values()].flatMap((price) => tiersOf(price).map(({ start }) => start)),
+    [...prices.values()].flatMap((price) => readTiers(price).map(({ start }) => start)),
   );
   const tiers = [...bounds].map((abovePromptTokens): RawTier => {
     return { abovePromptTokens, sheet: sheetAt(prices, abovePromptTokens) };
@@ -164,11 +164,13 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
 /** A price, or `{ base, tiers: [{ start, price }] }`. */
 function priceAt(price: RawJson | undefined, tokens: number): string | undefined {
   if (objectAt(price) === undefined) return numberTextAt(price);
-  const reached = tiersOf(price).filter(({ start }) => start <= tokens && tokens > 0);
+  const reached = readTiers(price).filter(({ start }) => start <= tokens && tokens > 0);
   return reached.at(-1)?.price ?? numberTextAt(price, "base");
 }
 
-function tiersOf(price: RawJson | undefined): { readonly start: number; readonly price: string }[] {
+function readTiers(
+  price: RawJson | undefined,
+): { readonly start: number; readonly price: string }[] {
   return listAt(price, "tiers")
     .flatMap((tier) => {
       const [start, text] = [countAt(tier, "start"), numberTextAt(tier, "price")];
@@ -179,7 +181,10 @@ function tiersOf(price: RawJson | undefined): { readonly start: number; readonly
 
 const MATCH_DEPTH_MAX = 8;
 
-/** Does the entry mean this id? A pattern counts as no: it is not ours, and its time has no bound. */
+/**
+ * True if the entry names this id exactly. Patterns never match, because matching them takes
+ * unbounded time.
+ */
 function isMatch(match: RawObject, id: string, depth: number): boolean {
   if (depth > MATCH_DEPTH_MAX) return false;
   const parts = (key: string): (RawObject | undefined)[] =>

@@ -14,8 +14,8 @@ export interface SourceOpinions {
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Brings opinions on the same model together. The models are those of the leading source; one that
- * it lacks is there too when two of the others agree on it.
+ * Groups opinions on the same model. The models are those of the leading source, and those that at
+ * least two other sources agree on.
  */
 export function groupOpinions(
   lead: SourceOpinions,
@@ -72,7 +72,10 @@ function matching({ opinions }: SourceOpinions, upstreamId: string): Opinion | u
   );
 }
 
-/** Empty unless one that knows the provider's own names agrees with another; that one leads. */
+/**
+ * Empty unless a source that knows the provider's own names agrees with another one; that source
+ * then leads.
+ */
 function agreeingFirst(group: readonly Opinion[]): readonly Opinion[] {
   const lead = group.find(
     (each) =>

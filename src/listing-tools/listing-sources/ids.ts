@@ -23,7 +23,7 @@ const byUpstream: ReadonlyMap<string, string> = new Map(
 );
 
 /** The provider whose names a wire of its own shares: "deepseek-messages" has those of "deepseek". */
-function baseOf(provider: string): string {
+function baseProvider(provider: string): string {
   return provider.replace(/-messages$/, "");
 }
 
@@ -32,7 +32,7 @@ function baseOf(provider: string): string {
  * lab's) name and the model's. Never another provider's id by guess.
  */
 export function marketplaceId(provider: string, upstreamId: string): string {
-  const base = baseOf(provider);
+  const base = baseProvider(provider);
   const known = byUpstream.get(`${base} ${upstreamId}`);
   if (known !== undefined) return known;
   const lab = Object.hasOwn(labs, base) ? labs[base] : base;
@@ -46,8 +46,8 @@ export function labModelId(openRouterId: string): string {
 }
 
 /** Why a listing is staged although its sources agree. */
-export function knownReasons(provider: string, id: string): readonly string[] {
-  const base = baseOf(provider);
+export function listKnownReasons(provider: string, id: string): readonly string[] {
+  const base = baseProvider(provider);
   const known = Object.hasOwn(staged, base) ? (staged[base] ?? {}) : {};
   return Object.hasOwn(known, id) ? (known[id] ?? []) : [];
 }

@@ -12,7 +12,7 @@ import type { Draft, DraftChange, ImportNote, ReaderInput, Reading } from "./dra
 import { isModelId, isMovingName, undatedName } from "./entry-rules.ts";
 import { readGenaiPrices } from "./genai-prices.ts";
 import { groupOpinions, type SourceOpinions } from "./group-opinions.ts";
-import { knownReasons, labModelId, listingHash, marketplaceId } from "./ids.ts";
+import { listKnownReasons, labModelId, listingHash, marketplaceId } from "./ids.ts";
 import { readLitellm } from "./litellm.ts";
 import { mergeDrafts, type Opinion } from "./merge-drafts.ts";
 import { readModelsDev } from "./models-dev.ts";
@@ -98,7 +98,7 @@ function readOpinions(
   const provider = head.sources[source.from];
   if (provider === undefined) return { opinions: [], skipped: [], denied: [] };
   const isLab = source.from === "openrouter" && provider !== EVERY_AUTHOR;
-  const idOf = (name: string): string =>
+  const toModelId = (name: string): string =>
     isLab ? labModelId(name) : marketplaceId(head.provider.id, name);
   const { dated } = source;
   const readings = readSource(source.from, source.document, { provider, dated, day });
@@ -107,7 +107,7 @@ function readOpinions(
     const draft = isLab ? atTheLab(each.draft) : each.draft;
     return [
       [
-        idOf(each.draft.upstreamId),
+        toModelId(each.draft.upstreamId),
         {
           from: source.from,
           dated: source.dated,
@@ -119,7 +119,7 @@ function readOpinions(
   });
   const skipped = readings.flatMap((each) => (each.kind === "skipped" ? [each.note] : []));
   const denied = readings.flatMap((each) =>
-    each.kind === "skipped" && each.denied !== undefined ? [idOf(each.denied)] : [],
+    each.kind === "skipped" && each.denied !== undefined ? [toModelId(each.denied)] : [],
   );
   return { opinions, skipped, denied };
 }
@@ -189,7 +189,7 @@ class ImportRun {
       id,
       head,
       withCapacity,
-      stagedBecause: [...knownReasons(head.provider.id, id), ...(head.staged_because ?? [])],
+      stagedBecause: [...listKnownReasons(head.provider.id, id), ...(head.staged_because ?? [])],
       ...(margin === undefined ? {} : { margin }),
     });
     if (listing !== undefined) this.#written.push([listing.model, listing.terms]);
@@ -265,9 +265,9 @@ class ImportRun {
       models: this.#written.map(([model]) => model),
       ...(terms.length === 0 ? {} : { listing_terms: Object.fromEntries(terms) }),
       catalog_source: {
-        ...fileOf(source),
+        ...toSourceFile(source),
         ...(margin === undefined ? {} : { margin_percent: margin }),
-        ...(against.length === 0 ? {} : { against: against.map(fileOf) }),
+        ...(against.length === 0 ? {} : { against: against.map(toSourceFile) }),
         ...(models.length === 0 ? {} : { models }),
         imported: Object.fromEntries(
           this.#written.map(([model, each]) => [model.id, listingHash(model, each)]),
@@ -277,7 +277,7 @@ class ImportRun {
   }
 }
 
-function fileOf({ from, dated, bytes }: SourceInput): ManifestSourceFile {
+function toSourceFile({ from, dated, bytes }: SourceInput): ManifestSourceFile {
   return { from, dated, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
@@ -291,8 +291,8 @@ const READERS: Readonly<
 };
 
 /**
- * Reads what a source says of a provider: every entry is a draft or is skipped with a note, and
- * prices are those of a day, which is the source's own unless another is given.
+ * Reads a source's entries of a provider: each becomes a draft or is skipped with a note. Prices
+ * are those of the source's day unless another day is given.
  */
 export function readSource(
   from: ListingSource,

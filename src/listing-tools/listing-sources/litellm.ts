@@ -13,7 +13,7 @@ import {
   capacityOf,
   countAt,
   dayAt,
-  endOf,
+  judgeEnd,
   flagAt,
   idFlaw,
   isNothing,
@@ -46,7 +46,7 @@ export function readLitellm(document: RawJson, input: ReaderInput): Reading[] {
 
 function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
   const unfit = whyUnfit(entry, input);
-  const upstreamId = upstreamOf(key, input.provider);
+  const upstreamId = stripPrefix(key, input.provider);
   if (unfit !== undefined) return skipped(key, ...unfit, upstreamId);
   const flaw = idFlaw(upstreamId);
   if (flaw !== undefined) return skipped(key, "id-not-expressible", flaw);
@@ -61,8 +61,8 @@ function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
     upstreamId,
     prices: priced.prices,
     changes: [],
-    inputs: inputsOf(entry),
-    abilities: abilitiesOf(entry),
+    inputs: readInputs(entry),
+    abilities: readAbilities(entry),
     resolvesTo: [],
     stagedBecause: [
       ...reasonsOfName(upstreamId),
@@ -88,7 +88,7 @@ function whyUnfit(entry: RawObject, input: ReaderInput): [SkipCode, string] | un
   if (textsAt(entry, "supported_output_modalities").includes("audio")) {
     return ["not-chat", "answers in sound, which tokens of text do not price"];
   }
-  return endOf(dayAt(entry, "deprecation_date"), input.dated).gone ? RETIRED : undefined;
+  return judgeEnd(dayAt(entry, "deprecation_date"), input.dated).gone ? RETIRED : undefined;
 }
 
 function isChat(endpoint: string): boolean {
@@ -96,19 +96,19 @@ function isChat(endpoint: string): boolean {
 }
 
 function endFields(entry: RawObject, input: ReaderInput): Pick<Draft, "deprecationDate"> {
-  const { day } = endOf(dayAt(entry, "deprecation_date"), input.dated);
+  const { day } = judgeEnd(dayAt(entry, "deprecation_date"), input.dated);
   return day === undefined ? {} : { deprecationDate: day };
 }
 
 /** The key without the prefix of its provider; Fireworks has a short and a long form of one id. */
-function upstreamOf(key: string, provider: string): string {
+function stripPrefix(key: string, provider: string): string {
   const prefix = `${provider.replace(/_chat$/, "")}/`;
   const id = key.startsWith(prefix) ? key.slice(prefix.length) : key;
   const isShort = provider === "fireworks_ai" && !id.includes("/");
   return isShort ? `accounts/fireworks/models/${id}` : id;
 }
 
-function inputsOf(entry: RawObject): NonNullable<Draft["inputs"]> {
+function readInputs(entry: RawObject): NonNullable<Draft["inputs"]> {
   const has = (flag: string): boolean => flagAt(entry, flag) === true;
   const same = (field: string): boolean => isPromptPrice(entry, field, "input_cost_per_token");
   const unpriced = (field: string): boolean => isNothing(numberTextAt(entry, field));
@@ -131,7 +131,7 @@ function inputsOf(entry: RawObject): NonNullable<Draft["inputs"]> {
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
-function abilitiesOf(entry: RawObject): Draft["abilities"] {
+function readAbilities(entry: RawObject): Draft["abilities"] {
   const extra = EFFORTS.filter((each) => flagAt(entry, `supports_${each}_reasoning_effort`));
   const known = new Set<string>([...extra, "low", "medium", "high"]);
   return {

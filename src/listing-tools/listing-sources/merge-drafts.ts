@@ -34,7 +34,7 @@ export interface MergeInput {
   /** The first names the model; the prices of the newest hold, when another agrees. */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
-  /** There is one source, and it is believed. */
+  /** True if there is only one source, which is then trusted. */
   readonly alone: boolean;
   /** Sources from this day on are recent, YYYY-MM-DD. */
   readonly recentFrom: string;
@@ -88,7 +88,7 @@ export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): Me
     .at(-1);
   return {
     ...draft,
-    ...factsOf(all, current),
+    ...mergeFacts(all, current),
     ...whole,
     stagedBecause: [
       ...new Set([
@@ -176,19 +176,19 @@ function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
 }
 
 /**
- * Every tier and change prices the same SKUs as the base. What is not stated costs what the
- * sheet's own prompt or completion costs; a write for an hour twice the prompt.
+ * Makes every tier and price change list the same SKUs as the base prices. A missing price is that
+ * of the sheet's own prompt or completion; an hour-long cache write costs twice the prompt.
  */
 function wholePrices(
   { prices, changes }: { readonly prices: DraftPrices; readonly changes: readonly DraftChange[] },
   derived: () => void,
 ): Pick<Draft, "prices" | "changes"> {
-  const sheetsOf = (each: DraftPrices): DraftSheet[] => [
+  const listSheets = (each: DraftPrices): DraftSheet[] => [
     each.sheet,
     ...each.tiers.map((tier) => tier.sheet),
   ];
   const whole = <T extends DraftPrices>(each: T, wantsHour: boolean): T => {
-    const sheets = sheetsOf(each);
+    const sheets = listSheets(each);
     const skus = OPTIONAL_SKUS.filter(
       (sku) =>
         sheets.some((sheet) => sheet[sku] !== undefined) || (wantsHour && sku === HOUR_SKU_NAME),
@@ -210,7 +210,7 @@ function wholePrices(
     };
   };
   const wantsHour = [prices, ...changes].some((each) =>
-    sheetsOf(each).some((sheet) => sheet[HOUR_SKU_NAME] !== undefined),
+    listSheets(each).some((sheet) => sheet[HOUR_SKU_NAME] !== undefined),
   );
   return {
     prices: whole(prices, wantsHour),
@@ -219,10 +219,10 @@ function wholePrices(
 }
 
 /**
- * Facts beside the prices: limits are the smallest of the current sources that know one, abilities
- * what none of them denies. What only older sources know is taken from them.
+ * Merges the facts besides prices. A limit is the smallest of the current sources; an ability
+ * counts if none of them denies it. Facts that only older sources have are taken from those.
  */
-function factsOf(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
+function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
     smallest(current.map((each) => each[key])) ?? smallest(all.map((each) => each[key]));
   const context = least("contextLength");
@@ -340,7 +340,7 @@ export function effectivePrice(sheet: DraftSheet, sku: OptionalSku): string {
   return sheet[sku] ?? sheet[DEFAULT_SKUS[sku]];
 }
 
-/** Does no price fall? */
+/** True if no price falls. */
 function isRise(before: DraftSheet, after: DraftSheet): boolean {
   return (
     comparePrices(after.prompt, before.prompt) >= 0 &&

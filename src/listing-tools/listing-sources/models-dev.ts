@@ -38,7 +38,12 @@ function readEntry(key: string, entry: RawObject): Reading {
   const flaw = idFlaw(key);
   if (flaw !== undefined) return skipped(key, "id-not-expressible", flaw);
   if (cost === undefined) return skipped(key, "no-price", "no price is stated");
-  const priced = readPrices({ model: key, sheet: sheetOf(cost), tiers: tiersOf(cost), places: 0 });
+  const priced = readPrices({
+    model: key,
+    sheet: readSheet(cost),
+    tiers: readTiers(cost),
+    places: 0,
+  });
   if (!priced.ok) return skipped(key, priced.code, priced.message);
   const context = countAt(entry, "limit", "context");
   const bound = outputBound(key, countAt(entry, "limit", "output"), context);
@@ -51,8 +56,8 @@ function readEntry(key: string, entry: RawObject): Reading {
       upstreamId: key,
       prices: priced.prices,
       changes: [],
-      inputs: inputsOf(entry, cost),
-      abilities: abilitiesOf(entry),
+      inputs: readInputs(entry, cost),
+      abilities: readAbilities(entry),
       resolvesTo: [],
       stagedBecause: [
         ...reasonsOfName(key),
@@ -93,7 +98,7 @@ function whyUnfit(
 /** Models of OpenAI that only `/responses` serves; this source does not say so. */
 const RESPONSES_ONLY = /^(?:gpt-[\d.]+-(?:pro|codex.*)|o\d-pro|o\d(?:-mini)?-deep-research)$/;
 
-function sheetOf(cost: RawObject): RawSheet {
+function readSheet(cost: RawObject): RawSheet {
   return {
     prompt: numberTextAt(cost, "input"),
     completion: numberTextAt(cost, "output"),
@@ -105,17 +110,17 @@ function sheetOf(cost: RawObject): RawSheet {
 }
 
 /** `context_over_200k` is not read: a copy for old readers, of other bounds too. */
-function tiersOf(cost: RawObject): RawTier[] {
+function readTiers(cost: RawObject): RawTier[] {
   return listAt(cost, "tiers").flatMap((each): RawTier[] => {
     const prices = objectAt(each);
     const bound = countAt(each, "tier", "size");
     if (prices === undefined || bound === undefined) return [];
     const type = textAt(each, "tier", "type") ?? "context";
-    return type === "context" ? [{ abovePromptTokens: bound, sheet: sheetOf(prices) }] : [];
+    return type === "context" ? [{ abovePromptTokens: bound, sheet: readSheet(prices) }] : [];
   });
 }
 
-function inputsOf(entry: RawObject, cost: RawObject): NonNullable<Draft["inputs"]> {
+function readInputs(entry: RawObject, cost: RawObject): NonNullable<Draft["inputs"]> {
   const stated = new Set(textsAt(entry, "modalities", "input"));
   const audioIsText = isPromptPrice(cost, "input_audio", "input");
   return new Set([
@@ -126,7 +131,7 @@ function inputsOf(entry: RawObject, cost: RawObject): NonNullable<Draft["inputs"
   ]);
 }
 
-function abilitiesOf(entry: RawObject): Draft["abilities"] {
+function readAbilities(entry: RawObject): Draft["abilities"] {
   const efforts = listAt(entry, "reasoning_options")
     .filter((each) => textAt(each, "type") === "effort")
     .flatMap((each) => textsAt(each, "values"));

@@ -4,7 +4,7 @@ import {
   RETIRED,
   countAt,
   dayAt,
-  endOf,
+  judgeEnd,
   idFlaw,
   isNothing,
   isPromptPrice,
@@ -19,7 +19,10 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
-/** Every author's models: OpenRouter as the provider, not as an opinion on a lab's own prices. */
+/**
+ * The models of all authors: OpenRouter as the provider, and not as a second source for a lab's
+ * prices.
+ */
 export const EVERY_AUTHOR = "*";
 
 /** Reads the answer of `GET /api/v1/models`: `data[]`, prices as texts in USD per token. */
@@ -41,13 +44,13 @@ function readEntry(id: string, entry: RawObject, input: ReaderInput): Reading {
   if (unfit !== undefined) return skipped(id, ...unfit);
   const pricing = objectAt(entry, "pricing");
   if (pricing === undefined) return skipped(id, "no-price", "no price is stated");
-  const base = sheetOf(pricing);
-  const priced = readPrices({ model: id, sheet: base, tiers: tiersOf(pricing, base), places: 6 });
+  const base = readSheet(pricing);
+  const priced = readPrices({ model: id, sheet: base, tiers: readTiers(pricing, base), places: 6 });
   if (!priced.ok) return skipped(id, priced.code, priced.message);
   const context = countAt(entry, "context_length");
   const output = countAt(entry, "top_provider", "max_completion_tokens");
   const bound = outputBound(id, output, context);
-  const end = endOf(dayAt(entry, "expiration_date"), input.dated).day;
+  const end = judgeEnd(dayAt(entry, "expiration_date"), input.dated).day;
   const displayName = textAt(entry, "name")?.replace(/^[^:]{1,40}: /, "");
   const released = createdDay(entry);
   return {
@@ -57,8 +60,8 @@ function readEntry(id: string, entry: RawObject, input: ReaderInput): Reading {
       upstreamId: id,
       prices: priced.prices,
       changes: [],
-      inputs: inputsOf(entry, pricing),
-      abilities: abilitiesOf(entry),
+      inputs: readInputs(entry, pricing),
+      abilities: readAbilities(entry),
       resolvesTo: resolvesTo(id, entry),
       stagedBecause: [
         ...reasonsOfName(id),
@@ -89,10 +92,10 @@ function whyUnfit(
   if (!(outputs.length === 1 && outputs[0] === "text")) {
     return ["not-chat", `answers in ${outputs.join(", ") || "nothing that is stated"}`];
   }
-  return endOf(dayAt(entry, "expiration_date"), input.dated).gone ? RETIRED : undefined;
+  return judgeEnd(dayAt(entry, "expiration_date"), input.dated).gone ? RETIRED : undefined;
 }
 
-function sheetOf(pricing: RawObject): RawSheet {
+function readSheet(pricing: RawObject): RawSheet {
   return {
     prompt: numberTextAt(pricing, "prompt"),
     completion: numberTextAt(pricing, "completion"),
@@ -104,16 +107,16 @@ function sheetOf(pricing: RawObject): RawSheet {
 }
 
 /** An override has its own prompt and completion; what it leaves out is as in the base. */
-function tiersOf(pricing: RawObject, base: RawSheet): RawTier[] {
+function readTiers(pricing: RawObject, base: RawSheet): RawTier[] {
   return listAt(pricing, "overrides").flatMap((each): RawTier[] => {
     const override = objectAt(each);
     const bound = countAt(each, "min_prompt_tokens");
     if (override === undefined || bound === undefined) return [];
-    return [{ abovePromptTokens: bound, sheet: sheetOver(base, sheetOf(override)) }];
+    return [{ abovePromptTokens: bound, sheet: sheetOver(base, readSheet(override)) }];
   });
 }
 
-function inputsOf(entry: RawObject, pricing: RawObject): NonNullable<Draft["inputs"]> {
+function readInputs(entry: RawObject, pricing: RawObject): NonNullable<Draft["inputs"]> {
   const stated = new Set(textsAt(entry, "architecture", "input_modalities"));
   const same = (field: string): boolean => isPromptPrice(pricing, field, "prompt");
   const image = numberTextAt(pricing, "image");
@@ -125,7 +128,7 @@ function inputsOf(entry: RawObject, pricing: RawObject): NonNullable<Draft["inpu
   ]);
 }
 
-function abilitiesOf(entry: RawObject): Draft["abilities"] {
+function readAbilities(entry: RawObject): Draft["abilities"] {
   const parameters = new Set(textsAt(entry, "supported_parameters"));
   if (parameters.size === 0) return {};
   const efforts = textsAt(entry, "reasoning", "supported_efforts");

@@ -11,7 +11,7 @@ function millionths(text: string): bigint {
 
 const MANIFEST_PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
 
-/** Is the price that is read from count * 10^exponent one that the source's number allows? */
+/** True if the price of count * 10^exponent is within what the source's number allows. */
 function judge(count: bigint, exponent: number): string {
   const price = readPrice(`${count}e${exponent}`, 0);
   if (!price.ok) return count > 9_999_999n * 10n ** BigInt(-exponent) ? "sound" : "refused";

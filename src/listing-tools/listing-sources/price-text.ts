@@ -91,7 +91,7 @@ export function comparePrices(a: string, b: string): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/** The same of prices as sources write them ("2e-06"); not a number is larger than all. */
+/** Compares prices as sources write them ("2e-06"); a text that is no number is the largest. */
 export function comparePriceTexts(a: string, b: string): number {
   const [left, right] = [readPrice(a, 6), readPrice(b, 6)];
   if (!left.ok || !right.ok) return left.ok === right.ok ? 0 : left.ok ? -1 : 1;

@@ -43,7 +43,7 @@ export interface ProviderHead {
   readonly price_ceiling?: { readonly path: readonly string[] };
   /** Why no listing of this provider is ready. */
   readonly staged_because?: readonly string[];
-  /** The provider's name in each source; `*`: every listing of that source is one of its own. */
+  /** The provider's name in each source; `*` takes every listing of that source. */
   readonly sources: Readonly<Partial<Record<ListingSource, string>>>;
   /** Pages and threads that the facts were read on. */
   readonly facts: readonly string[];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ManifestModel } from "../../catalog/index.ts";
-import { draftOf, importFor, skipCodeOf, SNAPSHOTS } from "./fixtures/snapshots.ts";
+import { findDraft, importFor, findSkipCode, SNAPSHOTS } from "./fixtures/snapshots.ts";
 import type { Reading } from "./draft.ts";
 import { type ImportResult, readSource, type SourceInput } from "./import-listings.ts";
 
@@ -25,20 +25,20 @@ describe("1: an output bound that is a copy of the input's", () => {
     ["mistral", "mistral/mistral-large-latest"],
     ["xai", "xai/grok-4.5"],
   ])("of %s %s is not known", (provider, name) => {
-    const draft = draftOf(litellm, provider, name);
+    const draft = findDraft(litellm, provider, name);
     expect(draft.maxOutputTokens).toBeUndefined();
     expect(codesOf(draft.notes)).toContain("output-bound-unknown");
     expect(draft.contextLength).toBeGreaterThan(0);
   });
 
   test("the legacy max_tokens is not read: deepseek-v4-pro has 8,192 under both names", () => {
-    const draft = draftOf(litellm, "deepseek", "deepseek/deepseek-v4-pro");
+    const draft = findDraft(litellm, "deepseek", "deepseek/deepseek-v4-pro");
     expect(draft.maxOutputTokens).toBe(8192);
-    const { maxOutputTokens } = draftOf(modelsDev, "deepseek", "deepseek-v4-pro");
+    const { maxOutputTokens } = findDraft(modelsDev, "deepseek", "deepseek-v4-pro");
     // The gateway's own bound: the source has 384,000.
     expect(maxOutputTokens).toBe(32_768);
     // perplexity/sonar has nothing but max_tokens.
-    expect(draftOf(litellm, "perplexity", "perplexity/sonar").maxOutputTokens).toBeUndefined();
+    expect(findDraft(litellm, "perplexity", "perplexity/sonar").maxOutputTokens).toBeUndefined();
   });
 
   test("the smaller of two bounds is listed", () => {
@@ -49,8 +49,8 @@ describe("1: an output bound that is a copy of the input's", () => {
 
 describe("2: an input limit is not the context", () => {
   test("gpt-5 is listed with the smaller of 272,000 and 400,000, and nothing is added up", () => {
-    expect(draftOf(litellm, "openai", "gpt-5").contextLength).toBe(272_000);
-    expect(draftOf(modelsDev, "openai", "gpt-5").contextLength).toBe(400_000);
+    expect(findDraft(litellm, "openai", "gpt-5").contextLength).toBe(272_000);
+    expect(findDraft(modelsDev, "openai", "gpt-5").contextLength).toBe(400_000);
     const result = importFor("openai", litellm, [modelsDev]);
     expect(listing(result, "openai/gpt-5").context_length).toBe(272_000);
     const turned = importFor("openai", modelsDev, [litellm]);
@@ -60,13 +60,13 @@ describe("2: an input limit is not the context", () => {
 
 describe("3: tiers", () => {
   test("above_1hr is how long a write lives: claude-opus-4-8 has a price for it, and no tier", () => {
-    const { prices } = draftOf(litellm, "anthropic", "claude-opus-4-8");
+    const { prices } = findDraft(litellm, "anthropic", "claude-opus-4-8");
     expect(prices.tiers).toEqual([]);
     expect(prices.sheet).toMatchObject({ cache_write: "6.25", cache_write_1h: "10" });
   });
 
   test("above_1hr_above_200k_tokens is both: claude-sonnet-4-5", () => {
-    expect(draftOf(litellm, "anthropic", "claude-sonnet-4-5").prices).toEqual({
+    expect(findDraft(litellm, "anthropic", "claude-sonnet-4-5").prices).toEqual({
       sheet: {
         prompt: "3",
         completion: "15",
@@ -91,26 +91,26 @@ describe("3: tiers", () => {
 
   test("the suffixes 128k, 200k, 272k and 512k are bounds of prompts", () => {
     const bounds = (provider: string, name: string): number[] =>
-      draftOf(litellm, provider, name).prices.tiers.map((tier) => tier.abovePromptTokens);
+      findDraft(litellm, provider, name).prices.tiers.map((tier) => tier.abovePromptTokens);
     expect(bounds("openai", "gpt-5.4")).toEqual([272_000]);
     expect(bounds("gemini", "gemini/gemini-2.5-pro")).toEqual([200_000]);
     expect(bounds("minimax", "minimax/MiniMax-M3")).toEqual([512_000]);
   });
 
   test("prices of priority and flex, with a bound in their name, are no tiers of gpt-5.6-luna", () => {
-    const { tiers } = draftOf(litellm, "openai", "gpt-5.6-luna").prices;
+    const { tiers } = findDraft(litellm, "openai", "gpt-5.6-luna").prices;
     expect(tiers).toHaveLength(1);
     expect(tiers[0]?.sheet).toMatchObject({ prompt: "0.4", completion: "1.8", cache_write: "0.5" });
   });
 
   test("ranges of qwen3-max are a base and two tiers, which the cheapest flat price is not", () => {
-    const { prices } = draftOf(litellm, "dashscope", "dashscope/qwen3-max");
+    const { prices } = findDraft(litellm, "dashscope", "dashscope/qwen3-max");
     expect(prices.sheet.prompt).toBe("1.2");
     expect(prices.tiers.map((tier) => [tier.abovePromptTokens, tier.sheet.prompt])).toEqual([
       [32_000, "2.4"],
       [128_000, "3"],
     ]);
-    expect(draftOf(modelsDev, "alibaba", "qwen3-max").prices.tiers).toEqual([]);
+    expect(findDraft(modelsDev, "alibaba", "qwen3-max").prices.tiers).toEqual([]);
     const result = importFor("qwen", litellm, [modelsDev]);
     expect(result.staged).toContain("qwen/qwen3-max");
     const terms = result.manifest?.listing_terms?.["qwen/qwen3-max"];
@@ -118,12 +118,12 @@ describe("3: tiers", () => {
   });
 
   test("models.dev's context_over_200k is a copy that stands for 272,000 too: gpt-5.4", () => {
-    const { tiers } = draftOf(modelsDev, "openai", "gpt-5.4").prices;
+    const { tiers } = findDraft(modelsDev, "openai", "gpt-5.4").prices;
     expect(tiers.map((tier) => tier.abovePromptTokens)).toEqual([272_000]);
   });
 
   test("OpenRouter's overrides are tiers: qwen3.7-flash has two", () => {
-    const { tiers } = draftOf(openRouter, "*", "qwen/qwen3.7-flash").prices;
+    const { tiers } = findDraft(openRouter, "*", "qwen/qwen3.7-flash").prices;
     expect(tiers.map((tier) => [tier.abovePromptTokens, tier.sheet.completion])).toEqual([
       [32_000, "0.4"],
       [256_000, "0.8"],
@@ -142,20 +142,20 @@ test("4: a tier is of the whole request: gemini-2.5-pro's has a price of its out
 
 describe("5: cache writes", () => {
   test("0 beside a paid prompt is no extra fee, not a gift: deepseek-v4-pro has no such SKU", () => {
-    const draft = draftOf(litellm, "deepseek", "deepseek/deepseek-v4-pro");
+    const draft = findDraft(litellm, "deepseek", "deepseek/deepseek-v4-pro");
     expect(draft.prices.sheet.cache_write).toBeUndefined();
     expect(codesOf(draft.notes)).toContain("no-extra-fee");
   });
 
   test("gpt-5.6-luna bills writes at one and a quarter of its input", () => {
-    const { sheet } = draftOf(litellm, "openai", "gpt-5.6-luna").prices;
+    const { sheet } = findDraft(litellm, "openai", "gpt-5.6-luna").prices;
     expect(sheet).toMatchObject({ prompt: "0.2", cache_write: "0.25" });
   });
 
   test("a write price below the prompt's that one source states is left out: gemini-3.6-flash", () => {
-    expect(draftOf(openRouter, "google", "google/gemini-3.6-flash").prices.sheet.cache_write).toBe(
-      "0.083334",
-    );
+    expect(
+      findDraft(openRouter, "google", "google/gemini-3.6-flash").prices.sheet.cache_write,
+    ).toBe("0.083334");
     const result = importFor("google", litellm, [openRouter]);
     const { pricing } = listing(result, "google/gemini-3.6-flash");
     expect(pricing.map(({ type }) => type)).not.toContain("cache_write");
@@ -184,10 +184,10 @@ describe("6: dated prices", () => {
   });
 
   test("a change before the day of the source has been made: o3, claude-opus-4-6", () => {
-    const o3 = draftOf(genaiPrices, "openai", "o3");
+    const o3 = findDraft(genaiPrices, "openai", "o3");
     expect(o3.prices.sheet).toMatchObject({ prompt: "2", completion: "8" });
     expect(o3.changes).toEqual([]);
-    expect(draftOf(genaiPrices, "anthropic", "claude-opus-4-6").prices.tiers).toEqual([]);
+    expect(findDraft(genaiPrices, "anthropic", "claude-opus-4-6").prices.tiers).toEqual([]);
   });
 
   test.each(["gemini-3.6-flash", "gemini-3.8-flash"])("%s doubles with the year", (name) => {
@@ -205,7 +205,7 @@ describe("6: dated prices", () => {
   });
 
   test("of several prices that have begun the last holds: mistral-large-4", () => {
-    const draft = draftOf(genaiPricesNovember, "mistral", "mistral-large-4");
+    const draft = findDraft(genaiPricesNovember, "mistral", "mistral-large-4");
     expect(draft.prices.sheet).toMatchObject({ prompt: "0.7", completion: "2.1" });
     expect(draft.changes).toEqual([]);
   });
@@ -222,7 +222,7 @@ describe("7: time of day", () => {
 
   test("a price by the hour that has begun on a day is still its peak: deepseek-v4-pro", () => {
     for (const source of [litellmNovember, genaiPricesNovember]) {
-      const draft = draftOf(
+      const draft = findDraft(
         source,
         "deepseek",
         source === litellmNovember ? "deepseek/deepseek-v4-pro" : "deepseek-v4-pro",
@@ -233,7 +233,7 @@ describe("7: time of day", () => {
   });
 
   test("of deepseek-chat the dearest rate of the day is read", () => {
-    const draft = draftOf(genaiPrices, "deepseek", "deepseek-chat");
+    const draft = findDraft(genaiPrices, "deepseek", "deepseek-chat");
     expect(draft.prices.sheet).toMatchObject({ prompt: "0.27", completion: "1.1" });
     expect(draft.stagedBecause).toEqual(["time-of-day"]);
   });
@@ -241,7 +241,7 @@ describe("7: time of day", () => {
 
 describe("8: noise and nothing", () => {
   test("Databricks' 0.0000029999900000000002 is 2.99999", () => {
-    const draft = draftOf(litellm, "databricks", "databricks/databricks-claude-sonnet-4");
+    const draft = findDraft(litellm, "databricks", "databricks/databricks-claude-sonnet-4");
     expect(draft.prices.sheet.prompt).toBe("2.99999");
     expect(codesOf(draft.notes)).toContain("price-noise");
   });
@@ -264,7 +264,7 @@ describe("8: noise and nothing", () => {
   });
 
   test("-1 is a price that varies: openrouter/pareto-code", () => {
-    expect(skipCodeOf(openRouter, "*", "openrouter/pareto-code")).toBe("variable-price");
+    expect(findSkipCode(openRouter, "*", "openrouter/pareto-code")).toBe("variable-price");
   });
 });
 
@@ -275,18 +275,18 @@ describe("9: other units", () => {
       [modelsDev, "google", "gemini-2.5-flash"],
       [openRouter, "google", "google/gemini-2.5-flash"],
     ] as const) {
-      const draft = draftOf(source, provider, name);
+      const draft = findDraft(source, provider, name);
       expect(draft.inputs?.has("audio")).toBe(false);
       expect(draft.inputs?.has("image")).toBe(true);
       expect(codesOf(draft.notes)).toContain("other-unit");
     }
-    expect(draftOf(openRouter, "google", "google/gemini-3.6-flash").inputs?.has("audio")).toBe(
+    expect(findDraft(openRouter, "google", "google/gemini-3.6-flash").inputs?.has("audio")).toBe(
       true,
     );
   });
 
   test("batches, flex, priority and regions set no price: gpt-5.4", () => {
-    const draft = draftOf(litellm, "openai", "gpt-5.4");
+    const draft = findDraft(litellm, "openai", "gpt-5.4");
     expect(draft.prices.sheet).toEqual({ prompt: "2.5", completion: "15", cached_prompt: "0.25" });
     const message = draft.notes.find(({ code }) => code === "other-unit")?.message ?? "";
     expect(message).toContain("input_cost_per_token_batches");
@@ -300,7 +300,7 @@ describe("9: other units", () => {
     ["genaiPrices", "perplexity", "sonar"],
     ["litellm", "openai", "gpt-4o-search-preview"],
   ] as const)("a fee per request waits (case %#)", (source, provider, name) => {
-    const draft = draftOf(SNAPSHOTS[source satisfies Name], provider, name);
+    const draft = findDraft(SNAPSHOTS[source satisfies Name], provider, name);
     expect(draft.stagedBecause).toContain("request-fee");
   });
 });
@@ -319,12 +319,12 @@ describe("10: gone, or not to chat with", () => {
     ["litellm", "openai", "gpt-audio", "not-chat"],
     ["modelsDev", "anthropic", "claude-3-opus-20240229", "retired"],
   ] as const)("in %s %s %s: %s", (source, provider, name, code) => {
-    expect(skipCodeOf(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
+    expect(findSkipCode(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
   });
 
   test("2098-12-31 is no date: glm-5-turbo stays, and gpt-5.3-chat has its end", () => {
-    expect(draftOf(openRouter, "*", "z-ai/glm-5-turbo").deprecationDate).toBeUndefined();
-    expect(draftOf(openRouter, "*", "openai/gpt-5.3-chat").deprecationDate).toBe("2026-08-10");
+    expect(findDraft(openRouter, "*", "z-ai/glm-5-turbo").deprecationDate).toBeUndefined();
+    expect(findDraft(openRouter, "*", "openai/gpt-5.3-chat").deprecationDate).toBe("2026-08-10");
   });
 
   test("what one source calls no chat model is not brought in by another: gpt-5.4-pro", () => {
@@ -350,7 +350,7 @@ describe("11: ids", () => {
     ],
     ["modelsDev", "ollama-cloud", "gemma3:12b", "no-price"],
   ] as const)("in %s %s %s: %s", (source, provider, name, code) => {
-    expect(skipCodeOf(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
+    expect(findSkipCode(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
   });
 
   test("a moving name and a name with its date are no listings of their own", () => {
@@ -378,13 +378,13 @@ describe("11: ids", () => {
 describe("12: what a source's assembly loses", () => {
   test("a cache price under another name is read: MiniMax-M2.1", () => {
     // The assembly of this snapshot has dropped it already, and LiteLLM still has one.
-    const lost = draftOf(modelsDev, "minimax", "MiniMax-M2.1").prices.sheet.cached_prompt;
-    const kept = draftOf(litellm, "minimax", "minimax/MiniMax-M2.1").prices.sheet.cached_prompt;
+    const lost = findDraft(modelsDev, "minimax", "MiniMax-M2.1").prices.sheet.cached_prompt;
+    const kept = findDraft(litellm, "minimax", "minimax/MiniMax-M2.1").prices.sheet.cached_prompt;
     expect([lost, kept]).toEqual([undefined, "0.03"]);
   });
 
   test.each(["sample_spec", "fallback_generalizations"])("%s is no model", (name) => {
-    expect(skipCodeOf(litellm, "openai", name)).toBe("not-a-model");
+    expect(findSkipCode(litellm, "openai", name)).toBe("not-a-model");
   });
 
   test("a base model that is not in the file leaves limits out: kimi-k3, claude-opus-5-5", () => {

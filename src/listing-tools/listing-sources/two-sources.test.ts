@@ -1,23 +1,23 @@
 import { describe, expect, test } from "vitest";
 
 import type { ManifestListingTerms } from "../../catalog/index.ts";
-import { importFor, sourceOf } from "./fixtures/snapshots.ts";
+import { importFor, buildSource } from "./fixtures/snapshots.ts";
 import type { ImportResult, SourceInput } from "./import-listings.ts";
 
 /** LiteLLM's entry of one model of Groq. */
 function litellm(prices: string, name = "acme-1"): SourceInput {
   const entry = `"litellm_provider":"groq","mode":"chat","max_input_tokens":1000,${prices}`;
-  return sourceOf("litellm", "2026-08-01", `{"groq/${name}":{${entry}}}`);
+  return buildSource("litellm", "2026-08-01", `{"groq/${name}":{${entry}}}`);
 }
 
 function modelsDev(cost: string, name = "acme-1"): SourceInput {
   const entry = `"limit":{"context":2000,"output":100},"cost":{${cost}}`;
-  return sourceOf("models.dev", "2026-07-02", `{"groq":{"models":{"${name}":{${entry}}}}}`);
+  return buildSource("models.dev", "2026-07-02", `{"groq":{"models":{"${name}":{${entry}}}}}`);
 }
 
 function genaiPrices(prices: string, name = "acme-1"): SourceInput {
   const model = `{"id":"${name}","match":{"equals":"${name}"},"prices":${prices}}`;
-  return sourceOf("genai-prices", "2026-08-21", `[{"id":"groq","models":[${model}]}]`);
+  return buildSource("genai-prices", "2026-08-21", `[{"id":"groq","models":[${model}]}]`);
 }
 
 const ONE_AND_TWO = '"input_cost_per_token":1e-06,"output_cost_per_token":2e-06';
@@ -63,7 +63,7 @@ describe("a model that two sources price", () => {
   });
 
   test("is priced by the newest, and staged when those that agree are older than 60 days", () => {
-    const dear = sourceOf(
+    const dear = buildSource(
       "genai-prices",
       "2026-10-20",
       genaiPrices('{"input_mtok":2,"output_mtok":4}').bytes.toString(),
@@ -80,7 +80,7 @@ describe("a model that two sources price", () => {
   });
 
   test("by two lists of one origin is of one source", () => {
-    const again = sourceOf("litellm", "2026-07-20", litellm(ONE_AND_TWO).bytes.toString());
+    const again = buildSource("litellm", "2026-07-20", litellm(ONE_AND_TWO).bytes.toString());
     const result = importFor("groq", litellm(ONE_AND_TWO), [again]);
     expect(termsOf(result).staged_because).toEqual(["one-source"]);
   });

@@ -69,21 +69,21 @@ export function writeListing(
       ? {}
       : { checked: { on: draft.agreedOn, by: "two-sources" as const } }),
   };
-  const model = { ...listingOf(draft, options), pricing: prices.pricing };
+  const model = { ...writeModel(draft, options), pricing: prices.pricing };
   const shown = orderedModel({ ...model, id, ...(staged.length > 0 ? { is_ready: false } : {}) });
   return Object.keys(terms).length === 0 ? { model: shown } : { model: shown, terms };
 }
 
 const REASONS_MAX = 8;
 
-function listingOf(
+function writeModel(
   draft: MergedDraft,
   options: WriteOptions,
 ): Omit<ManifestModel, "id" | "pricing"> {
   const { abilities, inputs } = draft;
   const kinds = (["image", "file", "audio", "video"] as const).filter((kind) => inputs?.has(kind));
   const resolvesTo = draft.resolvesTo.filter((each) => each !== draft.upstreamId);
-  const capacity = options.withCapacity ? capacityOf(draft) : [];
+  const capacity = options.withCapacity ? writeCapacity(draft) : [];
   return {
     context_length: draft.contextLength ?? draft.maxOutputTokens ?? UNKNOWN_CONTEXT,
     streaming: true,
@@ -96,7 +96,7 @@ function listingOf(
       ...(draft.maxOutputTokens === undefined ? {} : { maxOutputTokens: draft.maxOutputTokens }),
     }),
     upstream_id: draft.upstreamId,
-    ...quantizationOf(draft.upstreamId),
+    ...findQuantization(draft.upstreamId),
     ...(draft.displayName === undefined ? {} : { display_name: draft.displayName }),
     ...(kinds.length === 0 ? {} : { input_modalities: ["text", ...kinds] }),
     ...(draft.maxOutputTokens === undefined ? {} : { max_output_tokens: draft.maxOutputTokens }),
@@ -108,7 +108,7 @@ function listingOf(
 }
 
 /** Where the host says so in the name. */
-function quantizationOf(upstreamId: string): Pick<ManifestModel, "quantization"> {
+function findQuantization(upstreamId: string): Pick<ManifestModel, "quantization"> {
   const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(upstreamId)?.[1];
   return named === undefined ? {} : { quantization: named.toLowerCase() };
 }
@@ -140,7 +140,7 @@ function orderedModel(model: ManifestModel): ManifestModel {
   return Object.fromEntries(fields) as unknown as ManifestModel;
 }
 
-function capacityOf({ capacity }: MergedDraft): ManifestCapacity[] {
+function writeCapacity({ capacity }: MergedDraft): ManifestCapacity[] {
   const { requestsPerMinute: requests, promptTokensPerMinute: tokens } = capacity ?? {};
   return [
     ...(requests === undefined
@@ -158,11 +158,11 @@ interface WrittenPrices {
 }
 
 function pricesWith(prices: DraftPrices, margin: string | undefined): WrittenPrices | undefined {
-  const own = termsOf(prices);
+  const own = writePrices(prices);
   if (margin === undefined) return own;
   const sold = raised(prices, margin);
   if (sold === undefined) return undefined;
-  const { pricing, terms } = termsOf(sold);
+  const { pricing, terms } = writePrices(sold);
   const { price_tiers: tiers, extra_pricing: extra } = own.terms;
   return {
     pricing,
@@ -192,38 +192,38 @@ function raised(prices: DraftPrices, margin: string): DraftPrices | undefined {
   return fits ? sold : undefined;
 }
 
-function termsOf({ sheet, tiers }: DraftPrices): WrittenPrices {
+function writePrices({ sheet, tiers }: DraftPrices): WrittenPrices {
   return {
-    pricing: pricingOf(sheet),
+    pricing: writePricing(sheet),
     terms: {
       ...(tiers.length === 0
         ? {}
         : {
             price_tiers: tiers.map((tier): ManifestPriceTier => ({
               above_prompt_tokens: tier.abovePromptTokens,
-              pricing: pricingOf(tier.sheet),
-              ...extraOf(tier.sheet),
+              pricing: writePricing(tier.sheet),
+              ...writeExtra(tier.sheet),
             })),
           }),
-      ...extraOf(sheet),
+      ...writeExtra(sheet),
     },
   };
 }
 
-function extraOf(sheet: DraftSheet): Pick<ManifestTermPrices, "extra_pricing"> {
+function writeExtra(sheet: DraftSheet): Pick<ManifestTermPrices, "extra_pricing"> {
   const hour = sheet[HOUR_SKU_NAME];
   return hour === undefined ? {} : { extra_pricing: extraPricing(() => hour) };
 }
 
-function pricingOf(sheet: DraftSheet): ManifestPrice[] {
+function writePricing(sheet: DraftSheet): ManifestPrice[] {
   return MANIFEST_SKUS.flatMap((type) => {
     const price = sheet[type];
     return price === undefined ? [] : [{ type, unit: "token", cost_usd_per_million: price }];
   });
 }
 
-/** The dearest prices of a request for the gateway: those of the last tier and change. */
+/** The highest prices of a request: those of the last tier and the last change. */
 function dearestPricing({ prices, changes }: MergedDraft): ManifestPrice[] {
   const last = changes.at(-1) ?? prices;
-  return pricingOf(last.tiers.at(-1)?.sheet ?? last.sheet);
+  return writePricing(last.tiers.at(-1)?.sheet ?? last.sheet);
 }

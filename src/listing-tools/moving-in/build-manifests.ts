@@ -47,7 +47,7 @@ export function buildManifests(
     const { model, terms, origin } = priceListing(deployment, finder, fates);
     const placed = deployment.names.flatMap((id): Placement[] => {
       if (!MODEL_ID.test(id)) return [];
-      const listing = listingOf(deployment, id, model);
+      const listing = buildListing(deployment, id, model);
       const sold = { listing, terms: withCeiling(deployment, listing, terms) };
       return [place(deployment, sold, groups)];
     });
@@ -67,7 +67,11 @@ export function buildManifests(
 /** The form of an id by the schema of manifests. */
 const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
 
-function listingOf(deployment: MovedDeployment, id: string, model: ManifestModel): ManifestModel {
+function buildListing(
+  deployment: MovedDeployment,
+  id: string,
+  model: ManifestModel,
+): ManifestModel {
   const { upstreamId, baseModel, capacity } = deployment;
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => MODEL_ID.test(each) && each !== id);
@@ -113,7 +117,7 @@ function place(
   const same = alike.find(({ models }) => models.get(listing.id)?.upstream_id === upstreamId);
   if (same !== undefined) return { ok: false };
   const known = alike.find(({ models }) => !models.has(listing.id));
-  const group = known ?? newGroup(deployment, key, groups);
+  const group = known ?? createGroup(deployment, key, groups);
   const { manifest } = group;
   const [problem] = manifestProblems({
     ...manifest,
@@ -138,7 +142,7 @@ function place(
   };
 }
 
-function newGroup(deployment: MovedDeployment, key: string, groups: readonly Group[]): Group {
+function createGroup(deployment: MovedDeployment, key: string, groups: readonly Group[]): Group {
   const { head, baseUrl, keyName, priority, isProvidersOwn } = deployment;
   const taken = new Set(groups.map(({ manifest }) => manifest.provider.id));
   const isNamed = isProvidersOwn && head.use !== "local";

@@ -79,11 +79,11 @@ function contract(args: readonly CommandArgument[], limits: PlannedLimits): Plan
 }
 
 /**
- * The commands as a script for `sh`. New keys go to a file that only its owner can read, which must
- * not exist before; nothing of it is printed.
+ * Renders the commands as a script for `sh`. It writes new keys to a file that only its owner can
+ * read and that must not exist before, and prints none of them.
  */
-export function scriptOf(commands: readonly PlannedCommand[]): string {
-  return [HEAD, ...commands.map(lineOf), TAIL, ""].join("\n");
+export function renderScript(commands: readonly PlannedCommand[]): string {
+  return [HEAD, ...commands.map(renderLine), TAIL, ""].join("\n");
 }
 
 const HEAD = `#!/bin/sh
@@ -105,23 +105,23 @@ field() {
 
 const TAIL = `echo "the new keys are in $KEYS_FILE; only its owner can read it" >&2`;
 
-function lineOf({ args, saves, newKeyOf }: PlannedCommand): string {
+function renderLine({ args, saves, newKeyOf }: PlannedCommand): string {
   const command = `tm ${args.map(shellWord).join(" ")}`;
   if (saves === undefined) return `${command} >/dev/null`;
   const answer = `ANSWER=$(${command})`;
   const saved = `${saves.as}=$(printf '%s' "$ANSWER" | field ${saves.field})`;
   if (newKeyOf === undefined) return `${answer}\n${saved}`;
   const key = `"$(printf '%s' "$ANSWER" | field secret)"`;
-  const line = `printf '%s\\t%s\\t%s\\n' ${quoted(newKeyOf)} "$${saves.as}" ${key}`;
+  const line = `printf '%s\\t%s\\t%s\\n' ${quoteShell(newKeyOf)} "$${saves.as}" ${key}`;
   return `${answer}\n${saved}\n${line} >>"$KEYS_FILE"`;
 }
 
 function shellWord(argument: CommandArgument): string {
   if (typeof argument !== "string") return `"$${argument.saved}"`;
-  return /^[\w./=:-]+$/.test(argument) ? argument : quoted(argument);
+  return /^[\w./=:-]+$/.test(argument) ? argument : quoteShell(argument);
 }
 
 /** Inside of single quotes nothing has a meaning but the quote itself. */
-function quoted(text: string): string {
+function quoteShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 import { compileCatalog } from "../../catalog/index.ts";
-import { filesOf } from "./move-litellm.ts";
+import { renderFiles } from "./move-litellm.ts";
 import { moveText } from "./fixtures/move-text.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../../examples/moving-in");
@@ -55,6 +55,6 @@ test.each(Object.entries(EXPECTED))("%s becomes what its page says", (name, { li
     today: "2026-11-23",
   });
   expect(compiled).toMatchObject({ ok: true });
-  const outputs = filesOf(moved).map(({ text }) => text);
+  const outputs = renderFiles(moved).map(({ text }) => text);
   expect(outputs.join("\n")).not.toContain("EXAMPLE");
 });

@@ -52,7 +52,7 @@ export class Fates {
  * A note for every setting of a tree: what was done with it, or what the table says, or that it is
  * unknown. No setting is without one, and none has two.
  */
-export function notesOf(tree: Setting, root: SettingPath, fates: Fates): MoveNote[] {
+export function listNotes(tree: Setting, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
   if (root.length > 0) {
     const note = noteHere(tree, root, said);
@@ -60,11 +60,11 @@ export function notesOf(tree: Setting, root: SettingPath, fates: Fates): MoveNot
   }
   if (tree.kind === "map") return mapNotes(tree, root, fates);
   if (tree.kind !== "list") return [];
-  return tree.items.flatMap((item, at) => notesOf(item, [...root, at], fates));
+  return tree.items.flatMap((item, at) => listNotes(item, [...root, at], fates));
 }
 
 function mapNotes({ entries }: SettingMap, root: SettingPath, fates: Fates): MoveNote[] {
-  return [...entries].flatMap(([key, value]) => notesOf(value, [...root, key], fates));
+  return [...entries].flatMap(([key, value]) => listNotes(value, [...root, key], fates));
 }
 
 /** The one note of this place; undefined where its members have notes of their own. */
@@ -94,7 +94,7 @@ function containerNote(value: Setting, path: SettingPath): MoveNote | undefined 
     const why = "it is empty";
     return { path: pathText(path), fate: "ignored", what: "a section", why, next: "" };
   }
-  const wanted = LISTS.has(placeOf(path)) ? "list" : "map";
+  const wanted = LISTS.has(toTablePath(path)) ? "list" : "map";
   if (value.kind === wanted) return undefined;
   return {
     path: pathText(path),
@@ -137,7 +137,10 @@ type Fate = "carried" | "ignored" | "not_carried";
 
 /** Settings of LiteLLM with one answer, as they were reviewed by hand. */
 interface SettingGroup {
-  /** The map that has them, with `[]` for the items of a list; "" is the file itself. */
+  /**
+   * The path of the map that contains them, with `[]` for the items of a list; "" is the file
+   * itself.
+   */
   readonly in: string;
   /** A `*` means any characters. */
   readonly keys: readonly string[];
@@ -194,7 +197,7 @@ function byPlace(): ReadonlyMap<string, Place> {
     };
     made.set(group.in, place);
     for (const key of group.keys) {
-      if (key.includes("*")) place.globs.push({ pattern: globOf(key), group });
+      if (key.includes("*")) place.globs.push({ pattern: compileGlob(key), group });
       else place.exact.set(key, group);
     }
   }
@@ -202,25 +205,25 @@ function byPlace(): ReadonlyMap<string, Place> {
 }
 
 /** The names are of the table, all letters and underscores: nothing in them has to be escaped. */
-function globOf(key: string): RegExp {
+function compileGlob(key: string): RegExp {
   return new RegExp(`^${key.replaceAll("*", ".*")}$`, "s");
 }
 
 /** The path with `[]` for every position, as the table writes it. */
-function placeOf(path: SettingPath): string {
+function toTablePath(path: SettingPath): string {
   return path
     .map((step, at) => (typeof step === "number" ? "[]" : at === 0 ? step : `.${step}`))
     .join("");
 }
 
 function isContainer(path: SettingPath): boolean {
-  return CONTAINERS.has(placeOf(path));
+  return CONTAINERS.has(toTablePath(path));
 }
 
 /** The table's entry for the setting at this path; undefined where it does not know it. */
 function findGroup(path: SettingPath): SettingGroup | undefined {
   const key = path.at(-1);
   if (typeof key !== "string") return undefined;
-  const place = places.get(placeOf(path.slice(0, -1)));
+  const place = places.get(toTablePath(path.slice(0, -1)));
   return place?.exact.get(key) ?? place?.globs.find(({ pattern }) => pattern.test(key))?.group;
 }

@@ -45,14 +45,14 @@ export function findProvider(
   if (!found.ok || !found.isCompatible || apiBase === undefined) return found;
   const origin = URL.canParse(apiBase) ? new URL(apiBase).origin : undefined;
   const [prefix, known] =
-    Object.entries(providers).find(([, { head }]) => originOf(findHead(head)) === origin) ?? [];
+    Object.entries(providers).find(([, { head }]) => findOrigin(findHead(head)) === origin) ?? [];
   const head = known === undefined ? undefined : findHead(known.head);
   if (prefix === undefined || known === undefined || head === undefined) return found;
   return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
 }
 
 /** The origin of a provider with one address for all. */
-function originOf(head: ProviderHead | undefined): string | undefined {
+function findOrigin(head: ProviderHead | undefined): string | undefined {
   const hasOne = head !== undefined && head.use === "import";
   return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
 }
@@ -76,7 +76,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
   const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   const rest = isKnown && first === prefix ? model.slice(slash + 1) : model;
   const upstreamId = prefix.startsWith("bedrock") ? rest.replace(/^(converse|invoke)\//, "") : rest;
-  const head = known === undefined ? undefined : findHead(headOf(known.head, upstreamId));
+  const head = known === undefined ? undefined : findHead(chooseHead(known.head, upstreamId));
   if (known === undefined || head === undefined) {
     return {
       ok: false,
@@ -95,7 +95,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
 }
 
 /** Claude on Bedrock is served on the other wire. */
-function headOf(head: string, upstreamId: string): string {
+function chooseHead(head: string, upstreamId: string): string {
   const isClaude = /(^|\.)anthropic\./.test(upstreamId);
   return head === "bedrock" && isClaude ? "bedrock-messages" : head;
 }
@@ -119,7 +119,7 @@ export function otherKind(mode: string | undefined, upstreamId: string): string 
   return found === undefined ? undefined : otherKinds[found[0]];
 }
 
-/** Is this text written where a server wants no key? */
+/** True for a text that people write where a server needs no key. */
 export function isPlaceholderKey(text: string): boolean {
   return placeholderKeys.has(text.toLowerCase());
 }
@@ -151,7 +151,7 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
     return { ok: false, why: flaw ?? "", next: "write an http(s) address without key or query" };
   }
   if (head.provider.id === "azure") return own(`${url.origin}/openai/v1`);
-  if (head.provider.id.startsWith("bedrock")) return own(`${url.origin}${pathOf(standard)}`);
+  if (head.provider.id.startsWith("bedrock")) return own(`${url.origin}${readPath(standard)}`);
   if (head.use === "local") {
     const path = cleanPath(url.pathname);
     return own(`${url.origin}${/\/v\d+$/.test(path) ? path : `${path}/v1`}`);
@@ -159,7 +159,7 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
   // LiteLLM writes these addresses without the version, and adds it to each request.
-  const needsVersion = /\/v\d+$/.test(pathOf(standard)) && !/\/v\d/.test(path);
+  const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";
   return { ok: true, baseUrl: `${url.origin}${path}${version}`, isProvidersOwn: false };
@@ -201,6 +201,6 @@ function cleanPath(path: string): string {
     .replace(/\/+$/, "");
 }
 
-function pathOf(address: string): string {
+function readPath(address: string): string {
   return cleanPath(new URL(address.replaceAll("REGION", "region")).pathname);
 }

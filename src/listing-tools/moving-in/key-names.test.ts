@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { moveText, parsed } from "./fixtures/move-text.ts";
-import { secretsOf } from "./key-names.ts";
-import { filesOf } from "./move-litellm.ts";
+import { findSecrets } from "./key-names.ts";
+import { renderFiles } from "./move-litellm.ts";
 
 /** A different secret for every place, so that a leak says where it came from. */
 let count = 0;
@@ -68,7 +68,7 @@ const TEAMS = `[{team_id: t, metadata: {logging: [{callback_vars: {langfuse_secr
 
 describe("a configuration full of secrets", () => {
   const moved = moveText(CONFIG, { keys: parsed(KEYS), teams: parsed(TEAMS) });
-  const outputs = [JSON.stringify(moved), ...filesOf(moved).map(({ text }) => text)].join("\n");
+  const outputs = [JSON.stringify(moved), ...renderFiles(moved).map(({ text }) => text)].join("\n");
 
   test("is moved without one of them, in any output", () => {
     expect(count).toBeGreaterThan(40);
@@ -94,7 +94,7 @@ test("secrets are found by name and by form, and variables are none", () => {
     "{api_key: short, master_key: long-enough-1, a: {password: [in-a-list-1]}, " +
       "b: sk-abcdefghijklmnop, c: os.environ/NAME_OF_KEY, api_key2: os.environ/X, d: plain-text-value}",
   );
-  expect(secretsOf([tree]).toSorted()).toEqual([
+  expect(findSecrets([tree]).toSorted()).toEqual([
     "in-a-list-1",
     "long-enough-1",
     "sk-abcdefghijklmnop",

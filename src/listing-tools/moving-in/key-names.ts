@@ -8,7 +8,7 @@ export interface NamedKey {
   /** Absent: the server wants no key. */
   readonly name?: string;
   readonly fate: "carried" | "ignored" | "notCarried";
-  /** Absent: no key was written. */
+  /** Absent if no key was written. */
   readonly said?: { readonly why: string; readonly next: string };
 }
 
@@ -50,7 +50,7 @@ export class KeyNames {
       if (isKeyless) return { fate: "ignored" };
       return { name: this.#usable(standard, headKey ?? usual), fate: "ignored" };
     }
-    const variable = variableOf(written);
+    const variable = parseVariable(written);
     if (variable === undefined) return this.#literal(written, usual, isAtHome);
     if (NAME.test(variable) && !this.#isOwnVariable(variable)) {
       this.#taken.add(variable);
@@ -79,7 +79,7 @@ export class KeyNames {
     return name;
   }
 
-  /** The same name for the same key, and another one for each other key. */
+  /** Returns one name for each key, always the same. */
   #fresh(written: string, usual: string): string {
     const known = this.#made.get(written);
     if (known !== undefined) return known;
@@ -114,7 +114,7 @@ const SECRET_FORM =
 const SECRET_CHARS_MIN = 8;
 
 /** The secrets that files hold, as far as a name or a form shows one. */
-export function secretsOf(trees: readonly Setting[]): string[] {
+export function findSecrets(trees: readonly Setting[]): string[] {
   const found = new Set<string>();
   const waiting = trees.map((setting) => ({ setting, isSecret: false }));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -135,11 +135,11 @@ export function secretsOf(trees: readonly Setting[]): string[] {
 }
 
 function isHeld(text: string, isSecret: boolean): boolean {
-  if (text.length < SECRET_CHARS_MIN || variableOf(text) !== undefined) return false;
+  if (text.length < SECRET_CHARS_MIN || parseVariable(text) !== undefined) return false;
   return isSecret || looksSecret(text);
 }
 
-/** Does this text hold something in the form of a key? */
+/** True if the text contains something that looks like a key. */
 export function looksSecret(text: string): boolean {
   return SECRET_FORM.test(text);
 }
@@ -160,6 +160,6 @@ export function withoutSecrets(notes: readonly MoveNote[], secrets: readonly str
 const SECRET_FORMS = new RegExp(SECRET_FORM.source, "g");
 
 /** The name in `os.environ/NAME`: how a configuration of LiteLLM refers to a variable. */
-export function variableOf(text: string): string | undefined {
+export function parseVariable(text: string): string | undefined {
   return /^os\.environ\/(.*)$/s.exec(text)?.[1];
 }

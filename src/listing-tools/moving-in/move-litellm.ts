@@ -2,9 +2,9 @@ import { stringify } from "yaml";
 
 import type { Manifest } from "../../catalog/index.ts";
 import { buildManifests, type MovedListing } from "./build-manifests.ts";
-import { accountCommands, type PlannedCommand, scriptOf } from "./commands.ts";
-import { Fates, type MoveNote, notesOf } from "./fates.ts";
-import { KeyNames, looksSecret, secretsOf, withoutSecrets } from "./key-names.ts";
+import { accountCommands, type PlannedCommand, renderScript } from "./commands.ts";
+import { Fates, type MoveNote, listNotes } from "./fates.ts";
+import { KeyNames, looksSecret, findSecrets, withoutSecrets } from "./key-names.ts";
 import {
   exportTree,
   KEYS_ROOT,
@@ -57,7 +57,7 @@ export function moveLitellm(input: MoveInput): MovedConfig {
   const { config, finder, addressOf, settingProblem, nowMs } = input;
   const keys = input.keys === undefined ? undefined : exportTree(input.keys, "keys");
   const teams = input.teams === undefined ? undefined : exportTree(input.teams, "teams");
-  const secrets = secretsOf([config, keys, teams].flatMap((tree) => tree ?? []));
+  const secrets = findSecrets([config, keys, teams].flatMap((tree) => tree ?? []));
   const fates = new Fates();
   const keyNames = new KeyNames(input.isOwnVariable);
   const { shippedIds } = finder;
@@ -71,9 +71,9 @@ export function moveLitellm(input: MoveInput): MovedConfig {
     ...(pools.length === 0 ? [] : [{ setting: "pools_file", value: "pools.yaml" }]),
   ];
   const notes = [
-    ...notesOf(config, [], fates),
-    ...(keys === undefined ? [] : notesOf(keys, [KEYS_ROOT], fates)),
-    ...(teams === undefined ? [] : notesOf(teams, [TEAMS_ROOT], fates)),
+    ...listNotes(config, [], fates),
+    ...(keys === undefined ? [] : listNotes(keys, [KEYS_ROOT], fates)),
+    ...(teams === undefined ? [] : listNotes(teams, [TEAMS_ROOT], fates)),
   ];
   return {
     manifests,
@@ -104,7 +104,7 @@ function withAliases(
     if (map?.kind !== "map") continue;
     const lost: string[] = [];
     for (const [alias, value] of map.entries) {
-      const target = targetOf(value);
+      const target = readTarget(value);
       if (target === undefined || !names.has(target) || !isId(alias)) lost.push(shortText(alias));
       else aliases.set(target, [...(aliases.get(target) ?? []), alias]);
     }
@@ -118,7 +118,7 @@ function withAliases(
 }
 
 /** An alias is a name, or a map that hides it from lists. */
-function targetOf(value: Setting): string | undefined {
+function readTarget(value: Setting): string | undefined {
   const target = value.kind === "map" ? settingAt(value, "model") : value;
   return target?.kind === "text" ? target.text : undefined;
 }
@@ -149,14 +149,14 @@ export interface MovedFile {
 }
 
 /** The files of a moved configuration: the same configuration gives the same bytes. */
-export function filesOf(moved: MovedConfig): MovedFile[] {
+export function renderFiles(moved: MovedConfig): MovedFile[] {
   const { manifests, pools, settings, notes, listings, commands } = moved;
   const lines = Object.fromEntries(settings.map(({ setting, value }) => [setting, value]));
   return [
     ...manifests.map((manifest) => file(`manifests/${manifest.provider.id}.json`, json(manifest))),
     ...(settings.length === 0 ? [] : [file("tokenmarket.yaml", stringify(lines))]),
     ...(pools.length === 0 ? [] : [file("pools.yaml", stringify(pools))]),
-    ...(commands.length === 0 ? [] : [file("accounts.sh", scriptOf(commands), true)]),
+    ...(commands.length === 0 ? [] : [file("accounts.sh", renderScript(commands), true)]),
     file("moving-in.json", json({ listings, notes })),
   ];
 }

@@ -13,8 +13,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { budgetOf, remainingUsd } from "./plan-accounts.ts";
-import { accountCommands, scriptOf } from "./commands.ts";
+import { parseBudget, remainingUsd } from "./plan-accounts.ts";
+import { accountCommands, renderScript } from "./commands.ts";
 import { moveText, parsed } from "./fixtures/move-text.ts";
 import type { MovedConfig } from "./move-litellm.ts";
 
@@ -42,7 +42,7 @@ describe("budgets", () => {
     ["9999999999", "30d", { kind: "other" }],
     [undefined, "30d", { kind: "absent" }],
   ])("%s a %s", (amount, duration, budget) => {
-    expect(budgetOf(amount, duration)).toEqual(budget);
+    expect(parseBudget(amount, duration)).toEqual(budget);
   });
 
   test("what is left is exact, and never more than there is", () => {
@@ -175,7 +175,7 @@ describe("the script that makes them", () => {
 
   test("passes every name as one argument, whatever is in it, and runs nothing of it", () => {
     const name = `a'; touch owned; echo "$(id)" \`id\` --json \\`;
-    const script = scriptOf(
+    const script = renderScript(
       accountCommands([
         {
           name,
@@ -215,7 +215,7 @@ describe("the script that makes them", () => {
 
   test("prints no key, and stops when the file of keys is there already", () => {
     const org = { name: "A", ref: "r", limits: {}, keys: [{ name: "k", limits: {} }] };
-    const script = scriptOf(accountCommands([org]));
+    const script = renderScript(accountCommands([org]));
     expect(run(script, "twice").stderr).not.toContain("tm_vk_new");
     const again = run(script, "twice");
     expect(again.status).not.toBe(0);

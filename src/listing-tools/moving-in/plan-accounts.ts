@@ -60,10 +60,10 @@ interface OpenOrg {
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();
-  for (const { item, path } of itemsOf(teams, TEAMS_ROOT, "teams")) {
+  for (const { item, path } of listItems(teams, TEAMS_ROOT, "teams")) {
     planTeam(item, path, { orgs, blockedTeams, fates });
   }
-  for (const { item, path } of itemsOf(keys, KEYS_ROOT, "keys")) {
+  for (const { item, path } of listItems(keys, KEYS_ROOT, "keys")) {
     planKey(item, path, { orgs, blockedTeams, fates, nowMs });
   }
   namePages(keys, KEYS_ROOT, fates);
@@ -71,7 +71,7 @@ export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): Plan
   return [...orgs.values()].map(({ org, keys: planned }) => ({ ...org, keys: planned }));
 }
 
-function itemsOf(
+function listItems(
   tree: Setting | undefined,
   root: string,
   list: string,
@@ -111,8 +111,8 @@ function planTeam(item: Setting, path: SettingPath, { orgs, blockedTeams, fates 
     org: {
       name,
       ref: `litellm-${shortText(id, NAME_CHARS_MAX)}`,
-      ...moneyOf(budget, item),
-      limits: limitsOf(item, path, fates),
+      ...toMoney(budget, item),
+      limits: planLimits(item, path, fates),
     },
     keys: [],
   });
@@ -120,7 +120,7 @@ function planTeam(item: Setting, path: SettingPath, { orgs, blockedTeams, fates 
 
 const NAME_CHARS_MAX = 80;
 
-function moneyOf(
+function toMoney(
   budget: Budget,
   item: Setting,
 ): { readonly capUsd?: string } | { readonly creditUsd?: string } {
@@ -150,7 +150,7 @@ function planKey(
     fates.ignored(path, { what: "a key", why: `${gone}: no new key is issued` });
     return;
   }
-  const open = orgOf(item, orgs);
+  const open = openOrg(item, orgs);
   const name = shortText(
     textAt(item, "key_alias") ?? `key ${open.keys.length + 1}`,
     NAME_CHARS_MAX,
@@ -169,7 +169,7 @@ function planKey(
   open.keys.push({
     name,
     ...(budget.kind === "monthly" ? { capUsd: budget.usd } : {}),
-    limits: limitsOf(item, path, fates),
+    limits: planLimits(item, path, fates),
   });
 }
 
@@ -189,7 +189,7 @@ function whyGone(
 }
 
 /** The organization of a key's team, else of its user, else the one of keys without either. */
-function orgOf(item: Setting, orgs: Map<string, OpenOrg>): OpenOrg {
+function openOrg(item: Setting, orgs: Map<string, OpenOrg>): OpenOrg {
   const team = textAt(item, "team_id");
   const user = textAt(item, "user_id");
   const kind = team !== undefined ? "team" : user !== undefined ? "user" : "none";
@@ -214,7 +214,7 @@ function noteBudget(
   path: SettingPath,
   { fates, hasCredit }: { readonly fates: Fates; readonly hasCredit: boolean },
 ): Budget {
-  const budget = budgetOf(numberAt(item, "max_budget"), textAt(item, "budget_duration"));
+  const budget = parseBudget(numberAt(item, "max_budget"), textAt(item, "budget_duration"));
   const fields = ["max_budget", "budget_duration"];
   const left = budget.kind === "lasting" ? remainingUsd(budget.usd, numberAt(item, "spend")) : "";
   if (budget.kind === "monthly" || (budget.kind === "lasting" && hasCredit && left !== undefined)) {
@@ -269,7 +269,7 @@ const LIMIT_FIELDS = {
 } as const;
 const LIMIT_MAX = 1_000_000_000;
 
-function limitsOf(item: Setting, path: SettingPath, fates: Fates): PlannedLimits {
+function planLimits(item: Setting, path: SettingPath, fates: Fates): PlannedLimits {
   return Object.fromEntries(
     Object.entries(LIMIT_FIELDS).flatMap(([name, field]) => {
       const text = numberAt(item, field);
@@ -293,7 +293,7 @@ function namePages(tree: Setting | undefined, root: string, fates: Fates): void 
   });
 }
 
-/** A budget of LiteLLM, as far as it is one here. */
+/** A budget of LiteLLM, reduced to the kinds that exist here. */
 type Budget =
   | { readonly kind: "absent" }
   /** A cap per calendar month. */
@@ -310,7 +310,7 @@ const FRACTION_DIGITS = 6;
 const WHOLE_DIGITS_MAX = 9;
 
 /** Reads a budget from the texts of its amount and its period. */
-export function budgetOf(amount: string | undefined, duration: string | undefined): Budget {
+export function parseBudget(amount: string | undefined, duration: string | undefined): Budget {
   if (amount === undefined) return { kind: "absent" };
   const usd = dollars(amount);
   if (usd === undefined) return { kind: "other" };

@@ -99,7 +99,7 @@ export function settingsOfManifests(manifests: readonly Manifest[]): PlannedSett
 const PRIVATE_ADDRESS =
   /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.0\.0\.0$|\[(::1|f[cd]|fe80))/;
 
-/** Is this server on the operator's own network, as far as its name says? */
+/** True if the server's name places it on the operator's own network. */
 function isPrivateHost(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   if (PRIVATE_ADDRESS.test(hostname)) return true;

@@ -37,9 +37,9 @@ type Sku = keyof typeof PRICE_FIELDS;
 const SKUS = Object.keys(PRICE_FIELDS) as readonly Sku[];
 
 /**
- * The listing of a deployment: a shipped one, else one by the price file, else by the prices of the
- * configuration, else a staged one that says what is missing. Prices of the configuration that are
- * not used are named.
+ * The listing of a deployment: a shipped one, else one from the price file, else one with the
+ * configuration's prices, else a staged one that names what is missing. Unused prices of the
+ * configuration are noted.
  */
 export function priceListing(
   deployment: MovedDeployment,
@@ -74,7 +74,7 @@ function perMillion(text: string | undefined): string | undefined {
 /** From USD per token to USD per million tokens. */
 const PER_TOKEN_PLACES = 6;
 
-function pathsOf({ path }: MovedDeployment, sku: Sku): (readonly (string | number)[])[] {
+function listPaths({ path }: MovedDeployment, sku: Sku): (readonly (string | number)[])[] {
   return ["litellm_params", "model_info"].map((place) => [...path, place, PRICE_FIELDS[sku]]);
 }
 
@@ -87,7 +87,7 @@ function namePrices(
   for (const sku of SKUS) {
     const written = perMillion(deployment.prices[sku]);
     const listed = model.pricing.find(({ type }) => type === sku)?.cost_usd_per_million;
-    for (const path of pathsOf(deployment, sku)) {
+    for (const path of listPaths(deployment, sku)) {
       if (written !== undefined && written === plain(listed)) {
         fates.carried(path, { why: `${source} has the same price` });
       } else if (deployment.prices[sku] !== undefined) {
@@ -108,7 +108,7 @@ function plain(price: string | undefined): string | undefined {
 
 function configListing(deployment: MovedDeployment, fates: Fates): PricedListing {
   const { prices, contextLength, abilities } = deployment;
-  const pricing = pricingOf(deployment, fates);
+  const pricing = readPricing(deployment, fates);
   const missing = [
     ...(pricing === undefined ? ["no-price"] : []),
     ...(contextLength === undefined ? ["no-limit"] : []),
@@ -158,7 +158,7 @@ const DETERRENT_PRICING: readonly ManifestPrice[] = [
 ];
 
 /** The prices of the configuration; undefined unless prompt and completion are both stated. */
-function pricingOf(
+function readPricing(
   deployment: MovedDeployment,
   fates: Fates,
 ): readonly ManifestPrice[] | undefined {
@@ -171,7 +171,7 @@ function pricingOf(
   return SKUS.flatMap((sku) => {
     const price = found.get(sku);
     if (price === undefined) return [];
-    for (const path of pathsOf(deployment, sku)) {
+    for (const path of listPaths(deployment, sku)) {
       fates.carried(path, { why: `$${price} per million tokens` });
     }
     return [{ type: sku, unit: "token", cost_usd_per_million: price } as const];
@@ -181,7 +181,7 @@ function pricingOf(
 function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
   for (const sku of SKUS) {
     if (deployment.prices[sku] === undefined) continue;
-    for (const path of pathsOf(deployment, sku)) {
+    for (const path of listPaths(deployment, sku)) {
       fates.notCarried(path, {
         why: "a listing needs a price of prompt and one of completion, each at least 0",
         next: "write input_cost_per_token and output_cost_per_token, or give --prices",
@@ -205,7 +205,7 @@ export function priceFileListings(
     const undated = undatedName(upstreamId);
     const named = undated === undefined ? [upstreamId] : [upstreamId, undated];
     for (const key of [...named.flatMap((each) => [`${prefix}/${each}`, each]), ...behind]) {
-      const found = listingOf(entries, { key, head, prefix, source });
+      const found = readListing(entries, { key, head, prefix, source });
       if (found !== undefined) return found;
     }
     return undefined;
@@ -213,7 +213,7 @@ export function priceFileListings(
 }
 
 /** The listing of one entry. It is read alone: beside a newer version it would be its twin. */
-function listingOf(
+function readListing(
   entries: RawObject,
   of: {
     readonly key: string;
@@ -224,7 +224,7 @@ function listingOf(
 ): SourcedListing | undefined {
   const { key, prefix, source } = of;
   const entry = entries.get(key);
-  const provider = providerOf(entry);
+  const provider = readProvider(entry);
   // A family has several names in the file: "bedrock", "bedrock_converse".
   if (entry === undefined || provider?.startsWith(prefix.split("_")[0] ?? "") !== true) {
     return undefined;
@@ -244,7 +244,7 @@ function listingOf(
   return terms === undefined ? { model } : { model, terms };
 }
 
-function providerOf(entry: RawJson | undefined): string | undefined {
+function readProvider(entry: RawJson | undefined): string | undefined {
   const provider = entry instanceof Map ? (entry as RawObject).get("litellm_provider") : undefined;
   return textOf(provider) || undefined;
 }

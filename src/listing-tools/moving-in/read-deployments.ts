@@ -7,7 +7,7 @@ import {
   type FoundProvider,
   otherKind,
 } from "./find-provider.ts";
-import { type KeyNames, looksSecret, variableOf } from "./key-names.ts";
+import { type KeyNames, looksSecret, parseVariable } from "./key-names.ts";
 import {
   numberAt,
   type Setting,
@@ -80,19 +80,19 @@ export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
   const list = settingAt(input.config, "model_list");
   if (list?.kind !== "list") return [];
   const keys = list.items.map((item) => textAt(settingAt(item, "litellm_params"), "api_key"));
-  input.keyNames.reserve(keys.flatMap((key) => variableOf(key ?? "") ?? []));
+  input.keyNames.reserve(keys.flatMap((key) => parseVariable(key ?? "") ?? []));
   return list.items.flatMap((item, at) => {
     const path = ["model_list", at];
     // An item of another type is named by the walk over all settings.
     if (item.kind !== "map") return [];
     const read = readDeployment(item, path, input);
     if (read.ok) return [read.deployment];
-    input.fates.notCarried(path, { what: `the model ${nameOf(item)}`, ...read.said });
+    input.fates.notCarried(path, { what: `the model ${describeName(item)}`, ...read.said });
     return [];
   });
 }
 
-function nameOf(item: Setting): string {
+function describeName(item: Setting): string {
   const name = textAt(item, "model_name");
   return name === undefined ? "without a name" : shortText(name);
 }
@@ -104,7 +104,7 @@ interface Refused {
 
 type DeploymentReading = { readonly ok: true; readonly deployment: MovedDeployment } | Refused;
 
-function refused(why: string, next: string): Refused {
+function toRefused(why: string, next: string): Refused {
   return { ok: false, said: { why, next } };
 }
 
@@ -119,7 +119,10 @@ function readDeployment(
   const { name, found, address } = located;
   const shown = [name, found.upstreamId, address.baseUrl];
   if (shown.some((text) => looksSecret(text) || secrets.some((each) => text.includes(each)))) {
-    return refused("its name or its address holds a secret", "write it without, and import again");
+    return toRefused(
+      "its name or its address holds a secret",
+      "write it without, and import again",
+    );
   }
   const key = keyNames.nameFor({
     written: textAt(params, "api_key"),
@@ -161,13 +164,13 @@ function locate(
   const name = textAt(item, "model_name");
   const model = textAt(params, "model");
   if (name === undefined || model === undefined) {
-    return refused("it has no model_name or no litellm_params.model", "complete the entry");
+    return toRefused("it has no model_name or no litellm_params.model", "complete the entry");
   }
-  if (variableOf(model) !== undefined) {
-    return refused("its model is a variable", "write the model's name into litellm_params.model");
+  if (parseVariable(model) !== undefined) {
+    return toRefused("its model is a variable", "write the model's name into litellm_params.model");
   }
   const resolved = (text: string | undefined): string | undefined => {
-    const variable = variableOf(text ?? "");
+    const variable = parseVariable(text ?? "");
     return variable === undefined ? text : addressOf(variable);
   };
   const written = addressText(params);
@@ -175,7 +178,7 @@ function locate(
   // Without its address it would be the lab's own: another server, another price, another key.
   if (written !== undefined && apiBase === undefined) {
     const next = "set the variable, and import again";
-    return refused("its address is a variable that is not set", next);
+    return toRefused("its address is a variable that is not set", next);
   }
   const customProvider = textAt(params, "custom_llm_provider");
   const found = findProvider(model, { customProvider, apiBase });
@@ -187,10 +190,10 @@ function locate(
     shippedIds,
   });
   if (why !== undefined) return why;
-  if (!found.ok) return refused(found.why, found.next);
+  if (!found.ok) return toRefused(found.why, found.next);
   const region = textAt(params, "aws_region_name") ?? textAt(params, "region_name");
   const address = findAddress({ head: found.head, apiBase, region: resolved(region) });
-  return address.ok ? { ok: true, name, found, address } : refused(address.why, address.next);
+  return address.ok ? { ok: true, name, found, address } : toRefused(address.why, address.next);
 }
 
 /** The reason for a model that is not one chat model with an id. */
@@ -203,12 +206,12 @@ function whyNotListed(of: {
 }): Refused | undefined {
   const { name, model, found, mode, shippedIds } = of;
   if (mode !== undefined && mode !== "chat" && otherKind(mode, "") === undefined) {
-    return refused(`its mode ${shortText(mode)} is not known here`, "list it by hand");
+    return toRefused(`its mode ${shortText(mode)} is not known here`, "list it by hand");
   }
   const other = otherKind(mode, found.ok ? found.upstreamId : model);
   if (other !== undefined) {
     const next = "keep it where it is, or list it by hand";
-    return refused(`it makes ${other}; only chat is moved`, next);
+    return toRefused(`it makes ${other}; only chat is moved`, next);
   }
   if (name.includes("*") || model.includes("*")) {
     const ids = shippedIds(found.ok ? found.head.provider.id : undefined);
@@ -218,11 +221,11 @@ function whyNotListed(of: {
       ids.length === 0
         ? "list each model by its name, or run tokenmarket manifest import for the provider"
         : `list the models that you sell by their names; shipped are ${shown}${more}`;
-    return refused("it means every model of a provider, and a listing is one model", next);
+    return toRefused("it means every model of a provider, and a listing is one model", next);
   }
   if (!found.ok || UPSTREAM_ID.test(found.upstreamId)) return undefined;
   const next = "rename the model at its provider, for example with ollama cp";
-  return refused("the model's id at its provider has a form that no manifest can hold", next);
+  return toRefused("the model's id at its provider has a form that no manifest can hold", next);
 }
 
 const OFFERED_MAX = 40;
@@ -329,7 +332,7 @@ class FieldReader {
 
   /** A whole number above 0. */
   count(at: readonly string[], max = Number.MAX_SAFE_INTEGER): number | undefined {
-    const text = numberAt(this.#parentOf(at), at.at(-1) ?? "");
+    const text = numberAt(this.#findParent(at), at.at(-1) ?? "");
     if (text === undefined || !WHOLE_NUMBER.test(text)) return undefined;
     const value = Number(text);
     if (value < 1 || value > max) return undefined;
@@ -345,7 +348,7 @@ class FieldReader {
   }
 
   text(at: readonly string[]): string | undefined {
-    const text = textAt(this.#parentOf(at), at.at(-1) ?? "");
+    const text = textAt(this.#findParent(at), at.at(-1) ?? "");
     if (text !== undefined) this.#fates.carried([...this.#path, ...at]);
     return text;
   }
@@ -357,7 +360,7 @@ class FieldReader {
     return found.value;
   }
 
-  #parentOf(at: readonly string[]): Setting | undefined {
+  #findParent(at: readonly string[]): Setting | undefined {
     return at.slice(0, -1).reduce<Setting | undefined>(settingAt, this.#item);
   }
 }

@@ -23,33 +23,33 @@ export type YamlReading =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Reads one YAML document (JSON is one, too) within bounds: no tags but those of plain values, no
- * key written twice, aliases only as far as what they name fits into the bounds.
+ * Reads one YAML document, or JSON, within bounds: only tags of plain values, no duplicate keys,
+ * and aliases only while their expansion fits into the bounds.
  */
 export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): YamlReading {
   if (Buffer.byteLength(text) > bounds.bytesMax) {
-    return refused(`is larger than ${bounds.bytesMax} bytes; split it`);
+    return failReading(`is larger than ${bounds.bytesMax} bytes; split it`);
   }
   try {
     const tokens = boundedTokens(text, bounds);
     // Keys are compared below with a set: the library compares each with each.
     const documents = [...new Composer({ uniqueKeys: false, merge: false }).compose(tokens)];
     const [document] = documents;
-    if (document === undefined) return refused("is empty");
-    if (documents.length > 1) return refused("has several documents; give them one by one");
+    if (document === undefined) return failReading("is empty");
+    if (documents.length > 1) return failReading("has several documents; give them one by one");
     const [error] = document.errors;
     if (error !== undefined) {
-      return refused(`is not valid YAML${placeOf(text, error.pos[0])} (${error.code})`);
+      return failReading(`is not valid YAML${describePlace(text, error.pos[0])} (${error.code})`);
     }
     const value = new TreeReader(bounds).read(document.contents);
     return { ok: true, value };
   } catch (fault) {
-    if (fault instanceof YamlFlaw) return refused(fault.message);
+    if (fault instanceof YamlFlaw) return failReading(fault.message);
     throw fault;
   }
 }
 
-function refused(message: string): YamlReading {
+function failReading(message: string): YamlReading {
   return { ok: false, message };
 }
 
@@ -72,7 +72,9 @@ function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST
     const { token, depth } = next;
     count += 1;
     if (depth > depthMax) {
-      throw new YamlFlaw(`is nested over ${depthMax} levels deep${placeOf(text, token.offset)}`);
+      throw new YamlFlaw(
+        `is nested over ${depthMax} levels deep${describePlace(text, token.offset)}`,
+      );
     }
     if (count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
     for (const inner of innerTokens(token)) waiting.push({ token: inner, depth: depth + 1 });
@@ -87,7 +89,7 @@ function innerTokens(token: CST.Token): CST.Token[] {
   return token.items.flatMap(({ key, value }) => [key, value].flatMap((each) => each ?? []));
 }
 
-function placeOf(text: string, offset: number): string {
+function describePlace(text: string, offset: number): string {
   const before = text.slice(0, offset).split("\n");
   return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
@@ -156,7 +158,7 @@ class TreeReader {
     return { kind: "map", entries };
   }
 
-  /** A map's own entry wins over one that is merged into it. */
+  /** A map's own entry takes precedence over a merged one. */
   #merge(source: Setting, entries: Map<string, Setting>): void {
     const maps = source.kind === "list" ? source.items : [source];
     for (const map of maps) {
@@ -176,10 +178,10 @@ class TreeReader {
     const value = this.#anchors.get(name);
     // Also an alias inside of what it names: its anchor is known only when it is complete.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
-    this.#count += sizeOf(value);
+    this.#count += countSettings(value);
     const { settingsMax, depthMax } = this.#bounds;
     if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
-    if (this.#path.length + depthOf(value) > depthMax) {
+    if (this.#path.length + measureDepth(value) > depthMax) {
       throw this.#flaw(`is nested over ${depthMax} levels deep`);
     }
     return value;
@@ -206,23 +208,26 @@ function scalar(value: unknown, source: string | undefined): Setting {
   return { kind: "text", text: textOf(value) };
 }
 
-/** How many settings this one is; what it shares counts each time, as it is read each time. */
-function sizeOf(setting: Setting): number {
+/** The number of settings in this one. Shared parts count each time, as they are read each time. */
+function countSettings(setting: Setting): number {
   let count = 0;
   const waiting = [setting];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     count += 1;
-    for (const member of membersOf(next)) waiting.push(member);
+    for (const member of listMembers(next)) waiting.push(member);
   }
   return count;
 }
 
 /** Within the bounds of depth already: nothing is deeper than what was read. */
-function depthOf(setting: Setting): number {
-  return membersOf(setting).reduce((deepest, each) => Math.max(deepest, 1 + depthOf(each)), 0);
+function measureDepth(setting: Setting): number {
+  return listMembers(setting).reduce(
+    (deepest, each) => Math.max(deepest, 1 + measureDepth(each)),
+    0,
+  );
 }
 
-function membersOf(setting: Setting): readonly Setting[] {
+function listMembers(setting: Setting): readonly Setting[] {
   if (setting.kind === "map") return [...setting.entries.values()];
   return setting.kind === "list" ? setting.items : [];
 }

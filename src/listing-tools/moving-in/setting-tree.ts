@@ -58,7 +58,7 @@ export function numberAt(setting: Setting | undefined, key: string): string | un
 
 const WRITTEN_NUMBER = /^[+-]?\d{1,40}(?:\.\d{0,40})?(?:[eE][+-]?\d{1,4})?$/;
 
-/** Does the setting say nothing: empty, or not written? */
+/** True if the setting is empty or missing. */
 export function isEmpty(setting: Setting): boolean {
   if (setting.kind === "map") return setting.entries.size === 0;
   if (setting.kind === "list") return setting.items.length === 0;

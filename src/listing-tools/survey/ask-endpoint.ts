@@ -92,19 +92,19 @@ export class EndpointAsker {
 
   #deploymentFor(wire: Wire, from: EndpointQuestion["from"]): Deployment {
     const { baseUrl, key, wireProfile } = this.#address;
-    const address = from === "base" ? baseUrl : rootOf(baseUrl);
-    return askedDeployment(wire, address, { hasKey: key !== undefined, wireProfile });
+    const address = from === "base" ? baseUrl : stripVersion(baseUrl);
+    return buildDeployment(wire, address, { hasKey: key !== undefined, wireProfile });
   }
 }
 
 /** The address before the version segment: `http://gpu:8000` of `http://gpu:8000/v1`. */
-export function rootOf(baseUrl: string): string {
+export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
 /** The target of calls, for an endpoint that has no manifest yet. */
-function askedDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
-  const text = askedManifest(wire, baseUrl, asked);
+function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
+  const text = renderManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);
   assert(files.ok, "the address of a survey is one that a manifest can have");
   const { manifests } = files;
@@ -114,9 +114,9 @@ function askedDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment 
   return deployment;
 }
 
-/** Why no endpoint has this address; undefined: one may have it. */
+/** Why this cannot be the address of an endpoint; undefined if it can. */
 export function addressProblem(baseUrl: string, wire: Wire): string | undefined {
-  const files = parseManifestFiles([{ file: "", text: askedManifest(wire, baseUrl, NOTHING) }]);
+  const files = parseManifestFiles([{ file: "", text: renderManifest(wire, baseUrl, NOTHING) }]);
   return files.ok ? undefined : files.issues[0]?.message;
 }
 
@@ -127,7 +127,7 @@ interface Asked {
 
 const NOTHING: Asked = { hasKey: false, wireProfile: undefined };
 
-function askedManifest(wire: Wire, baseUrl: string, { hasKey, wireProfile }: Asked): string {
+function renderManifest(wire: Wire, baseUrl: string, { hasKey, wireProfile }: Asked): string {
   return JSON.stringify({
     manifest_version: "1",
     provider: {
@@ -168,7 +168,7 @@ function posted(path: string, headers: Readonly<Record<string, string>>, body: o
 
 type Handler = Parameters<FetchInput["send"]>[0];
 
-/** The same handler; why a connection failed is noted on the way. */
+/** Wraps the handler to record why a connection failed. */
 function notingFaults(handler: Handler, note: (error: Error) => void): Handler {
   return {
     onRequestStart: (...given) => handler.onRequestStart?.(...given),
@@ -187,7 +187,7 @@ function notingFaults(handler: Handler, note: (error: Error) => void): Handler {
 }
 
 function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
-  const code = codeOf(fault);
+  const code = readCode(fault);
   if (code === "PRIVATE_ADDRESS") {
     return { kind: "silent", isPrivate: true, reason: "its address is private" };
   }
@@ -197,7 +197,7 @@ function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
   return { kind: "silent", isPrivate: false, reason };
 }
 
-function codeOf(fault: Error | undefined): string {
+function readCode(fault: Error | undefined): string {
   const { code } = (fault ?? {}) as { readonly code?: unknown };
   return textOf(code);
 }

@@ -30,7 +30,7 @@ const OUTPUT_TOKENS_MAX = 32_768;
  * price for all its models. Pure.
  */
 export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]): Manifest {
-  const head = headOf(own.kind);
+  const head = chooseHead(own.kind);
   return {
     manifest_version: "1",
     provider: {
@@ -53,7 +53,7 @@ export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]
 }
 
 /** The head of a server that is not known: what all kinds take. */
-function headOf(kind: ServerKind): ProviderHead {
+function chooseHead(kind: ServerKind): ProviderHead {
   const head = findHead(kind === "other" ? "llama-cpp" : kind);
   assert(head !== undefined, "every kind of server has a head");
   return head;

@@ -1,8 +1,8 @@
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
-import { servedModelOf } from "../../kernel/index.ts";
+import { readServedModel } from "../../kernel/index.ts";
 
 /** The listings of a manifest that its provider serves to this key, and those that it does not. */
-export function servedListings(
+export function splitServed(
   { models }: Manifest,
   servedIds: readonly string[],
 ): { readonly served: readonly ManifestModel[]; readonly unserved: readonly ManifestModel[] } {
@@ -12,7 +12,7 @@ export function servedListings(
     if (known.has(upstreamModelId)) return true;
     // Some list the dated snapshots of a name and not the name, which they take all the same.
     const names = { upstreamModelId, resolvesTo };
-    return servedIds.some((served) => servedModelOf(names, served)?.isSubstituted === false);
+    return servedIds.some((served) => readServedModel(names, served)?.isSubstituted === false);
   };
   return {
     served: models.filter(isServed),
@@ -21,8 +21,8 @@ export function servedListings(
 }
 
 /**
- * The same manifest with these of its listings, and with what is said of them. `isChosen`: by name, so
- * that nothing else is ever imported. Pure.
+ * Returns the manifest with only these listings and their terms. `isChosen` selects by name, so
+ * nothing else is ever imported.
  */
 export function withListings(
   manifest: Manifest,
@@ -37,15 +37,15 @@ export function withListings(
       catalog_source: {
         ...source,
         ...(isChosen && { models: models.map(({ id }) => id) }),
-        imported: entriesOf(source.imported, kept),
+        imported: pickEntries(source.imported, kept),
       },
     }),
     models,
-    ...(terms && { listing_terms: entriesOf(terms, kept) }),
+    ...(terms && { listing_terms: pickEntries(terms, kept) }),
   };
 }
 
-function entriesOf<V>(
+function pickEntries<V>(
   record: Readonly<Record<string, V>>,
   kept: ReadonlySet<string>,
 ): Readonly<Record<string, V>> {
@@ -68,7 +68,9 @@ export function deploymentListing({ upstreamId, model }: NamedDeployment): Manif
   return { ...model, upstream_id: upstreamId, resolves_to: resolvesTo };
 }
 
-/** The terms of such a listing: a check of the lab's page says nothing of another's. */
+/**
+ * The terms of a resold listing. A check of the lab's price page says nothing about another host.
+ */
 export function deploymentTerms({
   checked: _checked,
   ...terms

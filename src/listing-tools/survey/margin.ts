@@ -19,9 +19,9 @@ function raisedPrice(usdPerMillion: string, percent: string): string {
 }
 
 /**
- * The same manifest with a margin on every price: customers pay the raised prices, the provider is
- * owed what it is owed now. A margin that is there already is replaced, not added to.
- * Pure. Costs that a provider reports itself have no price to raise: such a manifest stays.
+ * Returns the manifest with a margin on every price: customers pay the raised prices, and the
+ * provider is owed the present ones. An existing margin is replaced. A manifest whose provider
+ * reports costs itself has no prices to raise and is returned unchanged.
  */
 export function withMargin(manifest: Manifest, percent: string): Manifest {
   if (manifest.endpoint.billing === "reported_cost") return manifest;

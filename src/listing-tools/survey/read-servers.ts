@@ -1,9 +1,9 @@
 import { asObject, textOf } from "../../kernel/index.ts";
 import {
-  contextOf,
+  parseContext,
   isUpstreamId,
   MODELS_MAX,
-  quantizationOf,
+  parseQuantization,
   type ServerKind,
   type SkippedModel,
   type SurveyedModel,
@@ -19,19 +19,19 @@ export interface ModelList {
 }
 
 /**
- * Reads the list of models that OpenAI's API has, with what vLLM and llama.cpp add.
- * Undefined: it is something else.
+ * Reads a model list in OpenAI's format, with the additions of vLLM and llama.cpp. Undefined for
+ * anything else.
  */
 export function readModels(json: unknown): ModelList | undefined {
   const data = asObject(json)?.["data"];
   if (!Array.isArray(data)) return undefined;
   const entries = data.slice(0, MODELS_MAX).map((each) => asObject(each) ?? {});
-  const kind = kindOf(entries);
+  const kind = detectKind(entries);
   const models = new Map<string, SurveyedModel>();
   const unlistable = new Set<string>();
   const skipped: SkippedModel[] = [];
   for (const entry of entries) {
-    const id = idOf(entry["id"]);
+    const id = parseId(entry["id"]);
     if (id === undefined) skipped.push(NAMELESS);
     else if (!isUpstreamId(id)) unlistable.add(id);
     else if (!models.has(id)) models.set(id, { upstreamId: id, ...statedContext(entry) });
@@ -52,11 +52,11 @@ const NAMELESS: SkippedModel = {
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Google's list writes `models/` before every id, and takes the id without it. */
-function idOf(id: unknown): string | undefined {
+function parseId(id: unknown): string | undefined {
   return textOf(id).replace(/^models\//, "") || undefined;
 }
 
-function kindOf(entries: readonly Entry[]): ServerKind {
+function detectKind(entries: readonly Entry[]): ServerKind {
   const owners = new Set(entries.map((each) => each["owned_by"]));
   if (owners.has("vllm") || entries.some((each) => Object.hasOwn(each, "max_model_len"))) {
     return "vllm";
@@ -67,12 +67,12 @@ function kindOf(entries: readonly Entry[]): ServerKind {
 }
 
 function statedContext(entry: Entry): Pick<SurveyedModel, "contextLength" | "contextFrom"> {
-  const served = contextOf(entry["max_model_len"]);
+  const served = parseContext(entry["max_model_len"]);
   if (served !== undefined) return { contextLength: served, contextFrom: "max_model_len" };
   const meta = asObject(entry["meta"]);
-  const trained = contextOf(meta?.["n_ctx_train"]);
+  const trained = parseContext(meta?.["n_ctx_train"]);
   if (trained !== undefined) return { contextLength: trained, contextFrom: "n_ctx_train" };
-  const named = contextOf(entry["context_length"]) ?? contextOf(entry["context_window"]);
+  const named = parseContext(entry["context_length"]) ?? parseContext(entry["context_window"]);
   return named === undefined ? {} : { contextLength: named, contextFrom: "context_length" };
 }
 
@@ -85,7 +85,7 @@ export function withLlamaProps(
   json: unknown,
 ): readonly SurveyedModel[] {
   const props = asObject(json);
-  const served = contextOf(asObject(props?.["default_generation_settings"])?.["n_ctx"]);
+  const served = parseContext(asObject(props?.["default_generation_settings"])?.["n_ctx"]);
   const readsImages = asObject(props?.["modalities"])?.["vision"] === true;
   const callsTools = asObject(props?.["chat_template_caps"])?.["supports_tools"] === true;
   return models.map((model) => ({
@@ -101,7 +101,7 @@ export function withLlamaProps(
 /** LM Studio's models, by their ids. */
 export type LmStudioList = ReadonlyMap<string, SurveyedModel | SkippedModel>;
 
-/** Reads LM Studio's `GET /api/v0/models`. Undefined: it is something else. */
+/** Reads LM Studio's `GET /api/v0/models`. Undefined for anything else. */
 export function readLmStudio(
   json: unknown,
   listed: readonly SurveyedModel[],
@@ -130,10 +130,10 @@ function readEntry(
   if (entry["type"] === "embeddings") {
     return { model: upstreamId, code: "not_chat", message: "it makes embeddings" };
   }
-  const loaded = contextOf(entry["loaded_context_length"]);
-  const most = contextOf(entry["max_context_length"]);
+  const loaded = parseContext(entry["loaded_context_length"]);
+  const most = parseContext(entry["max_context_length"]);
   const context = loaded ?? most;
-  const quantization = quantizationOf(entry["quantization"]);
+  const quantization = parseQuantization(entry["quantization"]);
   const capabilities = Array.isArray(entry["capabilities"]) ? entry["capabilities"] : [];
   return {
     upstreamId,
@@ -167,7 +167,7 @@ export function readOllamaModel(
   if (capabilities?.includes("completion") === false) {
     return { model: upstreamId, code: "not_chat", message: "it is not a chat model" };
   }
-  const quantization = quantizationOf(details?.["quantization_level"]);
+  const quantization = parseQuantization(details?.["quantization_level"]);
   return {
     upstreamId,
     ...contextOfModel(info, textOf(shown["parameters"])),
@@ -183,7 +183,7 @@ export function readOllamaLoaded(json: unknown): ReadonlyMap<string, number> {
   const loaded = new Map<string, number>();
   for (const each of Array.isArray(models) ? models.slice(0, LOADED_MAX) : []) {
     const entry = asObject(each);
-    const context = contextOf(entry?.["context_length"]);
+    const context = parseContext(entry?.["context_length"]);
     if (context !== undefined) loaded.set(textOf(entry?.["name"]), context);
   }
   return loaded;
@@ -197,8 +197,8 @@ function contextOfModel(
   parameters: string,
 ): Pick<SurveyedModel, "contextLength" | "contextFrom"> {
   const architecture = textOf(info?.["general.architecture"]);
-  const own = contextOf(info?.[`${architecture}.context_length`]);
-  const set = contextOf(Number(/^num_ctx\s+(\d{1,9})\s*$/m.exec(parameters)?.[1]));
+  const own = parseContext(info?.[`${architecture}.context_length`]);
+  const set = parseContext(Number(/^num_ctx\s+(\d{1,9})\s*$/m.exec(parameters)?.[1]));
   if (set !== undefined && (own === undefined || set <= own)) {
     return { contextLength: set, contextFrom: "num_ctx" };
   }

@@ -43,11 +43,11 @@ export type SurveyOutcome =
 export interface SurveyInput extends EndpointAddress {
   /** The wire whose key header is used; absent: each wire's, until one is answered. */
   readonly wireId?: string;
-  /** Is it a server program of one's own, which answers more than a hosted API does? */
+  /** True for a self-hosted server program, which reports more than a hosted API. */
   readonly isSelfHosted: boolean;
 }
 
-/** Models that are asked after one by one: Ollama says nothing of them in its list. */
+/** The most models that are queried one by one, as Ollama's list has no details. */
 const ASKED_ONE_BY_ONE_MAX = 200;
 const ASKED_AT_ONCE = 4;
 /** No further question is asked after this. */
@@ -72,7 +72,7 @@ export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise
     const { wire, list } = listed;
     const found = input.isSelfHosted
       ? await widened({ asker, wire, list, deps })
-      : surveyOf(list.kind, list.models, list);
+      : toSurvey(list.kind, list.models, list);
     return { ok: true, survey: found };
   } finally {
     await asker.close();
@@ -129,7 +129,7 @@ async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise
     const answer = await asker.ask({ from: "base", path, headers, wire });
     const list = isOk(answer) ? readModels(answer.json) : undefined;
     if (list !== undefined) return { ok: true, wire, list };
-    worst ??= failureOf(answer, path);
+    worst ??= toFailure(answer, path);
     // The other header will not make an address answer.
     if (answer.kind === "silent") break;
   }
@@ -140,7 +140,7 @@ function isOk(answer: EndpointAnswer): answer is Extract<EndpointAnswer, { kind:
   return answer.kind === "answer" && answer.status >= 200 && answer.status < 300;
 }
 
-function failureOf(answer: EndpointAnswer, path: string): Listed {
+function toFailure(answer: EndpointAnswer, path: string): Listed {
   if (answer.kind === "silent") {
     return answer.isPrivate
       ? { ok: false, code: "private", message: answer.reason }
@@ -170,16 +170,16 @@ interface Widening {
 async function widened(input: Widening): Promise<Survey> {
   const { asker, wire, list } = input;
   const { kind, models } = list;
-  if (kind === "vllm") return surveyOf(kind, models, list);
+  if (kind === "vllm") return toSurvey(kind, models, list);
   if (kind === "llama-cpp") {
     const props = await asker.ask({ from: "root", path: "/props", wire });
-    return surveyOf(kind, isOk(props) ? withLlamaProps(models, props.json) : models, list);
+    return toSurvey(kind, isOk(props) ? withLlamaProps(models, props.json) : models, list);
   }
   const studio = await asker.ask({ from: "root", path: "/api/v0/models", wire });
   const read = isOk(studio) ? readLmStudio(studio.json, models) : undefined;
   if (read === undefined) return await asOllama(input);
   const said = models.map((model) => read.get(model.upstreamId) ?? model);
-  return surveyOf("lmstudio", said, list);
+  return toSurvey("lmstudio", said, list);
 }
 
 /** Ollama by what it answers: the list that every server has does not name it. */
@@ -187,7 +187,7 @@ async function asOllama(input: Widening): Promise<Survey> {
   const { asker, wire, list, deps } = input;
   const tags = await asker.ask({ from: "root", path: "/api/tags", wire });
   const isOllama = isOk(tags) && Array.isArray(asObject(tags.json)?.["models"]);
-  if (!isOllama) return surveyOf(list.kind, list.models, list);
+  if (!isOllama) return toSurvey(list.kind, list.models, list);
   const endMs = deps.clock.monotonicMs() + SURVEY_MS_MAX;
   const asked = list.models.slice(0, ASKED_ONE_BY_ONE_MAX);
   const said = new Map<string, SurveyedModel | SkippedModel>();
@@ -203,10 +203,10 @@ async function asOllama(input: Widening): Promise<Survey> {
   };
   await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
   const models = list.models.map((model) => said.get(model.upstreamId) ?? model);
-  return surveyOf("ollama", models, list);
+  return toSurvey("ollama", models, list);
 }
 
-function surveyOf(
+function toSurvey(
   kind: ServerKind,
   said: readonly (SurveyedModel | SkippedModel)[],
   { skipped, unlistable }: Pick<ModelList, "skipped" | "unlistable">,

@@ -7,7 +7,7 @@ export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
 export interface SurveyedModel {
   /** As the endpoint has it, and in the form of `upstream_id`. */
   readonly upstreamId: string;
-  /** Prompt and output together; absent: the endpoint does not say. */
+  /** Prompt and output together; absent if the endpoint does not say. */
   readonly contextLength?: number;
   /** Where the context length comes from, for the person who reads it. */
   readonly contextFrom?: string;
@@ -32,19 +32,19 @@ const CONTEXT_MAX = 100_000_000;
 /** The pattern of `upstream_id` in a manifest. */
 const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
 
-/** Can a manifest name this model? */
+/** True if a manifest can name this model. */
 export function isUpstreamId(id: string): boolean {
   return UPSTREAM_ID.test(id);
 }
 
-/** A count of tokens as a server says it; undefined: it is none that a model can have. */
-export function contextOf(value: unknown): number | undefined {
+/** A server's context length in tokens; undefined if no model can have it. */
+export function parseContext(value: unknown): number | undefined {
   const isOne = typeof value === "number" && Number.isSafeInteger(value);
   return isOne && value > 0 && value <= CONTEXT_MAX ? value : undefined;
 }
 
-/** A word such as `Q4_K_M`; undefined: a listing cannot show it. */
-export function quantizationOf(value: unknown): string | undefined {
+/** A word such as `Q4_K_M`; undefined if a listing cannot show it. */
+export function parseQuantization(value: unknown): string | undefined {
   return typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,31}$/.test(value) ? value : undefined;
 }
 
@@ -55,7 +55,7 @@ export function modelName(upstreamId: string): string {
 
 /** Why a manifest cannot list this id, and what its server can do about it. */
 export function unlistableId(id: string, kind: ServerKind): SkippedModel {
-  const model = shownText(id);
+  const model = presentText(id);
   const other = otherName(id);
   const isTag = kind === "ollama" && /^[\w./-]{1,120}:[\w.-]{1,60}$/.test(id);
   const step = isTag
@@ -84,6 +84,6 @@ function otherName(id: string): string {
  * A text of a provider as a terminal and a message may have it: printable characters of one line,
  * and few of them. What a terminal would obey becomes a question mark.
  */
-export function shownText(text: string): string {
+export function presentText(text: string): string {
   return cutText(text).replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?");
 }

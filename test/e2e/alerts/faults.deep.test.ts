@@ -17,7 +17,7 @@ import { SteadyTraffic } from "../../support/steady-traffic.ts";
 import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-/** Each fault is made, its alert fires, the repair of its runbook is done, the alert ends. */
+/** Causes each fault, waits for its alert, follows the runbook, and waits for the alert's end. */
 describe.skipIf(!hasPrometheus || redisProgram === undefined)("the runbook of", () => {
   const database = withDatabase();
   const proxy = withProxyTo(database);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { monthStartMs, type TopUpRule } from "../../../src/account/billing/top-up-store.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
-import { type OrgId, newRecordId } from "../../../src/kernel/core/ids.ts";
+import { type OrgId, createRecordId } from "../../../src/kernel/core/ids.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";
 import type { CheckoutPayment } from "../../../src/dev/test-checkout/checkout-objects.ts";
 import type { ChargeFault } from "../../../src/dev/test-checkout/start-test-checkout.ts";
@@ -143,7 +143,7 @@ class Story {
     const nowMs = fixture.clock.nowMs();
     const times = { nowMs, monthMs: monthStartMs(nowMs), expiresAtMs: nowMs + 120 * MINUTE_MS };
     const bounds = { minMicroUsd: usd(5n), maxMicroUsd: usd(5_000n) };
-    const purchaseId = newRecordId("pur");
+    const purchaseId = createRecordId("pur");
     const wanted = { orgId: this.orgId, purchaseId, isTestMoney: true, ...bounds, ...times };
     await fixture.backend.topUpStore.begin(wanted, testOperator);
   }

@@ -151,7 +151,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
     await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
-    // Credit was held once: the low limit of those who never had any does not come back.
+    // An organization that has had credit does not get the low limit of unfunded ones again.
     await expect.poll(() => page.getByText(UNFUNDED).count()).toBe(0);
     expect((await sessionOf(fixture, page)).is_funded).toBe(true);
     expect(complaints).toEqual([]);

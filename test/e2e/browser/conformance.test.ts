@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     ]);
     expect(verdicts[0]).toContain("Suspect");
     expect(verdicts[1]).toContain(", until ");
-    // Opened with what has a problem.
+    // The page opens with the listing that has a problem.
     await page.getByRole("heading", { name: "lab/chat-two" }).waitFor();
     await page.getByText("an answer of [removed] names another model").first().waitFor();
     await page.getByText("lab/chat-mini").waitFor();

@@ -48,7 +48,7 @@ const LITTLE_VIEWS: readonly View[] = [
 /** Far above what a tour takes on a busy machine. */
 const TOUR_TIMEOUT_MS = 600_000;
 
-/** Every page of the router, with what it is called; ids come from the account. */
+/** Every page of the router with its title; ids come from the account. */
 const PAGES: Readonly<Record<string, string>> = {
   "/docs": "Docs",
   "/docs/reference": "API reference",
@@ -275,7 +275,7 @@ async function expectReadable(
   }
 }
 
-/** Days of calls, one of them with hours in which none succeeded. */
+/** Days with calls, one of which has hours in which no call succeeded. */
 async function sumUpDays(orgId: string): Promise<void> {
   const figures =
     "10, 9, 1, 255, case when day = 3 then 15 else 255 end, 9, 900, 9000, '{3}', '{9}'";

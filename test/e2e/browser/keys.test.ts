@@ -410,7 +410,7 @@ interface Noted {
   readonly text: string;
 }
 
-/** Every answer of the API that this page gets from now on; `all` waits for those under way. */
+/** Records every API answer of this page from now on; `all` waits for pending ones. */
 function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
   const noting: Promise<Noted>[] = [];
   page.on("response", (response) => {

@@ -470,7 +470,7 @@ function answerOf(page: Page, modelName: string): Locator {
   return page.getByRole("group", { name: `Answer of ${modelName}` });
 }
 
-/** Does this browser's own database hold this text? */
+/** True if this browser's database contains the text. */
 async function isKept(page: Page, words: string): Promise<boolean> {
   const kept = await page.evaluate<string>(`new Promise((resolve) => {
     const opening = indexedDB.open("tm-playground");

@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await call.getByRole("link", { name: "Download image 1" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
     await expect.poll(() => shownCost(call)).toBe(await recordedCost(orgId, call));
-    // A paid result is there after a reload, from this browser alone.
+    // A paid result survives a reload, from this browser's storage.
     await page.reload();
     await call.getByAltText(`${prompt}, image 2`).waitFor();
     await expect.poll(() => drawnWidths(page)).toEqual([true, true]);

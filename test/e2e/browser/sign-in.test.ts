@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
-import { newVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { parseUsd } from "../../../src/kernel/core/money.ts";
@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     return await newVisitor(browser);
   }
 
-  /** Presses the one button of the sign-in page; the provider knows who is there. */
+  /** Presses the only button of the sign-in page; the provider already knows the person. */
   async function press(page: Page, address = "/sign-in"): Promise<void> {
     await page.goto(fixture.url + address);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const { accountStore } = fixture.gateway.backend;
     const email = "olga@example.com";
     const org = await accountStore.createOrg({ name: "Olga's", email }, testOperator);
-    const { digest, label } = newVirtualKey();
+    const { digest, label } = createVirtualKey();
     await accountStore.createKey(
       {
         orgId: org.orgId,

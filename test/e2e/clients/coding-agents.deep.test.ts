@@ -40,7 +40,7 @@ async function follow(
   return { run: await followGuide(heading, input), account };
 }
 
-/** How each agent is asked one question, where the console's page opens it. */
+/** The command that asks each agent one question, by the one that the console's page shows. */
 const ASKED = {
   "Claude Code": [/^claude /m, 'claude -p "say pong" '],
   opencode: [/^opencode$/m, 'opencode run "say pong"'],

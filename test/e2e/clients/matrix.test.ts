@@ -45,7 +45,7 @@ const AI_SDK = {
   requestsWithoutCredit: 3,
 } as const;
 
-/* The types of a version are not those of the others; what the drivers use of them is the same. */
+/* Each version has its own types, but the parts that the drivers use are the same. */
 type Anthropic = typeof Anthropic112;
 type OpenAI = typeof OpenAI6;
 type Framework = Parameters<typeof aiSdkDriver>[0];

@@ -25,8 +25,8 @@ const known = Object.entries(ROUTES).map(
 const refusal = ajv.compile(closed(ConsoleError) as object);
 
 /**
- * The differences of an answer from its contract: every field is there, each has its form, and
- * there is none that was not promised. Empty: nothing.
+ * Compares an answer with its contract: every field exists in the right format, and there is no
+ * other. Returns the differences, if any.
  */
 export function brokenPromises(route: string, status: number, body: unknown): readonly string[] {
   const [name = ""] = route.split("?", 1);

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 
-/** Everything that a database holds, as text: what a stolen copy of it shows. */
+/** All text in a database, as a thief of a copy would find it. */
 export async function everyStoredText(connectionString: string): Promise<string> {
   const client = new Client({ connectionString });
   await client.connect();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
+import { createVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
 import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
 import { microUsd, parseUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";
@@ -53,7 +53,7 @@ const WAYS: Readonly<Record<string, (usd: string) => Promise<Caller>>> = {
   },
   "a search, in process": async (usd) => {
     const { orgId } = await openAccount(installation.gateway.backend, usd);
-    const { raw, digest, label } = newVirtualKey();
+    const { raw, digest, label } = createVirtualKey();
     const { keyId } = await installation.gateway.backend.accountStore.createKey(
       {
         orgId,
@@ -212,7 +212,7 @@ describe("a search", () => {
   async function searcher(dollars: string, capMicroUsd: MicroUsd | null = null) {
     const { backend } = installation.gateway;
     const { orgId } = await openAccount(backend, dollars);
-    const { raw: key, digest, label } = newVirtualKey();
+    const { raw: key, digest, label } = createVirtualKey();
     const fresh = { orgId, name: "search", origin: "optimize", digest, label } as const;
     await backend.accountStore.createKey(
       { ...fresh, requestsPerMinuteCeiling: 60, caps: { month: capMicroUsd } },
@@ -237,7 +237,7 @@ describe("a search", () => {
       kind: "uncovered",
       by: "organization",
     });
-    const stranger = { ...rich.wanted, key: newVirtualKey().raw };
+    const stranger = { ...rich.wanted, key: createVirtualKey().raw };
     expect(await inside.ask(stranger, signal)).toMatchObject({ kind: "unusable" });
   });
 

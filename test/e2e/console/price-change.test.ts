@@ -148,7 +148,7 @@ test("a rise of the source is seen, priced, announced, noticed by whom it concer
     ["late/one", false],
     [MODEL, true],
   ]);
-  // Another organization used nothing of it.
+  // An organization that did not use the model gets no notice.
   expect(await notices(bob)).toEqual([]);
   const path = `/v1/models/${encodeURIComponent(MODEL)}`;
   const entry = (await get(gateway.url, { key, path })).json;

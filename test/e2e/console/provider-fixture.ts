@@ -46,7 +46,7 @@ export interface Person {
   readonly orgId: OrgId;
   /** Fails when the answer is not, field by field, what the contract promises of the route. */
   ask(route: string, call?: Ask): Promise<HttpAnswer>;
-  /** The same for what has to succeed. */
+  /** Calls a route that has to succeed. */
   do(route: string, call?: Ask): Promise<HttpAnswer>;
 }
 
@@ -57,8 +57,8 @@ export interface Ask {
 }
 
 /**
- * The same for the tests of a file; it registers its own hooks. Options that depend on what an earlier
- * hook opened are given as a function.
+ * Opens the fixture for the tests of a file with its own hooks. Options that depend on an earlier
+ * hook are given as a function.
  */
 export function withProviderConsole(
   options: ProviderFixtureOptions | (() => ProviderFixtureOptions) = {},

@@ -53,7 +53,8 @@ test("an invitation comes by e-mail, and its person joins through a sign-in link
   await until("the invitation has arrived", async () => mails.received.length === 1);
   expect(mails.received[0]?.to).toEqual(["bob@example.com"]);
   expect(sources()[0]).toContain(link);
-  // The same browser, now as the person who was invited: asked first, without a trial key.
+  // The same browser signs in as the invited person, who sees the invitation first and gets no
+  // trial key.
   expect(await signIn(browser, "bob@example.com")).toBe("/join");
   const { json } = await ask(browser, "GET /api/console/session");
   expect(json).toMatchObject({ user: { email: "bob@example.com" }, has_reveal: false });

@@ -112,7 +112,7 @@ async function fillBobsOrganization(): Promise<void> {
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]: [string, RouteContract]) => access !== "operator")
   .map(([name]) => name);
-/** A month is of every organization: what its statement shows is asked for below. */
+/** Every organization has the same months, so what a statement contains is tested below. */
 const routesWithIds = customerRoutes.filter((name) => name.replace(":month", "").includes(":"));
 
 function filled(route: string, ids: Readonly<Record<string, string>>): string {

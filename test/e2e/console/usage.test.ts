@@ -3,7 +3,7 @@ import { request } from "node:http";
 import type { Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { newRequestId, type AttemptId, type KeyId } from "../../../src/kernel/core/ids.ts";
+import { createRequestId, type AttemptId, type KeyId } from "../../../src/kernel/core/ids.ts";
 import { formatUsd, microUsd, parseUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
@@ -342,7 +342,7 @@ test("the first page tells the month, the day, and what is left to do", async ()
   expect(listAt(json, "days")).toHaveLength(30);
   expect(at(json, "last_24h.requests")).toBe(5);
   expect(listAt(json, "top_models")).toMatchObject([
-    // The request over the key's cap is none of them.
+    // The request over the key's cap does not count.
     { model: "test/a", requests: 3 },
     { model: "test/b", requests: 1 },
   ]);
@@ -386,7 +386,7 @@ test("until when the balance lasts is said by the whole days before today", asyn
       [daysAgo],
     );
     const attemptId = BigInt(String(admitted?.["id"])) as AttemptId;
-    const requestId = newRequestId(Date.now() - daysAgo * 86_400_000);
+    const requestId = createRequestId(Date.now() - daysAgo * 86_400_000);
     const row = reserveRow({ orgId: lea.orgId, keyId, attemptId }, 1_000_000n, { requestId });
     const { outcomes } = await backend.ledgerBatchStore.runBatch(
       batchOf(member, [{ row, close: null }]),

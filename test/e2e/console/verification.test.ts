@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { verdictsOf } from "../../../src/cli/conformance-verdicts.ts";
+import { toVerdicts } from "../../../src/cli/conformance-verdicts.ts";
 import { failed, warned } from "../../../src/listing-tools/conformance/report/finding.ts";
 import type { LiveBreaches } from "../../../src/gateway/verification/verdict-store.ts";
 import { until } from "../../support/books.ts";
@@ -85,7 +85,7 @@ async function recordRun(
   const manifestSha256 = sha256OfManifest(LAB, simulator.url);
   const startedAtMs = nowMs - daysAgo * DAY_MS;
   const report = reportOf({ provider, manifestSha256, startedAtMs, models });
-  await backend.verdictStore.record(verdictsOf(report, "run"), testOperator);
+  await backend.verdictStore.record(toVerdicts(report, "run"), testOperator);
 }
 
 async function listings(query: string): Promise<readonly unknown[]> {

@@ -62,7 +62,7 @@ export async function expectRow(fixture: CrashFixture, row: MatrixRow): Promise<
   return await expectServedAgain(fixture, scenario);
 }
 
-/** The same with a batch that the database had, but could not finish yet. */
+/** Crashes with a batch that the database has received but not finished. */
 async function expectBatchRow(fixture: CrashFixture, row: BatchRow): Promise<Decided> {
   const scenario = await openScenario(fixture, row);
   script(fixture, scenario, row);

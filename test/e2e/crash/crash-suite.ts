@@ -12,7 +12,7 @@ export interface CrashSuite {
   decide(decided: Decided): Promise<void>;
   /** Registers one test for each row. */
   testRows(rows: readonly MatrixRow[]): void;
-  /** Registers the last test: one more kill and start, and everything is as it was decided. */
+  /** Registers the last test: after one more kill and start, nothing has changed. */
   testUnchanged(): void;
 }
 

@@ -16,7 +16,7 @@ import type { CrashFixture } from "./crash-fixture.ts";
 export interface Asked {
   readonly wire: Wire;
   readonly stream?: boolean;
-  /** Default: one that a single provider serves, on the wire it was asked on. */
+  /** Default: a model that a single provider serves, on the wire of the request. */
   readonly model?: string;
 }
 

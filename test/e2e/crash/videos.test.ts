@@ -25,7 +25,7 @@ test("killed when the job was stored and the client not answered: the video is p
   suite.host.last.record = FINISHED;
   expect(await suite.books(account)).toMatchObject({ held: RESERVE, journal: [{ state: "open" }] });
   await suite.restart(false);
-  // The next life leaves it alone: it is a job, and jobs go on.
+  // The restarted gateway leaves the attempt open, because its job continues.
   expect(await suite.books(account)).toMatchObject({ held: RESERVE, journal: [{ state: "open" }] });
   await suite.restart(true);
   await suite.makeAllDue();

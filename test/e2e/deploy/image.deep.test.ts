@@ -136,7 +136,7 @@ async function baseOf(base: string, roots: ReadonlyMap<string, string>): Promise
   throw new Error(`no root is known for the base image ${base}`);
 }
 
-/** The files of the repository that an engine would send: those of git, less `.dockerignore`. */
+/** Copies the files of the build context: those in git, without the ones in `.dockerignore`. */
 async function copyContext(to: string): Promise<void> {
   const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8").split("\n").filter(Boolean);
   const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {

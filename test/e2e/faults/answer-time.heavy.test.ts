@@ -17,7 +17,7 @@ import {
   toolDelta,
 } from "../../../src/formats/modality/fixtures/answer-kit.ts";
 import {
-  deploymentOf,
+  buildDeployment,
   encode,
   readBody,
 } from "../../../src/formats/modality/fixtures/request-kit.ts";
@@ -210,7 +210,7 @@ test("an answer to decisions, with envelopes in envelopes", () => {
     readsImages: false,
     form: "as_sent",
   } as const;
-  const deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
+  const deployment = buildDeployment("wire_a", { modality: "decisions", decisions });
   const question = { wire: "systemone", id: "q", kind: "noul" } as const;
   const asked = { ...question, asked: "noul", instructions: "?", criteria: undefined } as const;
   const open = (): AnswerBridge =>
@@ -257,7 +257,7 @@ describe("a request of nine and a half megabytes", () => {
         stepMs(() => {
           const read = readBody(client, body);
           if (!read.ok) throw new Error(read.refusal.message);
-          encode(read.request, deploymentOf(upstream));
+          encode(read.request, buildDeployment(upstream));
         }),
       );
     }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 
 import type { CallPorts } from "../../../src/gateway/call/ports.ts";
-import { newRequestId } from "../../../src/kernel/core/ids.ts";
+import { createRequestId } from "../../../src/kernel/core/ids.ts";
 import { gatewayRoutes, type StoredDeps } from "../../../src/gateway/http/gateway-routes.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
@@ -26,7 +26,7 @@ interface Walked {
 }
 
 const CHAT = { body: chatBody("test/a") };
-const ID = newRequestId(Date.UTC(2026, 0, 1));
+const ID = createRequestId(Date.UTC(2026, 0, 1));
 const JOB_PATH = `/v1/videos/video_${"0".repeat(32)}`;
 
 /** A request for every route: a new route without a line here fails the walk. */

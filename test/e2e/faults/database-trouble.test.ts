@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { newRecordId } from "../../../src/kernel/core/ids.ts";
+import { createRecordId } from "../../../src/kernel/core/ids.ts";
 import { ask, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
 import { PatientClock } from "../../support/clocks.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
   admin = new Client({ connectionString: await asAdmin(database) });
   admin.on("error", () => undefined);
   await admin.connect();
-  role = newRecordId("role");
+  role = createRecordId("role");
   const name = new URL(database.connectionString).pathname.slice(1);
   await admin.query(`create role ${role} login password 'ordinary'`);
   await admin.query(`alter database ${name} owner to ${role}`);

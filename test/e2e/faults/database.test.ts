@@ -123,7 +123,7 @@ describe("F38: the database does not answer", () => {
     expect(gateway.simulator.counts().total).toBe(before);
   });
 
-  /* The reserve that was on its way may have committed: it is taken back. */
+  /* The interrupted reserve may have committed, in which case it is annulled. */
   async function debitsAfterRecovery(): Promise<bigint> {
     proxy.set("up");
     await until("the database answers", () =>

@@ -15,7 +15,7 @@ export interface FaultRow {
   readonly fault?: string;
   /** The provider's pool cools down afterwards: the second run needs a listing of its own. */
   readonly cools?: true;
-  /** Is a healthy provider behind the first? */
+  /** True if a healthy provider follows the first one. */
   readonly second: boolean;
   readonly status: number;
   /** Class of the refusal, or of the terminal event when the status is 200. */

@@ -11,7 +11,7 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/** Only silence reaches the short limit, and a provider's pause is over when a test says so. */
+/** Only a silent provider reaches the short limit, and a cooldown ends when a test says so. */
 const clock = new PatientClock();
 const gateway = withGateway({
   clock,

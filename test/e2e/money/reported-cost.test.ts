@@ -107,7 +107,7 @@ async function pay(way: { wire: Wire; stream: boolean }, reported: string): Prom
 describe.each(WAYS)("a provider that reports its own cost, on $wire, stream $stream", (way) => {
   test.each([
     ["0.001932", 1_932n],
-    // No float has these digits: read as one it would be a micro-dollar less.
+    // No float has these digits; parsed as a float, the cost would be a micro-dollar lower.
     ["0.00193199999999999999999999", 1_931n],
     ["1.2e-5", 12n],
     ["0.0000009", 0n],

@@ -4,9 +4,8 @@ import { operatorFolder, OPERATOR_ENV, type OperatorFolder } from "../../support
 import { runCommand, runProgram } from "../../support/program.ts";
 
 /*
- * Commands run inside the process of their test elsewhere. These are processes of their own: what
- * the operating system gets from them is what a command in process answers. Exit code 0 with logs is
- * in kill.test.ts.
+ * Other tests run commands inside their own process. These start real processes, and check that the
+ * operating system gets the same exit codes. Exit code 0 with logs is in kill.test.ts.
  */
 
 let folder: OperatorFolder;

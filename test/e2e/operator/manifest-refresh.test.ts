@@ -105,7 +105,7 @@ test("nothing is written without --write; with it rises are announced and cuts h
   const second = await refresh(file, source, "--write");
   expect(second.json).toMatchObject({ ok: true, manifests: [{ state: "unchanged" }] });
   expect(readFileSync(file, "utf8")).toBe(text);
-  // The same list under the name of a later day is the same list.
+  // A copy of the list with the name of a later day counts as the same list.
   const copy = join(folder.root, "list-2026-10-01.json");
   copyFileSync(source, copy);
   const third = await refresh(file, copy, "--write");

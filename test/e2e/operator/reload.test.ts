@@ -97,7 +97,7 @@ test("the log level follows SIGHUP", async () => {
   });
   const { requestId } = await call();
   await until("a served request is logged", () => linesOf(requestId).length > 0);
-  // Also to a level that hides the line which says so.
+  // The change is logged even if the new level would hide that line.
   const quiet = await reloadWith({ ...START, log_level: "error" });
   expect(quiet).toMatchObject({ changed: ["log_level"] });
   expect(await reloadWith(START)).toMatchObject({ changed: ["log_level"] });

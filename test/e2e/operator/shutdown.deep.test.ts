@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import { identityOf } from "../../../src/kernel/storage/process-identity.ts";
+import { identifyProcess } from "../../../src/kernel/storage/process-identity.ts";
 import { until } from "../../support/books.ts";
 import { builtProgram } from "../../support/build-program.ts";
 import { OPERATOR_ENV, serve, withOperatorFolder } from "../../support/operator.ts";
@@ -26,7 +26,7 @@ test("SIGTERM ends a start that waits for another process, after the grace time 
   await once(holder, "spawn");
   const home = join(folder.dataDir, "postgres");
   mkdirSync(home, { recursive: true });
-  writeFileSync(join(home, "start.lock"), identityOf(holder.pid ?? 0));
+  writeFileSync(join(home, "start.lock"), identifyProcess(holder.pid ?? 0));
   const { mainFile } = await builtProgram();
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const program = spawn(process.execPath, [mainFile, "serve", ...ports, "--data", folder.dataDir], {

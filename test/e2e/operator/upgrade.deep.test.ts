@@ -15,7 +15,7 @@ const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
 /** The time for which a step may hold up a reserve, and the request's own time on a busy machine. */
 const BLOCKED_MAX_MS = 3_000 + 1_000;
-/** Figures below it are those of the machine: one slow moment of the system is more. */
+/** Latencies below this are noise: a single slow moment of the machine takes longer. */
 const P99_FLOOR_MS = 25;
 
 const simulator = withSimulator();

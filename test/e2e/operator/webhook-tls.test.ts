@@ -8,8 +8,8 @@ import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 
 import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
-import { newWebhookSecret, sealSecret } from "../../../src/account/alerts/webhook-secrets.ts";
-import { newRecordId } from "../../../src/kernel/core/ids.ts";
+import { createWebhookSecret, sealSecret } from "../../../src/account/alerts/webhook-secrets.ts";
+import { createRecordId } from "../../../src/kernel/core/ids.ts";
 import { until } from "../../support/books.ts";
 import { serve, withOperatorFolder } from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
@@ -74,9 +74,9 @@ test("webhooks are delivered over TLS to a certificate that is trusted, and to n
   const { orgId } = await backend.accountStore.createOrg(org, testOperator);
   const vault = openKeyVault(KEY);
   if (vault === undefined) throw new Error("there is a key");
-  const secret = newWebhookSecret();
+  const secret = createWebhookSecret();
   const add = async (address: string): Promise<void> => {
-    const destinationId = newRecordId("dst");
+    const destinationId = createRecordId("dst");
     const sealedSecret = sealSecret(vault, secret, { destinationId, orgId });
     const wanted = { destinationId, channel: "webhook", address, kinds: null } as const;
     await backend.alertStore.addDestination(orgId, { ...wanted, sealedSecret }, testOperator);

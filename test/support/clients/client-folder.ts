@@ -8,8 +8,8 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Clients that are too heavy or too new to be dependencies of this repository: a folder of their
- * own outside of it, made once for these exact versions and kept for the next deep check.
+ * Installs clients that are too heavy or too new to be dependencies of this repository. Each has a
+ * folder outside of it, created once for these exact versions and kept for the next deep check.
  */
 export async function clientFolder(input: {
   readonly name: string;

@@ -8,7 +8,10 @@ export interface Target {
   readonly model: string;
 }
 
-/** The client's view of an answer. All of it is JSON: some clients run in a process of their own. */
+/**
+ * An answer as the client sees it. It is plain JSON, because some clients run in a separate
+ * process.
+ */
 export interface Answer {
   readonly text?: string;
   readonly tokens?: { readonly input: number; readonly output: number };

@@ -20,7 +20,7 @@ import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 type Payments = Billing["payments"];
 
-/** How credit gets into the wallet here: by a payment, or by the operator. */
+/** The way to add credit in this installation: a payment, or the operator. */
 export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">): ReactNode {
   return (
     <Panel title="Add credit">
@@ -39,7 +39,7 @@ export interface AddCreditProps {
   readonly onLeave?: () => void;
 }
 
-/** The same without its panel. */
+/** The form without its panel. */
 export function AddCredit(props: AddCreditProps): ReactNode {
   const mayBuy = useMay("billing");
   if (!mayBuy) return <RoleNote need="billing" what="add credit" />;
@@ -137,7 +137,7 @@ function BuyForm({
           >
             {read.kind === "amount" ? `Pay ${showUsd(read.amountUsd)}` : "Continue to payment"}
           </Button>
-          <ChargeSentence payments={payments} amountUsd={amountOf(read)} />
+          <ChargeSentence payments={payments} amountUsd={pickAmount(read)} />
         </Group>
       </Stack>
     </form>
@@ -163,7 +163,7 @@ function ChargeSentence(props: {
   );
 }
 
-function amountOf(read: ReturnType<typeof readAmount>): string | undefined {
+function pickAmount(read: ReturnType<typeof readAmount>): string | undefined {
   return read.kind === "amount" ? read.amountUsd : undefined;
 }
 

@@ -16,7 +16,7 @@ import { Panel } from "../../ui/panel.tsx";
 
 const LEAD = "Printed on statements, and on the invoices of purchases that you start from now on.";
 
-/** `/billing/company`: who the organization is on its statements and invoices. */
+/** `/billing/company`: the organization's data for statements and invoices. */
 export function CompanyPage(): ReactNode {
   const answer = useAnswer("GET /api/console/company");
   return (

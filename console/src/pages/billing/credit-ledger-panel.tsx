@@ -4,7 +4,7 @@ import { Download } from "lucide-react";
 import type { ReactNode } from "react";
 
 import type { CreditEntry } from "../../../../src/account/console-api/contract.ts";
-import { addressOf, call, type ApiFault } from "../../api/client.ts";
+import { buildAddress, call, type ApiFault } from "../../api/client.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -26,7 +26,7 @@ export function CreditLedgerPanel(): ReactNode {
       actions={
         <Button
           component="a"
-          href={addressOf("/api/console/credit-ledger.csv")}
+          href={buildAddress("/api/console/credit-ledger.csv")}
           download
           size="xs"
           variant="default"

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { Download, Printer } from "lucide-react";
 import { useEffect, type ReactNode } from "react";
 
-import { addressOf } from "../../api/client.ts";
+import { buildAddress } from "../../api/client.ts";
 import styles from "./statement.module.css";
 
 /** A document on paper, and as files: `base` with each of the formats at its end. */
@@ -17,7 +17,7 @@ export function DocumentActions(props: {
         <Button
           key={format}
           component="a"
-          href={addressOf(`${props.base}.${format}`)}
+          href={buildAddress(`${props.base}.${format}`)}
           download
           size="xs"
           variant="default"

@@ -1,7 +1,7 @@
 /**
- * How long to wait before the purchase is asked for again, after so many answers; undefined when
- * it is time to stop. Most payments are reported within seconds; a bank may take minutes, and a
- * page that was left open must not ask endlessly. In total: about a quarter of an hour.
+ * The wait before the purchase is polled again, by the number of answers so far; undefined when
+ * polling ends. Most payments are reported within seconds; a bank may take minutes, and a page that
+ * stays open must not poll forever. The total is about a quarter of an hour.
  */
 export function pollAfterMs(answers: number): number | undefined {
   return PACES.find(({ until }) => answers < until)?.everyMs;

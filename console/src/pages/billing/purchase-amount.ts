@@ -7,7 +7,7 @@ export interface AmountBounds {
 
 export type ReadAmount =
   | { readonly kind: "blank" }
-  /** `amountUsd` has two digits behind the point: what will be charged. */
+  /** `amountUsd` is the amount to charge, with two decimals. */
   | { readonly kind: "amount"; readonly amountUsd: string }
   | { readonly kind: "problem"; readonly problem: string };
 

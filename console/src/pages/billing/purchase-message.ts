@@ -5,7 +5,7 @@ export interface PurchaseMessage {
   readonly tone: "ok" | "warn" | "bad" | "quiet";
   /** One sentence for the person who comes back from the payment page. */
   readonly meaning: string;
-  /** Nothing more is expected: there is no use in asking again. */
+  /** True if no further change is expected, so that polling ends. */
   readonly isDecided: boolean;
 }
 

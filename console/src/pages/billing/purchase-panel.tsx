@@ -13,7 +13,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { purchaseMessage } from "./purchase-message.ts";
 
-/** Every purchase, also those that came to nothing. */
+/** Lists every purchase, including failed and abandoned ones. */
 export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }): ReactNode {
   return (
     <Panel title="Purchases">

@@ -19,8 +19,8 @@ import { pollAfterMs } from "./poll-pace.ts";
 const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
 
 /**
- * `/billing/return/$purchaseId`: where the payment page sends people back to. Coming back proves
- * nothing: only the purchase itself says whether it is paid, so it is asked for until it knows.
+ * `/billing/return/$purchaseId`: the page to which the checkout returns. Returning proves nothing,
+ * so the purchase is polled until its result is known.
  */
 export function PurchaseReturnPage(): ReactNode {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };

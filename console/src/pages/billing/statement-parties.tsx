@@ -40,13 +40,13 @@ export function StatementParties(props: {
           )}
         </div>
       ) : (
-        <Party title="To" lines={linesOf(company)} />
+        <Party title="To" lines={listLines(company)} />
       )}
     </SimpleGrid>
   );
 }
 
-function linesOf(company: CompanyData): readonly string[] {
+function listLines(company: CompanyData): readonly string[] {
   const { tax_id: taxId, purchase_order: order } = company;
   return [
     company.legal_name,

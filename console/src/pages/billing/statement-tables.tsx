@@ -18,7 +18,7 @@ export function StatementTables({ statement }: { readonly statement: Statement }
         <DataTable
           caption="How the balance changed"
           columns={BALANCE_COLUMNS}
-          rows={balanceOf(statement)}
+          rows={listBalance(statement)}
           rowKey={({ label }) => label}
         />
       </Panel>
@@ -62,7 +62,7 @@ interface BalanceLine {
   readonly usd: string;
 }
 
-function balanceOf(statement: Statement): readonly BalanceLine[] {
+function listBalance(statement: Statement): readonly BalanceLine[] {
   const { unlisted_usage_usd: unlisted } = statement;
   const isWhole = /^-?0\.0+$/.test(unlisted);
   return [

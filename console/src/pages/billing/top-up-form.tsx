@@ -18,12 +18,12 @@ const FIRST: Readonly<Record<Field, string>> = {
   month_max_usd: "200",
 };
 
-/** When it buys, how much, and the most in a month. What it says to be on is on. */
+/** The threshold, the amount and the monthly maximum of automatic top-up, with its actual state. */
 export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const { rule, card, pause } = topUp;
   const mayChange = useMay("billing");
   const isOn = rule?.is_on === true && pause === null;
-  const [typed, setTyped] = useState(() => typedOf(rule));
+  const [typed, setTyped] = useState(() => toTyped(rule));
   const change = useChange("PATCH /api/console/top-up", {
     refreshes: ["GET /api/console/top-up", "GET /api/console/session"],
   });
@@ -93,7 +93,7 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
   );
 }
 
-function typedOf(rule: TopUp["rule"]): Record<Field, string> {
+function toTyped(rule: TopUp["rule"]): Record<Field, string> {
   if (rule === null) return { ...FIRST };
   return {
     below_usd: toCents(rule.below_usd),

@@ -42,12 +42,12 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
   // Read from the field when it is sent, and emptied then: the secret is not part of the page's
   // state.
   const secret = useRef<HTMLInputElement>(null);
-  const errorOf = (field: Field): string | undefined =>
+  const findError = (field: Field): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
 
   const send = (): void => {
     const providerKey = secret.current?.value.trim() ?? "";
-    const found = problemsOf(name, providerKey);
+    const found = findProblems(name, providerKey);
     setProblems(found);
     if (Object.keys(found).length > 0) return;
     if (secret.current !== null) secret.current.value = "";
@@ -76,7 +76,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
         data={providers.map((each) => ({ value: each.id, label: each.name }))}
         value={provider}
         onChange={(event) => setProvider(event.currentTarget.value)}
-        error={errorOf("provider")}
+        error={findError("provider")}
       />
       <TextInput
         label="Name"
@@ -85,7 +85,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
         maxLength={NAME_CHARS_MAX}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
-        error={errorOf("name")}
+        error={findError("name")}
       />
       <PasswordInput
         ref={secret}
@@ -95,16 +95,16 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
         spellCheck={false}
         maxLength={4096}
         visibilityToggleButtonProps={{ "aria-label": "Show or hide the key" }}
-        error={errorOf("provider_key")}
+        error={findError("provider_key")}
       />
-      <UsedBySelect value={keyId} onChange={setKeyId} error={errorOf("key_id")} />
+      <UsedBySelect value={keyId} onChange={setKeyId} error={findError("key_id")} />
     </DialogForm>
   );
 }
 
 const PROVIDER_KEY_CHARS_MIN = 8;
 
-function problemsOf(name: string, providerKey: string): Problems {
+function findProblems(name: string, providerKey: string): Problems {
   return {
     ...(name.trim() === "" ? { name: "Enter a name." } : {}),
     ...(providerKey.length < PROVIDER_KEY_CHARS_MIN

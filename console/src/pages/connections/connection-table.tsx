@@ -23,7 +23,7 @@ export function ConnectionTable(props: {
   const columns = useMemo(() => {
     const names = new Map(providers.map(({ id, name }) => [id, name]));
     const keyNames = new Map(keys.data?.data.map(({ key_id: id, name }) => [id, name]));
-    return columnsOf({
+    return buildColumns({
       providerName: (id) => names.get(id) ?? id,
       keyName: (id) => keyNames.get(id) ?? id,
       onDisable: setDisabled,
@@ -43,7 +43,7 @@ export function ConnectionTable(props: {
   );
 }
 
-function columnsOf(parts: {
+function buildColumns(parts: {
   readonly providerName: (id: string) => string;
   readonly keyName: (id: string) => string;
   readonly onDisable: (connection: Connection) => void;

@@ -85,7 +85,7 @@ function OwnKeysPanel(props: {
   );
 }
 
-/** Why no connection can be added here, as a sentence; undefined where one can. */
+/** Why no connection can be added here, as a sentence; undefined if one can. */
 function addingProblem(connections: Connections): string | undefined {
   if (!connections.is_available) {
     return "Provider keys are not available on this installation.";

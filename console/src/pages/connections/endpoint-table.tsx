@@ -9,7 +9,7 @@ import { Time } from "../../ui/time.tsx";
 
 type Endpoint = Connections["endpoints"][number];
 
-/** Capacity that is the organization's alone; read-only, for the operator sets it. */
+/** Dedicated capacity of the organization; read-only, as the operator sets it. */
 export function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }): ReactNode {
   return (
     <Stack gap="md">

@@ -10,8 +10,8 @@ const MODALITIES: Readonly<Record<string, Modality>> = {
   decisions: "decisions",
 };
 
-/** The call of a block of code; undefined: it cannot be made from a page. */
-export function callOf(block: Block): GuideCall | undefined {
+/** The call of a block of code; undefined if it cannot be made from a page. */
+export function readCall(block: Block): GuideCall | undefined {
   if (block.kind !== "code") return undefined;
   const curl = block.tabs.find(({ label }) => label === "curl");
   return curl === undefined ? undefined : readGuideCall(curl.code);
@@ -22,7 +22,7 @@ export function modelOfGuide(
   blocks: readonly Block[],
 ): { readonly modelId: string; readonly modality: Modality } | undefined {
   for (const block of blocks) {
-    const call = callOf(block);
+    const call = readCall(block);
     // A model that is not listed is an example of a refusal.
     if (call?.modelId === undefined || call.modelId.startsWith("no/")) continue;
     const modality = MODALITIES[call.quotedAs ?? ""] ?? "text";
@@ -32,7 +32,7 @@ export function modelOfGuide(
 }
 
 export interface GuideChoice {
-  /** Undefined: as the guide is written. */
+  /** Undefined to keep the guide's own model. */
   readonly model: { readonly from: string; readonly to: string } | undefined;
   /** A key that was pasted; empty: the environment variable. */
   readonly rawKey: string;
@@ -43,14 +43,14 @@ export interface ChosenBlock {
   readonly call: GuideCall | undefined;
 }
 
-/** The guide with the reader's choices in its code. A raw key is written into shell code alone. */
+/** The guide with the reader's choices in its code. A raw key is only inserted into shell code. */
 export function chosenBlocks(
   blocks: readonly Block[],
   { model, rawKey }: GuideChoice,
 ): readonly ChosenBlock[] {
   return blocks.map((block) => {
     if (block.kind !== "code") return { block, call: undefined };
-    const call = callOf(block);
+    const call = readCall(block);
     const tabs = block.tabs.map(({ label, code }) => {
       const shown = rewritten(code, { model });
       const isShell = label === "curl" || label === "Shell";

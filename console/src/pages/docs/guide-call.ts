@@ -4,9 +4,9 @@ export interface GuideCall {
   /** The path below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The model that it names; undefined: it names none. */
+  /** The model that it names; undefined if it names none. */
   readonly modelId: string | undefined;
-  /** Its name in `POST /v1/route?for=`; undefined: it costs nothing. */
+  /** Its name in `POST /v1/route?for=`; undefined if the call costs nothing. */
   readonly quotedAs: string | undefined;
 }
 
@@ -19,7 +19,7 @@ const QUOTED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the request of a curl command of our guides; undefined: it is not one request of the
+ * Reads the request of a curl command of our guides; undefined if it is not one request of the
  * gateway, or names what only a shell knows.
  */
 export function readGuideCall(code: string): GuideCall | undefined {
@@ -31,14 +31,14 @@ export function readGuideCall(code: string): GuideCall | undefined {
     const modelId = new URLSearchParams(path.split("?")[1] ?? "").get("model") ?? undefined;
     return { method: "GET", path, modelId, quotedAs: undefined };
   }
-  const body = objectOf(sent);
+  const body = parseObject(sent);
   if (body === undefined) return undefined;
   const model = body["model"];
   const modelId = typeof model === "string" ? model : undefined;
   return { method: "POST", path, body, modelId, quotedAs: QUOTED[path] };
 }
 
-/** The same code for another model and another address, in any language of the guides. */
+/** Replaces the model and the address in code of any language. */
 export function rewritten(
   code: string,
   change: {
@@ -61,7 +61,7 @@ export function withModel(call: GuideCall, modelId: string): GuideCall {
   return { ...call, modelId, path: `${path}?${search.toString()}` };
 }
 
-function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)

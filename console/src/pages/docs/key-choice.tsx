@@ -4,15 +4,15 @@ import { useState, type ReactElement } from "react";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
-import { statusOf } from "../keys/match-keys.ts";
+import { toKeyStatus } from "../keys/match-keys.ts";
 import { isRawKey } from "./guide-blocks.ts";
 
 const VARIABLE = "variable";
 const PASTED = "pasted";
 
 /**
- * Which of the reader's keys the examples are shown with. The console knows the names of keys, never the keys: one
- * that is pasted is in the memory of this page, and is neither sent nor kept.
+ * Chooses the key that the examples show. The console knows the names of keys, but never the keys:
+ * a pasted key stays in the memory of this page, and is neither sent nor stored.
  */
 export function KeyChoice(props: {
   readonly rawKey: string;
@@ -22,7 +22,7 @@ export function KeyChoice(props: {
   const keys = useAnswer("GET /api/console/keys", undefined, { enabled: isSignedIn });
   const [chosen, setChosen] = useState(VARIABLE);
   const [typed, setTyped] = useState("");
-  const active = keys.data?.data.filter((each) => statusOf(each) === "active") ?? [];
+  const active = keys.data?.data.filter((each) => toKeyStatus(each) === "active") ?? [];
   const key = active.find(({ key_id: id }) => id === chosen);
 
   function choose(value: string): void {

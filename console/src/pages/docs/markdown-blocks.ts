@@ -3,7 +3,9 @@ interface CodeTab {
   readonly code: string;
 }
 
-/** A part of a guide. The guides are our own files: what they do not use is not read here. */
+/**
+ * A part of a guide. The guides are our own files, so syntax that they do not use is not parsed.
+ */
 export type Block =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
   | { readonly kind: "text"; readonly text: string }
@@ -32,12 +34,12 @@ export function readBlocks(markdown: string): readonly Block[] {
   for (const part of markdown.split(/^(```\w*\n[\s\S]*?^```)$/m)) {
     const fence = /^```(\w*)\n([\s\S]*)```$/.exec(part);
     if (fence === null) blocks.push(...part.split(/\n{2,}/).flatMap(readBlock));
-    else addCode(blocks, tabOf(fence[1] ?? "", (fence[2] ?? "").trimEnd()));
+    else addCode(blocks, toTab(fence[1] ?? "", (fence[2] ?? "").trimEnd()));
   }
   return blocks;
 }
 
-function tabOf(language: string, code: string): CodeTab {
+function toTab(language: string, code: string): CodeTab {
   const shell = code.includes("curl") ? "curl" : "Shell";
   return { label: LABELS[language] ?? shell, code };
 }
@@ -61,13 +63,13 @@ function readBlock(part: string): readonly Block[] {
     return [{ kind: "list", items: items.map((item) => item.replaceAll(/\s*\n\s*/g, " ")) }];
   }
   if (text.startsWith("|")) {
-    const [head = [], , ...rows] = text.split("\n").map(cellsOf);
+    const [head = [], , ...rows] = text.split("\n").map(splitCells);
     return [{ kind: "table", head, rows }];
   }
   return [{ kind: "text", text: text.replaceAll("\n", " ") }];
 }
 
-function cellsOf(line: string): readonly string[] {
+function splitCells(line: string): readonly string[] {
   return line
     .split("|")
     .slice(1, -1)

@@ -32,39 +32,39 @@ const DEPTH_MAX = 3;
 export function readOperations(document: unknown): readonly OperationView[] {
   return Object.entries(child(document, "paths")).flatMap(([path, methods]) =>
     Object.entries(methods as Json).map(([method, operation]) =>
-      viewOf(document, `${method.toUpperCase()} ${path}`, operation as Json),
+      toView(document, `${method.toUpperCase()} ${path}`, operation as Json),
     ),
   );
 }
 
-function viewOf(document: unknown, name: string, operation: Json): OperationView {
+function toView(document: unknown, name: string, operation: Json): OperationView {
   const responses = Object.entries(child(operation, "responses"));
   const served = child(operation, "responses", "200");
-  const fields = (schema: Json): readonly FieldRow[] => fieldsOf(document, schema, "", 1);
+  const fields = (schema: Json): readonly FieldRow[] => listFields(document, schema, "", 1);
   return {
-    id: textOf(operation["operationId"]),
+    id: asText(operation["operationId"]),
     name,
     curl: curlOf(document, name, operation),
-    tag: textOf((operation["tags"] as readonly unknown[] | undefined)?.[0]),
-    summary: textOf(operation["summary"]),
-    about: textOf(operation["description"]),
+    tag: asText((operation["tags"] as readonly unknown[] | undefined)?.[0]),
+    summary: asText(operation["summary"]),
+    about: asText(operation["description"]),
     parameters: ((operation["parameters"] ?? []) as readonly Json[]).map((each) => ({
-      name: `${textOf(each["name"])} (${textOf(each["in"])})`,
-      type: typeOf(document, child(each, "schema")),
+      name: `${asText(each["name"])} (${asText(each["in"])})`,
+      type: describeType(document, child(each, "schema")),
       isRequired: each["required"] === true,
-      about: textOf(each["description"]),
+      about: asText(each["description"]),
     })),
     body: fields(child(operation, "requestBody", "content", "application/json", "schema")),
     answer: fields(child(served, "content", "application/json", "schema")),
     headers: Object.entries(child(served, "headers")).map(([header, each]) => {
       const found = resolve(document, each as Json);
-      const type = textOf(child(found, "schema")["type"]);
-      return { name: header, type, isRequired: false, about: textOf(found["description"]) };
+      const type = asText(child(found, "schema")["type"]);
+      return { name: header, type, isRequired: false, about: asText(found["description"]) };
     }),
     refusals: responses
       .filter(([status]) => status !== "200")
       .map(([status, each]) => {
-        const about = textOf(resolve(document, each as Json)["description"]);
+        const about = asText(resolve(document, each as Json)["description"]);
         const classes = [...about.matchAll(/^- `(\w+)`/gm)].map(([, one = ""]) => one);
         return { status, classes: classes.length === 0 ? about : classes.join(", ") };
       }),
@@ -77,14 +77,14 @@ function curlOf(document: unknown, name: string, operation: Json): string {
   const parameters = (operation["parameters"] ?? []) as readonly Json[];
   const required = parameters.filter((each) => each["required"] === true);
   const at = required.reduce((address, each) => {
-    const [field, value] = [textOf(each["name"]), textOf(each["example"])];
+    const [field, value] = [asText(each["name"]), asText(each["example"])];
     if (each["in"] === "path") return address.replace(`{${field}}`, value);
     return `${address}${address.includes("?") ? "&" : "?"}${field}=${value}`;
   }, path);
   const [server] = (child(document)["servers"] ?? []) as readonly Json[];
   const example = child(operation, "requestBody", "content", "application/json")["example"];
   const sent = [
-    `curl -s "${textOf(server?.["url"])}${at}"`,
+    `curl -s "${asText(server?.["url"])}${at}"`,
     '-H "authorization: Bearer $TOKEN_MARKET_KEY"',
     ...(method === "GET" ? [] : ['-H "content-type: application/json"']),
     ...(example === undefined ? [] : [`-d '${JSON.stringify(example)}'`]),
@@ -92,7 +92,7 @@ function curlOf(document: unknown, name: string, operation: Json): string {
   return sent.join(" \\\n  ");
 }
 
-function fieldsOf(
+function listFields(
   document: unknown,
   schema: Json,
   before: string,
@@ -105,24 +105,25 @@ function fieldsOf(
     const inner = field["type"] === "array" ? child(field, "items") : field;
     const row = {
       name: before + name,
-      type: typeOf(document, each as Json),
+      type: describeType(document, each as Json),
       isRequired: required.includes(name),
-      about: textOf((each as Json)["description"] ?? field["description"]),
+      about: asText((each as Json)["description"] ?? field["description"]),
     };
-    const more = depth < DEPTH_MAX ? fieldsOf(document, inner, `${before}${name}.`, depth + 1) : [];
+    const more =
+      depth < DEPTH_MAX ? listFields(document, inner, `${before}${name}.`, depth + 1) : [];
     return [row, ...more];
   });
 }
 
-function typeOf(document: unknown, schema: Json): string {
+function describeType(document: unknown, schema: Json): string {
   const found = resolve(document, schema);
   const { enum: values, const: value, type, anyOf, minimum, maximum } = found;
   if (Array.isArray(values)) return values.map((each) => JSON.stringify(each)).join(" or ");
   if (value !== undefined) return JSON.stringify(value);
   if (Array.isArray(anyOf)) {
-    return [...new Set(anyOf.map((each) => typeOf(document, each as Json)))].join(" or ");
+    return [...new Set(anyOf.map((each) => describeType(document, each as Json)))].join(" or ");
   }
-  const names = Array.isArray(type) ? type.join(" or ") : textOf(type ?? "any");
+  const names = Array.isArray(type) ? type.join(" or ") : asText(type ?? "any");
   const isBounded = typeof minimum === "number" && typeof maximum === "number";
   return isBounded ? `${names}, ${minimum} to ${maximum}` : names;
 }
@@ -142,6 +143,6 @@ function child(value: unknown, ...path: readonly string[]): Json {
   return typeof found === "object" && found !== null ? (found as Json) : {};
 }
 
-function textOf(value: unknown): string {
+function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -7,9 +7,9 @@ const STRING_CHARS_MAX = 400;
 
 /** The expected effect of a call, asked before the call is made. */
 export interface GuideQuote {
-  /** Dollars that it would hold; undefined: it costs nothing, or could not be served. */
+  /** Dollars that it would hold; undefined if it costs nothing, or could not be served. */
   readonly mostUsd: string | undefined;
-  /** Why it would be refused; undefined: it would not. */
+  /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
 }
 
@@ -29,7 +29,7 @@ const FREE: GuideQuote = { mostUsd: undefined, refusal: undefined };
 export interface GuideAnswer {
   readonly shown: string;
   readonly requestId: string | undefined;
-  /** Dollars; undefined: it cost nothing, or is not settled yet. */
+  /** Dollars; undefined if it cost nothing, or is not settled yet. */
   readonly costUsd: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function runGuideCall(
   const whole = isJson ? await response.text() : await readStream(response, onText);
   const costs = quotedAs !== undefined && requestId !== undefined;
   return {
-    shown: isJson ? shownJson(whole) : whole,
+    shown: isJson ? presentJson(whole) : whole,
     requestId,
     costUsd: costs ? await settledCost(requestId) : undefined,
   };
@@ -58,7 +58,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
   for (;;) {
     const part = await reader?.read();
     if (part === undefined || part.done) return shown;
-    // Read to its end all the same: what is left unread would be a broken connection.
+    // The rest is read too, as an unread body would break the connection.
     if (shown.length < SHOWN_CHARS_MAX) {
       shown = (shown + decoder.decode(part.value, { stream: true })).slice(0, SHOWN_CHARS_MAX);
       onText(shown);
@@ -66,8 +66,8 @@ async function readStream(response: Response, onText: (text: string) => void): P
   }
 }
 
-/** Laid out for people; files inside of it are cut. */
-export function shownJson(body: string): string {
+/** Formats the answer for people, without the contents of embedded files. */
+export function presentJson(body: string): string {
   try {
     const cut = (_name: string, value: unknown): unknown =>
       typeof value === "string" && value.length > STRING_CHARS_MAX

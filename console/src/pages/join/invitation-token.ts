@@ -1,8 +1,8 @@
 const KEPT_AS = "tm-invitation";
 
 /**
- * The token of an invitation's link: from behind the `#` of the address, where no server sees it,
- * into this tab's own storage, which outlives the way to the identity provider and back.
+ * Moves the token of an invitation's link from the fragment of the address, which no server sees,
+ * into this tab's storage. It survives the redirect to the identity provider and back.
  */
 export function takeInvitation(): string | undefined {
   const { hash, pathname } = globalThis.location;

@@ -22,7 +22,7 @@ export function CapField(props: {
     <TextInput
       label={props.label ?? "Monthly cap in dollars"}
       description={`${blankHelp(currentUsd)} ${applies}`}
-      placeholder={placeholderOf(currentUsd)}
+      placeholder={choosePlaceholder(currentUsd)}
       inputMode="decimal"
       autoComplete="off"
       maxLength={20}
@@ -40,7 +40,7 @@ function blankHelp(currentUsd: string | null | undefined): string {
     : "Leave blank to keep the current cap. 0 removes it.";
 }
 
-function placeholderOf(currentUsd: string | null | undefined): string {
+function choosePlaceholder(currentUsd: string | null | undefined): string {
   if (currentUsd === undefined) return "Keep";
   return currentUsd === null ? "No cap" : plainUsd(currentUsd);
 }

@@ -12,7 +12,7 @@ import { Time } from "../../ui/time.tsx";
 import { PERIOD_NAMES } from "./key-caps.ts";
 import { capRows, type Cap, type CapRow } from "./cap-left.ts";
 
-/** Which cap refuses this key's requests first: one of its own, or the organization's. */
+/** The cap that will refuse this key's requests first: one of its own, or the organization's. */
 export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const answer = useAnswer("GET /api/console/limits");
   return (
@@ -25,14 +25,14 @@ export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactN
       }
     >
       <Answer of={answer} skeleton={<Loading rows={2} />}>
-        {({ caps }) => <Rows rows={rowsOf(caps, detail)} />}
+        {({ caps }) => <Rows rows={listRows(caps, detail)} />}
       </Answer>
     </Panel>
   );
 }
 
 /** The caps that this key's requests meet. */
-function rowsOf(caps: readonly Cap[], { key, ...resets }: KeyDetail): readonly CapRow[] {
+function listRows(caps: readonly Cap[], { key, ...resets }: KeyDetail): readonly CapRow[] {
   const met = caps.filter(({ scope, key_id: id }) => scope === "org" || id === key.key_id);
   return capRows(met, { ...resets, keys: [key] }).filter(({ capUsd }) => capUsd !== null);
 }
@@ -45,13 +45,13 @@ function Rows({ rows }: { readonly rows: readonly CapRow[] }): ReactNode {
   return (
     <Stack gap="xs">
       <Text size="sm">
-        {nameOf(first)} applies first: <Money usd={first.leftUsd ?? "0"} /> of{" "}
+        {describeCap(first)} applies first: <Money usd={first.leftUsd ?? "0"} /> of{" "}
         <Money usd={first.capUsd ?? "0"} /> left. It resets on{" "}
         <Time at={first.resetAt} precision="day" />.
       </Text>
       {others.map((row) => (
-        <Text key={nameOf(row)} size="sm" c="dimmed">
-          {nameOf(row)}: <Money usd={row.leftUsd ?? "0"} /> left until{" "}
+        <Text key={describeCap(row)} size="sm" c="dimmed">
+          {describeCap(row)}: <Money usd={row.leftUsd ?? "0"} /> left until{" "}
           <Time at={row.resetAt} precision="day" />.
         </Text>
       ))}
@@ -62,6 +62,6 @@ function Rows({ rows }: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-function nameOf({ scope, period }: CapRow): string {
+function describeCap({ scope, period }: CapRow): string {
   return scope === "org" ? "Organization cap" : `${PERIOD_NAMES[period]} key cap`;
 }

@@ -11,9 +11,9 @@ export type Cap = Limits["caps"][number];
 
 /** A cap of the organization or of a key, or that it has none of any period. */
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
-  /** The one that counts, or the one that a new cap would have. */
+  /** The period of the cap, or of the cap that could be set. */
   readonly period: CapPeriod;
-  /** Null: there is no cap of any period. */
+  /** Null if there is no cap of any period. */
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
@@ -26,9 +26,9 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
 type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * Every cap that refuses requests, the one that leaves least before the others; then who has none. Where
- * two leave as much, the order is that of a refusal: a key's own, the one that resets last first, then
- * the organization's.
+ * Orders the caps that refuse requests, the one with the least left first, followed by rows without
+ * a cap. Equal ones are in the order of refusals: the caps of a key, the one that resets last
+ * first, then the organization's.
  */
 export function capRows(
   caps: readonly Cap[],
@@ -45,7 +45,7 @@ export function capRows(
       ),
     ),
     ...ofOrg.map((cap) =>
-      rowOf(cap, { period: "month", capUsd: cap.cap_usd, resetAt: resets.cap_reset_at }),
+      toRow(cap, { period: "month", capUsd: cap.cap_usd, resetAt: resets.cap_reset_at }),
     ),
   ].toSorted(compareLeft);
 }
@@ -56,13 +56,13 @@ function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly Cap
     const capUsd = key?.[field] ?? null;
     if (key === undefined || capUsd === null) return [];
     const spentUsd = key[spent] ?? "0.000000";
-    return [rowOf({ ...cap, spent_usd: spentUsd }, { period, capUsd, resetAt: resets[resetAt] })];
+    return [toRow({ ...cap, spent_usd: spentUsd }, { period, capUsd, resetAt: resets[resetAt] })];
   });
   if (own.length > 0) return own;
-  return [rowOf(cap, { period: "month", capUsd: cap.cap_usd, resetAt: resets.cap_reset_at })];
+  return [toRow(cap, { period: "month", capUsd: cap.cap_usd, resetAt: resets.cap_reset_at })];
 }
 
-function rowOf(
+function toRow(
   { scope, key_id, name, spent_usd: spentUsd, in_flight_usd: inFlightUsd }: Cap,
   of: Pick<CapRow, "period" | "capUsd" | "resetAt">,
 ): CapRow {

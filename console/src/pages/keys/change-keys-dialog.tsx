@@ -42,7 +42,7 @@ function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
   const [typed, setTyped] = useState(NOTHING_TYPED);
   const [problems, setProblems] = useState<FieldProblems>({});
   const sent = useRef<string>(undefined);
-  const errorOf = (field: keyof FieldProblems): string | undefined =>
+  const findError = (field: keyof FieldProblems): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
 
   const send = (): void => {
@@ -75,18 +75,18 @@ function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
         edited={undefined}
         value={typed.caps}
         onChange={(caps) => setTyped({ ...typed, caps })}
-        errorOf={errorOf}
+        errorOf={findError}
       />
       <ExpiryField
         current="each"
         value={typed.expiry}
         onChange={(expiry) => setTyped({ ...typed, expiry })}
-        error={errorOf("expires_at")}
+        error={findError("expires_at")}
       />
       <TagsFields
         value={typed}
         onChange={(wanted) => setTyped({ ...typed, ...wanted })}
-        error={errorOf("tags")}
+        error={findError("tags")}
       />
     </DialogForm>
   );

@@ -2,12 +2,12 @@ import { Button, Checkbox, Group, Text } from "@mantine/core";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
-import { canBeChosen, CHOSEN_MAX, chosenOf, countKeys } from "./chosen-keys.ts";
+import { canBeChosen, CHOSEN_MAX, pickChosen, countKeys } from "./chosen-keys.ts";
 
 const ChangeKeysDialog = lazy(() => import("./change-keys-dialog.tsx"));
 const DisableKeysDialog = lazy(() => import("./disable-keys-dialog.tsx"));
 
-/** Chooses all of these keys, and says what can be done to those that are chosen. */
+/** Selects all of these keys, and offers the actions for the selected ones. */
 export function ChosenBar(props: {
   readonly rows: readonly Key[];
   readonly chosen: ReadonlySet<string>;
@@ -16,7 +16,7 @@ export function ChosenBar(props: {
   const { rows, chosen, onChoose } = props;
   const [dialog, setDialog] = useState<"change" | "disable">();
   const able = rows.filter(canBeChosen);
-  const keys = chosenOf(rows, chosen);
+  const keys = pickChosen(rows, chosen);
   if (able.length === 0) return null;
   const areAll = keys.length === able.length;
   const areTooMany = keys.length > CHOSEN_MAX;

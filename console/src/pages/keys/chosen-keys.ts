@@ -12,7 +12,7 @@ export interface ChosenKeysProps {
 export const CHOSEN_MAX = 100;
 
 /** The chosen keys that can be changed. A key that a filter hides is not. */
-export function chosenOf(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
+export function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
   return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
 }
 

@@ -21,7 +21,7 @@ import {
   type TypedKey,
 } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
-import { namesakeOf } from "./match-keys.ts";
+import { findNamesake } from "./match-keys.ts";
 import { CapAndTagFields } from "./cap-fields.tsx";
 import { useSubmission } from "./use-submission.ts";
 
@@ -35,8 +35,8 @@ const BLANK: TypedKey = {
 };
 
 /**
- * Asks for the name and the limits of a new key, then shows the raw key: what shows it was loaded
- * before the key is made, and the raw key is in the memory of this dialog alone.
+ * Asks for the name and the limits of a new key, then shows the raw key. The view of the raw key is
+ * loaded before the key is created, and only this dialog holds it in memory.
  */
 export default function CreateKeyDialog(props: {
   readonly opened: boolean;
@@ -94,11 +94,11 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   const [typed, setTyped] = useState(BLANK);
   const [problems, setProblems] = useState<FieldProblems>({});
   const keys = useAnswer("GET /api/console/keys").data?.data ?? [];
-  const namesake = namesakeOf(typed.name, keys);
-  const errorOf = (field: keyof FieldProblems): string | undefined =>
+  const namesake = findNamesake(typed.name, keys);
+  const findError = (field: keyof FieldProblems): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
 
-  const isWrong = FOLDED.some((field) => errorOf(field) !== undefined);
+  const isWrong = FOLDED.some((field) => findError(field) !== undefined);
   /** A problem of the earlier text is not shown for the text of now. */
   const change = (changed: Partial<TypedKey>): void => {
     setTyped({ ...typed, ...changed });
@@ -138,7 +138,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         maxLength={NAME_CHARS_MAX}
         value={typed.name}
         onChange={(event) => change({ name: event.currentTarget.value })}
-        error={errorOf("name")}
+        error={findError("name")}
       />
       <MoreFields label="Limits, expiry, models, and tags" isTelling={isWrong}>
         <TextInput
@@ -150,14 +150,14 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
           maxLength={9}
           value={typed.rpm}
           onChange={(event) => change({ rpm: event.currentTarget.value })}
-          error={errorOf("rpm")}
+          error={findError("rpm")}
         />
-        <CapAndTagFields edited={null} value={typed} onChange={change} errorOf={errorOf} />
+        <CapAndTagFields edited={null} value={typed} onChange={change} errorOf={findError} />
         <ExpiryField
           current={undefined}
           value={typed.expiry}
           onChange={(expiry) => change({ expiry })}
-          error={errorOf("expires_at")}
+          error={findError("expires_at")}
         />
         <ModelsField
           value={typed.models}

@@ -52,7 +52,10 @@ export default function DisableKeyDialog(props: {
   );
 }
 
-/** Two keys may have one name: what else is known of this one, and whether something still uses it. */
+/**
+ * Identifies the key beyond its name, which another key may share, and shows whether it is still
+ * used.
+ */
 function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): ReactNode {
   const { key_id, label, created_at, last_used_at } = props.shown;
   const asked = { params: { key_id } };

@@ -62,7 +62,9 @@ export function DialogForm(props: {
   );
 }
 
-/** Fields that most leave alone, out of sight until they are wanted or one of them says something. */
+/**
+ * Fields that few people need. They are hidden until they are opened or one of them has a problem.
+ */
 export function MoreFields(props: {
   readonly label: string;
   readonly isTelling: boolean;

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { Copyable } from "../../ui/copyable.tsx";
-import { shareOf } from "../../ui/money-math.ts";
+import { computeShare } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -48,7 +48,7 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-/** How much of a cap by the day or the week is spent; nothing where there is none. */
+/** Shows the spent part of a daily or weekly cap, and nothing without such a cap. */
 function PeriodUse(props: {
   readonly name: string;
   readonly spent: string | null;
@@ -59,7 +59,7 @@ function PeriodUse(props: {
   return (
     <Fact term={`${name} (UTC)`}>
       <Money usd={spent} isBrief /> of <Money usd={cap} isBrief />
-      <ShareBar share={shareOf(spent, cap)} />
+      <ShareBar share={computeShare(spent, cap)} />
     </Fact>
   );
 }

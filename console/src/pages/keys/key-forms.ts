@@ -109,7 +109,7 @@ export function readKeyChange(
 /** The choice about the tags of several keys. */
 export type TagsChoice = "keep" | "replace" | "remove";
 
-/** The form of several keys as typed: what is blank or kept stays as each key has it. */
+/** The typed form for several keys: blank fields keep each key's own value. */
 export interface TypedKeysChange extends Pick<TypedKey, "caps" | "tags" | "expiry"> {
   readonly tagsChoice: TagsChoice;
 }
@@ -159,7 +159,7 @@ function readCaps(typed: Pick<TypedKey, "caps">): {
 export const TAGS_HELP =
   "Up to 10 tags, separated by commas, each of 1 to 32 letters, digits or . _ - : /";
 
-/** Undefined: one of them is not a valid tag. */
+/** Returns undefined if a tag is not valid. */
 function readTags(text: string): string[] | undefined {
   const tags = [...new Set(text.split(",").map((tag) => tag.trim()))].filter(Boolean).sort();
   return tags.length <= 10 && tags.every((tag) => /^[A-Za-z0-9._:/-]{1,32}$/.test(tag))
@@ -171,7 +171,7 @@ export const NAME_CHARS_MAX = 64;
 /** As the server has it. */
 export const MODELS_MAX = 100;
 
-/** Why this is not a valid name of a key, as the problem of its field; empty when it is one. */
+/** The problem of a key's name under its field; empty if the name is valid. */
 export function nameProblem(name: string): FieldProblems {
   if (name.trim() === "") return { name: "Enter a name, such as what the key is for." };
   return name.length > NAME_CHARS_MAX ? { name: `Use at most ${NAME_CHARS_MAX} characters.` } : {};

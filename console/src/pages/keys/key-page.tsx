@@ -26,7 +26,7 @@ import { CapLeftPanel } from "./cap-left-panel.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { KEY_CAPS, PERIOD_NAMES } from "./key-caps.ts";
 import { KeyDialogs } from "./key-dialogs.tsx";
-import { statusOf } from "./match-keys.ts";
+import { toKeyStatus } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
 import { KeySpendPanel } from "./key-spend-panel.tsx";
@@ -53,7 +53,7 @@ export function KeyPage(): ReactNode {
             <KeySpendPanel days={shown.days} />
             <CapLeftPanel detail={shown} />
             <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
-            {statusOf(shown.key) === "active" ? (
+            {toKeyStatus(shown.key) === "active" ? (
               <SamplePanel of={shown.key} />
             ) : (
               <UnusablePanel isExpired={shown.key.disabled_at === null} />

@@ -19,7 +19,7 @@ const SHOWN_ROWS = 10;
 /** The newest requests of a key, back to the first of the days that the page shows. */
 export function KeyRequestsPanel(props: {
   readonly keyId: string;
-  /** A UTC day; undefined: as far back as the log's default. */
+  /** A UTC day; undefined for the log's default range. */
   readonly since: string | undefined;
 }): ReactNode {
   const { keyId, since } = props;
@@ -51,7 +51,7 @@ export function KeyRequestsPanel(props: {
   );
 }
 
-/** How to make one is the next panel. */
+/** The next panel shows how to make a request. */
 function NoRequests(): ReactNode {
   return <Empty title="No requests with this key in the last 30 days." />;
 }

@@ -23,7 +23,7 @@ import { expirySoon } from "./expiry-choice.ts";
 import { KEY_CAPS } from "./key-caps.ts";
 import { KeyDialogs } from "./key-dialogs.tsx";
 import { KeyName } from "./key-name.tsx";
-import { statusOf } from "./match-keys.ts";
+import { toKeyStatus } from "./match-keys.ts";
 import { strictestCap } from "./strictest-cap.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -31,7 +31,7 @@ import { useSampleModel } from "../../snippets/use-sample-model.ts";
 /** The keys that a list shows, with what can be done to each. */
 export function KeyTable(props: {
   readonly rows: readonly Key[];
-  /** There are keys, but none matches the filter. */
+  /** True if there are keys, but none matches the filter. */
   readonly isFiltered: boolean;
   readonly onCreate: () => void;
 }): ReactNode {
@@ -96,7 +96,10 @@ interface Choosing {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/** Absent for those who may not change keys. Not in the columns: a choice draws checkboxes alone. */
+/**
+ * Absent for those who may not change keys. It is a context and not part of the columns, so that a
+ * selection renders only checkboxes again.
+ */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [
@@ -258,7 +261,7 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
 
 /** Disabled, expired or about to, or active. */
 export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
-  const status = statusOf(stated);
+  const status = toKeyStatus(stated);
   if (status === "disabled") return <StatusBadge tone="quiet">disabled</StatusBadge>;
   if (status === "expired") return <StatusBadge tone="bad">expired</StatusBadge>;
   const soon = expirySoon(stated.expires_at, Date.now());
@@ -266,9 +269,9 @@ export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode 
   return <StatusBadge tone="ok">Active</StatusBadge>;
 }
 
-/** Is it anything but active with time to go? */
+/** True for a key that is not active, or that expires soon. */
 function hasNews(key: Key): boolean {
-  return statusOf(key) !== "active" || expirySoon(key.expires_at, Date.now()) !== undefined;
+  return toKeyStatus(key) !== "active" || expirySoon(key.expires_at, Date.now()) !== undefined;
 }
 
 /** The own limit; and what holds now, where something else is stricter still. */

@@ -16,7 +16,7 @@ import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { WhenOpened } from "../../ui/when-opened.tsx";
 import { KeyTable } from "./key-table.tsx";
-import { matchKeys, searchTermOf, type KeyStatus } from "./match-keys.ts";
+import { matchKeys, toSearchTerm, type KeyStatus } from "./match-keys.ts";
 import { useSearchText } from "../../app/use-search-text.ts";
 
 const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
@@ -95,7 +95,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
           <SearchField
             label="Name or first 12 characters"
             value={search}
-            onChange={(text) => setSearch(searchTermOf(text))}
+            onChange={(text) => setSearch(toSearchTerm(text))}
           />
         </Group>
         {tags.length === 0 ? null : (
@@ -135,7 +135,7 @@ function KeyListSkeleton(): ReactNode {
   );
 }
 
-/** More of them would fill the page. */
+/** More tags would fill the page. */
 const TAGS_SHOWN = 30;
 
 const STATUSES: readonly { readonly value: KeyStatus; readonly label: string }[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
-import { matchKeys, namesakeOf, searchTermOf } from "./match-keys.ts";
+import { matchKeys, findNamesake, toSearchTerm } from "./match-keys.ts";
 
 const SECRET = `tm_vk_${"0123456789abcdef".repeat(3)}`;
 const LABEL = "tm_vk_012345";
@@ -15,13 +15,13 @@ describe("a pasted key never leaves the field", () => {
     ["without its prefix", SECRET.slice(6)],
     ["cut short", SECRET.slice(0, 30)],
   ])("%s: only its first 12 characters stay", (_how, pasted) => {
-    expect(searchTermOf(pasted)).toBe(LABEL);
+    expect(toSearchTerm(pasted)).toBe(LABEL);
   });
 
   test("what is not a key stays as it was typed, up to the length of a name", () => {
-    expect(searchTermOf("nightly batch")).toBe("nightly batch");
-    expect(searchTermOf("tm_vk_01")).toBe("tm_vk_01");
-    expect(searchTermOf("x".repeat(500))).toHaveLength(64);
+    expect(toSearchTerm("nightly batch")).toBe("nightly batch");
+    expect(toSearchTerm("tm_vk_01")).toBe("tm_vk_01");
+    expect(toSearchTerm("x".repeat(500))).toHaveLength(64);
   });
 });
 
@@ -84,6 +84,6 @@ test("a name that a working key has already is noticed, and that of a disabled o
     key({ name: "Old", label, disabled_at: "2026-11-01T00:00:00.000Z" }),
     key({ name: "Past", label, is_expired: true }),
   ];
-  expect(namesakeOf(" production ", keys)).toBe(keys[0]);
-  for (const name of ["Old", "Past", "", "prod"]) expect(namesakeOf(name, keys)).toBeUndefined();
+  expect(findNamesake(" production ", keys)).toBe(keys[0]);
+  for (const name of ["Old", "Past", "", "prod"]) expect(findNamesake(name, keys)).toBeUndefined();
 });

@@ -9,17 +9,17 @@ export function matchKeys(
   keys: readonly Key[],
   wanted: { readonly status: KeyStatus; readonly search: string; readonly tag?: string },
 ): readonly Key[] {
-  const search = searchTermOf(wanted.search).toLowerCase();
+  const search = toSearchTerm(wanted.search).toLowerCase();
   return keys.filter(
     (key) =>
-      (wanted.status === "all" || wanted.status === statusOf(key)) &&
+      (wanted.status === "all" || wanted.status === toKeyStatus(key)) &&
       (wanted.tag === undefined || key.tags.includes(wanted.tag)) &&
       (key.name.toLowerCase().includes(search) || key.label.startsWith(search)),
   );
 }
 
-/** Whether a key can call, and why not. */
-export function statusOf({
+/** The status of a key, which decides whether it can call. */
+export function toKeyStatus({
   disabled_at: disabledAt,
   is_expired: isExpired,
 }: StatusFacts): Exclude<KeyStatus, "all"> {
@@ -28,17 +28,16 @@ export function statusOf({
 }
 
 /** The key that works and has this name already, whatever its capitals are. */
-export function namesakeOf(name: string, keys: readonly Key[]): Key | undefined {
+export function findNamesake(name: string, keys: readonly Key[]): Key | undefined {
   const wanted = name.trim().toLowerCase();
-  return keys.find((key) => statusOf(key) === "active" && key.name.toLowerCase() === wanted);
+  return keys.find((key) => toKeyStatus(key) === "active" && key.name.toLowerCase() === wanted);
 }
 
 /**
- * The text that a person typed or pasted, without more of a key than its label. A user who searches
- * for a key pastes the whole of it, often with the line around it: the secret must reach neither
- * the address bar, nor the history, nor a server.
+ * Shortens a pasted key to its label. People who search for a key paste all of it, often with the
+ * line around it, and the secret must not reach the address bar, the history or a server.
  */
-export function searchTermOf(text: string): string {
+export function toSearchTerm(text: string): string {
   const key = /tm_vk_[0-9a-f]*/i.exec(text)?.[0];
   if (key !== undefined) return key.toLowerCase().slice(0, LABEL_CHARS);
   const hex = /[0-9a-f]{24,}/i.exec(text)?.[0];

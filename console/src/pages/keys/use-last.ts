@@ -1,6 +1,6 @@
 import { useRef } from "react";
 
-/** The newest value there was: a dialog that fades out still says what it was about. */
+/** The last defined value, so that a dialog that fades out keeps its content. */
 export function useLast<T>(value: T | undefined): T | undefined {
   const last = useRef(value);
   if (value !== undefined) last.current = value;

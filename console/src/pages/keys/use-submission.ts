@@ -5,7 +5,7 @@ import { ApiFault } from "../../api/client.ts";
 /** The state of a form's own request. */
 export interface Submission {
   readonly isBusy: boolean;
-  /** Why the last sending was refused; undefined while it is sent again. */
+  /** Why the last submission was refused; undefined while it is sent again. */
   readonly fault: ApiFault | undefined;
   /** What was refused is being changed: the refusal is of an earlier text. */
   forget(): void;
@@ -31,7 +31,7 @@ export function useSubmission(): Submission {
       setIsBusy(true);
       setFault(undefined);
       void send()
-        .catch((error: unknown) => setFault(faultOf(error)))
+        .catch((error: unknown) => setFault(toApiFault(error)))
         .finally(() => {
           isRunning.current = false;
           setIsBusy(false);
@@ -46,6 +46,6 @@ export function isConfirmNeeded(fault: ApiFault | undefined): boolean {
 }
 
 /** Anything else is a fault of this page: its own message would not help a reader. */
-function faultOf(error: unknown): ApiFault {
+function toApiFault(error: unknown): ApiFault {
   return error instanceof ApiFault ? error : new ApiFault(0, undefined);
 }

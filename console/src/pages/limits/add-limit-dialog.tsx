@@ -8,7 +8,7 @@ import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { LIMIT_READERS } from "./edit-limit-dialog.tsx";
-import { ceilingsOf, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-change.ts";
+import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-change.ts";
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
 interface AddProps {
@@ -123,5 +123,5 @@ function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
   const parent = rows.find((row) =>
     keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,
   );
-  return parent === undefined ? NO_LIMITS : ceilingsOf(parent);
+  return parent === undefined ? NO_LIMITS : pickCeilings(parent);
 }

@@ -9,7 +9,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { parseUsd, shareOf, writeUsd } from "../../ui/money-math.ts";
+import { parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -49,7 +49,7 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   const shown = (isAll || search !== "" ? props.rows : telling).filter(({ name }) =>
     name.toLowerCase().includes(search.toLowerCase()),
   );
-  const columns = useMemo(() => columnsOf(setEdited), []);
+  const columns = useMemo(() => buildColumns(setEdited), []);
   return (
     <>
       <Stack gap="md">
@@ -81,14 +81,14 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-/** As often as the limits beside it. */
+/** Refreshed as often as the limits on the page. */
 const REFRESH_MS = 10_000;
-/** So few are found at a glance. */
+/** Fewer caps than this need no search. */
 const SEARCHED_FROM = 10;
 
 const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };
 
-function columnsOf(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] {
+function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] {
   return [
     {
       id: "scope",
@@ -195,7 +195,7 @@ function Left({ cap: { leftUsd, capUsd } }: { readonly cap: CapRow }): ReactNode
   return (
     <div style={{ minWidth: 110 }}>
       <Money usd={leftUsd} />
-      <ShareBar share={parseUsd(capUsd) === 0n ? 1 : shareOf(used, capUsd)} />
+      <ShareBar share={parseUsd(capUsd) === 0n ? 1 : computeShare(used, capUsd)} />
     </div>
   );
 }

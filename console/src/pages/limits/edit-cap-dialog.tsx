@@ -21,11 +21,11 @@ export function EditCapDialog(props: {
   return (
     <FormDialog
       opened={edited !== undefined}
-      title={shown === undefined ? "" : titleOf(shown)}
+      title={shown === undefined ? "" : describeRow(shown)}
       onClose={onClose}
     >
       {shown === undefined ? null : (
-        <EditCapForm key={titleOf(shown)} edited={shown} onClose={onClose} />
+        <EditCapForm key={describeRow(shown)} edited={shown} onClose={onClose} />
       )}
     </FormDialog>
   );
@@ -46,11 +46,11 @@ function EditCapForm(props: { readonly edited: CapRow; readonly onClose: () => v
     const capUsd = capInput(read);
     if (capUsd === undefined) return onClose();
     submission.run(async () => {
-      // The person was asked about this amount; another amount is asked about again.
+      // The person has confirmed this amount; another amount needs a new confirmation.
       const isAnswered = isConfirmNeeded(submission.fault) && capUsd === sent.current;
       sent.current = capUsd;
       await save(capUsd, isAnswered);
-      notifyDone(`${titleOf(edited)} was ${read.kind === "removed" ? "removed" : "updated"}`);
+      notifyDone(`${describeRow(edited)} was ${read.kind === "removed" ? "removed" : "updated"}`);
       onClose();
     });
   };
@@ -73,7 +73,7 @@ function EditCapForm(props: { readonly edited: CapRow; readonly onClose: () => v
   );
 }
 
-function titleOf({ scope, name, period }: CapRow): string {
+function describeRow({ scope, name, period }: CapRow): string {
   return scope === "key" ? `${PERIOD_NAMES[period]} cap of “${name}”` : "Organization cap";
 }
 

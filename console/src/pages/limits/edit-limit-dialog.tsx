@@ -7,7 +7,7 @@ import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useLast } from "../keys/use-last.ts";
 import { useSubmission } from "../keys/use-submission.ts";
-import { ceilingsOf, LIMIT_KINDS, readLimits, scopeOf, type LimitKind } from "./limit-change.ts";
+import { pickCeilings, LIMIT_KINDS, readLimits, toScope, type LimitKind } from "./limit-change.ts";
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
 /** Lowers or removes the own limits of one scope; open while there is a row. */
@@ -20,11 +20,11 @@ export function EditLimitDialog(props: {
   return (
     <FormDialog
       opened={edited !== undefined}
-      title={`Limits of ${shown === undefined ? "" : titleOf(shown)}`}
+      title={`Limits of ${shown === undefined ? "" : describeRow(shown)}`}
       onClose={onClose}
     >
       {shown === undefined ? null : (
-        <EditLimitForm key={titleOf(shown)} edited={shown} onClose={onClose} />
+        <EditLimitForm key={describeRow(shown)} edited={shown} onClose={onClose} />
       )}
     </FormDialog>
   );
@@ -40,14 +40,14 @@ function EditLimitForm(props: {
   const [typed, setTyped] = useState(BLANK_LIMITS);
   const [problems, setProblems] = useState<Partial<Record<LimitKind, string>>>({});
   const send = (): void => {
-    const read = readLimits(typed, ceilingsOf(edited));
+    const read = readLimits(typed, pickCeilings(edited));
     setProblems(read.isReady ? {} : read.problems);
-    const scope = scopeOf(edited);
+    const scope = toScope(edited);
     if (!read.isReady || scope === undefined) return;
     if (Object.keys(read.values).length === 0) return onClose();
     submission.run(async () => {
       await change.mutateAsync({ body: { ...scope, ...read.values } });
-      notifyDone(`Limits of ${titleOf(edited)} were updated`);
+      notifyDone(`Limits of ${describeRow(edited)} were updated`);
       onClose();
     });
   };
@@ -62,7 +62,7 @@ function EditLimitForm(props: {
       <LimitFields
         typed={typed}
         onChange={setTyped}
-        ceilings={ceilingsOf(edited)}
+        ceilings={pickCeilings(edited)}
         own={{
           rpm: edited.rpm.own,
           tpm: edited.tpm.own,
@@ -81,7 +81,7 @@ export const LIMIT_READERS = [
   "GET /api/console/keys/:key_id",
 ] as const;
 
-function titleOf(row: LimitRow): string {
+function describeRow(row: LimitRow): string {
   if (row.scope === "org") return "the organization";
   return row.scope === "key" ? `“${row.name}”` : (row.model ?? row.name);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
-import { readLimits, scopeOf, type TypedLimits } from "./limit-change.ts";
+import { readLimits, toScope, type TypedLimits } from "./limit-change.ts";
 
 const CEILINGS = { rpm: 300, tpm: 1_000_000, concurrency: null };
 
@@ -34,7 +34,7 @@ describe("the form of a limit", () => {
 
 describe("a row names its own scope", () => {
   test("a model's limit under a key names both", () => {
-    expect(scopeOf(row({ scope: "model", key_id: "key_1", model: "lab/one" }))).toEqual({
+    expect(toScope(row({ scope: "model", key_id: "key_1", model: "lab/one" }))).toEqual({
       scope: "model",
       model: "lab/one",
       key_id: "key_1",
@@ -42,14 +42,14 @@ describe("a row names its own scope", () => {
   });
 
   test("a model's limit of the organization names no key", () => {
-    expect(scopeOf(row({ scope: "model", model: "lab/one" }))).toEqual({
+    expect(toScope(row({ scope: "model", model: "lab/one" }))).toEqual({
       scope: "model",
       model: "lab/one",
     });
   });
 
   test("a dedicated endpoint cannot be changed by the customer", () => {
-    expect(scopeOf(row({ scope: "endpoint" }))).toBeUndefined();
+    expect(toScope(row({ scope: "endpoint" }))).toBeUndefined();
   });
 });
 

@@ -14,7 +14,7 @@ export const KIND_LABELS: Readonly<
   concurrency: { label: "Concurrent requests", used: "in progress now" },
 };
 
-/** One field of the form: what was typed, and whether the own limit is to go. */
+/** One field of the form: its text, and whether the own limit is removed. */
 export interface TypedLimit {
   readonly text: string;
   readonly isRemoved: boolean;
@@ -49,7 +49,7 @@ export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
 }
 
 /** The scope of a row as a change names it; undefined where the customer cannot change it. */
-export function scopeOf(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
+export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   const key = row.key_id === null ? {} : { key_id: row.key_id };
   if (row.scope === "org") return { scope: "org" };
   if (row.scope === "key") return { scope: "key", ...key };
@@ -58,7 +58,7 @@ export function scopeOf(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
 }
 
 /** Ceilings of a row, for its form. */
-export function ceilingsOf(row: LimitRow): Ceilings {
+export function pickCeilings(row: LimitRow): Ceilings {
   return {
     rpm: row.rpm.ceiling,
     tpm: row.tpm.ceiling,

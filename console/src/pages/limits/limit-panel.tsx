@@ -15,7 +15,7 @@ import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { useSearchText } from "../../app/use-search-text.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
-import { KIND_LABELS, LIMIT_KINDS, scopeOf, type LimitKind } from "./limit-change.ts";
+import { KIND_LABELS, LIMIT_KINDS, toScope, type LimitKind } from "./limit-change.ts";
 import { QuietNote } from "./quiet-note.tsx";
 import { tellingLimits } from "./quiet-rows.ts";
 import { SourceBadge } from "./source-badge.tsx";
@@ -35,8 +35,8 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
   );
   const [editedId, setEditedId] = useState<string>();
   const kind = LIMIT_KINDS.find((each) => each === filters.limit) ?? "rpm";
-  const nameOf = useMemo(() => namerOf(rows), [rows]);
-  const columns = useMemo(() => columnsOf(kind, nameOf, setEditedId), [kind, nameOf]);
+  const nameOf = useMemo(() => buildNamer(rows), [rows]);
+  const columns = useMemo(() => buildColumns(kind, nameOf, setEditedId), [kind, nameOf]);
   const { rows: telling, quiet } = useMemo(() => tellingLimits(rows), [rows]);
   const isAll = filters.all !== undefined;
   const shown = (isAll || search !== "" ? rows : telling).filter((row) =>
@@ -58,7 +58,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
           caption={`Limits: ${KIND_LABELS[kind].label.toLowerCase()}`}
           columns={columns}
           rows={shown}
-          rowKey={idOf}
+          rowKey={toRowId}
           empty={<Empty title="No keys or models match this search." />}
           kept={KEPT}
         />
@@ -75,7 +75,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
         </Text>
       </Stack>
       <EditLimitDialog
-        edited={rows.find((row) => idOf(row) === editedId)}
+        edited={rows.find((row) => toRowId(row) === editedId)}
         onClose={() => setEditedId(undefined)}
       />
     </Panel>
@@ -84,7 +84,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
 
 const KEPT: Kept = { id: "limits", rows: ["limit", "limits"] };
 
-function columnsOf(
+function buildColumns(
   kind: LimitKind,
   nameOf: (row: LimitRow) => RowNames,
   onEdit: (id: string) => void,
@@ -130,10 +130,10 @@ function columnsOf(
       label: "Actions",
       align: "right",
       render: (row) =>
-        scopeOf(row) === undefined ? null : (
+        toScope(row) === undefined ? null : (
           <EditButton
             label={`Edit the limits of ${Object.values(nameOf(row)).join(", ")}`}
-            onClick={() => onEdit(idOf(row))}
+            onClick={() => onEdit(toRowId(row))}
           />
         ),
     },
@@ -179,7 +179,7 @@ interface RowNames {
   readonly key?: string;
 }
 
-function namerOf(rows: readonly LimitRow[]): (row: LimitRow) => RowNames {
+function buildNamer(rows: readonly LimitRow[]): (row: LimitRow) => RowNames {
   const keyNames = new Map(
     rows.filter(({ scope }) => scope === "key").map(({ key_id: id, name }) => [id, name]),
   );
@@ -190,7 +190,7 @@ function namerOf(rows: readonly LimitRow[]): (row: LimitRow) => RowNames {
   };
 }
 
-function idOf(row: LimitRow): string {
+function toRowId(row: LimitRow): string {
   return JSON.stringify([row.scope, row.key_id, row.model, row.name]);
 }
 

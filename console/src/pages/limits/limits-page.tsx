@@ -27,7 +27,7 @@ const LEAD =
 /** The figure moves by the second; this often is enough to watch it. */
 const REFRESH_MS = 10_000;
 
-/** `/limits`: what holds a request back, how close it is, and why one was refused. */
+/** `/limits`: the limits with their use, and the explanation of a refusal. */
 export function LimitsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/limits", undefined, { refetchMs: REFRESH_MS });
   const [isAdding, setIsAdding] = useState(false);

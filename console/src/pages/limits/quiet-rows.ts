@@ -7,13 +7,13 @@ const QUIET_MIN = 10;
 /** A key that uses this share of a limit is shown, though nothing about it is special. */
 const CLOSE_SHARE = 0.5;
 
-/** Rows that say something, and how many keys are as every other one and left out. */
+/** The rows to show, and the number of keys that are left out because they have only defaults. */
 export interface Telling<T> {
   readonly rows: readonly T[];
   readonly quiet: number;
 }
 
-/** Without the keys that have only the defaults and are not close to one. */
+/** Leaves out keys that have only the defaults and are far from them. */
 export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
   return without(
     rows,
@@ -21,12 +21,12 @@ export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
   );
 }
 
-/** Without the keys that have no cap. */
+/** Leaves out keys without a cap. */
 export function tellingCaps(caps: readonly CapRow[]): Telling<CapRow> {
   return without(caps, ({ scope, capUsd }) => scope === "key" && capUsd === null);
 }
 
-/** The limit is set for this row alone, or it is nearly used up. */
+/** True if the limit is set for this row, or almost used up. */
 function isClose(row: LimitRow, kind: (typeof LIMIT_KINDS)[number]): boolean {
   const { own, source, used, effective } = row[kind];
   if (own !== null || source === "contract") return true;

@@ -4,22 +4,22 @@ import type { ReactElement } from "react";
 
 import type { ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { webAddress } from "../providers/provider-labels.ts";
-import { checkedLabel } from "./price-rows.ts";
+import { labelChecked } from "./price-rows.ts";
 
-/** When the prices of a listing were last found to be true, with the page that was read. */
+/** The date of the last price check of a listing, with the page that was read. */
 export function CheckedNote({ listing }: { readonly listing: ModelProvider }): ReactElement {
   const { checked, name } = listing;
   const address = webAddress(checked?.url ?? null);
-  if (address === undefined) return <>{checkedLabel(checked)}</>;
+  if (address === undefined) return <>{labelChecked(checked)}</>;
   return (
     <Anchor
       href={address}
       target="_blank"
       rel="noreferrer noopener"
       size="sm"
-      aria-label={`${checkedLabel(checked)}: prices of ${name}, in a new tab`}
+      aria-label={`${labelChecked(checked)}: prices of ${name}, in a new tab`}
     >
-      {checkedLabel(checked)} <ExternalLink size={12} aria-hidden />
+      {labelChecked(checked)} <ExternalLink size={12} aria-hidden />
     </Anchor>
   );
 }

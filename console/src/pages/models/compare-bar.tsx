@@ -12,7 +12,7 @@ export interface Picks {
   readonly change: (ids: readonly string[]) => void;
 }
 
-/** Puts one model among those to compare. */
+/** Adds a model to the comparison. */
 export function PickBox(props: { readonly model: Model; readonly picks: Picks }): ReactElement {
   const { model, picks } = props;
   const isPicked = picks.ids.includes(model.id);

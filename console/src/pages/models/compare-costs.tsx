@@ -19,7 +19,7 @@ const TITLE = "Your last 30 days at these prices";
 
 export interface CompareCostsProps {
   readonly ids: readonly string[];
-  /** Only the requests to this model; undefined: all chat. */
+  /** Counts only the requests to this model; undefined for all chat requests. */
   readonly of: string | undefined;
   readonly onOf: (model: string | undefined) => void;
   readonly isSignedIn: boolean;

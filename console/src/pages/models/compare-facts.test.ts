@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { compareFacts } from "./compare-facts.ts";
-import { listingOf, modelOf } from "./sample-models.test-data.ts";
+import { buildListing, buildModel } from "./sample-models.test-data.ts";
 import type { ServedListing } from "./served.ts";
 
-const small = modelOf({
+const small = buildModel({
   id: "small",
   providers: [
-    listingOf({
+    buildListing({
       name: "Lab",
       prompt: "0.5",
       completion: "8",
@@ -18,20 +18,20 @@ const small = modelOf({
   ],
   parameters: { tools: { type: "boolean" } },
 });
-const large = modelOf({
+const large = buildModel({
   id: "large",
   input_modalities: ["text", "image"],
   deprecation_date: "2027-02-03",
   providers: [
-    listingOf({ name: "Big", prompt: "3", completion: "8", context_length: 1_000_000 }),
-    listingOf({ name: "Other", prompt: "0.1" }),
+    buildListing({ name: "Big", prompt: "3", completion: "8", context_length: 1_000_000 }),
+    buildListing({ name: "Other", prompt: "0.1" }),
   ],
   parameters: { tools: { type: "boolean" }, seed: { type: "unknown" } },
 });
-const film = modelOf({
+const film = buildModel({
   id: "film",
   modality: "video",
-  providers: [listingOf({ billing: "reported_cost", context_length: null })],
+  providers: [buildListing({ billing: "reported_cost", context_length: null })],
 });
 
 function cellsOf(label: string, models = [small, large, film]): readonly string[] {
@@ -71,10 +71,10 @@ test("verdicts are a line where any is known", () => {
 });
 
 test("writes for an hour are compared where one of them offers them", () => {
-  const { prices } = listingOf({});
+  const { prices } = buildListing({});
   if (prices === null) throw new Error("a listing has prices");
-  const hourly = modelOf({
-    providers: [listingOf({ prices: { ...prices, cache_write_1h: "9" } })],
+  const hourly = buildModel({
+    providers: [buildListing({ prices: { ...prices, cache_write_1h: "9" } })],
   });
   expect(cellsOf("Cache write, 1 hour, per million", [hourly, small, film])).toEqual([
     "$9.00",
@@ -85,11 +85,11 @@ test("writes for an hour are compared where one of them offers them", () => {
 });
 
 test("prices by size and to come are said in words", () => {
-  const { prices } = listingOf({ prompt: "2", completion: "4" });
+  const { prices } = buildListing({ prompt: "2", completion: "4" });
   if (prices === null) throw new Error("a listing has prices");
-  const tiered = modelOf({
+  const tiered = buildModel({
     providers: [
-      listingOf({
+      buildListing({
         price_tiers: [{ above_prompt_tokens: 200_000, prices }],
         price_changes: [{ from: "2027-01-01T00:00:00.000Z", prices, price_tiers: [] }],
         checked: { on: "2026-11-22", by: "two-sources", url: null, age: "recent" },

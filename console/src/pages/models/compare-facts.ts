@@ -6,7 +6,7 @@ import type {
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
-import { checkedLabel, instantLabel } from "./price-rows.ts";
+import { labelChecked, instantLabel } from "./price-rows.ts";
 import {
   defaultLabel,
   HOUR_WRITE,
@@ -34,8 +34,8 @@ export interface Fact {
 }
 
 /**
- * Models line by line; prices, sizes and verdicts are those of the provider that is tried first.
- * Verdicts that are not known make no line.
+ * The rows of a comparison. Prices, sizes and verdicts are those of the provider that is tried
+ * first; unknown verdicts have no row.
  */
 export function compareFacts(
   models: readonly Model[],
@@ -51,7 +51,7 @@ export function compareFacts(
     plain("Upcoming prices", firsts.map(changesLabel)),
     plain(
       "Prices checked",
-      firsts.map((each) => checkedLabel(each?.checked ?? null)),
+      firsts.map((each) => labelChecked(each?.checked ?? null)),
     ),
     sizeFact(
       "Context",
@@ -73,7 +73,7 @@ export function compareFacts(
       "Does not accept",
       models.map((model) => lacking(model, models)),
     ),
-    ...servedFacts(models.map((model) => servedFirst(served, model))),
+    ...listServedFacts(models.map((model) => servedFirst(served, model))),
     plain("Providers", models.map(providerNames)),
     plain(
       "Prompt logging",
@@ -93,7 +93,7 @@ export function compareFacts(
         ]),
     plain(
       "Released",
-      models.map(({ released }) => dayOf(released)),
+      models.map(({ released }) => formatDay(released)),
     ),
     plain(
       "Leaves on",
@@ -153,20 +153,20 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
 }
 
 /** Facts of the provider of each model that is tried first, in the last 30 days. */
-function servedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
+function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
   return [
-    servedFact(
+    toServedFact(
       "First token, p50",
       served.map((each) => each?.ttftMs),
       [Math.min, formatMs],
     ),
-    servedFact(
+    toServedFact(
       "Tokens per second",
       served.map((each) => each?.tokensPerSecond),
       [Math.max, (speed) => formatCount(Math.round(speed))],
     ),
-    servedFact(
+    toServedFact(
       "Succeeded, 30 days",
       served.map((each) => each?.success),
       [Math.max, formatShare],
@@ -174,7 +174,7 @@ function servedFacts(served: readonly (ServedListing | undefined)[]): readonly F
   ];
 }
 
-function servedFact(
+function toServedFact(
   label: string,
   figures: readonly (number | null | undefined)[],
   [best, text]: readonly [(...figures: number[]) => number, (figure: number) => string],
@@ -199,7 +199,7 @@ function sizeFact(label: string, sizes: readonly (number | null)[]): Fact {
   return { label, cells };
 }
 
-/** Parameters that another one of them takes. */
+/** The parameters that another of these models accepts and this one does not. */
 function lacking(model: Model, models: readonly Model[]): string {
   const all = new Set(models.flatMap(({ parameters }) => Object.keys(parameters)));
   const names = [...all].filter((name) => !Object.hasOwn(model.parameters, name)).sort();
@@ -212,7 +212,7 @@ function providerNames({ providers }: Model): string {
   return others.length === 0 ? first : `${first}, then ${others.join(", ")}`;
 }
 
-function dayOf(day: string | null): string {
+function formatDay(day: string | null): string {
   return day === null ? "–" : dayLabel(day);
 }
 

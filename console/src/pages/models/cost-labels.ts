@@ -6,7 +6,7 @@ import type {
 import { formatCount } from "../../ui/count.tsx";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 
-/** `"$1.234567"`, `"at least $1.234567"`; undefined: it cannot be said. */
+/** `"$1.234567"`, `"at least $1.234567"`; undefined if it cannot be said. */
 export function costLabel(cost: ListingCost | undefined): string | undefined {
   if (cost?.cost_usd == null) return undefined;
   const shown = showUsd(cost.cost_usd);
@@ -38,7 +38,7 @@ export function otherCosts(listings: readonly ListingCost[]): string {
   return low === high ? showUsd(low) : `${showUsd(low)} to ${showUsd(high)}`;
 }
 
-/** Why requests cannot run there, or may not: a sentence each. */
+/** Why requests cannot run there, or may fail, as sentences. */
 export function costNotes(model: ComparedModel): readonly string[] {
   if (model.obstacle === "not_listed") return ["Not listed."];
   if (model.obstacle === "modality")

@@ -71,7 +71,7 @@ export function ListingTable(props: {
   );
 }
 
-/** Whether the provider says that it answered with the model that it lists. */
+/** Shows whether the provider reports the listed model in its answers. */
 function ReportedModel(props: {
   readonly provider: Provider | undefined;
   readonly model: string;

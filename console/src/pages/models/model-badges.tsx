@@ -7,7 +7,7 @@ import kit from "../../ui/kit.module.css";
 import { changeLabel, nextChange } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
-/** The facts to see at a glance: the output of a model, who retains prompts, whether it is withdrawn. */
+/** The most important facts: the output of a model, who retains prompts, and a withdrawal date. */
 export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
   const logging = loggingLabel(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");

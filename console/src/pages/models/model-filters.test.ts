@@ -2,37 +2,37 @@ import { describe, expect, test } from "vitest";
 
 import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import {
-  choicesOf,
+  listChoices,
   filterModels,
   fittingListings,
   hasSpeedFilter,
   readContext,
   readPrice,
 } from "./model-filters.ts";
-import { listingOf, modelOf } from "./sample-models.test-data.ts";
-import { servedModels } from "./served.ts";
+import { buildListing, buildModel } from "./sample-models.test-data.ts";
+import { indexServedModels } from "./served.ts";
 
-const cheapLogged = listingOf({ provider: "cheap", prompt: "0.10", prompt_logging: "retained" });
-const dearPrivate = listingOf({ provider: "dear", prompt: "9", datacenters: ["DE"] });
-const both = modelOf({ id: "lab/both", name: "Both", providers: [cheapLogged, dearPrivate] });
-const vision = modelOf({
+const cheapLogged = buildListing({ provider: "cheap", prompt: "0.10", prompt_logging: "retained" });
+const dearPrivate = buildListing({ provider: "dear", prompt: "9", datacenters: ["DE"] });
+const both = buildModel({ id: "lab/both", name: "Both", providers: [cheapLogged, dearPrivate] });
+const vision = buildModel({
   id: "lab/vision",
   name: "Vision",
   input_modalities: ["text", "image"],
   providers: [
-    listingOf({
+    buildListing({
       prompt: "2",
       context_length: 1_000_000,
       parameters: { tools: { type: "boolean" } },
     }),
   ],
 });
-const video = modelOf({
+const video = buildModel({
   id: "lab/video",
   name: "Film",
   modality: "video",
   context_length: null,
-  providers: [listingOf({ billing: "reported_cost", context_length: null })],
+  providers: [buildListing({ billing: "reported_cost", context_length: null })],
 });
 const models = [video, vision, both];
 
@@ -83,7 +83,7 @@ describe("finding a model", () => {
   });
 
   test("prices are compared exactly where floating point is not", () => {
-    const third = modelOf({ providers: [listingOf({ prompt: "1000000.000001" })] });
+    const third = buildModel({ providers: [buildListing({ prompt: "1000000.000001" })] });
     expect(filterModels([third], { price: "1000000" })).toEqual([]);
     expect(filterModels([third], { price: "1000000.000001" })).toEqual([third]);
   });
@@ -97,7 +97,7 @@ describe("finding a model", () => {
   });
 
   test("runs only in: one further country is one too many", () => {
-    const two = modelOf({ providers: [listingOf({ datacenters: ["DE", "US"] })] });
+    const two = buildModel({ providers: [buildListing({ datacenters: ["DE", "US"] })] });
     expect(filterModels([two], { country: "DE" })).toEqual([]);
   });
 
@@ -111,7 +111,7 @@ describe("finding a model", () => {
 });
 
 describe("finding a model by its speed", () => {
-  const served = servedModels([
+  const served = indexServedModels([
     figures({ provider: "cheap", ttft_p50_ms: 400, tokens_per_second: 20 }),
     figures({ provider: "dear", ttft_p50_ms: 2_000, tokens_per_second: 90 }),
   ]);
@@ -161,7 +161,7 @@ test("a price is read exactly, and what is none filters nothing", () => {
 });
 
 test("filters offer what the catalog has", () => {
-  expect(choicesOf(models)).toEqual({
+  expect(listChoices(models)).toEqual({
     modalities: ["text", "video"],
     inputs: ["image", "text"],
     parameters: ["tools"],

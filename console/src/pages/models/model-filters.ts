@@ -94,7 +94,7 @@ function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined):
   return price !== undefined && parseUsd(price) <= max;
 }
 
-/** A listing without the figure that is asked for is not known to be fast: it does not fit. */
+/** A listing without measurements does not match a filter by speed. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
   const ttftMaxMs = readFigure(search.ttft);
   const speedMin = readFigure(search.speed);
@@ -137,8 +137,8 @@ export interface ModelChoices {
   readonly countries: readonly string[];
 }
 
-/** The values that a filter can have: those that occur in the catalog. */
-export function choicesOf(models: readonly Model[]): ModelChoices {
+/** The values that each filter offers: those that occur in the catalog. */
+export function listChoices(models: readonly Model[]): ModelChoices {
   const listings = models.flatMap(({ providers }) => providers);
   const names = new Map(listings.map(({ provider, name }) => [provider, name]));
   return {

@@ -41,16 +41,16 @@ function showNumber(value: number): string {
   return Number.isInteger(value) ? formatCount(value) : String(value);
 }
 
-/** `"France, Germany"`; who declares none may run anywhere. */
+/** `"France, Germany"`; a provider that declares no country may run anywhere. */
 export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
-/** `"600 requests per minute"`; what is not declared is said to be so, never 0. */
+/** `"600 requests per minute"`; an undeclared capacity is shown as such, never as 0. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
-    .map(({ type, per, value }) => `${countOf(type, value)} ${EVERY[per] ?? per}`)
+    .map(({ type, per, value }) => `${formatCapacity(type, value)} ${EVERY[per] ?? per}`)
     .join(", ");
 }
 const EVERY: Readonly<Record<string, string>> = {
@@ -59,7 +59,7 @@ const EVERY: Readonly<Record<string, string>> = {
   day: "per day",
 };
 
-function countOf(type: string, value: number): string {
+function formatCapacity(type: string, value: number): string {
   const things: Readonly<Record<string, string>> = {
     request: "requests",
     prompt: "input tokens",
@@ -73,7 +73,7 @@ export interface LoggingLabel {
   readonly tone: "ok" | "warn";
 }
 
-/** Do the model's providers keep prompts? */
+/** Whether the model's providers retain prompts. */
 export function loggingLabel(
   listings: readonly Pick<ModelProvider, "prompt_logging">[],
 ): LoggingLabel {
@@ -83,7 +83,7 @@ export function loggingLabel(
   return { word, tone: "warn" };
 }
 
-/** `"Leaves on 3 Jan 2027"` while that day is to come. */
+/** `"Leaves on 3 Jan 2027"`, until that day. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);

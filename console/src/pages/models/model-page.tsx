@@ -121,7 +121,7 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-/** How each provider served this model. */
+/** The figures of each provider of this model. */
 function ServedByProviders({ model: { id, providers } }: { readonly model: Model }): ReactElement {
   const of = useMemo(() => ({ model: id }), [id]);
   const nameOf = useCallback(

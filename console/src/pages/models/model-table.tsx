@@ -23,7 +23,7 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /** Undefined: it is not known how models were served, and no column says it. */
+  /** Undefined if no figures are known; the columns are then left out. */
   readonly served: ServedFor | undefined;
   /** The filters stand beside it. */
   readonly isNarrow: boolean;
@@ -181,7 +181,10 @@ function servedColumn(
   };
 }
 
-/** Where tokens are not what is billed, the price card's first line is shown for the output. */
+/**
+ * A listing that is not billed by tokens shows the first line of its price card as its output
+ * price.
+ */
 function priceColumn(sku: Sku, label: string): Column<Row> {
   return {
     id: sku,

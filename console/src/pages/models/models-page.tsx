@@ -15,7 +15,7 @@ import { SearchField } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
 import { readPicks, writePicks } from "./compare-picks.ts";
 import { CLEARED, countFilters, ModelFilterRail } from "./model-filter-rail.tsx";
-import { choicesOf, filterModels, hasSpeedFilter, type ModelSearch } from "./model-filters.ts";
+import { listChoices, filterModels, hasSpeedFilter, type ModelSearch } from "./model-filters.ts";
 import { MODALITY_NAMES } from "./model-labels.ts";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
@@ -55,7 +55,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
     (text) => change({ q: text }, { history: "typed" }),
     TYPING_MS,
   );
-  const choices = useMemo(() => choicesOf(models), [models]);
+  const choices = useMemo(() => listChoices(models), [models]);
   const served = useServed();
   const found = useMemo(() => filterModels(models, search, served?.of), [models, search, served]);
   const picks = useMemo(

@@ -18,7 +18,7 @@ const NAMES: Readonly<Record<Sku, string>> = {
 
 /** In the order in which they are listed. */
 export const SKUS = Object.keys(NAMES) as readonly Sku[];
-/** Most listings have no price for this: such a write costs what any write costs. */
+/** Most listings have no separate price for these, and charge them like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
 export function skuName(sku: Sku): string {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 
-import { changeKind, changeLabel, checkedLabel, nextChange, priceRows } from "./price-rows.ts";
-import { listingOf } from "./sample-models.test-data.ts";
+import { changeKind, changeLabel, labelChecked, nextChange, priceRows } from "./price-rows.ts";
+import { buildListing } from "./sample-models.test-data.ts";
 
 function prices(prompt: string, completion: string) {
-  const listing = listingOf({ prompt, completion });
+  const listing = buildListing({ prompt, completion });
   if (listing.prices === null) throw new Error("a listing has prices");
   return listing.prices;
 }
 
-const tiered = listingOf({
+const tiered = buildListing({
   name: "Lab",
   price_tiers: [
     { above_prompt_tokens: 200_000, prices: prices("2", "4") },
@@ -36,24 +36,24 @@ describe("prices by size and by date", () => {
   });
 
   test("are no line where there is one price, or none by the token", () => {
-    expect(priceRows([listingOf({}), listingOf({ prices: null })])).toEqual([]);
+    expect(priceRows([buildListing({}), buildListing({ prices: null })])).toEqual([]);
   });
 });
 
 describe("the next change of prices", () => {
   test("is the first one of any provider, and says its direction", () => {
-    const later = listingOf({
+    const later = buildListing({
       name: "Later",
       price_changes: [
         { from: "2028-05-06T12:30:00.000Z", prices: prices("0.5", "2"), price_tiers: [] },
       ],
     });
-    const next = nextChange([later, tiered, listingOf({})]);
+    const next = nextChange([later, tiered, buildListing({})]);
     expect(next).toEqual({ from: "2027-01-01T00:00:00.000Z", kind: "rise", provider: "Lab" });
     expect(next && changeLabel(next)).toBe("Price increase from 1 Jan 2027");
     const fall = nextChange([later]);
     expect(fall && changeLabel(fall)).toBe("Price decrease from 6 May 2028, 12:30 UTC");
-    expect(nextChange([listingOf({})])).toBeUndefined();
+    expect(nextChange([buildListing({})])).toBeUndefined();
   });
 
   test("up for one and down for another is neither dearer nor cheaper", () => {
@@ -65,14 +65,14 @@ describe("the next change of prices", () => {
 });
 
 test("a check says its day and how, and none says so", () => {
-  expect(checkedLabel({ on: "2026-11-22", by: "page", url: null, age: "recent" })).toBe(
+  expect(labelChecked({ on: "2026-11-22", by: "page", url: null, age: "recent" })).toBe(
     "22 Nov 2026, the provider's page",
   );
-  expect(checkedLabel({ on: "2026-11-22", by: "two-sources", url: null, age: "late" })).toBe(
+  expect(labelChecked({ on: "2026-11-22", by: "two-sources", url: null, age: "late" })).toBe(
     "22 Nov 2026, two sources agree",
   );
-  expect(checkedLabel({ on: "2026-06-22", by: "page", url: null, age: "old" })).toMatch(
+  expect(labelChecked({ on: "2026-06-22", by: "page", url: null, age: "old" })).toMatch(
     /; not confirmed since$/,
   );
-  expect(checkedLabel(null)).toBe("Not recorded");
+  expect(labelChecked(null)).toBe("Not recorded");
 });

@@ -20,7 +20,10 @@ export interface PriceRow {
   readonly prices: PricesPerMillion;
 }
 
-/** Every price of the listings in time and by size; none of those that have one price. */
+/**
+ * The prices of the listings by time and prompt size; no rows if all listings have one constant
+ * price.
+ */
 export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow[] {
   return listings.flatMap(
     ({ provider, name, prices, price_tiers: tiers, price_changes: changes }) => {
@@ -34,7 +37,7 @@ export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow
         })),
       ];
       return sheets.flatMap((sheet) =>
-        sizesOf(sheet).map((size) => ({
+        listSizes(sheet).map((size) => ({
           ...size,
           key: `${provider} ${sheet.when} ${size.prompts}`,
           provider: name,
@@ -45,7 +48,7 @@ export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow
   );
 }
 
-function sizesOf(sheet: {
+function listSizes(sheet: {
   readonly prices: PricesPerMillion;
   readonly tiers: readonly PriceTier[];
 }): readonly Pick<PriceRow, "prompts" | "prices">[] {
@@ -73,7 +76,7 @@ export function instantLabel(instant: string): string {
   return time === "00:00" ? day : `${day}, ${time} UTC`;
 }
 
-/** Do prices go up, down, or some up and some down? Undefined: they stay. */
+/** Whether prices go up, down, or both; undefined if they stay. */
 export type ChangeKind = "rise" | "fall" | "mixed";
 
 /** The direction in which the next announced change moves the price of a short prompt. */
@@ -120,7 +123,7 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
 };
 
 /** `"22 Nov 2026, two sources agree"`; a listing without a check says so. */
-export function checkedLabel(checked: ModelProvider["checked"]): string {
+export function labelChecked(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";
   const old = checked.age === "old" ? "; not confirmed since" : "";

@@ -6,7 +6,7 @@ type ListingLabels = Partial<ModelProvider> & {
 };
 
 /** A listing for tests; prices by their two base rates. */
-export function listingOf({
+export function buildListing({
   prompt = "1",
   completion = "2",
   ...rest
@@ -40,7 +40,7 @@ export function listingOf({
 }
 
 /** A model for tests, with one listing unless more are given. */
-export function modelOf(words: Partial<Model>): Model {
+export function buildModel(words: Partial<Model>): Model {
   return {
     id: "lab/one",
     name: "One",
@@ -54,7 +54,7 @@ export function modelOf(words: Partial<Model>): Model {
     released: null,
     deprecation_date: null,
     parameters: {},
-    providers: [listingOf({})],
+    providers: [buildListing({})],
     ...words,
   };
 }

@@ -7,13 +7,13 @@ import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import {
   SERVED_METRICS,
-  servedSeries,
+  buildServedSeries,
   type ServedMetric,
   type ServedSpan,
 } from "./served-series.ts";
 
 export interface ServedChartProps {
-  /** Whose calls. */
+  /** Names the organization, or all customers. */
   readonly caption: string;
   readonly listings: readonly ListingFigures[];
   readonly lineOf: (listing: ListingFigures) => ChartPart;
@@ -37,7 +37,7 @@ export default function ServedChart(props: ServedChartProps): ReactElement {
   const [metric, setMetric] = useState<ServedMetric>("p50");
   const [span, setSpan] = useState<ServedSpan>("30d");
   const { parts, buckets } = useMemo(
-    () => servedSeries(listings, { metric, span, nowMs, lineOf }),
+    () => buildServedSeries(listings, { metric, span, nowMs, lineOf }),
     [listings, metric, span, nowMs, lineOf],
   );
   const { label, unit } = SERVED_METRICS[metric];

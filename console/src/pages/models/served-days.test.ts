@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import { daysOf, spokenDays, upLabel } from "./served-days.ts";
+import { listDays, spokenDays, upLabel } from "./served-days.ts";
 
 const NOW_MS = Date.parse("2026-11-24T13:00:00Z");
 
-function day(at: string, uptime: number | null): Parameters<typeof daysOf>[0][number] {
+function day(at: string, uptime: number | null): Parameters<typeof listDays>[0][number] {
   return {
     at,
     uptime,
@@ -16,7 +16,7 @@ function day(at: string, uptime: number | null): Parameters<typeof daysOf>[0][nu
 }
 
 test("thirty days end today; those without calls are neither good nor bad", () => {
-  const days = daysOf([day("2026-11-24T00:00:00.000Z", 0.25)], NOW_MS);
+  const days = listDays([day("2026-11-24T00:00:00.000Z", 0.25)], NOW_MS);
   expect(days).toHaveLength(30);
   expect(days.at(-1)).toEqual({ day: "24 Nov 2026", uptime: 0.25 });
   expect(days[0]).toEqual({ day: "26 Oct 2026", uptime: null });
@@ -37,7 +37,7 @@ test("a day is whole only when every hour with calls had one that succeeded", ()
 });
 
 test("people who cannot see the bars are told which days were not whole", () => {
-  const days = daysOf(
+  const days = listDays(
     [day("2026-11-23T00:00:00.000Z", 0.5), day("2026-11-24T00:00:00.000Z", 1)],
     NOW_MS,
   );

@@ -11,12 +11,12 @@ export const NO_CALLS = "no calls";
 /** One of the last 30 days in UTC. */
 export interface ServedDay {
   readonly day: string;
-  /** Null: there were no calls. */
+  /** Null if there were no calls. */
   readonly uptime: number | null;
 }
 
 /** The last 30 days, today the last one, with those that have no figures. */
-export function daysOf(days: readonly FiguresAt[], nowMs: number): readonly ServedDay[] {
+export function listDays(days: readonly FiguresAt[], nowMs: number): readonly ServedDay[] {
   const known = new Map(days.map(({ at, uptime }) => [Date.parse(at), uptime]));
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   return Array.from({ length: DAYS }, (_, at) => {
@@ -25,14 +25,14 @@ export function daysOf(days: readonly FiguresAt[], nowMs: number): readonly Serv
   });
 }
 
-/** How a day is coloured. */
+/** The colour of a day. */
 export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none" {
   if (uptime === null) return "none";
   if (uptime === 1) return "up";
   return uptime >= 0.5 ? "partly" : "down";
 }
 
-/** The same as a sentence: how many days had calls, and which of them were not whole. */
+/** The days as a sentence: how many of them had calls, and on which some calls failed. */
 export function spokenDays(days: readonly ServedDay[]): string {
   const used = days.filter(({ uptime }) => uptime !== null);
   if (used.length === 0) return "No calls in 30 days";

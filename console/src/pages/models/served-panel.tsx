@@ -12,7 +12,7 @@ import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { daysOf, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
+import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
 import styles from "./models.module.css";
 
 /** Charts are fetched after the page. */
@@ -27,8 +27,9 @@ export interface ServedPanelProps {
 }
 
 /**
- * How listings served in the last 30 days: the organization's own calls, and all customers' together
- * where the operator shows them. Absent for visitors where the operator shows nothing.
+ * The figures of listings in the last 30 days: for the organization's own calls, and for all
+ * customers if the operator publishes them. Not rendered for visitors if the operator publishes
+ * nothing.
  */
 export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -87,7 +88,7 @@ function FiguresTable(
   const { label, nameOf, caption, listings, empty } = props;
   const [nowMs] = useState(() => Date.now());
   const line = label === "Provider" ? lineOfProvider : lineOfModel;
-  const columns = useMemo(() => columnsOf(label, nameOf, nowMs), [label, nameOf, nowMs]);
+  const columns = useMemo(() => buildColumns(label, nameOf, nowMs), [label, nameOf, nowMs]);
   return (
     <div className={styles.served}>
       <Text size="sm" fw={600} mb={4}>
@@ -117,7 +118,7 @@ function lineOfModel({ model }: ListingFigures): ChartPart {
   return { id: model, name: model };
 }
 
-function columnsOf(
+function buildColumns(
   label: string,
   nameOf: ServedPanelProps["nameOf"],
   nowMs: number,
@@ -127,7 +128,7 @@ function columnsOf(
     {
       id: "days",
       label: "By day",
-      render: ({ days }) => <UptimeDays days={daysOf(days, nowMs)} />,
+      render: ({ days }) => <UptimeDays days={listDays(days, nowMs)} />,
     },
     figure("uptime", "Uptime", ({ uptime }) => share(uptime)),
     figure("success", "Succeeded", ({ success }) => share(success)),

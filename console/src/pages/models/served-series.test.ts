@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { FiguresAt, ListingFigures } from "../../../../src/account/console-api/contract.ts";
-import { servedSeries } from "./served-series.ts";
+import { buildServedSeries } from "./served-series.ts";
 
 const NOW_MS = Date.parse("2026-11-26T21:30:00Z");
 
@@ -38,7 +38,7 @@ test("every day of the last 30 is on the axis, and one without calls is a gap, n
     figures("2026-11-24T00:00:00.000Z"),
     figures("2026-11-26T00:00:00.000Z", { ttft_p50_ms: 0 }),
   ];
-  const { parts, buckets } = servedSeries([listing("a", { days })], {
+  const { parts, buckets } = buildServedSeries([listing("a", { days })], {
     metric: "p50",
     span: "30d",
     nowMs: NOW_MS,
@@ -52,7 +52,7 @@ test("every day of the last 30 is on the axis, and one without calls is a gap, n
 
 test("the last 24 hours end with the hour that runs", () => {
   const hours = [figures("2026-11-26T20:00:00.000Z", { success: 0.9999 })];
-  const { buckets } = servedSeries([listing("a", { hours })], {
+  const { buckets } = buildServedSeries([listing("a", { hours })], {
     metric: "success",
     span: "24h",
     nowMs: NOW_MS,
@@ -65,6 +65,11 @@ test("the last 24 hours end with the hour that runs", () => {
 
 test("of more listings than a chart can tell apart, those with the most calls are drawn", () => {
   const listings = Array.from({ length: 12 }, (_, at) => listing(`p${at}`, { calls: at }));
-  const { parts } = servedSeries(listings, { metric: "p95", span: "30d", nowMs: NOW_MS, lineOf });
+  const { parts } = buildServedSeries(listings, {
+    metric: "p95",
+    span: "30d",
+    nowMs: NOW_MS,
+    lineOf,
+  });
   expect(parts.map(({ id }) => id)).toEqual(["p11", "p10", "p9", "p8", "p7", "p6", "p5", "p4"]);
 });

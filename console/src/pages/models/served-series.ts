@@ -25,7 +25,7 @@ export const SERVED_METRICS: Readonly<Record<ServedMetric, MetricOf>> = {
     unit: "count",
     of: ({ tokens_per_second: speed }) => (speed === null ? null : Math.round(speed)),
   },
-  // Downwards: one failure of many calls is not 100%.
+  // Rounded down, so that one failure among many calls is not shown as 100%.
   success: {
     label: "Succeeded",
     unit: "share",
@@ -39,10 +39,10 @@ export interface ServedSeries {
 }
 
 /**
- * A line for each listing, those with the most calls where there are too many. Every hour of the last
- * 24 and every day of the last 30 is on the axis: one without figures is null, which is a gap.
+ * One line for each listing, limited to those with the most calls. The axis has every hour of the
+ * last 24, or every day of the last 30; a time without figures is null, which leaves a gap.
  */
-export function servedSeries(
+export function buildServedSeries(
   listings: readonly ListingFigures[],
   shown: {
     readonly metric: ServedMetric;

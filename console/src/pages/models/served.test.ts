@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
-import { listingOf, modelOf } from "./sample-models.test-data.ts";
-import { servedFirst, servedModels } from "./served.ts";
+import { buildListing, buildModel } from "./sample-models.test-data.ts";
+import { servedFirst, indexServedModels } from "./served.ts";
 
 function figures(provider: string, rest: Partial<ListingFigures>): ListingFigures {
   const none = { success: null, uptime: null, ttft_p50_ms: null, ttft_p95_ms: null };
@@ -11,20 +11,20 @@ function figures(provider: string, rest: Partial<ListingFigures>): ListingFigure
 }
 
 test("a model is served as by the provider that is tried first, like its price", () => {
-  const served = servedModels([
+  const served = indexServedModels([
     figures("fast", { success: 0.99, ttft_p50_ms: 100 }),
     figures("first", { success: 0.9, ttft_p50_ms: 300, tokens_per_second: 40 }),
     figures("first", { model: "acme/two" }),
   ]);
-  const providers = [listingOf({ provider: "first" }), listingOf({ provider: "fast" })];
-  const one = modelOf({ id: "acme/one", providers });
+  const providers = [buildListing({ provider: "first" }), buildListing({ provider: "fast" })];
+  const one = buildModel({ id: "acme/one", providers });
   const first = { success: 0.9, uptime: null, ttftMs: 300, tokensPerSecond: 40 };
   expect(servedFirst(served, one)).toEqual(first);
-  expect(servedFirst(served, modelOf({ id: "acme/three", providers }))).toBeUndefined();
+  expect(servedFirst(served, buildModel({ id: "acme/three", providers }))).toBeUndefined();
   expect(servedFirst(undefined, one)).toBeUndefined();
 });
 
 test("a model is as popular as its listings together", () => {
-  const served = servedModels([figures("a", {}), figures("b", { share_of_calls: 0.5 })]);
+  const served = indexServedModels([figures("a", {}), figures("b", { share_of_calls: 0.5 })]);
   expect(served.get("acme/one")?.share).toBe(0.75);
 });

@@ -22,7 +22,7 @@ export interface Served {
 /** By the id of the model; one without calls is not in it. */
 export type ServedModels = ReadonlyMap<string, Served>;
 
-export function servedModels(listings: readonly ListingFigures[]): ServedModels {
+export function indexServedModels(listings: readonly ListingFigures[]): ServedModels {
   const models = new Map<string, Served>();
   for (const listing of listings) {
     const { model, provider, success, uptime, ttft_p50_ms: ttftMs } = listing;

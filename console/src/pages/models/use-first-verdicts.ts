@@ -4,8 +4,8 @@ import { useMaybeSession } from "../../api/use-session.ts";
 import { overbilledWords, TRUST } from "../verification/verification-labels.ts";
 
 /**
- * How far the first listing of each model is trusted, in a word; undefined: for signed-in readers
- * only, or not read yet. Four models at most: a hook for each.
+ * The trust in the first listing of each model, as a word. Undefined for visitors, or before it was
+ * read. At most four models.
  */
 export function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
   const verdicts = [

@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import type { ProviderFigures } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { servedModels, type ServedModels } from "./served.ts";
+import { indexServedModels, type ServedModels } from "./served.ts";
 
-/** How models were served, and whose calls that says. Undefined: nothing is known. */
+/** How models were served, and whose calls that says. Undefined if nothing is known. */
 export interface ServedFor {
   readonly of: ServedModels;
   /** By the provider's id. */
@@ -24,7 +24,7 @@ export function useServed(): ServedFor | undefined {
     const known = hasShared ? shared : own;
     if (known === undefined || known.listings.length === 0) return undefined;
     return {
-      of: servedModels(known.listings),
+      of: indexServedModels(known.listings),
       providers: new Map(known.providers.map((each) => [each.provider, each])),
       whose: hasShared ? "all customers" : "your own calls",
     };

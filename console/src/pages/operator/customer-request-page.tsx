@@ -5,7 +5,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { RequestParts, titleOf } from "../usage/request-page.tsx";
+import { RequestParts, chooseTitle } from "../usage/request-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
 /** A customer's request, as the customer sees it. */
@@ -16,7 +16,7 @@ export function OperatorRequestPage(): ReactElement {
   });
   return (
     <OperatorPage
-      title={titleOf(detail.data)}
+      title={chooseTitle(detail.data)}
       crumbs={[
         { label: "Operator", to: "/operator" },
         { label: "Organization", to: `/operator/organizations/${orgId}` },

@@ -95,10 +95,10 @@ const RECONCILIATIONS: readonly Column<Reconciliation>[] = [
   { id: "at", label: "Compared", render: ({ recorded_at: at }) => <Time at={at} /> },
   { id: "theirs", label: "Theirs", align: "right", render: ({ their_usd: usd }) => `$${usd}` },
   { id: "ours", label: "Ours", align: "right", render: ({ our_usd: usd }) => `$${usd}` },
-  { id: "result", label: "Result", render: (each) => resultOf(each) },
+  { id: "result", label: "Result", render: (each) => renderResult(each) },
 ];
 
-function resultOf(each: Reconciliation): ReactElement {
+function renderResult(each: Reconciliation): ReactElement {
   const { their_usd: theirs, our_usd: ours, differing_lines: lines } = each;
   if (theirs === ours && (lines ?? 0) === 0) return <StatusBadge tone="ok">Equal</StatusBadge>;
   const text = lines === null ? "Differs" : `Differs in ${formatCount(lines)} lines`;

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 
 import { csvLine, plainCell } from "../../../../src/kernel/core/csv.ts";
 import { answersCsv } from "./answers-csv.ts";
-import { newKeptSearch, promptRows, withFetched, type KeptSearch } from "./kept-search.ts";
+import { createKeptSearch, promptRows, withFetched, type KeptSearch } from "./kept-search.ts";
 
 function kept(prompt: string, text: string | null): KeptSearch {
-  return withFetched(newKeptSearch("search_1", "org_1", [prompt]), {
+  return withFetched(createKeptSearch("search_1", "org_1", [prompt]), {
     held: true,
     answers: [{ prompt: 0, model: "test/a", text, cost_usd: "0.000012", ttft_ms: 3, total_ms: 9 }],
     verdicts: [{ prompt: 0, winner: "test/a", cost_usd: "0.000001" }],

@@ -35,7 +35,7 @@ export function answersCsv(rows: readonly PromptRow[], models: readonly string[]
       ];
     }),
   );
-  return [HEAD, ...lines].map((fields) => `${fields.map(fieldOf).join(",")}\r\n`).join("");
+  return [HEAD, ...lines].map((fields) => `${fields.map(renderField).join(",")}\r\n`).join("");
 }
 
 function plain(text: string | null): string | null {
@@ -46,7 +46,7 @@ function plain(text: string | null): string | null {
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
-function fieldOf(field: string | null): string {
+function renderField(field: string | null): string {
   if (field === null) return "";
   return field === "" || NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
 }

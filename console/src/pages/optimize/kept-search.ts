@@ -24,7 +24,11 @@ export interface KeptSearch {
 
 export const searchShelf = new BrowserShelf<KeptSearch>("searches", SEARCHES_MAX);
 
-export function newKeptSearch(id: string, orgId: string, prompts: readonly string[]): KeptSearch {
+export function createKeptSearch(
+  id: string,
+  orgId: string,
+  prompts: readonly string[],
+): KeptSearch {
   const nothing = { answers: [], verdicts: [], next: 0, lost: 0 };
   return { id, orgId, updatedAtMs: Date.now(), prompts, ...nothing };
 }
@@ -44,7 +48,7 @@ export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSea
 /** One prompt and what became of it. */
 export interface PromptRow {
   readonly at: number;
-  /** Undefined: this browser did not start the search, and does not know it. */
+  /** Undefined if this browser did not start the search, and does not know it. */
   readonly prompt: string | undefined;
   readonly answers: ReadonlyMap<string, OptimizeAnswer>;
   /** Undefined: not judged; null: the judge named none. */

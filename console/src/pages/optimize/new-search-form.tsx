@@ -25,7 +25,7 @@ import { readUsdInput, writeUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
-import { newKeptSearch, searchShelf } from "./kept-search.ts";
+import { createKeptSearch, searchShelf } from "./kept-search.ts";
 import { OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 import { SearchEstimate } from "./search-estimate.tsx";
 
@@ -75,7 +75,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
   }
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
-    const found = problemsOf(draft, prompts);
+    const found = findProblems(draft, prompts);
     setProblems(found);
     if (Object.keys(found).length > 0) return;
     const { name, objective, judge, maxTokens, budget } = draft;
@@ -91,7 +91,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
           ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
         },
       });
-      await searchShelf.keep(newKeptSearch(search.search_id, org?.org_id ?? "", prompts));
+      await searchShelf.keep(createKeptSearch(search.search_id, org?.org_id ?? "", prompts));
       await navigate({
         to: "/optimize/$searchId",
         params: { searchId: search.search_id },
@@ -197,7 +197,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               prompts={prompts}
               judge={draft.judge}
               maxTokens={draft.maxTokens}
-              budgetUsd={budgetOf(draft.budget)}
+              budgetUsd={parseBudget(draft.budget)}
             />
             <Button type="submit" loading={start.isPending} disabled={!mayStart}>
               Start search
@@ -219,7 +219,7 @@ const EMPTY: Draft = {
   budget: "1.00",
 };
 
-function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
+function findProblems(draft: Draft, prompts: readonly string[]): Problems {
   const budget = readUsdInput(draft.budget);
   const wrongPrompts = promptsProblem(prompts);
   return {
@@ -236,7 +236,7 @@ function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
 }
 
 /** Exact dollars; undefined: not an amount yet. */
-function budgetOf(text: string): string | undefined {
+function parseBudget(text: string): string | undefined {
   const amount = readUsdInput(text);
   return amount === undefined || amount === 0n ? undefined : writeUsd(amount);
 }

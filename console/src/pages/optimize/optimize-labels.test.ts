@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
-import { callsOf, isUndecided, readPrompts, promptsProblem, winnerOf } from "./optimize-labels.ts";
+import {
+  countCalls,
+  isUndecided,
+  readPrompts,
+  promptsProblem,
+  findWinner,
+} from "./optimize-labels.ts";
 
 describe("prompts that were pasted", () => {
   test("are one a line, without the empty ones", () => {
@@ -27,17 +33,17 @@ describe("prompts that were pasted", () => {
 });
 
 test("the judge is one more call for each prompt", () => {
-  expect(callsOf(10, 3, false)).toBe(30);
-  expect(callsOf(10, 3, true)).toBe(40);
+  expect(countCalls(10, 3, false)).toBe(30);
+  expect(countCalls(10, 3, true)).toBe(40);
 });
 
 test("the best by a judge is one that a judge chose, whatever rank it was kept with", () => {
   const result = { model: "m", calls: 3, failed: 0, rank: 1, win_rate: null };
   const judged = { objective: "best_judged", state: "finished", results: [result] };
   const search = (some: object) => ({ ...judged, ...some }) as unknown as OptimizeSearch;
-  expect(winnerOf(search({}))).toBeUndefined();
+  expect(findWinner(search({}))).toBeUndefined();
   expect(isUndecided(search({}))).toBe(true);
-  expect(winnerOf(search({ objective: "fastest" }))).toBe(result);
-  expect(winnerOf(search({ results: [{ ...result, win_rate: 0.5 }] }))?.model).toBe("m");
+  expect(findWinner(search({ objective: "fastest" }))).toBe(result);
+  expect(findWinner(search({ results: [{ ...result, win_rate: 0.5 }] }))?.model).toBe("m");
   expect(isUndecided(search({ results: [{ ...result, failed: 3, rank: null }] }))).toBe(false);
 });

@@ -42,15 +42,15 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
 };
 
 /** The best model; undefined where there is no answer, or nothing that the objective compares. */
-export function winnerOf({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
+export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);
   return objective === "best_judged" && first?.win_rate === null ? undefined : first;
 }
 
-/** Were there answers, and nothing to choose by? */
+/** True if there were answers, but nothing that ranks them. */
 export function isUndecided(search: OptimizeSearch): boolean {
   const isAnswered = search.results.some(({ calls, failed }) => calls > failed);
-  return isAnswered && search.state !== "running" && winnerOf(search) === undefined;
+  return isAnswered && search.state !== "running" && findWinner(search) === undefined;
 }
 
 /** Why there is no best model. */
@@ -100,6 +100,6 @@ export function promptsProblem(prompts: readonly string[]): string | undefined {
 }
 
 /** How many calls a search makes. */
-export function callsOf(prompts: number, models: number, hasJudge: boolean): number {
+export function countCalls(prompts: number, models: number, hasJudge: boolean): number {
   return prompts * (models + (hasJudge ? 1 : 0));
 }

@@ -28,7 +28,13 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AnswersPanel } from "./answers-panel.tsx";
 import classes from "./optimize.module.css";
-import { isUndecided, noWinnerText, objectiveLabel, STATES, winnerOf } from "./optimize-labels.ts";
+import {
+  isUndecided,
+  noWinnerText,
+  objectiveLabel,
+  STATES,
+  findWinner,
+} from "./optimize-labels.ts";
 
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
@@ -87,7 +93,7 @@ function Lead({ search }: { readonly search: OptimizeSearch }): ReactElement {
 
 function SearchView({ search }: { readonly search: OptimizeSearch }): ReactElement {
   const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
-  const best = winnerOf(search);
+  const best = findWinner(search);
   const { org } = useSession();
   return (
     <Stack gap="lg">

@@ -7,7 +7,7 @@ import type { OptimizeEstimate } from "../../../../src/account/console-api/contr
 import { call, type ApiFault } from "../../api/client.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";
-import { callsOf, promptsProblem } from "./optimize-labels.ts";
+import { countCalls, promptsProblem } from "./optimize-labels.ts";
 
 const TYPING_MS = 600;
 
@@ -30,7 +30,7 @@ export function SearchEstimate(
   const isReady = models.length >= 2 && promptsProblem(prompts) === undefined;
   const estimate = useQuery<OptimizeEstimate, ApiFault>({
     queryKey: ["optimize-estimate", asked],
-    queryFn: ({ signal }) => estimateOf(JSON.parse(asked) as EstimateAsked, signal),
+    queryFn: ({ signal }) => loadEstimate(JSON.parse(asked) as EstimateAsked, signal),
     enabled: isReady && isComplete(JSON.parse(asked) as EstimateAsked),
     retry: false,
   });
@@ -39,7 +39,7 @@ export function SearchEstimate(
     <Text size="sm" c="dimmed" maw="60ch" component="div" aria-live="polite">
       {isReady ? (
         <EstimateLines
-          calls={callsOf(prompts.length, models.length, judge !== null)}
+          calls={countCalls(prompts.length, models.length, judge !== null)}
           estimate={isCurrent ? estimate.data : undefined}
           fault={isCurrent ? estimate.error : null}
           budgetUsd={budgetUsd}
@@ -68,7 +68,7 @@ function EstimateLines(props: {
   );
   return (
     <>
-      {many}, at least {durationOf(leastMs)}. Estimated cost: at most {showUsd(most)}
+      {many}, at least {formatDuration(leastMs)}. Estimated cost: at most {showUsd(most)}
       {judge === null ? "" : `, of which the judge at most ${showUsd(judge.most_usd)}`}. You pay the
       actual price of each call, usually much less.{" "}
       {budgetUsd === undefined
@@ -85,7 +85,7 @@ function EstimateLines(props: {
   );
 }
 
-function durationOf(ms: number): string {
+function formatDuration(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   if (seconds < 90) return seconds === 1 ? "1 second" : `${seconds} seconds`;
   return `${Math.ceil(seconds / 60)} minutes`;
@@ -95,7 +95,7 @@ function isComplete({ models, prompts }: EstimateAsked): boolean {
   return models.length >= 2 && promptsProblem(prompts) === undefined;
 }
 
-async function estimateOf(
+async function loadEstimate(
   { models, prompts, judge, maxTokens }: EstimateAsked,
   signal: AbortSignal,
 ): Promise<OptimizeEstimate> {

@@ -2,14 +2,14 @@ import { useEffect, useRef, useState } from "react";
 
 import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
-import { newKeptSearch, searchShelf, withFetched, type KeptSearch } from "./kept-search.ts";
+import { createKeptSearch, searchShelf, withFetched, type KeptSearch } from "./kept-search.ts";
 
 const POLL_MS = 2_000;
 /** After the end another instance is asked so often; then what is missing is not to be had. */
 const TRIES_AFTER_END = 5;
 
 export interface KeptState {
-  /** Undefined: this browser's database is still being read. */
+  /** Undefined if this browser's database is still being read. */
   readonly kept: KeptSearch | undefined;
   /** False: this browser keeps nothing, so leaving the page loses the answers. */
   readonly isSaved: boolean;
@@ -27,7 +27,7 @@ export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState 
     const abort = new AbortController();
     void (async () => {
       const all = await searchShelf.list(orgId);
-      let now = all.find((each) => each.id === id) ?? newKeptSearch(id, orgId, []);
+      let now = all.find((each) => each.id === id) ?? createKeptSearch(id, orgId, []);
       if (abort.signal.aborted) return;
       setKept(now);
       for (let tries = 0; tries < TRIES_AFTER_END && !abort.signal.aborted;) {

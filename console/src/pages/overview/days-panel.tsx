@@ -22,7 +22,7 @@ export interface DaysPanelProps {
 export function DaysPanel({ days, models }: DaysPanelProps): ReactElement {
   const navigate = useNavigate();
   const [metric, setMetric] = useState<Metric>("spend");
-  const buckets = useMemo(() => days.map((day) => bucketOf(day, metric)), [days, metric]);
+  const buckets = useMemo(() => days.map((day) => toBucket(day, metric)), [days, metric]);
   const parts = useMemo(
     () => (metric === "spend" ? spendParts(days, models) : COUNTED[metric]),
     [days, models, metric],
@@ -50,7 +50,7 @@ export function DaysPanel({ days, models }: DaysPanelProps): ReactElement {
   );
 }
 
-function bucketOf(day: Day, metric: Metric): ChartBucket {
+function toBucket(day: Day, metric: Metric): ChartBucket {
   const label = showUtc(`${day.day}T00:00:00.000Z`, "day");
   return {
     id: day.day,

@@ -13,7 +13,7 @@ import type { Amount, Unit } from "../../ui/charts/measure.ts";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Money } from "../../ui/money.tsx";
-import { parseUsd, shareOf, showCents, showUsd } from "../../ui/money-math.ts";
+import { parseUsd, computeShare, showCents, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 
@@ -48,7 +48,7 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
           ) : (
             <>
               of {showCents(org_cap_usd)} monthly cap · resets on {reset}
-              <ShareBar share={shareOf(overview.spent_month_usd, org_cap_usd)} />
+              <ShareBar share={computeShare(overview.spent_month_usd, org_cap_usd)} />
             </>
           )
         }
@@ -61,8 +61,8 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
       />
       <FigureCard
         label="Rejected, 24 h"
-        value={formatCount(rejectedOf(day))}
-        change={<DayChange unit="count" overview={overview} of={rejectedOf} />}
+        value={formatCount(countRejected(day))}
+        change={<DayChange unit="count" overview={overview} of={countRejected} />}
         hint={<Causes overview={overview} />}
       />
       <FigureCard
@@ -114,19 +114,19 @@ function DayChange(props: {
 /** Endings of the requests that were sent on: a rejected request is not one that failed. */
 function endings(day: UsageFigures): string {
   const { failed } = day.by_status;
-  const sent = day.requests - rejectedOf(day);
+  const sent = day.requests - countRejected(day);
   if (sent === 0) return "All rejected";
   return `${formatShare(failed / sent)} failed (${formatCount(failed)})`;
 }
 
-function rejectedOf({ by_status }: UsageFigures): number {
+function countRejected({ by_status }: UsageFigures): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
 /** The most frequent causes and what is left, so that they add up, leading to the requests. */
 function Causes({ overview }: { readonly overview: Overview }): ReactElement {
   const { last_24h, rejected_for: causes } = overview;
-  const all = rejectedOf(last_24h);
+  const all = countRejected(last_24h);
   if (all === 0) return <>None</>;
   const { rejected_by_provider: byProvider } = last_24h.by_status;
   const parts = [

@@ -48,7 +48,7 @@ export class BrowserShelf<T extends Kept> {
     mode: IDBTransactionMode,
     ask: (store: IDBObjectStore) => IDBRequest,
   ): Promise<R | undefined> {
-    const database = await opened();
+    const database = await openDatabase();
     if (database === undefined) return undefined;
     return await new Promise((resolve) => {
       try {
@@ -65,7 +65,7 @@ export class BrowserShelf<T extends Kept> {
 
 let database: Promise<IDBDatabase | undefined> | undefined;
 
-function opened(): Promise<IDBDatabase | undefined> {
+function openDatabase(): Promise<IDBDatabase | undefined> {
   database ??= new Promise((resolve) => {
     try {
       const request = indexedDB.open(NAME, VERSION);

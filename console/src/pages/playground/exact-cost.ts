@@ -1,6 +1,6 @@
 /**
- * The cost of an answer as a decimal text of dollars, exactly as it was sent; undefined when the
- * answer does not say. Parsed JSON would have made a float of it.
+ * The cost of an answer as a decimal text of dollars, exactly as it was sent; undefined if the
+ * answer has none. Parsing the JSON would turn it into a float.
  */
 export function exactCost(answerText: string): string | undefined {
   let found: string | undefined;

@@ -11,7 +11,7 @@ import { GatewayFault } from "./gateway.ts";
 /** A refused or failed call: the gateway's message, the class and the request ID. */
 export function GatewayTrouble(props: {
   readonly title: string;
-  /** Undefined: the gateway was not asked, or what it said was not an error of its own. */
+  /** Undefined if the gateway was not asked, or what it said was not an error of its own. */
   readonly errorType: string | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;
@@ -46,7 +46,7 @@ export function GatewayTrouble(props: {
   );
 }
 
-/** The same for whatever was thrown. */
+/** Shows the trouble for any thrown value. */
 export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactElement {
   const known = fault instanceof GatewayFault ? fault : undefined;
   return (

@@ -1,4 +1,4 @@
-import { shownOrgHeaders } from "../../api/client.ts";
+import { presentOrgHeaders } from "../../api/client.ts";
 import { writeUsd } from "../../ui/money-math.ts";
 import { exactCost } from "./exact-cost.ts";
 
@@ -40,7 +40,7 @@ export async function send(
         ? {}
         : {
             method: "POST",
-            headers: { "content-type": "application/json", ...shownOrgHeaders() },
+            headers: { "content-type": "application/json", ...presentOrgHeaders() },
             body: JSON.stringify(body),
           }),
       ...(signal === undefined ? {} : { signal }),
@@ -70,7 +70,7 @@ export async function sendJson(
   const response = await send(path, options);
   const answer = await response.text();
   return {
-    json: parsed(answer, response.status),
+    json: parseAnswer(answer, response.status),
     bodyText: answer,
     costUsd: exactCost(answer),
     requestId: response.headers.get("x-request-id") ?? undefined,
@@ -93,7 +93,7 @@ export async function settledCost(requestId: string): Promise<string | undefined
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The record's own total precedes those of its attempts.
+      // The first match is the record's total, which comes before those of its attempts.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {
@@ -113,7 +113,7 @@ export function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function parsed(answer: string, status: number): unknown {
+function parseAnswer(answer: string, status: number): unknown {
   try {
     return JSON.parse(answer);
   } catch {

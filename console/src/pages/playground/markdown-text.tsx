@@ -20,7 +20,7 @@ function Drawn({ element }: { readonly element: MarkdownElement }): ReactElement
   if (tag === "block") {
     const { language = "" } = element;
     const label = language === "" ? "Code" : `${language} code`;
-    return <CodeBlock code={textOf(children)} label={label} />;
+    return <CodeBlock code={toText(children)} label={label} />;
   }
   if (tag === "heading") {
     // Not a heading of the page: it would break the outline that people navigate by.
@@ -50,6 +50,6 @@ function Drawn({ element }: { readonly element: MarkdownElement }): ReactElement
   return <Tag>{drawn(children)}</Tag>;
 }
 
-function textOf(nodes: readonly MarkdownNode[]): string {
-  return nodes.map((node) => (typeof node === "string" ? node : textOf(node.children))).join("");
+function toText(nodes: readonly MarkdownNode[]): string {
+  return nodes.map((node) => (typeof node === "string" ? node : toText(node.children))).join("");
 }

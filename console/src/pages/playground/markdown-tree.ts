@@ -60,7 +60,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
     // Paragraphs of a tight list are marked as hidden: what is in them belongs to the item.
     if (token.hidden) continue;
     if (token.nesting === 1) {
-      stack.push({ element: opened(token), children: [] });
+      stack.push({ element: openElement(token), children: [] });
     } else if (token.nesting === -1) {
       if (stack.length > 1) stack.pop();
       (stack.at(-1) ?? root).children.push(...closed(top));
@@ -72,7 +72,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
 }
 
 /** Undefined: not a known element, so that only what is in it is shown. */
-function opened(token: Token): Open["element"] {
+function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };
   }
@@ -112,7 +112,7 @@ function leaf(token: Token): readonly MarkdownNode[] {
   }
 }
 
-/** Loading a picture would show its host who reads the answer: it is named, not loaded. */
+/** Loading a picture would reveal the reader to its host, so only its name is shown. */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");
   const name = `Image: ${token.content === "" ? src : token.content}`;

@@ -15,7 +15,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** The request of a form as a program would send it. */
 export function MediaCode(props: {
   readonly modality: Exclude<Model["modality"], "text">;
-  /** Undefined: the form says what is wrong with it. */
+  /** Undefined if the form says what is wrong with it. */
   readonly bodyOf: () => Body | undefined;
 }): ReactElement {
   const { gateway_url: gatewayUrl } = useSession().installation;

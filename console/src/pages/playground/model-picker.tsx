@@ -63,7 +63,7 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
     <NameLine
       of={model.id}
       name={model.name}
-      note={`${model.id} · ${priceLine(model.providers)} · ${LOGGING_LABELS[loggingOf(model)]}`}
+      note={`${model.id} · ${priceLine(model.providers)} · ${LOGGING_LABELS[describeLogging(model)]}`}
     />
   );
 }
@@ -74,7 +74,7 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   return (
     <Group gap={4} mt={4}>
       <Badge variant="default" size="sm" tt="none" fw={500}>
-        {LOGGING_LABELS[loggingOf(model)]}
+        {LOGGING_LABELS[describeLogging(model)]}
       </Badge>
       {kinds.map((kind) => (
         <Badge key={kind} variant="default" size="sm" tt="none" fw={500}>
@@ -96,7 +96,7 @@ const LOGGING_LABELS = {
   mixed: "Prompt logging depends on the provider",
 } as const;
 
-function loggingOf({ providers }: Model): keyof typeof LOGGING_LABELS {
+function describeLogging({ providers }: Model): keyof typeof LOGGING_LABELS {
   const words = new Set(providers.map(({ prompt_logging: logging }) => logging));
   if (words.size > 1) return "mixed";
   return words.has("none") ? "none" : "retained";

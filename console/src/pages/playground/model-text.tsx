@@ -17,7 +17,7 @@ export const ModelText = memo(function ModelText(props: {
   if (text === "") return null;
   const written = <p className={classes.prose}>{text}</p>;
   if (text.length > MARKDOWN_CHARS_MAX) return written;
-  const json = jsonOf(text);
+  const json = findJson(text);
   if (json !== undefined) return <CodeBlock code={json} label="JSON answer" />;
   return (
     <Suspense fallback={written}>
@@ -27,7 +27,7 @@ export const ModelText = memo(function ModelText(props: {
 });
 
 /** The answer when it is one JSON object or list, digit by digit as it came; else undefined. */
-function jsonOf(text: string): string | undefined {
+function findJson(text: string): string | undefined {
   const trimmed = text.trim();
   if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;
   try {

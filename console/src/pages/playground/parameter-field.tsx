@@ -59,7 +59,7 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
   const { min, max, type, unit } = descriptor;
   // As it was typed, for as long as it is that number: "0.50" stays "0.50".
   const [typed, setTyped] = useState("");
-  const isTyped = numberOf(typed) === value;
+  const isTyped = parseNumber(typed) === value;
   return (
     <TextInput
       type="number"
@@ -69,19 +69,19 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
       value={isTyped ? typed : String(value ?? "")}
       onChange={(event) => {
         setTyped(event.currentTarget.value);
-        onChange(numberOf(event.currentTarget.value));
+        onChange(parseNumber(event.currentTarget.value));
       }}
       onBlur={() => {
         if (typeof value === "number") onChange(allowed(value, descriptor));
       }}
       min={min}
       max={max}
-      step={type === "integer" ? 1 : stepOf(min, max)}
+      step={type === "integer" ? 1 : chooseStep(min, max)}
     />
   );
 }
 
-function numberOf(text: string): number | undefined {
+function parseNumber(text: string): number | undefined {
   return text === "" ? undefined : Number(text);
 }
 
@@ -123,6 +123,6 @@ function boundsLabel(min?: number, max?: number, unit?: string): string | undefi
   return unit === undefined ? range : `${range} ${unit}`;
 }
 
-function stepOf(min = 0, max = 1): number {
+function chooseStep(min = 0, max = 1): number {
   return max - min <= 5 ? 0.1 : 1;
 }

@@ -19,7 +19,10 @@ export const PROVIDER_STATUS: Readonly<
   },
 };
 
-/** How many answers came from another model, rounded down; only that some did where none says it. */
+/**
+ * The share of answers from another model, rounded down; without a share, only that there were
+ * some.
+ */
 export function substitutedShare(share: number | null): string {
   if (share === null) return "in the last 24 hours";
   const part = share === 0 ? "under 1%" : formatShare(share);

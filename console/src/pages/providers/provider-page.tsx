@@ -31,7 +31,7 @@ import { orderLabel } from "../verification/verification-labels.ts";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
-import { servedModels, type ServedModel } from "./served-models.ts";
+import { listServedModels, type ServedModel } from "./served-models.ts";
 
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
@@ -80,7 +80,7 @@ function substitutionLabel({ substitutions }: Provider): string {
     .join("; ");
 }
 
-/** How it served all customers: nothing is said where that is not shown. */
+/** The figures for all customers; nothing if the operator does not publish them. */
 function figuresOfAll({
   success_24h: success,
   ttft_p50_ms: ttftMs,
@@ -127,7 +127,7 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
   );
 }
 
-/** How this provider served each of its models. */
+/** The figures of each of this provider's models. */
 function ServedModelsPanel({ providerId }: { readonly providerId: string }): ReactElement {
   const of = useMemo(() => ({ provider: providerId }), [providerId]);
   return <ServedPanel of={of} nameOf={modelLink} label="Model" />;
@@ -150,7 +150,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
     ?.listings;
   const rows = useMemo(
     () =>
-      servedModels(models ?? [], providerId).map((served) => ({
+      listServedModels(models ?? [], providerId).map((served) => ({
         ...served,
         trust: trusts?.find(({ model }) => model === served.model.id),
       })),

@@ -8,7 +8,10 @@ export interface ServedModel {
 }
 
 /** The models that a provider lists, in the order of the catalog. */
-export function servedModels(models: readonly Model[], providerId: string): readonly ServedModel[] {
+export function listServedModels(
+  models: readonly Model[],
+  providerId: string,
+): readonly ServedModel[] {
   return models.flatMap((model) => {
     const at = model.providers.findIndex(({ provider }) => provider === providerId);
     const listing = model.providers[at];

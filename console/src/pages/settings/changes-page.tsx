@@ -8,7 +8,7 @@ import type {
   ChangesFilter,
   ShownChange,
 } from "../../../../src/account/console-api/contract.ts";
-import { addressOf, call, type ApiFault } from "../../api/client.ts";
+import { buildAddress, call, type ApiFault } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { AppLink, type Target } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -115,7 +115,7 @@ function Files({ filter }: { readonly filter: ChangesFilter }): ReactElement {
   return (
     <Button
       component="a"
-      href={addressOf(`/api/console/changes.csv${search === "" ? "" : `?${search}`}`)}
+      href={buildAddress(`/api/console/changes.csv${search === "" ? "" : `?${search}`}`)}
       download
       size="xs"
       variant="default"

@@ -2,7 +2,7 @@ import { Button, Stack, Text } from "@mantine/core";
 import { Download } from "lucide-react";
 import type { ReactElement } from "react";
 
-import { addressOf } from "../../api/client.ts";
+import { buildAddress } from "../../api/client.ts";
 import { useSession } from "../../api/use-session.ts";
 import { Support } from "../../app/support.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -24,7 +24,7 @@ export function DataPanel(): ReactElement {
         </Text>
         <Button
           component="a"
-          href={addressOf("/api/console/export.json")}
+          href={buildAddress("/api/console/export.json")}
           download
           variant="default"
           leftSection={<Download size={16} aria-hidden />}

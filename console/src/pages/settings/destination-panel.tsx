@@ -40,7 +40,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
       <Unavailable alerts={alerts} />
       <DataTable
         caption="Destinations of alerts"
-        columns={columnsOf(alerts, setSecret)}
+        columns={buildColumns(alerts, setSecret)}
         rows={alerts.destinations}
         rowKey={({ destination_id: id }) => id}
         empty={<Empty title="No destinations yet. Alerts are only listed below." />}
@@ -110,7 +110,7 @@ function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
   );
 }
 
-function columnsOf(
+function buildColumns(
   { kinds }: Alerts,
   onSecret: (secret: string) => void,
 ): readonly Column<AlertDestination>[] {
@@ -123,7 +123,7 @@ function columnsOf(
     {
       id: "events",
       label: "Events",
-      render: (destination) => eventsOf(destination, kinds),
+      render: (destination) => describeEvents(destination, kinds),
     },
     { id: "status", label: "Status", render: (each) => <Status destination={each} /> },
     {
@@ -142,7 +142,7 @@ function columnsOf(
   ];
 }
 
-function eventsOf({ kinds }: AlertDestination, all: Alerts["kinds"]): string {
+function describeEvents({ kinds }: AlertDestination, all: Alerts["kinds"]): string {
   if (kinds === null) return "All";
   const [first] = kinds;
   const label = all.find(({ kind }) => kind === first)?.label ?? first ?? "None";

@@ -2,7 +2,7 @@ import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 
-/** Why the gateway continued with another provider after this attempt; undefined: it did not. */
+/** Why the gateway tried another provider after this attempt; undefined if it did not. */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {
   if (next === undefined) return undefined;
   const reason = `${attempt.provider} ${whatHappened(attempt)}`;

@@ -4,21 +4,21 @@ import type { ReactElement } from "react";
 import type { RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 import styles from "./usage.module.css";
-import { waterfallOf, type WaterfallBar } from "./waterfall.ts";
+import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
 
 /** When each attempt ran, by the milliseconds after the first one began. */
 export function AttemptWaterfall(props: { readonly detail: RequestDetail }): ReactElement {
   const { request, attempts } = props.detail;
   return (
     <ol className={styles.waterfall} aria-label="When each attempt ran">
-      {waterfallOf(request, attempts).map((bar) => (
+      {buildWaterfall(request, attempts).map((bar) => (
         <li key={bar.n} className={styles.waterfallRow}>
           <Text span size="sm" className={styles.waterfallName}>
             {bar.n}. {bar.provider}
           </Text>
           <Bar bar={bar} />
           <Text span size="sm" c="dimmed" className={styles.waterfallTimes}>
-            {timesOf(bar)}
+            {describeTimes(bar)}
           </Text>
         </li>
       ))}
@@ -39,7 +39,7 @@ function Bar({ bar }: { readonly bar: WaterfallBar }): ReactElement {
   );
 }
 
-function timesOf({ fromMs, durationMs, firstTokenMs }: WaterfallBar): string {
+function describeTimes({ fromMs, durationMs, firstTokenMs }: WaterfallBar): string {
   const began = `+${formatMs(fromMs)}`;
   const lasted = durationMs === null ? "still running" : `took ${formatMs(durationMs)}`;
   const first = firstTokenMs === null ? "" : `, first token after ${formatMs(firstTokenMs)}`;

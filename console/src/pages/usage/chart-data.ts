@@ -22,16 +22,16 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
     ? TIMES
     : isWhole
       ? [{ id: WHOLE, name: WHOLE_NAMES[metric], isWhole }]
-      : partsOf(usage, by, metric);
+      : rankParts(usage, by, metric);
   const buckets = usage.series.map((step) => ({
     id: step.at,
     label: showUtc(step.at, usage.bucket === "day" ? "day" : "minute"),
-    tick: tickOf(step.at, usage.bucket),
+    tick: formatTick(step.at, usage.bucket),
     values: isTimes
       ? { p50: step.ttft_p50_ms, p95: step.ttft_p95_ms }
       : isWhole
-        ? { [WHOLE]: sumOf(Object.values(step.parts), metric) }
-        : valuesOf(step.parts, metric),
+        ? { [WHOLE]: sumMetric(Object.values(step.parts), metric) }
+        : pickValues(step.parts, metric),
   }));
   return { unit: unitOf(metric), parts, buckets };
 }
@@ -81,11 +81,11 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 const OTHER = "other";
 
 /** The groups with most of the metric first, at the bottom; the rest on top of them. */
-function partsOf(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
+function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {
     for (const [id, figures] of Object.entries(parts)) {
-      const whole = toWhole(unitOf(metric), amountOf(figures, metric));
+      const whole = toWhole(unitOf(metric), pickAmount(figures, metric));
       sums.set(id, (sums.get(id) ?? 0n) + whole);
     }
   }
@@ -98,31 +98,31 @@ function partsOf(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[
   return [...ranked, ...(hasOther ? [{ id: OTHER, name: "All others" }] : [])];
 }
 
-function valuesOf(parts: Readonly<Record<string, Figures>>, metric: Metric) {
+function pickValues(parts: Readonly<Record<string, Figures>>, metric: Metric) {
   return Object.fromEntries(
-    Object.entries(parts).map(([id, each]) => [id, amountOf(each, metric)]),
+    Object.entries(parts).map(([id, each]) => [id, pickAmount(each, metric)]),
   );
 }
 
-function amountOf(figures: Figures, metric: Metric): Amount {
+function pickAmount(figures: Figures, metric: Metric): Amount {
   if (metric === "spend") return figures.spent_usd;
   if (metric === "requests") return figures.requests;
   if (metric === "tokens") return figures.tokens;
-  return metric === "rejected" ? rejectedOf(figures) : figures.by_status.failed;
+  return metric === "rejected" ? countRejected(figures) : figures.by_status.failed;
 }
 
 /** Turned away, by the gateway or by a provider: never among what failed. */
-export function rejectedOf({ by_status }: Pick<Figures, "by_status">): number {
+export function countRejected({ by_status }: Pick<Figures, "by_status">): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
-function sumOf(parts: readonly Figures[], metric: Metric): Amount {
+function sumMetric(parts: readonly Figures[], metric: Metric): Amount {
   if (metric === "spend") return addUsd(...parts.map(({ spent_usd }) => spent_usd));
-  return parts.reduce((sum, each) => sum + Number(amountOf(each, metric)), 0);
+  return parts.reduce((sum, each) => sum + Number(pickAmount(each, metric)), 0);
 }
 
 /** `"14:00"` or `"22 Nov"`. */
-function tickOf(at: string, bucket: Usage["bucket"]): string {
+function formatTick(at: string, bucket: Usage["bucket"]): string {
   if (bucket !== "day") return at.slice(11, 16);
   return showUtc(at, "day").split(" ").slice(0, 2).join(" ");
 }
@@ -149,7 +149,7 @@ export function metricOf(figures: Usage["totals"], metric: Metric): Amount {
     requests: figures.requests,
     tokens: tokensIn + tokensOut,
     errors: figures.by_status.failed,
-    rejected: rejectedOf(figures),
+    rejected: countRejected(figures),
     ttft: figures.ttft_p50_ms,
   };
   return amounts[metric];

@@ -8,8 +8,8 @@ export function writeMinute(ms: number): string {
 }
 
 /**
- * The range of one UTC day, `"2026-11-22"`; undefined: it is none. A file of its own: the overview,
- * which many people load first, needs no more of the usage page.
+ * The range of one UTC day, `"2026-11-22"`; undefined for any other text. It has its own file
+ * because the overview, which many people load first, needs nothing else of the usage page.
  */
 export function dayRange(
   day: string,

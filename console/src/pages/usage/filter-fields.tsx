@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 
 import { FilterMenu } from "./filter-menu.tsx";
 import {
-  valuesOf,
+  readValues,
   writeValues,
   type ChangeSearch,
   type FilterName,
@@ -21,9 +21,9 @@ export interface FilterFieldsProps {
 /** Which requests are shown: a line of menus, and what is chosen in them. */
 export function FilterFields({ search, change }: FilterFieldsProps): ReactElement {
   const tags = useChoices("tag");
-  const chosen = FILTERS.map(({ name }) => ({ name, values: valuesOf(search, name) }));
+  const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);
-  const hasTags = valuesOf(search, "tag").length > 0;
+  const hasTags = readValues(search, "tag").length > 0;
   // Where no key has a tag there is nothing to choose.
   const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
@@ -34,7 +34,7 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
             key={name}
             name={name}
             label={label}
-            values={valuesOf(search, name)}
+            values={readValues(search, name)}
             // Several ticks in one menu, one after the other, are one step of Back.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />

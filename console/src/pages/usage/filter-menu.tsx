@@ -90,13 +90,19 @@ function Choices({ name, label, values, onChange }: FilterMenuProps): ReactEleme
         })}
       </fieldset>
       <Text size="xs" c="dimmed" role="status">
-        {isKnown ? noteOf({ found: found.length, isFull }) : "Loading"}
+        {isKnown ? describeMatches({ found: found.length, isFull }) : "Loading"}
       </Text>
     </div>
   );
 }
 
-function noteOf({ found, isFull }: { readonly found: number; readonly isFull: boolean }): string {
+function describeMatches({
+  found,
+  isFull,
+}: {
+  readonly found: number;
+  readonly isFull: boolean;
+}): string {
   if (isFull) return `${FILTER_VALUES_MAX} values at most.`;
   if (found === 0) return "No match.";
   return found > SHOWN_MAX ? `${SHOWN_MAX} of ${found} are shown. Type to find the others.` : "";

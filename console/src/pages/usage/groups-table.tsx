@@ -8,13 +8,13 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
-import { lengthOf, toWhole } from "../../ui/charts/measure.ts";
-import { colourOf, paintsOf, type Paint } from "../../ui/charts/part-paint.ts";
+import { measureLength, toWhole } from "../../ui/charts/measure.ts";
+import { toColour, choosePaints, type Paint } from "../../ui/charts/part-paint.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { chartData, groupName, metricOf, NONE, rejectedOf, unitOf } from "./chart-data.ts";
+import { chartData, groupName, metricOf, NONE, countRejected, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import {
   STATUSES,
@@ -43,7 +43,7 @@ export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): Re
   const { groups } = usage;
   const bars = useMemo(() => barsOf(usage, metric, by), [usage, metric, by]);
   const columns = useMemo(
-    () => columnsOf(by, usage.totals, { bars, change }),
+    () => buildColumns(by, usage.totals, { bars, change }),
     [by, usage, bars, change],
   );
   return (
@@ -58,7 +58,7 @@ export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): Re
   );
 }
 
-function columnsOf(
+function buildColumns(
   by: GroupBy,
   totals: UsageFigures,
   { bars, change }: { readonly bars: Bars; readonly change: ChangeSearch },
@@ -102,7 +102,7 @@ const FIGURES: readonly {
 }[] = [
   { ...count("requests", "Requests", ({ requests }) => requests), phone: "line" },
   { ...count("failed", "Failed", ({ by_status }) => by_status.failed), phone: "line" },
-  count("rejected", "Rejected", rejectedOf),
+  count("rejected", "Rejected", countRejected),
   count("in", "Tokens in", ({ tokens }) => inAndOut(tokens).in),
   count("cached", "Cached tokens", ({ tokens }) => tokens.cached_prompt, "wide"),
   count("out", "Tokens out", ({ tokens }) => inAndOut(tokens).out),
@@ -147,7 +147,7 @@ function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
   const { parts } = chartData(usage, metric, by);
-  const paints = paintsOf(parts, false);
+  const paints = choosePaints(parts, false);
   const paintOf = (group: string): Paint =>
     paints[parts.findIndex(({ id }) => id === group)] ?? { colour: "own", mark: 0 };
   return new Map(
@@ -155,10 +155,10 @@ function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
       group,
       <svg key={group} className={`${charts.rankTrack} ${charts.palette}`} aria-hidden>
         <rect
-          width={`${lengthOf(amounts[at] ?? 0n, highest) * 100}%`}
+          width={`${measureLength(amounts[at] ?? 0n, highest) * 100}%`}
           height="100%"
           rx={2}
-          fill={colourOf(paintOf(group))}
+          fill={toColour(paintOf(group))}
         />
       </svg>,
     ]),

@@ -2,11 +2,11 @@ import type { Attempt, RequestRow, Tokens } from "../../../../src/account/consol
 import {
   REQUEST_STATUSES,
   type RequestStatus,
-  requestStatusOf,
+  toRequestStatus,
 } from "../../../../src/kernel/core/request-status.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** How a request or one attempt at it ended: the badge, and what more is known of it. */
+/** The end of a request or of an attempt: a badge with details. */
 export interface Ending {
   readonly status: RequestStatus;
   readonly word: string;
@@ -31,7 +31,7 @@ export function endingOfRequest(request: RequestRow): Ending {
 /** An attempt on its own is sorted as a request that had only this one would be. */
 export function endingOfAttempt(attempt: Attempt): Ending {
   const { outcome, error_class: errorClass } = attempt;
-  return ending(requestStatusOf({ attempts: 1, outcome, errorClass }), attempt);
+  return ending(toRequestStatus({ attempts: 1, outcome, errorClass }), attempt);
 }
 
 function ending(

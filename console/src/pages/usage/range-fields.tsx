@@ -6,7 +6,7 @@ import { writeMinute } from "./day-range.ts";
 import {
   customFault,
   DAY_MS,
-  rangeOf,
+  readRange,
   RANGES,
   type ChangeSearch,
   type Range,
@@ -22,7 +22,7 @@ export interface RangeFieldsProps {
 
 /** Which time range is shown. */
 export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactElement {
-  const range = rangeOf(search);
+  const range = readRange(search);
 
   function onRange(wanted: Range): void {
     if (wanted !== "custom") return change({ range: wanted, from: undefined, to: undefined });
@@ -45,7 +45,7 @@ export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactE
   );
 }
 
-/** A range of one's own: it counts when it is sent, not at every digit that is typed. */
+/** A custom range. It takes effect when the form is submitted, not with every typed digit. */
 function CustomRange(props: {
   readonly search: UsageSearch;
   readonly change: ChangeSearch;
@@ -56,7 +56,7 @@ function CustomRange(props: {
   function onSubmit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
-    change({ from: minuteOf(fields.get("from")), to: minuteOf(fields.get("to")) });
+    change({ from: readMinute(fields.get("from")), to: readMinute(fields.get("to")) });
   }
   return (
     <>
@@ -95,6 +95,6 @@ function MinuteField(props: {
 /** Keeps the year of the field at four digits. */
 const FIELD_MAX = "9999-12-31T23:59";
 
-function minuteOf(value: FormDataEntryValue | null): string | undefined {
+function readMinute(value: FormDataEntryValue | null): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

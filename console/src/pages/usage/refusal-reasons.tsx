@@ -34,13 +34,13 @@ export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): Reac
             <RepairButton action={action} target={target} />
           </div>
         )}
-        {reason === null ? null : <FactList facts={factsOf(reason)} />}
+        {reason === null ? null : <FactList facts={listFacts(reason)} />}
       </Stack>
     </div>
   );
 }
 
-function factsOf(reason: RefusalReason): FactListProps["facts"] {
+function listFacts(reason: RefusalReason): FactListProps["facts"] {
   const { limit_scope: scope, limit_kind: kind, retry_after } = reason;
   const period = reason.cap_period === undefined ? "month" : `${reason.cap_period} (UTC)`;
   return [

@@ -3,7 +3,7 @@ import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
 import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
-import { addressOf } from "../../api/client.ts";
+import { buildAddress } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
@@ -27,7 +27,7 @@ export interface RequestLogProps {
   readonly filters: Filters;
   /** The cursor of the page that is shown; undefined for the newest requests. */
   readonly cursor: string | undefined;
-  /** How many requests a page has, by the address. */
+  /** The number of requests on a page, from the address. */
   readonly rows: string | undefined;
   readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
 }
@@ -35,7 +35,7 @@ export interface RequestLogProps {
 /** While the page is hidden, nothing is asked. */
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
-/** A page is one query of the journal, and never all of it. */
+/** Each page is one query of the journal, so there is no page with all requests. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
@@ -53,7 +53,7 @@ const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
 /** Requests one by one, newest first or as they are sorted, and the same as a file. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
-  /** A cursor knows only the way to older ones: those that were passed are kept here, in order. */
+  /** A cursor only leads to older requests, so the passed cursors are kept here in order. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
   const limit = readSize(rows, usual) === 0 ? usual : readSize(rows, usual);
@@ -83,7 +83,7 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
           />
           <Button
             component="a"
-            href={addressOf("/api/console/requests.csv", {}, filters)}
+            href={buildAddress("/api/console/requests.csv", {}, filters)}
             download
             variant="default"
             size="xs"

@@ -35,14 +35,14 @@ export function RequestPage(): ReactElement {
   const asked = { params: { request_id: requestId } };
   const detail = useAnswer("GET /api/console/requests/:request_id", asked);
   const isInFlight = detail.data?.request.status === "in_flight";
-  // The same answer once more: whether it is asked for again depends on what it says.
+  // Subscribes to the same answer again to poll it while the request is in flight.
   useAnswer("GET /api/console/requests/:request_id", asked, {
     enabled: isInFlight,
     ...(isInFlight ? { refetchMs: IN_FLIGHT_MS } : {}),
   });
   return (
     <Page
-      title={titleOf(detail.data)}
+      title={chooseTitle(detail.data)}
       crumbs={CRUMBS}
       lead={<Copyable value={requestId} label="request ID" />}
       actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
@@ -54,7 +54,7 @@ export function RequestPage(): ReactElement {
   );
 }
 
-export function titleOf(detail: RequestDetail | undefined): string {
+export function chooseTitle(detail: RequestDetail | undefined): string {
   if (detail === undefined) return "Request";
   return `Request ${endingOfRequest(detail.request).word.toLowerCase()}`;
 }

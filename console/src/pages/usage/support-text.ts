@@ -10,7 +10,7 @@ export function supportText(detail: RequestDetail): string {
     `Route ${request.route}, ${request.stream ? "streamed" : "whole"}`,
     `Model ${request.model ?? "none"}`,
     `Source ${request.source}${request.key_id === null ? "" : ` (key ${request.key_id})`}`,
-    `Status ${endOf(endingOfRequest(request))}`,
+    `Status ${describeEnd(endingOfRequest(request))}`,
     `First token ${ms(request.first_byte_ms)}, duration ${ms(request.duration_ms)}`,
     `Cost $${request.cost_usd}`,
     ...attempts.map(attemptText),
@@ -22,7 +22,7 @@ function attemptText(attempt: Attempt): string {
   const parts = [
     `Attempt ${attempt.n}: ${attempt.provider} (${attempt.upstream_id})`,
     `started ${attempt.started_at}`,
-    endOf(endingOfAttempt(attempt)),
+    describeEnd(endingOfAttempt(attempt)),
     `HTTP status ${attempt.upstream_status ?? "none"}`,
     `first token ${ms(attempt.first_byte_ms)}`,
     `duration ${ms(attempt.duration_ms)}`,
@@ -32,7 +32,7 @@ function attemptText(attempt: Attempt): string {
   return parts.join(", ");
 }
 
-function endOf({ word, detail }: Ending): string {
+function describeEnd({ word, detail }: Ending): string {
   return detail === undefined ? word.toLowerCase() : `${word.toLowerCase()} (${detail})`;
 }
 

@@ -24,7 +24,7 @@ import { RequestLog } from "./request-log.tsx";
 import { UsageChart } from "./usage-chart.tsx";
 import {
   chosen,
-  filtersOf,
+  readFilters,
   GROUPS,
   METRICS,
   nameBefore,
@@ -41,7 +41,7 @@ import styles from "./usage.module.css";
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
-  const filters = useMemo(() => filtersOf(search, nowMs), [search, nowMs]);
+  const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);
   /** Another view of the log begins with its newest request. */
   const change = useCallback<ChangeSearch>(
     (wanted, how = STEP) => setSearch({ cursor: undefined, ...wanted }, how),

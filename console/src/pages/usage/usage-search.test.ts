@@ -6,12 +6,12 @@ import {
   chosen,
   customFault,
   FILTER_VALUES_MAX,
-  filtersOf,
+  readFilters,
   METRICS,
-  rangeOf,
+  readRange,
   readMinute,
   spanBefore,
-  valuesOf,
+  readValues,
   type UsageSearch,
 } from "./usage-search.ts";
 
@@ -19,29 +19,31 @@ const NOW = Date.UTC(2026, 10, 22, 13, 45);
 
 describe("a range", () => {
   test("of days is whole UTC days with today", () => {
-    expect(filtersOf({ range: "7d" }, NOW)).toEqual({
+    expect(readFilters({ range: "7d" }, NOW)).toEqual({
       from: "2026-11-16T00:00:00.000Z",
       to: "2026-11-23T00:00:00.000Z",
     });
-    expect(filtersOf({ range: "30d" }, NOW).from).toBe("2026-10-24T00:00:00.000Z");
+    expect(readFilters({ range: "30d" }, NOW).from).toBe("2026-10-24T00:00:00.000Z");
   });
 
   test("of the last hour ends with the server's clock, and 90 days are whole ones", () => {
-    expect(filtersOf({ range: "1h" }, NOW + 30_000)).toEqual({ from: "2026-11-22T12:45:00.000Z" });
-    expect(filtersOf({ range: "90d" }, NOW).from).toBe("2026-08-25T00:00:00.000Z");
+    expect(readFilters({ range: "1h" }, NOW + 30_000)).toEqual({
+      from: "2026-11-22T12:45:00.000Z",
+    });
+    expect(readFilters({ range: "90d" }, NOW).from).toBe("2026-08-25T00:00:00.000Z");
   });
 
   test("this month begins with the first of the UTC month", () => {
-    expect(filtersOf({ range: "month" }, NOW).from).toBe("2026-11-01T00:00:00.000Z");
+    expect(readFilters({ range: "month" }, NOW).from).toBe("2026-11-01T00:00:00.000Z");
   });
 
   test("the last 24 hours are the server's to reckon", () => {
-    expect(filtersOf({}, NOW)).toEqual({});
+    expect(readFilters({}, NOW)).toEqual({});
   });
 
   test("of one's own is taken as UTC", () => {
     const search = { range: "custom", from: "2026-11-20T10:00", to: "2026-11-20T11:00" };
-    expect(filtersOf(search, NOW)).toEqual({
+    expect(readFilters(search, NOW)).toEqual({
       from: "2026-11-20T10:00:00.000Z",
       to: "2026-11-20T11:00:00.000Z",
     });
@@ -50,7 +52,7 @@ describe("a range", () => {
   test("that ends before it begins is said to be wrong, and not asked for", () => {
     const search = { range: "custom", from: "2026-11-20T10:00", to: "2026-11-20T10:00" };
     expect(customFault(search)).toContain("after the start");
-    expect(filtersOf(search, NOW)).toEqual({});
+    expect(readFilters(search, NOW)).toEqual({});
     expect(customFault({ from: "2024-01-01T00:00", to: "2026-01-01T00:00" })).toContain("366");
     expect(customFault({ from: "2026-13-45T10:00", to: "2026-11-20T10:00" })).toContain("start");
   });
@@ -58,17 +60,17 @@ describe("a range", () => {
 
 test("figures, log and file are asked with the same filters", () => {
   const search = { model: "lab/one", key: "playground", provider: "p", status: "failed" };
-  expect(filtersOf({ ...search, cursor: "c", by: "day", metric: "ttft" }, NOW)).toEqual(search);
+  expect(readFilters({ ...search, cursor: "c", by: "day", metric: "ttft" }, NOW)).toEqual(search);
 });
 
 test("a filter of several values is asked for with each once, in one text", () => {
   const search = { model: "lab/one,lab/two,lab/one,", status: "ok,refused,nonsense,failed" };
-  expect(filtersOf(search, NOW)).toEqual({
+  expect(readFilters(search, NOW)).toEqual({
     model: "lab/one,lab/two",
     status: "succeeded,rejected_by_gateway,failed",
   });
   const many = Array.from({ length: 30 }, (_none, at) => `m${at}`);
-  expect(valuesOf({ model: many.join() }, "model")).toHaveLength(FILTER_VALUES_MAX);
+  expect(readValues({ model: many.join() }, "model")).toHaveLength(FILTER_VALUES_MAX);
   expect(FILTER_VALUES_MAX).toBe(SERVER_VALUES_MAX);
 });
 
@@ -103,9 +105,9 @@ describe("the time range before", () => {
 });
 
 test("an edited address breaks nothing", () => {
-  expect(rangeOf({ range: "a year" })).toBe("24h");
+  expect(readRange({ range: "a year" })).toBe("24h");
   expect(chosen(METRICS, "beauty")).toBe("spend");
-  expect(filtersOf({ status: "nonsense" }, NOW)).toEqual({});
+  expect(readFilters({ status: "nonsense" }, NOW)).toEqual({});
 });
 
 test("a minute is read as it was written", () => {

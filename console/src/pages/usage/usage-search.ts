@@ -84,7 +84,7 @@ const OLD_STATUSES: Readonly<Record<string, Status>> = {
 };
 
 /** The time range of an address; the last 24 hours where it names none. */
-export function rangeOf({ range }: UsageSearch): Range {
+export function readRange({ range }: UsageSearch): Range {
   return RANGES.find(({ value }) => value === range)?.value ?? "24h";
 }
 
@@ -94,18 +94,18 @@ export type FilterName = "model" | "key" | "tag" | "provider" | "status";
 export const FILTER_VALUES_MAX = 20;
 
 /** The values of a filter, each once; statuses that there are not are left out. */
-export function valuesOf(search: UsageSearch, name: FilterName): readonly string[] {
+export function readValues(search: UsageSearch, name: FilterName): readonly string[] {
   const values = (search[name] ?? "").split(",").filter((value) => value !== "");
-  const known = name === "status" ? values.flatMap(knownStatus) : values;
+  const known = name === "status" ? values.flatMap(parseStatus) : values;
   return [...new Set(known)].slice(0, FILTER_VALUES_MAX);
 }
 
-function knownStatus(value: string): readonly Status[] {
+function parseStatus(value: string): readonly Status[] {
   const wanted = Object.hasOwn(OLD_STATUSES, value) ? OLD_STATUSES[value] : value;
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
 
-/** The other way round; undefined: it is not a filter. */
+/** The other way round; undefined if it is not a filter. */
 export function writeValues(values: readonly string[]): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }
@@ -120,10 +120,10 @@ export type Filters = Partial<
 >;
 
 /** The filters that the figures, the log and its file have in common. */
-export function filtersOf(search: UsageSearch, nowMs: number): Filters {
-  const filters = { ...spanOf(search, nowMs) };
+export function readFilters(search: UsageSearch, nowMs: number): Filters {
+  const filters = { ...readSpan(search, nowMs) };
   for (const name of ["model", "provider", "key", "tag", "status"] as const) {
-    const values = writeValues(valuesOf(search, name));
+    const values = writeValues(readValues(search, name));
     if (values !== undefined) filters[name] = values;
   }
   return filters;
@@ -133,10 +133,10 @@ export function filtersOf(search: UsageSearch, nowMs: number): Filters {
  * Ranges of days are whole UTC days, today included, as caps and months are. The last 24 hours are
  * left to the server, so that they move on with its clock, and so is the end of the last hour.
  */
-function spanOf(search: UsageSearch, nowMs: number): Filters {
+function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
-  const range = rangeOf(search);
-  if (range === "1h") return { from: new Date(minuteOf(nowMs) - HOUR_MS).toISOString() };
+  const range = readRange(search);
+  if (range === "1h") return { from: new Date(floorToMinute(nowMs) - HOUR_MS).toISOString() };
   if (range === "7d") return span(today - 6 * DAY_MS, today + DAY_MS);
   if (range === "30d") return span(today - 29 * DAY_MS, today + DAY_MS);
   if (range === "90d") return span(today - 89 * DAY_MS, today + DAY_MS);
@@ -150,7 +150,7 @@ export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
 
 /** To the minute, so that what is asked for does not change with every drawing of the page. */
-function minuteOf(ms: number): number {
+function floorToMinute(ms: number): number {
   return Math.floor(ms / 60_000) * 60_000;
 }
 
@@ -164,8 +164,8 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The time range before the one that is shown, as far into it as that one is; undefined: the range
- * begins in the future.
+ * The time range before the one that is shown, as far into it as that one is; undefined if the
+ * range begins in the future.
  */
 export function spanBefore(
   search: UsageSearch,
@@ -175,14 +175,14 @@ export function spanBefore(
   const [fromMs, toMs] = [Date.parse(shown.from), Date.parse(shown.to)];
   const goneMs = Math.min(toMs, Math.max(nowMs, fromMs)) - fromMs;
   if (goneMs === 0) return undefined;
-  const isMonth = rangeOf(search) === "month";
+  const isMonth = readRange(search) === "month";
   const beforeMs = isMonth ? monthStart(fromMs, 1) : fromMs - (toMs - fromMs);
   return span(beforeMs, Math.min(beforeMs + goneMs, fromMs));
 }
 
-/** How that time range is called behind "higher than". */
+/** The name of the previous time range, as it follows "higher than". */
 export function nameBefore(search: UsageSearch): string {
-  const range = rangeOf(search);
+  const range = readRange(search);
   if (range === "month") return "at this point of last month";
   if (range === "custom") return "in the same length of time before";
   if (range === "1h") return "in the hour before";
@@ -200,7 +200,10 @@ export function customFault(search: UsageSearch): string | undefined {
 /** The longest range that the server reports at once. */
 const DAYS_MAX = 366;
 
-/** `"2026-11-22T14:00"` as UTC, the text of a date-and-time field; undefined: it is none. */
+/**
+ * Parses `"2026-11-22T14:00"`, the text of a date-and-time field, as UTC; undefined for any other
+ * text.
+ */
 export function readMinute(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text)) return undefined;
   const ms = Date.parse(`${text}:00Z`);

@@ -8,14 +8,14 @@ import { FigureCard } from "../../ui/figure-card.tsx";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { shortTokens } from "../models/model-labels.ts";
-import { metricOf, chartData, rejectedOf, unitOf } from "./chart-data.ts";
+import { metricOf, chartData, countRejected, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
 export interface UsageTotalsProps {
   readonly usage: Usage;
-  /** The same figures of the time range before; undefined: not known, or there were none. */
+  /** The figures of the previous time range; undefined if they are unknown or there were none. */
   readonly before: UsageFigures | undefined;
   /** The name of that time range: `"in the 7 days before"`. */
   readonly than: string;
@@ -27,7 +27,7 @@ export function UsageTotals(props: UsageTotalsProps): ReactElement {
   const { totals } = usage;
   const shared = { usage, before, than };
   const { requests, by_status, tokens } = totals;
-  const rejected = rejectedOf(totals);
+  const rejected = countRejected(totals);
   const { in: tokensIn, out: tokensOut } = inAndOut(tokens);
   return (
     <div className={styles.totals}>
@@ -47,13 +47,13 @@ export function UsageTotals(props: UsageTotalsProps): ReactElement {
         metric="errors"
         {...shared}
         value={formatCount(by_status.failed)}
-        hint={shareOf(by_status.failed, requests)}
+        hint={describeShare(by_status.failed, requests)}
       />
       <MetricCard
         metric="rejected"
         {...shared}
         value={formatCount(rejected)}
-        hint={shareOf(rejected, requests)}
+        hint={describeShare(rejected, requests)}
       />
       <MetricCard
         metric="tokens"
@@ -71,7 +71,7 @@ export function UsageTotals(props: UsageTotalsProps): ReactElement {
   );
 }
 
-function shareOf(count: number, requests: number): string {
+function describeShare(count: number, requests: number): string {
   return requests === 0 ? "Of all requests" : `${formatShare(count / requests)} of all requests`;
 }
 

@@ -25,11 +25,11 @@ export function useChoices(name: FilterName): readonly Choice[] | undefined {
       case "model":
         return models?.map(({ id }) => ({ value: id, label: id }));
       case "provider":
-        return models && providersOf(models.flatMap(({ providers }) => providers));
+        return models && listProviders(models.flatMap(({ providers }) => providers));
       case "key":
         return keys && [...keys.map(keyChoice), ...OWN_KEYS];
       case "tag":
-        return keys && tagsOf(keys);
+        return keys && listTags(keys);
       case "status":
       default:
         return STATUSES;
@@ -37,7 +37,7 @@ export function useChoices(name: FilterName): readonly Choice[] | undefined {
   }, [name, models, keys]);
 }
 
-function providersOf(
+function listProviders(
   listings: readonly { readonly provider: string; readonly name: string }[],
 ): readonly Choice[] {
   const names = new Map(listings.map(({ provider, name }) => [provider, name]));
@@ -52,7 +52,7 @@ function keyChoice(key: {
   return { value: key.key_id, label: `${key.name} (${key.label}…)` };
 }
 
-function tagsOf(keys: readonly { readonly tags: readonly string[] }[]): readonly Choice[] {
+function listTags(keys: readonly { readonly tags: readonly string[] }[]): readonly Choice[] {
   const tags = new Set(keys.flatMap((key) => key.tags));
   return [...tags].sort().map((value) => ({ value, label: value }));
 }

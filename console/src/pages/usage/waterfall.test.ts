@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Attempt } from "../../../../src/account/console-api/contract.ts";
-import { waterfallOf } from "./waterfall.ts";
+import { buildWaterfall } from "./waterfall.ts";
 
 const request = { created_at: "2026-11-22T00:00:00.000Z", duration_ms: 1_000 };
 
@@ -12,7 +12,7 @@ function attempt(n: number, fromMs: number, rest: Partial<Attempt>): Attempt {
 
 describe("attempts on the time line of their request", () => {
   test("begin where they began, as long as they took", () => {
-    const bars = waterfallOf(request, [
+    const bars = buildWaterfall(request, [
       attempt(1, 0, { duration_ms: 250, outcome: "failed" }),
       attempt(2, 250, { duration_ms: 750, first_byte_ms: 300, outcome: "completed" }),
     ]);
@@ -27,17 +27,17 @@ describe("attempts on the time line of their request", () => {
       attempt(1, 400, { duration_ms: 250, outcome: "failed" }),
       attempt(2, -5, { duration_ms: 750, outcome: "completed" }),
     ];
-    const bars = waterfallOf(request, late);
+    const bars = buildWaterfall(request, late);
     expect(bars).toMatchObject([
       { fromMs: 0, from: 0, width: 0.25 },
       { fromMs: 250, from: 0.25, width: 0.75 },
     ]);
-    const none = waterfallOf({ duration_ms: 0 }, [attempt(1, 0, { duration_ms: 0 })]);
+    const none = buildWaterfall({ duration_ms: 0 }, [attempt(1, 0, { duration_ms: 0 })]);
     expect(none).toMatchObject([{ from: 0, width: 0, firstToken: null }]);
   });
 
   test("end with the line while one is running", () => {
-    const bars = waterfallOf({ duration_ms: 1_500 }, [
+    const bars = buildWaterfall({ duration_ms: 1_500 }, [
       attempt(1, 0, { duration_ms: 1_500, outcome: "failed" }),
       attempt(2, 1_200, { duration_ms: null, outcome: "in_flight" }),
     ]);

@@ -6,7 +6,7 @@ export interface WaterfallBar {
   readonly provider: string;
   /** After the first attempt began. */
   readonly fromMs: number;
-  /** Null: it has not ended. */
+  /** Null if it has not ended. */
   readonly durationMs: number | null;
   readonly firstTokenMs: number | null;
   readonly isServed: boolean;
@@ -25,7 +25,7 @@ const RUNNING_SHARE = 0.25;
  * began are of the wall clock and include the gateway's own time, so that an attempt that is
  * placed by them may end after its request.
  */
-export function waterfallOf(
+export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,
   attempts: readonly Attempt[],
 ): readonly WaterfallBar[] {

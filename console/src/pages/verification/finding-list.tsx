@@ -28,7 +28,7 @@ export function FindingList(props: {
 
 function Finding(props: {
   readonly check: CheckFinding;
-  /** Undefined: it is not the chosen one. */
+  /** Undefined if it is not the chosen one. */
   readonly choices: number | undefined;
 }): ReactElement {
   const { check, choices } = props;

@@ -6,7 +6,7 @@ import kit from "../../ui/kit.module.css";
 import { overbilledWords, type TrustCount } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** How many of a provider's listings are verified, with those that have a problem. */
+/** Counts a provider's verified listings and those with a problem. */
 export function TrustSummary({ count }: { readonly count: TrustCount }): ReactElement {
   const { listed, verified, failed, suspect } = count;
   const billing = overbilledWords(count.overbilledPercent);

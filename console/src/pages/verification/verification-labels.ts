@@ -7,7 +7,7 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** How far a listing is trusted, in a word, and what that means. */
+/** The trust in a listing as a word, with its meaning. */
 export const TRUST: Readonly<
   Record<ListingTrust["state"], { word: string; tone: Tone; meaning: string }>
 > = {
@@ -81,10 +81,10 @@ export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): s
 /** The ids of all checks that a table of these listings needs, by their number. */
 export function checkIds(listings: readonly Pick<ListingTrust, "checks">[]): readonly string[] {
   const ids = new Set(listings.flatMap(({ checks }) => checks.map(({ id }) => id)));
-  return [...ids].sort((a, b) => numberOf(a) - numberOf(b));
+  return [...ids].sort((a, b) => parseCheckNumber(a) - parseCheckNumber(b));
 }
 
-function numberOf(id: string): number {
+function parseCheckNumber(id: string): number {
   return Number(id.slice(1));
 }
 
@@ -114,7 +114,7 @@ const BREACHES: readonly (readonly [
   ["unreadable_percent", "could not be read"],
 ];
 
-/** How many of a provider's listings are verified, and how many are suspect. */
+/** Counts a provider's verified and suspect listings. */
 export interface TrustCount {
   readonly listed: number;
   readonly verified: number;
@@ -161,7 +161,7 @@ const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
   inconclusive: "The last run could not complete enough checks. ",
 };
 
-/** The listing that a page opens with: one that failed, else one that is suspect, else the first. */
+/** The listing that a page shows first: a failed one, else a suspect one, else the first. */
 export function listingToShow(
   listings: readonly ListingTrust[],
   wanted: string | undefined,

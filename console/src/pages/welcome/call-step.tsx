@@ -16,7 +16,7 @@ import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
 import type { First } from "./use-first-request.ts";
 
-/** A call that runs as it is copied, and what became of it. */
+/** An example call that works as copied, and its result. */
 export function CallStep(props: {
   readonly secret: string | undefined;
   readonly first: First;

@@ -13,7 +13,10 @@ export type FirstKey =
   | { readonly state: "saved"; readonly secret: string }
   | { readonly state: "failed"; readonly error: unknown; readonly retry: () => void };
 
-/** The trial key, asked for on arrival, or one that is made here. */
+/**
+ * The first key of the page: the trial key, requested when the page opens, or one that is created
+ * here.
+ */
 export function useFirstKey(): FirstKey {
   const { has_reveal: hasReveal, org } = useSession();
   const orgId = org?.org_id ?? "";

@@ -3,11 +3,11 @@ import { useState } from "react";
 import type { FirstRequest } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 
-/** How often the page polls for the first request. */
+/** The interval at which the page polls for the first request. */
 const LISTEN_MS = 2_000;
 
 export interface First {
-  /** The id of one that succeeded; undefined: none has yet. */
+  /** The id of one that succeeded; undefined if none has yet. */
   readonly succeeded: string | undefined;
   /** The newest that did not. */
   readonly refused: FirstRequest["refused"];

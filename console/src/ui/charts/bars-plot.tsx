@@ -1,9 +1,9 @@
 import { useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
 
 import { BarsTip } from "./bars-tip.tsx";
-import { lengthOf, scaleFor, showTick, showWhole, type Scale, type Unit } from "./measure.ts";
+import { measureLength, scaleFor, showTick, showWhole, type Scale, type Unit } from "./measure.ts";
 import { Lines } from "./lines.tsx";
-import { fillOf, PartFills } from "./part-fill.tsx";
+import { toFill, PartFills } from "./part-fill.tsx";
 import type { Paint } from "./part-paint.ts";
 import { tickPlaces, type ChartBucket, type ChartPart, type Stack } from "./stack-parts.ts";
 import styles from "./charts.module.css";
@@ -24,13 +24,13 @@ export interface BarsPlotProps {
 export function BarsPlot(props: BarsPlotProps): ReactElement {
   const { unit, stacks, heightPx } = props;
   const [at, setAt] = useState<number>();
-  const scale = scaleFor(highestOf(stacks));
+  const scale = scaleFor(findHighest(stacks));
   const stack = at === undefined ? undefined : stacks[at];
   return (
     <div className={styles.frame}>
       <ScaleLabels unit={unit} scale={scale} />
       <div className={styles.plot} style={{ height: heightPx }}>
-        <svg className={styles.bars} role="img" aria-label={summaryOf(props)}>
+        <svg className={styles.bars} role="img" aria-label={describeChart(props)}>
           <PartFills chartId={props.chartId} paints={props.paints} />
           <GridLines scale={scale} />
           <Bars {...props} scale={scale} at={at} />
@@ -53,12 +53,12 @@ export function BarsPlot(props: BarsPlotProps): ReactElement {
   );
 }
 
-function highestOf(stacks: readonly Stack[]): bigint {
+function findHighest(stacks: readonly Stack[]): bigint {
   return stacks.reduce((highest, { total }) => (total > highest ? total : highest), 0n);
 }
 
-function summaryOf({ label, unit, stacks }: BarsPlotProps): string {
-  const highest = stacks.find(({ total }) => total > 0n && total === highestOf(stacks));
+function describeChart({ label, unit, stacks }: BarsPlotProps): string {
+  const highest = stacks.find(({ total }) => total > 0n && total === findHighest(stacks));
   if (highest === undefined) return `${label}: ${stacks.length} bars, all of them empty`;
   const most = `highest ${showWhole(unit, highest.total)}, ${highest.bucket.label}`;
   return `${label}: ${stacks.length} bars, ${most}`;
@@ -75,7 +75,7 @@ function ScaleLabels({ unit, scale }: { readonly unit: Unit; readonly scale: Sca
         <span
           key={String(tick)}
           className={styles.scaleTick}
-          style={{ bottom: percent(lengthOf(tick, scale.top)) }}
+          style={{ bottom: percent(measureLength(tick, scale.top)) }}
         >
           {showTick(unit, tick)}
         </span>
@@ -86,7 +86,7 @@ function ScaleLabels({ unit, scale }: { readonly unit: Unit; readonly scale: Sca
 
 function GridLines({ scale }: { readonly scale: Scale }) {
   return scale.ticks.map((tick) => {
-    const y = percent(1 - lengthOf(tick, scale.top));
+    const y = percent(1 - measureLength(tick, scale.top));
     return <line key={String(tick)} x1="0" x2="100%" y1={y} y2={y} className={styles.grid} />;
   });
 }
@@ -112,9 +112,9 @@ function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: numbe
           key={part.id}
           x={percent((index + (1 - BAR_SHARE) / 2) * width)}
           width={percent(width * BAR_SHARE)}
-          y={percent(1 - lengthOf(below + whole, scale.top))}
-          height={percent(lengthOf(whole, scale.top))}
-          fill={fillOf(chartId, at)}
+          y={percent(1 - measureLength(below + whole, scale.top))}
+          height={percent(measureLength(whole, scale.top))}
+          fill={toFill(chartId, at)}
         />
       ))}
     </g>
@@ -122,8 +122,8 @@ function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: numbe
 }
 
 /**
- * One tab stop for all bars: arrow keys walk them, and each is read aloud as it is reached. The bars
- * themselves may be a few pixels wide, too small to be targets of their own.
+ * A single tab stop for all bars. Arrow keys move between them, and a screen reader reads each one.
+ * The bars can be a few pixels wide, too small to be targets themselves.
  */
 function BarReader(
   props: BarsPlotProps & {
@@ -161,7 +161,7 @@ function BarReader(
       aria-valuemin={1}
       aria-valuemax={stacks.length}
       aria-valuenow={here + 1}
-      aria-valuetext={textOf(props, stack)}
+      aria-valuetext={describeStack(props, stack)}
       onKeyDown={onKeyDown}
       onFocus={(event) => {
         if (event.currentTarget.matches(":focus-visible")) onMove(here);
@@ -188,7 +188,7 @@ function nextPlace(key: string, here: number, last: number): number | undefined 
   return place === undefined ? undefined : Math.max(0, Math.min(last, place));
 }
 
-function textOf({ unit, isLines }: BarsPlotProps, stack: Stack): string {
+function describeStack({ unit, isLines }: BarsPlotProps, stack: Stack): string {
   const { bucket, pieces, total, isMeasured } = stack;
   if (!isMeasured) return `${bucket.label}: no data`;
   const whole = `${bucket.label}: ${showWhole(unit, total)}`;

@@ -19,7 +19,7 @@ export interface BarsTableProps {
 export function BarsTable(props: BarsTableProps): ReactElement {
   const { unit, parts, stacks, bucketLabel, isLines } = props;
   const columns = useMemo(
-    () => columnsOf({ unit, parts, bucketLabel, isLines }),
+    () => buildColumns({ unit, parts, bucketLabel, isLines }),
     [unit, parts, bucketLabel, isLines],
   );
   return (
@@ -32,7 +32,7 @@ export function BarsTable(props: BarsTableProps): ReactElement {
   );
 }
 
-function columnsOf(
+function buildColumns(
   options: Pick<BarsTableProps, "unit" | "parts" | "bucketLabel" | "isLines">,
 ): readonly Column<Stack>[] {
   const { unit, parts } = options;
@@ -60,17 +60,17 @@ function totalColumn(unit: Unit, parts: readonly ChartPart[]): Column<Stack> {
 }
 
 function partColumn(unit: Unit, part: ChartPart): Column<Stack> {
-  function wholeOf({ bucket }: Stack): bigint {
+  function readWhole({ bucket }: Stack): bigint {
     return toWhole(unit, bucket.values[part.id]);
   }
   return {
     id: `part-${part.id}`,
     label: part.name,
     align: "right",
-    sortValue: wholeOf,
+    sortValue: readWhole,
     render: (stack) => (
       <span className={kit.figures}>
-        {stack.bucket.values[part.id] === null ? "–" : showWhole(unit, wholeOf(stack))}
+        {stack.bucket.values[part.id] === null ? "–" : showWhole(unit, readWhole(stack))}
       </span>
     ),
   };

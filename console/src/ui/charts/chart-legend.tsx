@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { fillOf, PartFills } from "./part-fill.tsx";
+import { toFill, PartFills } from "./part-fill.tsx";
 import type { Paint } from "./part-paint.ts";
 import type { ChartPart } from "./stack-parts.ts";
 import styles from "./charts.module.css";
@@ -34,7 +34,7 @@ export function Swatch(props: {
   return (
     <svg width={12} height={12} className={styles.swatch} aria-hidden>
       <PartFills chartId={props.chartId} paints={props.paint === undefined ? [] : [props.paint]} />
-      <rect width={12} height={12} fill={fillOf(props.chartId, 0)} />
+      <rect width={12} height={12} fill={toFill(props.chartId, 0)} />
     </svg>
   );
 }

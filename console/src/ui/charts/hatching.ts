@@ -3,7 +3,7 @@ import { useSyncExternalStore } from "react";
 const NAME = "tm-hatching";
 const listeners = new Set<() => void>();
 
-/** Are charts drawn with patterns as well as colours? Kept in this browser; off unless chosen. */
+/** True if the person has chosen patterns besides colours for charts in this browser. */
 export function useHatching(): boolean {
   return useSyncExternalStore(listen, isOn);
 }

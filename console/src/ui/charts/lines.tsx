@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
-import { lengthOf } from "./measure.ts";
-import { colourOf, type Paint } from "./part-paint.ts";
+import { measureLength } from "./measure.ts";
+import { toColour, type Paint } from "./part-paint.ts";
 import type { ChartPart, Stack } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
@@ -18,7 +18,7 @@ export function Lines({ parts, stacks, paints, top }: LinesProps): ReactElement 
   return (
     <svg width="100%" height="100%" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden>
       {parts.map(({ id }, at) => {
-        const stroke = colourOf(paints[at] ?? { colour: "own", mark: 0 });
+        const stroke = toColour(paints[at] ?? { colour: "own", mark: 0 });
         const { line, dots } = pathsOf(stacks, id, top);
         return (
           <g key={id} stroke={stroke}>
@@ -44,7 +44,7 @@ function pathsOf(
     (stacks[index]?.bucket.values[id] ?? null) !== null;
   const points = stacks.map(({ pieces }, index) => {
     const piece = pieces.find(({ part }) => part.id === id);
-    const place = `${(index + 0.5) / stacks.length} ${1 - lengthOf(piece?.whole ?? 0n, top)}`;
+    const place = `${(index + 0.5) / stacks.length} ${1 - measureLength(piece?.whole ?? 0n, top)}`;
     if (!isMeasured(index)) return { line: "", dot: "" };
     if (isMeasured(index - 1)) return { line: `L${place}`, dot: "" };
     return isMeasured(index + 1)

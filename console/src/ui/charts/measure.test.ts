@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { lengthOf, scaleFor, showTick, showWhole, toWhole } from "./measure.ts";
+import { measureLength, scaleFor, showTick, showWhole, toWhole } from "./measure.ts";
 
 describe("an amount of a chart", () => {
   test("dollars keep every micro-dollar", () => {
@@ -42,8 +42,8 @@ describe("a scale", () => {
 });
 
 test("a length never leaves its frame", () => {
-  expect(lengthOf(1n, 4n)).toBe(0.25);
-  expect(lengthOf(9n, 4n)).toBe(1);
-  expect(lengthOf(-1n, 4n)).toBe(0);
-  expect(lengthOf(1n, 0n)).toBe(0);
+  expect(measureLength(1n, 4n)).toBe(0.25);
+  expect(measureLength(9n, 4n)).toBe(1);
+  expect(measureLength(-1n, 4n)).toBe(0);
+  expect(measureLength(1n, 0n)).toBe(0);
 });

@@ -69,7 +69,7 @@ function roundStep(highest: bigint): bigint {
 }
 
 /** `part` as a share of `whole`, 0 to 1: for lengths alone, never for sums. */
-export function lengthOf(part: bigint, whole: bigint): number {
+export function measureLength(part: bigint, whole: bigint): number {
   if (whole <= 0n || part <= 0n) return 0;
   return Math.min(1, Number((part * 1_000_000n) / whole) / 1_000_000);
 }

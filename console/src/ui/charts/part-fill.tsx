@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
-import { colourOf, type Paint } from "./part-paint.ts";
+import { toColour, type Paint } from "./part-paint.ts";
 
 /** The pattern's name in its document; `chartId` separates two charts of a page. */
-export function fillOf(chartId: string, at: number): string {
+export function toFill(chartId: string, at: number): string {
   return `url(#${fillId(chartId, at)})`;
 }
 
@@ -19,7 +19,7 @@ export function PartFills(props: { readonly chartId: string; readonly paints: re
           height={8}
           patternUnits="userSpaceOnUse"
         >
-          <rect width={8} height={8} fill={colourOf(paint)} />
+          <rect width={8} height={8} fill={toColour(paint)} />
           {PATTERNS[paint.mark]}
         </pattern>
       ))}

@@ -1,4 +1,4 @@
-/** How a part is drawn: one of the colours, and a pattern where two parts would have the same colour. */
+/** The colour of a part, with a pattern if two parts would have the same colour. */
 export interface Paint {
   /** `own`: of a chart that has one part; `other`: what is left; else the place in the palette. */
   readonly colour: "own" | "other" | number;
@@ -15,17 +15,17 @@ export const MARKS = 6;
  * same one in every chart, whatever they rank; parts of one chart differ in colour as long as there are colours, then
  * by pattern.
  */
-export function paintsOf(
+export function choosePaints(
   parts: readonly { readonly id: string; readonly isWhole?: boolean }[],
   isHatched: boolean,
 ): readonly Paint[] {
-  const chosen = coloursOf(parts.map(({ id }) => id).filter((id) => id !== "other"));
+  const chosen = assignColours(parts.map(({ id }) => id).filter((id) => id !== "other"));
   const taken = new Set<string>();
   return parts.map(({ id, isWhole = false }) => {
     if (isWhole) return { colour: "own", mark: 0 };
     if (id === "other") return { colour: "other", mark: 0 };
     const colour = chosen.get(id) ?? 0;
-    let mark = isHatched ? 1 + (Math.floor(hashOf(id) / COLOURS) % MARKS) : 0;
+    let mark = isHatched ? 1 + (Math.floor(hashId(id) / COLOURS) % MARKS) : 0;
     for (let tries = 0; tries < MARKS && taken.has(`${colour} ${mark}`); tries += 1) {
       mark = 1 + (mark % MARKS);
     }
@@ -35,10 +35,10 @@ export function paintsOf(
 }
 
 /** By the ids alone and not by their order: a chart that ranks anew paints the same. */
-function coloursOf(ids: readonly string[]): ReadonlyMap<string, number> {
+function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   const colours = new Map<string, number>();
   const taken = new Set<number>();
-  const sorted = ids.toSorted((a, b) => hashOf(a) - hashOf(b));
+  const sorted = ids.toSorted((a, b) => hashId(a) - hashId(b));
   const isFirst = (id: string, at: number): boolean =>
     sorted.findIndex((other) => familyColour(other) === familyColour(id)) === at;
   // No maker's second model takes the colour of another maker.
@@ -56,7 +56,7 @@ function coloursOf(ids: readonly string[]): ReadonlyMap<string, number> {
 /** By what is before the `/`: the maker of a model. */
 export function familyColour(id: string): number {
   const [family = ""] = id.split("/");
-  return FAMILIES.get(family) ?? hashOf(family) % COLOURS;
+  return FAMILIES.get(family) ?? hashId(family) % COLOURS;
 }
 
 /** Makers that often stand in one chart: told apart even where hashes would not. */
@@ -66,12 +66,12 @@ const FAMILIES: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-export function colourOf({ colour }: Paint): string {
+export function toColour({ colour }: Paint): string {
   return `var(--part-${colour})`;
 }
 
 /** FNV-1a: ids that differ by one letter are far from each other. */
-function hashOf(id: string): number {
+function hashId(id: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(id)) {
     hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { lengthOf, showWhole, toWhole, type Amount, type Unit } from "./measure.ts";
+import { measureLength, showWhole, toWhole, type Amount, type Unit } from "./measure.ts";
 import styles from "./charts.module.css";
 
 export interface SparklineProps {
@@ -20,7 +20,7 @@ export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps
   const places = amounts.flatMap((amount, at) => {
     if (values[at] === null) return [];
     const x = amounts.length < 2 ? 0 : (at / (amounts.length - 1)) * WIDTH;
-    return [`${x.toFixed(2)} ${(HEIGHT * (1 - lengthOf(amount, highest))).toFixed(2)}`];
+    return [`${x.toFixed(2)} ${(HEIGHT * (1 - measureLength(amount, highest))).toFixed(2)}`];
   });
   const ends = [places[0], places.at(-1)].map((place) => place?.split(" ")[0]);
   const line = `M${places.join(" L")}`;

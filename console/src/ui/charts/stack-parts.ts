@@ -56,7 +56,7 @@ export function stackParts(
   });
 }
 
-/** The same beside each other instead of on top: each from zero, the total is the highest. */
+/** Places the parts side by side, each from zero, with the highest as the total. */
 export function sideBySide(
   unit: Unit,
   parts: readonly ChartPart[],

@@ -6,7 +6,7 @@ import { BarsTable } from "./bars-table.tsx";
 import { ChartLegend } from "./chart-legend.tsx";
 import { useHatching } from "./hatching.ts";
 import type { Unit } from "./measure.ts";
-import { paintsOf } from "./part-paint.ts";
+import { choosePaints } from "./part-paint.ts";
 import { sideBySide, stackParts, type ChartBucket, type ChartPart } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
@@ -40,7 +40,7 @@ export function StackedBars(props: StackedBarsProps): ReactElement {
     () => (isLines ? sideBySide : stackParts)(unit, parts, buckets),
     [unit, parts, buckets, isLines],
   );
-  const paints = useMemo(() => paintsOf(parts, isHatched), [parts, isHatched]);
+  const paints = useMemo(() => choosePaints(parts, isHatched), [parts, isHatched]);
   const isNothing = stacks.every(({ total }) => total === 0n);
   return (
     <figure className={`${styles.chart} ${styles.palette}`} aria-label={label}>

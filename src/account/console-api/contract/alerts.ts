@@ -6,31 +6,31 @@ export const AlertDestination = Type.Object({
   destination_id: Id,
   channel: oneOf("email", "webhook"),
   /**
-   * An e-mail address, or the URL of a webhook; of the latter roles without `billing` see scheme and
-   * host alone, then `/…`: the rest can contain a token.
+   * An e-mail address, or the URL of a webhook. Roles without `billing` see only the scheme and
+   * host of a URL, because the rest can contain a token.
    */
   address: Type.String(),
   /** Kinds of the events that go there; null: all. */
   kinds: nullable(Type.Array(Type.String())),
   created_at: Instant,
-  /** Since when every delivery has failed; null: the last one arrived, or there was none. */
+  /** Since when every delivery has failed; null if the last one arrived, or there was none. */
   failing_since: nullable(Instant),
   disabled_at: nullable(Instant),
   /** `paused`: by a member; `failing`: after days of failures; `gone`: it answered with status 410. */
   disabled_reason: nullable(oneOf("paused", "failing", "gone")),
-  /** Until then webhooks are signed with the secret of before a rotation too. */
+  /** Until then webhooks are also signed with the secret from before a rotation. */
   former_secret_until: nullable(Instant),
 });
 export type AlertDestination = Static<typeof AlertDestination>;
 
 export const DestinationWithSecret = Type.Object({
   ...AlertDestination.properties,
-  /** The secret of a webhook: shown in this answer alone. Null: an e-mail address has none. */
+  /** The secret of a webhook: shown in this answer alone. Null if an e-mail address has none. */
   secret: nullable(Type.String({ pattern: "^whsec_[A-Za-z0-9+/=]{32,88}$" })),
 });
 export type DestinationWithSecret = Static<typeof DestinationWithSecret>;
 
-/** Which events go to a destination; null: all, those that are added later too. */
+/** The events that go to a destination; null for all, including future ones. */
 const Kinds = nullable(
   Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     minItems: 1,
@@ -89,7 +89,7 @@ export type AlertDelivery = Static<typeof AlertDelivery>;
 
 const params = Type.Object({ destination_id: Id });
 
-/** Where alerts go. */
+/** The routes of destinations. */
 export const destinationRoutes = {
   "POST /api/console/alerts/destinations": {
     summary:

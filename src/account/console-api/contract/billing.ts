@@ -21,7 +21,7 @@ export const Purchase = Type.Object({
   amount_usd: Usd,
   status: PurchaseStatus,
   created_at: Instant,
-  /** When the credit came into the wallet. */
+  /** The time at which the wallet was credited. */
   granted_at: nullable(Instant),
   refunded_usd: Usd,
   disputed_usd: Usd,
@@ -70,7 +70,7 @@ export const Billing = Type.Object({
   /** The money that refunds and disputes took beyond the balance; new credit pays it first. */
   owed_usd: Usd,
   payments: Type.Object({
-    /** `none`: the operator adds credit. */
+    /** `none`: only the operator adds credit. */
     mode: oneOf("stripe", "test", "none"),
     min_usd: Usd,
     max_usd: Usd,

@@ -48,9 +48,9 @@ export const ModelProvider = Type.Object({
   prompt_logging: oneOf("none", "retained"),
   datacenters: Type.Array(Type.String()),
   prices: nullable(PricesPerMillion),
-  /** SKUs that the listing does not price: they cost what their base costs. */
+  /** SKUs without a price of their own, which cost what their base SKU costs. */
   defaulted: Type.Array(Type.String()),
-  /** Ascending; empty: the prices are the same for every prompt. */
+  /** Ascending; empty if the prices are the same for every prompt. */
   price_tiers: Type.Array(PriceTier),
   /** Announced ones, the next one first. */
   price_changes: Type.Array(PriceChange),
@@ -60,7 +60,9 @@ export const ModelProvider = Type.Object({
       on: Type.String(),
       by: oneOf("two-sources", "page"),
       url: nullable(Type.String()),
-      /** `late`: over 45 days ago; `old`: over 90, and the listing is tried last. */
+      /**
+       * `late`: more than 45 days ago; `old`: more than 90 days ago, and the listing is tried last.
+       */
       age: oneOf("recent", "late", "old"),
     }),
   ),

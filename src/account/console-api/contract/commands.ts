@@ -123,7 +123,7 @@ function ProviderIds(what: string) {
   return Type.Optional(Type.Array(ProviderId, { minItems: 1, description }));
 }
 
-/** A limit of a dedicated endpoint; absent: it has none. */
+/** A limit of a dedicated endpoint; absent if it has none. */
 function Limit(of: string, minimum = 1) {
   const description = `a whole number of ${of}`;
   return Type.Optional(Type.Integer({ minimum, maximum: 1_000_000_000, description }));
@@ -144,8 +144,8 @@ export const PutBack = Type.Object({
 });
 
 /**
- * The operations that have no page, with the reason: they are of the whole installation, or a way
- * in where pages are shut.
+ * The operations without a page, with the reason: they concern the whole installation, or they let
+ * a person in when the pages cannot.
  */
 export const COMMANDS = {
   "org create <name>": {
@@ -372,7 +372,7 @@ export const COMMANDS = {
         }),
       ),
     }),
-    /** Null: `retention.changes_days` is 0, which keeps all. */
+    /** Null if `retention.changes_days` is 0, which keeps everything. */
     answer: Type.Object({ retired: Count, older_than_days: nullable(Count) }),
   },
 } as const satisfies Readonly<Record<string, CommandContract>>;

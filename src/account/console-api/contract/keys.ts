@@ -24,13 +24,13 @@ export const Key = Type.Object({
   origin: oneOf("trial", "console", "identity"),
   created_at: Instant,
   disabled_at: nullable(Instant),
-  /** Null: never. */
+  /** Null if it never expires. */
   expires_at: nullable(Instant),
   is_expired: Type.Boolean(),
   models: nullable(Type.Array(Type.String())),
   last_used_at: nullable(Instant),
   rpm_ceiling: Count,
-  /** Set by the customer, not above the ceiling; null: the ceiling holds. */
+  /** Set by the customer, not above the ceiling; null if the ceiling holds. */
   rpm: nullable(Count),
   /** The limit that applies now: also the 20 a minute of an organization without credit. */
   rpm_effective: Count,
@@ -78,7 +78,7 @@ const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
 
 export const NewKey = Fields({
   name: Name,
-  /** Absent: the ceiling. */
+  /** Absent for the ceiling. */
   rpm: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -89,7 +89,7 @@ export const NewKey = Fields({
   /** Absent, empty or 0: no cap. */
   ...byCapField((period) => Type.Optional(CapChange(period))),
   tags: Type.Optional(Tags),
-  /** Absent or `never`: it does not expire. */
+  /** Absent or `never` if it does not expire. */
   expires_at: Type.Optional(Expiry),
   models: Type.Optional(ModelIds),
 });
@@ -130,7 +130,10 @@ export const KeyChange = Fields({
 });
 export type KeyChange = Static<typeof KeyChange>;
 
-/** A field that is absent, null or `""` stays as it is. All of these keys are changed, or none. */
+/**
+ * Fields that are absent, null or `""` stay unchanged. Either all of these keys are changed, or
+ * none.
+ */
 export const KeysChange = Fields({
   key_ids: KeyIds,
   ...CapChanges,
@@ -245,7 +248,7 @@ export const keyRoutes = {
     changes: ["key.disable"],
     needs: "keys",
     isSetting: true,
-    /** How many keys these are, typed by the person. */
+    /** The number of keys, typed by the person as a confirmation. */
     body: Fields({
       key_ids: KeyIds,
       confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),

@@ -12,7 +12,7 @@ const LimitValue = Type.Object({
   ceiling: nullable(Count),
   own: nullable(Count),
   effective: nullable(Count),
-  /** Where `effective` comes from. */
+  /** The source of `effective`. */
   source: LimitSource,
   /** In the last 60 seconds, or in flight now; null when the limit store did not answer. */
   used: nullable(Count),

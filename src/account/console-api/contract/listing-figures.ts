@@ -4,9 +4,9 @@ import { Count, Id, Instant, nullable, Fields } from "./shared.ts";
 
 const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
 
-/** Null: nothing was measured. */
+/** Null if nothing was measured. */
 const FIGURES = {
-  /** The share of calls that succeeded, of those that succeeded or failed by the provider's fault. */
+  /** Successful calls as a share of those that succeeded or that the provider failed. */
   success: Share,
   /** The share of hours in which a call succeeded, of the hours with calls. */
   uptime: Share,
@@ -20,7 +20,7 @@ const FIGURES = {
 export const FiguresAt = Type.Object({ at: Instant, ...FIGURES });
 export type FiguresAt = Static<typeof FiguresAt>;
 
-/** How a provider's listing of a model served in the last 30 days. */
+/** The figures of a provider's listing of a model in the last 30 days. */
 export const ListingFigures = Type.Object({
   provider: Type.String(),
   model: Type.String(),
@@ -31,7 +31,7 @@ export const ListingFigures = Type.Object({
   ...FIGURES,
   /** Oldest first. */
   days: Type.Array(FiguresAt),
-  /** The last 48 hours; there are none across organizations. */
+  /** The last 48 hours; empty for figures across organizations. */
   hours: Type.Array(FiguresAt),
 });
 export type ListingFigures = Static<typeof ListingFigures>;

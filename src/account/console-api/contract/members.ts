@@ -37,8 +37,8 @@ export const SentInvitation = Type.Object({
   invitation: Invitation,
   link: Type.String(),
   /**
-   * `off`: no mail server; `bound`: enough e-mails were sent today or this hour; `failed`: the mail server did
-   * not take it.
+   * `off`: no mail server; `bound`: the e-mail limit of this hour or day is reached; `failed`: the
+   * mail server refused it.
    */
   mail: oneOf("sent", "off", "bound", "failed"),
 });
@@ -46,14 +46,14 @@ export type SentInvitation = Static<typeof SentInvitation>;
 
 const Made = Type.Array(Type.Object({ id: Id, name: Type.String() }));
 
-/** Active ones that a member made: they go on without the member. */
+/** Active objects that a member created; they stay when the member leaves. */
 export const MadeByMember = Type.Object({
   keys: Made,
   webhooks: Made,
 });
 export type MadeByMember = Static<typeof MadeByMember>;
 
-/** An invitation as the one who got it sees it. */
+/** An invitation as its recipient sees it. */
 export const ReceivedInvitation = Type.Object({
   invitation_id: Id,
   org_name: Type.String(),

@@ -7,7 +7,7 @@ export const ListingCost = Type.Object({
   provider: Type.String(),
   name: Type.String(),
   cost_usd: nullable(Usd),
-  /** The price depends on what is not known of each request: it is this or more. */
+  /** True if the cost depends on unknown facts of each request, so that it is a lower bound. */
   is_at_least: Type.Boolean(),
   too_long: nullable(Count),
 });
@@ -32,7 +32,7 @@ export const ModelCosts = Type.Object({
   is_by_request: Type.Boolean(),
   /** The traffic that is priced: the organization's chat requests, of all models or of the named one. */
   traffic: Type.Object({
-    /** That used tokens; one that was tried at several providers counts for each that did. */
+    /** Requests that used tokens; a request that was tried at several providers counts for each. */
     requests: Count,
     /** The cost that they really had. */
     spent_usd: Usd,

@@ -90,7 +90,7 @@ const comparison = {
   their_usd: ExactUsd,
   our_usd: ExactUsd,
   difference_usd: ExactUsd,
-  /** Null: the statement has no lines. */
+  /** Null if the statement has no lines. */
   lines: nullable(ComparedLines),
 };
 

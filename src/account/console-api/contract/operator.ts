@@ -18,7 +18,7 @@ import {
 } from "./shared.ts";
 import { TrustState } from "./verification.ts";
 
-/** Why something was done, for the change log. */
+/** The reason for the change log. */
 const Reason = ShortText(
   "a text of 1 to 200 characters for the change log, which customers do not see",
 );
@@ -59,9 +59,9 @@ export const OperatorHealth = Type.Object({
   /** Changed in files or the environment and not in force yet. */
   waiting_for_restart: Type.Array(Type.String()),
   instances: Type.Array(OperatorInstance),
-  /** Null: the books did not answer within a second. */
+  /** Null if the books did not answer within a second. */
   books: nullable(OperatorBooks),
-  /** For reports; null: none is configured. `lag_ms` null: it is not used at the moment. */
+  /** For reports; null if none is configured. `lag_ms` null if it is not used at the moment. */
   replica: nullable(Type.Object({ lag_ms: nullable(Count) })),
 });
 export type OperatorHealth = Static<typeof OperatorHealth>;
@@ -127,7 +127,7 @@ export const OperatorRestriction = Type.Object({
   /** The unusual figures; the customer never sees them. */
   reason: Type.String(),
   since: Instant,
-  /** Null: until it is lifted. */
+  /** Null for a restriction that stays until it is lifted. */
   until: nullable(Instant),
   lifted_at: nullable(Instant),
   in_effect: Type.Boolean(),
@@ -151,13 +151,13 @@ export const OperatorChange = Type.Object({
   actor_kind: Type.String(),
   /** The operator's account or user, the account, the key, … */
   actor_id: Type.String(),
-  /** Null: not an account, or one that was merged into another. */
+  /** Null if it is not an account, or if the account was merged into another one. */
   actor_email: nullable(Type.String()),
   says: Type.String(),
   /** Null: of no organization. */
   org_id: nullable(Id),
   target: Type.String(),
-  /** Null: the target is not an account. */
+  /** Null if the target is not an account. */
   target_email: nullable(Type.String()),
 });
 export type OperatorChange = Static<typeof OperatorChange>;
@@ -211,31 +211,31 @@ export const OperatorListing = Type.Object({
   provider: Type.String(),
   provider_name: Type.String(),
   model: Type.String(),
-  /** Why it is not routed; null: it is. */
+  /** Why the listing is not routed; null if it is. */
   not_routed: nullable(Type.String()),
   /** As this instance sees it: `probing` tries one request, `open` none. */
   circuit: oneOf("closed", "probing", "open"),
   pool: Type.String(),
-  /** Seconds that the pool still cools down after a 429; 0: it does not. */
+  /** The seconds until the pool's cooldown ends; 0 if it has none. */
   pool_cooldown_seconds: Count,
   /** Percent of what was declared that is used at most. */
   pool_usable_percent: Count,
   verdict: TrustState,
   checked_at: nullable(Instant),
-  /** Since when live answers break what the listing promises. */
+  /** The time since which live answers break the listing's promises. */
   suspect_since: nullable(Instant),
 });
 export type OperatorListing = Static<typeof OperatorListing>;
 
 const orgParams = Type.Object({ org_id: Id });
-/** Null: the default again. */
+/** Null resets the value to its default. */
 function ContractValue(unit: string) {
   const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
   return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
 }
 
 export const OperatorContract = Fields({
-  /** `org`: all keys together; `key`: each key, or the one that is named. */
+  /** `org`: all keys together; `key`: each key, or the named one. */
   scope: Type.Unsafe<"org" | "key" | "model">(
     Type.String({
       enum: ["org", "key", "model"],

@@ -27,7 +27,7 @@ export const OptimizeSearch = Type.Object({
   budget_usd: Usd,
   spent_usd: Usd,
   state: oneOf("running", "finished", "stopped", "over_budget", "interrupted", "failed"),
-  /** Why it ended so, where that needs a word. */
+  /** An explanation of the end, if it needs one. */
   message: nullable(Type.String()),
   created_at: Instant,
   ended_at: nullable(Instant),
@@ -68,7 +68,7 @@ export const OptimizeCalls = Type.Object(
 const EstimatedModel = Type.Object({
   model: Type.String(),
   most_usd: Usd,
-  /** Why its calls would be refused now; null: they would not. */
+  /** Why its calls would be refused now; null if they would be accepted. */
   message: nullable(Type.String()),
 });
 
@@ -87,7 +87,7 @@ export const OptimizeAnswer = Type.Object({
   /** 0 is the first prompt. */
   prompt: Count,
   model: Type.String(),
-  /** At most 16,000 characters; null: it did not answer. */
+  /** At most 16,000 characters; null if it did not answer. */
   text: nullable(Type.String()),
   cost_usd: Usd,
   ttft_ms: nullable(Count),

@@ -5,7 +5,7 @@ import { Count, Id, Instant, Usd } from "./shared.ts";
 
 const Prices = Type.Object({
   prices: PricesPerMillion,
-  /** Ascending; empty: the prices are the same for every prompt. */
+  /** Ascending; empty if the prices are the same for every prompt. */
   price_tiers: Type.Array(PriceTier),
 });
 

@@ -67,7 +67,9 @@ export const Session = Type.Object({
   invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
   is_operator: Type.Boolean(),
-  /** Has the organization ever held credit? Until then it runs at 20 requests a minute. */
+  /**
+   * False until the organization has held credit; until then it is limited to 20 requests a minute.
+   */
   is_funded: Type.Boolean(),
   unfunded_rpm: Count,
   holds: Type.Array(Hold),
@@ -75,12 +77,12 @@ export const Session = Type.Object({
   has_reveal: Type.Boolean(),
   /** This browser's session ends then, at the latest. */
   expires_at: nullable(Instant),
-  /** Why there is none any more, for the sign-in page; null or absent: there never was one. */
+  /** Why the session ended, for the sign-in page; null or absent if there never was one. */
   ended_reason: Type.Optional(nullable(oneOf("expired", "signed-out", "idp-ended"))),
   installation: Type.Object({
     gateway_url: Type.String(),
     console_url: Type.String(),
-    /** Null: no identity provider is configured, sign-in is off. */
+    /** Null if no identity provider is configured, sign-in is off. */
     sign_in_name: nullable(Type.String()),
     /** Links of this machine sign people in: for one machine only. */
     is_local_sign_in: Type.Boolean(),
@@ -103,7 +105,7 @@ export type Reveal = Static<typeof Reveal>;
 
 /** The welcome page waits for the first request that succeeds. */
 export const FirstRequest = Type.Object({
-  /** It succeeded; null: none has yet. */
+  /** It succeeded; null if none has yet. */
   request_id: nullable(Id),
   /** The newest of the last hour that did not, while none has succeeded. */
   refused: nullable(

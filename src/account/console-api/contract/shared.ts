@@ -11,7 +11,10 @@ export * from "../../../kernel/json/schema-parts.ts";
 /** One route of the console's API: who may ask, what it takes and what it answers. */
 export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
 
-/** An operation that operators have by a command alone: it has no path, and its name is its usage. */
+/**
+ * An operation that exists only as a command of operators. It has no path, and its name is its
+ * usage.
+ */
 export interface CommandContract extends Omit<RouteShape, "command" | "isSetting" | "takesFile"> {
   readonly access: "command";
   readonly needs?: never;
@@ -25,8 +28,8 @@ interface SessionAccess {
 }
 
 /**
- * `public`: no session is needed; `operator`: one that the setting `operators` names, and for all
- * others the path does not exist.
+ * `public`: no session is needed; `operator`: only for persons that the setting `operators` names,
+ * and for all others the path does not exist.
  */
 interface OtherAccess {
   readonly access: "public" | "operator";
@@ -131,7 +134,7 @@ export const ConsoleError = Type.Object({
     code: Type.String(),
     /** The problem, its place, and the next step. */
     message: Type.String(),
-    /** The field of the request that is meant, where it is one. */
+    /** The field of the request that is wrong, if a single one is. */
     field: Type.Optional(Type.String()),
   }),
   request_id: Type.String(),

@@ -14,7 +14,7 @@ export const CompanyData = Fields({
     maxItems: 3,
   }),
   city: Type.String({ minLength: 1, maxLength: 100 }),
-  /** Empty: the country has none. */
+  /** Empty if the country has none. */
   postal_code: Type.String({ maxLength: 20 }),
   /** ISO 3166-1, two capital letters. */
   country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
@@ -30,7 +30,7 @@ export type CompanyData = Static<typeof CompanyData>;
 
 /** The operator's company, as the settings have it. */
 export const Issuer = Type.Object({
-  /** Null: no name is set; it is the installation at `url`. */
+  /** Null if no name is set; it is the installation at `url`. */
   name: nullable(Type.String()),
   address_lines: Type.Array(Type.String()),
   tax_id: nullable(Type.String()),
@@ -40,7 +40,7 @@ export const Issuer = Type.Object({
 export type Issuer = Static<typeof Issuer>;
 
 export const CompanyPage = Type.Object({
-  /** Null: the organization has given none. */
+  /** Null if the organization has given none. */
   company: nullable(CompanyData),
   issuer: Issuer,
 });

@@ -11,11 +11,14 @@ import { AsOf, BySku, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } f
 export const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
 export type RequestOutcome = Static<typeof RequestOutcome>;
 
-/** Every request is in exactly one of these: filters, badges, charts and files all use them. */
+/**
+ * Every request has exactly one of these statuses. Filters, badges, charts and files use the same
+ * ones.
+ */
 export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
 export type RequestStatus = Static<typeof RequestStatus>;
 
-/** How many requests ended in each status: together, all of them. */
+/** The number of requests with each status; together they are all requests. */
 const StatusCounts = Type.Object({
   succeeded: Count,
   rejected_by_gateway: Count,
@@ -69,7 +72,7 @@ export type UsageFigures = Static<typeof UsageFigures>;
 
 export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
 
-/** The largest groups, and those with series of their own, have most of this. */
+/** The measure by which the largest groups, and those with series, are chosen. */
 export const UsageRankBy = oneOf("spend", "requests", "tokens", "failed", "rejected");
 
 export const Usage = Type.Object({
@@ -198,7 +201,7 @@ export const refusalFields = {
   ),
   /** The key that the action is about; null: the organization. */
   key_id: nullable(Id),
-  /** Null: it was not kept. */
+  /** Null if it was not kept. */
   reason: nullable(RefusalReason),
 };
 export const Refusal = Type.Object(refusalFields);

@@ -3,7 +3,7 @@ import type { Faults } from "../faults.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
-import { isRefused, orderedTrouble, requestProblemOf } from "../trouble.ts";
+import { isRefused, orderedTrouble, findRequestProblem } from "../trouble.ts";
 import { cheatedDecision, cheatedDecisionBody } from "./decision-cheats.ts";
 import type { DecisionHost } from "./decision-host.ts";
 import type { Decided } from "./decision-order.ts";
@@ -42,7 +42,7 @@ export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
 
 function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
   const { body, bodyBytes, delivery } = call;
-  const problem = requestProblemOf(call, ({ model }) => {
+  const problem = findRequestProblem(call, ({ model }) => {
     const early = host.bodyProblem(bodyBytes);
     return early ?? (typeof model === "string" ? undefined : unprocessable("model: required"));
   });

@@ -1,5 +1,5 @@
 import { textOf } from "../../../kernel/index.ts";
-import { effectsOf, isCheating, type Cheating } from "../cheating.ts";
+import { listEffects, isCheating, type Cheating } from "../cheating.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { Decided } from "./decision-order.ts";
 import { rounded } from "./decision-order.ts";
@@ -32,7 +32,7 @@ function onMembers(
 
 const SUM = 1.4;
 
-function likelyOf({ probabilities }: JsonObject): readonly (readonly [string, number])[] {
+function rankProbabilities({ probabilities }: JsonObject): readonly (readonly [string, number])[] {
   return isObject(probabilities)
     ? Object.entries(probabilities)
         .map(([label, share]) => [label, Number(share)] as const)
@@ -75,7 +75,7 @@ export const DECISION_CHEATS: Rows = {
     "A choice is the second most probable label.",
     {
       answer: onMembers((answer) =>
-        "choice" in answer ? { ...answer, choice: likelyOf(answer)[1]?.[0] } : answer,
+        "choice" in answer ? { ...answer, choice: rankProbabilities(answer)[1]?.[0] } : answer,
       ),
     },
     "probabilities",
@@ -103,7 +103,7 @@ export const DECISION_CHEATS: Rows = {
   "decision-first-for-all": [
     "C2 and others",
     "Every question of a kind gets the answer to the first one.",
-    { answer: (answer, all) => all.find((each) => kindOf(each) === kindOf(answer)) },
+    { answer: (answer, all) => all.find((each) => describeKind(each) === describeKind(answer)) },
   ],
   "decision-always-yes": [
     "C11",
@@ -185,7 +185,7 @@ export const DECISION_CHEATS: Rows = {
   ],
 };
 
-function kindOf(answer: unknown): string {
+function describeKind(answer: unknown): string {
   return isObject(answer) ? Object.keys(answer).join(" ") : typeof answer;
 }
 
@@ -202,7 +202,7 @@ function first(answer: JsonObject): JsonObject {
 /** The body as it is read: images are all the same to a host that ignores them. */
 export function cheatedDecisionBody(body: JsonObject, cheating: Cheating): JsonObject {
   const read = isCheating(cheating, "image-ignored") ? fieldsWithoutPictures(body) : body;
-  return effectsOf(cheating, DECISION_CHEATS).reduce(
+  return listEffects(cheating, DECISION_CHEATS).reduce(
     (left, effect) => effect.read?.(left) ?? left,
     read,
   );
@@ -230,7 +230,7 @@ export function cheatedDecision(
   cheating: Cheating,
   by: { readonly body: JsonObject; readonly number: number; readonly kept: Map<string, unknown> },
 ): Decided {
-  return effectsOf(cheating, DECISION_CHEATS).reduce((left, effect) => {
+  return listEffects(cheating, DECISION_CHEATS).reduce((left, effect) => {
     const { every = 1, decided: change, answer, replay } = effect;
     const changed = by.number % every === 0 ? { ...left, ...change?.(left) } : left;
     const key = replay?.(String(by.body["state"] ?? by.body["text"]));

@@ -2,7 +2,7 @@ import { textOf } from "../../../kernel/index.ts";
 import type { ErrorWriter } from "../host-errors.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { SimError, Troubles } from "../sim-error.ts";
-import { type Decided, imagePartsOf } from "./decision-order.ts";
+import { type Decided, collectImageParts } from "./decision-order.ts";
 import { envelopeCode, envelopeError } from "./envelope.ts";
 import { glinerResults } from "./gliner-answers.ts";
 import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
@@ -61,7 +61,7 @@ export function glinerHost(form: DecisionForm): DecisionHost {
   const read = form === "public" ? readPublicGliner : readSentGliner;
   return {
     decide: (body) => {
-      if (imagePartsOf(body).length > 0) return refusedImage;
+      if (collectImageParts(body).length > 0) return refusedImage;
       const order = read(body);
       if ("status" in order) return order;
       const answers = glinerResults(order);
@@ -74,7 +74,7 @@ export function glinerHost(form: DecisionForm): DecisionHost {
       ...(usage === null ? {} : { token_usage: inputTokens, ...usageBeside(usage) }),
     }),
     error: ({ message }) => ({ detail: message }),
-    troubles: troublesOf("Input is too long: the context window of the model is exceeded."),
+    troubles: buildTroubles("Input is too long: the context window of the model is exceeded."),
     hasEnvelope: false,
     bodyProblem: () => undefined,
   };
@@ -95,7 +95,7 @@ function systemoneHost(form: DecisionForm, habits: Habits): DecisionHost {
   const read = form === "public" ? readPublicSystemone : readSentSystemone;
   return {
     decide: (body) => {
-      const images = imagePartsOf([body["state"], body["questions"]]);
+      const images = collectImageParts([body["state"], body["questions"]]);
       if (images.length > 0 && !habits.readsImages) return refusedImage;
       const bad = images.find((part) => !isDataUrl(part));
       if (bad !== undefined) return { status: 400, message: "image_url: only data URLs are read" };
@@ -116,7 +116,7 @@ function systemoneHost(form: DecisionForm, habits: Habits): DecisionHost {
         code: code ?? null,
       },
     }),
-    troubles: troublesOf(overflowWording(habits)),
+    troubles: buildTroubles(overflowWording(habits)),
     hasEnvelope: false,
     bodyProblem: () => undefined,
   };
@@ -164,7 +164,7 @@ function overflow(message: string): SimError {
   return { status: 400, code: "context_length_exceeded", message };
 }
 
-function troublesOf(overflowMessage: string): Troubles {
+function buildTroubles(overflowMessage: string): Troubles {
   return {
     context_overflow: overflow(overflowMessage),
     content_filter: {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../json.ts";
-import { promptTokensOf } from "../sim-request.ts";
+import { estimatePromptTokens } from "../sim-request.ts";
 
 /** The decision of a host, and the tokens that it read for it. */
 export interface Decided {
@@ -21,7 +21,7 @@ export interface DecisionOrder<Q> {
   readonly questions: readonly Q[];
   /** The tokens of each question. */
   readonly questionTokens: readonly number[];
-  /** Settings of a host's own. */
+  /** The options that only this host has. */
   readonly options: JsonObject;
 }
 
@@ -33,7 +33,7 @@ export interface Asked {
 }
 
 /** The order of a body whose questions have been read. */
-export function orderOf<Q>(
+export function toOrder<Q>(
   body: JsonObject,
   state: unknown,
   questions: readonly (readonly [question: Q, raw: unknown])[],
@@ -41,9 +41,9 @@ export function orderOf<Q>(
   return {
     model: String(body["model"]),
     stateText: typeof state === "string" ? state : JSON.stringify(state),
-    stateTokens: Math.max(1, promptTokensOf(state)),
+    stateTokens: Math.max(1, estimatePromptTokens(state)),
     questions: questions.map(([question]) => question),
-    questionTokens: questions.map(([, raw]) => Math.max(1, promptTokensOf(raw))),
+    questionTokens: questions.map(([, raw]) => Math.max(1, estimatePromptTokens(raw))),
     options: body,
   };
 }
@@ -67,7 +67,7 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/** The chance of a question that ends with a word which is in the state; undefined: it is not. */
+/** The chance of a question that ends with a word which is in the state; undefined if it is not. */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;
@@ -80,9 +80,9 @@ export function rounded(value: number): number {
 }
 
 /** Every object of type `image_url` under `value`. */
-export function imagePartsOf(value: unknown): readonly JsonObject[] {
-  if (Array.isArray(value)) return value.flatMap(imagePartsOf);
+export function collectImageParts(value: unknown): readonly JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(collectImageParts);
   if (!isObject(value)) return [];
   if (value["type"] === "image_url") return [value];
-  return Object.values(value).flatMap(imagePartsOf);
+  return Object.values(value).flatMap(collectImageParts);
 }

@@ -52,7 +52,7 @@ export function envelopeError({ status, message, code }: SimError): JsonObject {
   return { result: {}, success: false, errors: [{ code: number, message }], messages: [] };
 }
 
-/** The error that a scripted envelope means; undefined: it is a good answer. */
+/** The error that a scripted envelope means; undefined if it is a good answer. */
 export function scriptedEnvelope(
   fault: EnvelopeFault,
 ): { readonly status: number; readonly json: JsonObject } | undefined {

@@ -11,7 +11,7 @@ export function glinerResults(order: DecisionOrder<GlinerTask>): JsonObject {
     spans: options["include_spans"] === true,
   };
   return Object.fromEntries(
-    questions.map((task) => [task.name, resultOf(task, { stateText, words: task.words }, shape)]),
+    questions.map((task) => [task.name, answerTask(task, { stateText, words: task.words }, shape)]),
   );
 }
 
@@ -20,21 +20,21 @@ interface Shape {
   readonly spans: boolean;
 }
 
-function resultOf(task: GlinerTask, asked: Asked, shape: Shape): unknown {
+function answerTask(task: GlinerTask, asked: Asked, shape: Shape): unknown {
   switch (task.kind) {
     case "classification":
-      return classOf(task, asked, shape);
+      return answerClass(task, asked, shape);
     case "entities":
-      return byLabel(task, (label) => [spanOf(asked, label, shape)]);
+      return byLabel(task, (label) => [answerSpan(asked, label, shape)]);
     case "relations":
       return byLabel(task, (label) => [
-        [spanOf(asked, `${label} head`, shape), spanOf(asked, `${label} tail`, shape)],
+        [answerSpan(asked, `${label} head`, shape), answerSpan(asked, `${label} tail`, shape)],
       ]);
     case "structure":
       return [
         Object.fromEntries(
           task.fields.map(({ name, isList }) => {
-            const span = spanOf(asked, name, shape);
+            const span = answerSpan(asked, name, shape);
             return [name, isList ? [span] : span];
           }),
         ),
@@ -44,7 +44,7 @@ function resultOf(task: GlinerTask, asked: Asked, shape: Shape): unknown {
   }
 }
 
-function classOf({ labels, isMulti }: GlinerTask, asked: Asked, shape: Shape): unknown {
+function answerClass({ labels, isMulti }: GlinerTask, asked: Asked, shape: Shape): unknown {
   const likely = chances(asked, labels);
   const ranked = labels
     .map((label, at) => ({ label, confidence: likely[at] ?? 0 }))
@@ -58,7 +58,7 @@ function byLabel({ labels }: GlinerTask, find: (label: string) => unknown): Json
 }
 
 /* A word of the text, chosen by what is searched for. */
-function spanOf(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
+function answerSpan(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
   const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
   const share = chance(asked, label);
   const found = words[Math.floor(share * words.length)];

@@ -1,5 +1,5 @@
 import { textOf } from "../../../kernel/index.ts";
-import { isAbsent, isObject, objectsOf, stringsOf, type JsonObject } from "../json.ts";
+import { isAbsent, isObject, pickObjects, pickStrings, type JsonObject } from "../json.ts";
 import {
   any,
   anything,
@@ -14,8 +14,8 @@ import {
   text,
 } from "../shape.ts";
 import type { SimError } from "../sim-error.ts";
-import { orderOf, type DecisionOrder } from "./decision-order.ts";
-import { entriesOf, namesComplaint, unprocessable } from "./systemone-request.ts";
+import { toOrder, type DecisionOrder } from "./decision-order.ts";
+import { listEntries, namesComplaint, unprocessable } from "./systemone-request.ts";
 
 /** One thing to find in a text. */
 export interface GlinerTask {
@@ -31,11 +31,11 @@ export interface GlinerTask {
 /** The problem of a request, or its order. */
 export type GlinerReading = SimError | DecisionOrder<GlinerTask>;
 
-const LABELS = be("a label or more", (value) => labelsOf(value).length > 0);
+const LABELS = be("a label or more", (value) => readLabels(value).length > 0);
 const CLASSIFICATION = fields({
   ...any("multi_label cls_threshold top_k prompt examples label_descriptions"),
   "task!": filledText,
-  "labels!": be("at least 2 labels", (value) => labelsOf(value).length >= 2),
+  "labels!": be("at least 2 labels", (value) => readLabels(value).length >= 2),
 });
 const FIELD = fields({
   ...any("choices description threshold"),
@@ -64,7 +64,7 @@ export function readPublicGliner(body: JsonObject): GlinerReading {
   const tasks = isObject(schema) ? publicTasks(schema) : [];
   const complaint = BODY(body, "") ?? namesComplaint(tasks.map((task) => [task.name, task]));
   if (complaint !== undefined) return unprocessable(complaint);
-  return orderOf(
+  return toOrder(
     body,
     state,
     tasks.map((task) => [task, task.words]),
@@ -78,11 +78,11 @@ export function readSentGliner(body: JsonObject): GlinerReading {
   if (isAbsent(body["questions"]) && isObject(body["schema"])) {
     return readPublicGliner({ model: body["model"], text: state, schema: body["schema"] });
   }
-  const entries = entriesOf(body["questions"]);
+  const entries = listEntries(body["questions"]);
   const complaint = namesComplaint(entries);
   if (complaint !== undefined) return unprocessable(complaint);
   const tasks = entries.map(([name, raw]) => sentTask(name, raw));
-  return orderOf(
+  return toOrder(
     body,
     state,
     tasks.map((task) => [task, task.words]),
@@ -92,32 +92,35 @@ export function readSentGliner(body: JsonObject): GlinerReading {
 function publicTasks(schema: JsonObject): readonly GlinerTask[] {
   const { entities, relations, classifications, structures } = schema;
   return [
-    ...(isAbsent(entities) ? [] : [taskOf("entities", "entities", { labels: entities })]),
-    ...objectsOf(classifications).map((raw) => taskOf(textOf(raw["task"]), "classification", raw)),
+    ...(isAbsent(entities) ? [] : [readTask("entities", "entities", { labels: entities })]),
+    ...pickObjects(classifications).map((raw) =>
+      readTask(textOf(raw["task"]), "classification", raw),
+    ),
     ...Object.entries(isObject(structures) ? structures : {}).map(([name, raw]) =>
-      taskOf(name, "structure", isObject(raw) ? raw : {}),
+      readTask(name, "structure", isObject(raw) ? raw : {}),
     ),
     ...(isAbsent(relations)
       ? []
-      : [taskOf("relation_extraction", "relations", { labels: relations })]),
+      : [readTask("relation_extraction", "relations", { labels: relations })]),
   ];
 }
 
 function sentTask(name: string, raw: JsonObject): GlinerTask {
   const type = textOf(raw["type"]) || textOf(raw["kind"]);
-  if (type === "boolean") return taskOf(name, "classification", { ...raw, labels: ["yes", "no"] });
+  if (type === "boolean")
+    return readTask(name, "classification", { ...raw, labels: ["yes", "no"] });
   const kind =
     type === "entities" || type === "relations" || type === "structure" ? type : "classification";
-  return taskOf(name, kind, raw);
+  return readTask(name, kind, raw);
 }
 
-function taskOf(name: string, kind: GlinerTask["kind"], raw: JsonObject): GlinerTask {
+function readTask(name: string, kind: GlinerTask["kind"], raw: JsonObject): GlinerTask {
   return {
     name,
     kind,
-    labels: labelsOf(raw["labels"]),
+    labels: readLabels(raw["labels"]),
     isMulti: raw["multi_label"] === true,
-    fields: objectsOf(raw["fields"]).map((field) => ({
+    fields: pickObjects(raw["fields"]).map((field) => ({
       name: textOf(field["name"]),
       isList: field["dtype"] === "list",
     })),
@@ -125,6 +128,6 @@ function taskOf(name: string, kind: GlinerTask["kind"], raw: JsonObject): Gliner
   };
 }
 
-function labelsOf(labels: unknown): readonly string[] {
-  return isObject(labels) ? Object.keys(labels) : stringsOf(labels);
+function readLabels(labels: unknown): readonly string[] {
+  return isObject(labels) ? Object.keys(labels) : pickStrings(labels);
 }

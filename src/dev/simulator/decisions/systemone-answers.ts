@@ -26,17 +26,17 @@ function answerTo(question: SystemoneQuestion, asked: Asked): JsonObject {
     case "noul":
       return { noul: namedChance(asked) ?? chance(asked) };
     case "choice":
-      return choiceOf(question.labels, asked);
+      return answerChoice(question.labels, asked);
     case "score":
-      return scoreOf(question.levels, asked);
+      return answerScore(question.levels, asked);
     case "box":
-      return boxOf(asked);
+      return answerBox(asked);
     default:
       return unreachable(question.kind);
   }
 }
 
-function choiceOf(labels: readonly string[], asked: Asked): JsonObject {
+function answerChoice(labels: readonly string[], asked: Asked): JsonObject {
   const likely = chances(asked, labels);
   const highest = Math.max(...likely);
   const others = likely.filter((_each, at) => at !== likely.indexOf(highest));
@@ -47,7 +47,7 @@ function choiceOf(labels: readonly string[], asked: Asked): JsonObject {
   };
 }
 
-function scoreOf(levels: readonly unknown[], asked: Asked): JsonObject {
+function answerScore(levels: readonly unknown[], asked: Asked): JsonObject {
   const names = levels.map(String);
   const likely = chances(asked, names);
   const score = likely.reduce((sum, each, at) => sum + each * at, 0);
@@ -59,7 +59,7 @@ function scoreOf(levels: readonly unknown[], asked: Asked): JsonObject {
   };
 }
 
-function boxOf(asked: Asked): JsonObject {
+function answerBox(asked: Asked): JsonObject {
   const top = rounded(chance(asked, "top") / 2);
   const left = rounded(chance(asked, "left") / 2);
   return {

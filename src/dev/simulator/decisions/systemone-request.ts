@@ -1,5 +1,5 @@
 import { textOf } from "../../../kernel/index.ts";
-import { isAbsent, isObject, stringsOf, type JsonObject } from "../json.ts";
+import { isAbsent, isObject, pickStrings, type JsonObject } from "../json.ts";
 import {
   any,
   anything,
@@ -12,7 +12,7 @@ import {
   type Complaint,
 } from "../shape.ts";
 import type { SimError } from "../sim-error.ts";
-import { imagePartsOf, orderOf, type DecisionOrder } from "./decision-order.ts";
+import { collectImageParts, toOrder, type DecisionOrder } from "./decision-order.ts";
 
 /** One typed question about a state. */
 export interface SystemoneQuestion {
@@ -52,12 +52,12 @@ const BODY = fields({
 export function readPublicSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = Object.entries(isObject(questions) ? questions : {});
-  const hasImage = imagePartsOf(state).length > 0;
+  const hasImage = collectImageParts(state).length > 0;
   const blind = entries.find(([, raw]) => isObject(raw) && raw["type"] === "box" && !hasImage);
   const complaint =
     BODY(body, "") ?? (blind && `questions.${blind[0]}: a box needs an image in state`);
   if (complaint !== undefined) return unprocessable(complaint);
-  return orderOf(
+  return toOrder(
     body,
     state,
     entries.map(([id, raw]) => [publicQuestion(id, raw), raw]),
@@ -74,7 +74,7 @@ function questionComplaint(question: unknown, path: string): Complaint {
 /** The marketplace's grammar, taken as it comes: unknown fields are ignored. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
-  const entries = entriesOf(questions);
+  const entries = listEntries(questions);
   const complaint = fields({ "state!": STATE }, anything)(body, "") ?? namesComplaint(entries);
   if (complaint !== undefined) return unprocessable(complaint);
   const read = entries.map(([id, raw]) => [sentQuestion(id, raw), raw] as const);
@@ -82,11 +82,11 @@ export function readSentSystemone(body: JsonObject): SystemoneReading {
     question === undefined ? [] : [[question, raw] as const],
   );
   if (good.length < read.length) return unprocessable("questions: a type that is not known");
-  return orderOf(body, state, good);
+  return toOrder(body, state, good);
 }
 
 /** Named questions, be they an object or a list; those without a name are counted. */
-export function entriesOf(questions: unknown): readonly (readonly [string, JsonObject])[] {
+export function listEntries(questions: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(questions)) {
     return questions.filter(isObject).map((question, at) => {
       const name = textOf(question["name"]) || textOf(question["id"]);
@@ -149,7 +149,7 @@ function sentQuestion(id: string, raw: JsonObject): SystemoneQuestion | undefine
   return {
     id,
     kind,
-    labels: [...named, ...stringsOf(schema["values"]), ...stringsOf(schema["enum"])],
+    labels: [...named, ...pickStrings(schema["values"]), ...pickStrings(schema["enum"])],
     levels: Array.isArray(criteria) ? criteria : numbered,
     words: JSON.stringify(raw),
   };

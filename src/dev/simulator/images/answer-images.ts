@@ -1,21 +1,21 @@
-import { effectsOf } from "../cheating.ts";
+import { listEffects } from "../cheating.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
 import { invalidValue } from "../media-requests.ts";
 import type { ImageFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
-import { isRefused, requestProblemOf } from "../trouble.ts";
+import { isRefused, findRequestProblem } from "../trouble.ts";
 import { IMAGE_CHEATS, type ImageEffect } from "./image-cheats.ts";
-import { costOf, type ImageHost } from "./image-host.ts";
+import { priceImages, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
-import { base64Length, base64Pieces, fileOf, pictureOf, type Picture } from "./picture.ts";
+import { base64Length, base64Pieces, renderFile, drawPicture, type Picture } from "./picture.ts";
 
 /** Renders images as this kind of host does, or as the faults of the call say. */
 export async function answerImages(host: ImageHost, call: ReceivedCall): Promise<void> {
   const { delivery, body } = call;
   const { faults } = delivery;
   await failEarly(delivery);
-  const problem = requestProblemOf(call, (asked) => invalidValue(host.accepts(asked, "")));
+  const problem = findRequestProblem(call, (asked) => invalidValue(host.accepts(asked, "")));
   if (await isRefused(host, delivery, problem)) return;
   if (faults.image?.moderation_flag === true) {
     return await deliverJson(delivery, 200, host.blocked(call.createdS));
@@ -31,7 +31,7 @@ async function deliverImages(
   const { faults } = delivery;
   if (faults.body === "html") return await deliverJson(delivery, 200, {});
   const { image = {} } = faults;
-  const effects = effectsOf<ImageEffect>(faults, IMAGE_CHEATS);
+  const effects = listEffects<ImageEffect>(faults, IMAGE_CHEATS);
   const sent = effects.reduce((left, effect) => effect.count?.(left) ?? left, order.count);
   const count = image.count ?? sent;
   const canvas = effects.reduce((left, effect) => effect.canvas?.(left) ?? left, order.canvas);
@@ -41,9 +41,9 @@ async function deliverImages(
     if (index > 0) parts.push(Buffer.from(","));
     parts.push(...imageParts(host, { ...order, canvas }, { image, index, effects, call }));
   }
-  parts.push(Buffer.from(`]${restOf(host, order, faults)}`));
-  const lengthBytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
-  const pieces = piecesOf(parts);
+  parts.push(Buffer.from(`]${renderRest(host, order, faults)}`));
+  const lengthBytes = parts.reduce((sum, part) => sum + countBytes(part), 0);
+  const pieces = iteratePieces(parts);
   await deliverPieces(delivery, { status: 200, type: "application/json", lengthBytes, pieces });
 }
 
@@ -63,7 +63,7 @@ function imageParts(
     (left, effect) => effect.seed?.(order.prompt, index) ?? left,
     `${order.prompt}:${index}`,
   );
-  const picture = pictureOf(order.canvas, seed, image.bytes);
+  const picture = drawPicture(order.canvas, seed, image.bytes);
   const beside = jsonText(host.besideImage(picture.mediaType)).slice(1);
   const end = `"${beside === "}" ? "" : ","}${beside}`;
   const isUrl = image.url_only === true || (host.prefersUrl && !order.wantsBase64);
@@ -75,7 +75,7 @@ function imageParts(
   const cheated =
     files.length === 0
       ? picture
-      : files.reduce((left, file) => file(left, call), fileOf(picture)).toString("base64");
+      : files.reduce((left, file) => file(left, call), renderFile(picture)).toString("base64");
   return [
     Buffer.from('{"b64_json":"'),
     brokenPicture(image) ?? (typeof cheated === "string" ? Buffer.from(cheated) : cheated),
@@ -90,28 +90,28 @@ function brokenPicture(image: ImageFault): Buffer | undefined {
 }
 
 /* Everything behind the list, with the brace that closes the document. */
-function restOf(
+function renderRest(
   host: ImageHost,
   order: ImageOrder,
   faults: ReceivedCall["delivery"]["faults"],
 ): string {
   const { image = {}, usage = {}, no_usage: noUsage } = faults;
-  const effects = effectsOf<ImageEffect>(faults, IMAGE_CHEATS);
+  const effects = listEffects<ImageEffect>(faults, IMAGE_CHEATS);
   const billed = effects.reduce((left, { order: bill }) => ({ ...left, ...bill?.(left) }), order);
   const model = faults.model_echo ?? effects.find((effect) => effect.model)?.model;
   const isSilent = noUsage === true || effects.some((effect) => effect.isSilent);
-  const costUsd = image.cost === undefined ? costOf(order) : image.cost;
+  const costUsd = image.cost === undefined ? priceImages(order) : image.cost;
   const reported = isSilent ? {} : { usage: { ...host.usage(billed, costUsd), ...usage } };
   const echo = model === undefined ? {} : { model };
   const rest = jsonText({ ...host.besideList(order), ...echo, ...reported }).slice(1);
   return rest === "}" ? rest : `,${rest}`;
 }
 
-function bytesOf(part: Buffer | Picture): number {
+function countBytes(part: Buffer | Picture): number {
   return Buffer.isBuffer(part) ? part.length : base64Length(part.lengthBytes);
 }
 
-function* piecesOf(parts: readonly (Buffer | Picture)[]): Generator<Buffer> {
+function* iteratePieces(parts: readonly (Buffer | Picture)[]): Generator<Buffer> {
   for (const part of parts) {
     if (Buffer.isBuffer(part)) yield part;
     else yield* base64Pieces(part);

@@ -11,7 +11,7 @@ export interface ImageHost {
   readonly accepts: Rule;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
-  /** Does it answer with addresses unless base64 was asked for? */
+  /** True if the host answers with addresses unless base64 is requested. */
   readonly prefersUrl: boolean;
   /** Beside the picture of one image. */
   besideImage(mediaType: string): JsonObject;
@@ -48,7 +48,7 @@ const styled = {
 };
 
 /** The cost of an order's images, where a host reports it. */
-export function costOf({ count }: ImageOrder): string {
+export function priceImages({ count }: ImageOrder): string {
   return usdOfCents(count * CENTS_PER_IMAGE);
 }
 

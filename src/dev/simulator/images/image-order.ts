@@ -1,6 +1,6 @@
 import { textOf } from "../../../kernel/index.ts";
 import { type JsonObject } from "../json.ts";
-import { tokensOf } from "../sim-request.ts";
+import { estimateTokens } from "../sim-request.ts";
 import type { Canvas, PictureFormat } from "./picture.ts";
 
 /** The order of an image request. */
@@ -36,27 +36,27 @@ export function readImageOrder(body: JsonObject): ImageOrder {
   return {
     prompt,
     count,
-    canvas: { format: formatOf(body["output_format"]), ...sidesOf(body) },
+    canvas: { format: chooseFormat(body["output_format"]), ...readSides(body) },
     size: textOf(body["size"]) || undefined,
     quality: textOf(quality) || undefined,
     background: textOf(body["background"]) || undefined,
     wantsBase64: body["response_format"] === "b64_json",
-    promptTokens: tokensOf(prompt),
+    promptTokens: estimateTokens(prompt),
     imageTokens: count * perImage,
   };
 }
 
-function formatOf(asked: unknown): PictureFormat {
+function chooseFormat(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
 }
 
 /** A size is exact; a ratio and a resolution have a longer side of as many pixels. */
-function sidesOf(body: JsonObject): Pick<Canvas, "width" | "height"> {
+function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   const { size, aspect_ratio: ratio, resolution } = body;
-  const exact = pairOf(size, "x");
+  const exact = parsePair(size, "x");
   if (exact !== undefined) return { width: exact[0], height: exact[1] };
   const side = SIDE_OF_RESOLUTION[textOf(resolution).toUpperCase()] ?? SIDE_DEFAULT;
-  const [across, down] = pairOf(ratio, ":") ?? [1, 1];
+  const [across, down] = parsePair(ratio, ":") ?? [1, 1];
   const longer = Math.max(across, down);
   return {
     width: Math.max(1, Math.round((side * across) / longer)),
@@ -65,7 +65,7 @@ function sidesOf(body: JsonObject): Pick<Canvas, "width" | "height"> {
 }
 
 /* Two numbers above 0; `auto` is none. */
-function pairOf(value: unknown, separator: string): readonly [number, number] | undefined {
+function parsePair(value: unknown, separator: string): readonly [number, number] | undefined {
   const [first = 0, second = 0] = textOf(value).split(separator).map(Number);
   return first > 0 && second > 0 ? [first, second] : undefined;
 }

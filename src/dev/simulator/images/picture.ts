@@ -21,12 +21,12 @@ export interface Canvas {
 }
 
 /** A picture of one colour that depends on `seed`; zeros behind its end pad it to `bytesMin`. */
-export function pictureOf(canvas: Canvas, seed: string, bytesMin = 0): Picture {
+export function drawPicture(canvas: Canvas, seed: string, bytesMin = 0): Picture {
   const mediaType = `image/${canvas.format}`;
   const colour = createHash("sha256").update(seed).digest().subarray(0, 3);
   const file = FILES[canvas.format](canvas, colour);
-  const parts = [...file, Math.max(0, bytesMin - lengthOf(file))];
-  return { mediaType, lengthBytes: lengthOf(parts), parts };
+  const parts = [...file, Math.max(0, bytesMin - sumLengths(file))];
+  return { mediaType, lengthBytes: sumLengths(parts), parts };
 }
 
 /** Characters that base64 of so many bytes takes. */
@@ -42,7 +42,7 @@ export function* base64Pieces(picture: Picture): Generator<Buffer> {
 }
 
 /** The whole file, of a picture that is small enough. */
-export function fileOf(picture: Picture): Buffer {
+export function renderFile(picture: Picture): Buffer {
   return bytesAt(picture, 0, picture.lengthBytes);
 }
 
@@ -177,7 +177,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-function lengthOf(parts: Parts): number {
+function sumLengths(parts: Parts): number {
   return parts.reduce<number>(
     (sum, part) => sum + (typeof part === "number" ? part : part.length),
     0,

@@ -1,12 +1,12 @@
 import { textOf } from "../../../kernel/index.ts";
-import { isAbsent, isObject, objectsOf, type JsonObject } from "../json.ts";
+import { isAbsent, isObject, pickObjects, type JsonObject } from "../json.ts";
 import type { RequestHeaders, SimError } from "../sim-error.ts";
 import type { StrictProvider } from "./strict-provider.ts";
 
 type Complaint = string | undefined;
 
 /** The first thing that this provider refuses and others of its wire may not. */
-export function refusalOf(
+export function findRefusal(
   provider: StrictProvider,
   body: JsonObject,
   headers: RequestHeaders,
@@ -32,13 +32,13 @@ function fieldComplaint({ knows, refuses }: StrictProvider, body: JsonObject): C
 
 function messagesComplaint(provider: StrictProvider, body: JsonObject): Complaint {
   const { messages, tools, system } = body;
-  for (const [index, message] of objectsOf(messages).entries()) {
+  for (const [index, message] of pickObjects(messages).entries()) {
     const complaint = messageComplaint(provider, message);
     if (complaint !== undefined) return `messages.${index}: ${complaint}`;
   }
   const isMarked = provider.refusesMarks === true && [messages, tools, system].some(hasMark);
   if (isMarked) return "Extra inputs are not permitted: cache_control";
-  const isStrict = objectsOf(tools).some(
+  const isStrict = pickObjects(tools).some(
     (tool) => isObject(tool["function"]) && tool["function"]["strict"] !== undefined,
   );
   return isStrict && provider.refusesStrict === true
@@ -92,7 +92,7 @@ function choiceComplaint({ choices }: StrictProvider, choice: unknown): Complain
 }
 
 function ownComplaint({ signs, wantsCeiling }: StrictProvider, body: JsonObject): Complaint {
-  if (signs === true && objectsOf(body["messages"]).some(isUnsigned)) {
+  if (signs === true && pickObjects(body["messages"]).some(isUnsigned)) {
     return "Function call is missing a thought_signature in functionCall parts";
   }
   if (wantsCeiling !== true) return undefined;
@@ -104,7 +104,7 @@ function ownComplaint({ signs, wantsCeiling }: StrictProvider, body: JsonObject)
 
 /** The first of a message's calls has to be signed. */
 function isUnsigned({ tool_calls: calls }: JsonObject): boolean {
-  const [first] = objectsOf(calls);
+  const [first] = pickObjects(calls);
   if (first === undefined) return false;
   const extra = first["extra_content"];
   const google = isObject(extra) ? extra["google"] : undefined;

@@ -1,7 +1,7 @@
 import type { SimAnswer } from "../answer.ts";
 import type { Dialect, Envelope, Frame } from "../dialect.ts";
-import { isObject, objectsOf, type JsonObject } from "../json.ts";
-import { refusalOf } from "./refusals.ts";
+import { isObject, pickObjects, type JsonObject } from "../json.ts";
+import { findRefusal } from "./refusals.ts";
 import type { StrictProvider } from "./strict-provider.ts";
 import { STRICT_PROVIDERS } from "./strict-providers.ts";
 
@@ -22,7 +22,7 @@ export function strictDialect(dialect: Dialect, wire: string, id: string | undef
   return {
     ...dialect,
     problemOf: (body, headers) =>
-      refusalOf(provider, body, headers) ?? dialect.problemOf(usualForm(provider, body), headers),
+      findRefusal(provider, body, headers) ?? dialect.problemOf(usualForm(provider, body), headers),
     read: (body) => {
       const read = dialect.read(usualForm(provider, body));
       const isUnasked = provider.usage !== undefined && read.stream;
@@ -67,7 +67,7 @@ function withoutExtras(messages: unknown): unknown {
   if (!Array.isArray(messages)) return messages;
   return messages.map((message: unknown) => {
     if (!isObject(message) || message["tool_calls"] === undefined) return message;
-    const calls = objectsOf(message["tool_calls"]).map(
+    const calls = pickObjects(message["tool_calls"]).map(
       ({ extra_content: _signature, ...call }) => call,
     );
     return { ...message, tool_calls: calls };
@@ -89,10 +89,10 @@ function gapped(provider: StrictProvider, { usage }: SimAnswer, envelope: Envelo
 
 function altered(provider: StrictProvider, completion: JsonObject): JsonObject {
   if (provider.wire === "wire_b") return completion;
-  const choices = objectsOf(completion["choices"]).map((choice) => {
+  const choices = pickObjects(completion["choices"]).map((choice) => {
     const { message } = choice;
     if (!isObject(message) || message["tool_calls"] === undefined) return choice;
-    const calls = objectsOf(message["tool_calls"]).map((call, index) =>
+    const calls = pickObjects(message["tool_calls"]).map((call, index) =>
       signed(provider, call, index),
     );
     const finish = provider.silentCalls === true ? { finish_reason: "" } : {};
@@ -116,7 +116,7 @@ function alteredFrames(provider: StrictProvider, frames: readonly Frame[]): read
     if (isInChoice && frame.kind === "usage") return [];
     if (frame.kind !== "content" && frame.kind !== "finish") return [frame];
     const chunk = JSON.parse(frame.data) as JsonObject;
-    const [choice] = objectsOf(chunk["choices"]);
+    const [choice] = pickObjects(chunk["choices"]);
     if (choice === undefined) return [frame];
     const changed = alteredChoice(provider, choice, frame.kind === "finish" ? usage : undefined);
     const { usage: _slot, ...rest } = chunk;
@@ -136,7 +136,7 @@ function alteredChoice(
   const reported =
     usage === undefined ? undefined : (JSON.parse(usage.data) as JsonObject)["usage"];
   const isInChoice = provider.usage === "in-choice" && reported !== undefined;
-  const calls = isObject(delta) ? objectsOf(delta["tool_calls"]) : [];
+  const calls = isObject(delta) ? pickObjects(delta["tool_calls"]) : [];
   const [call] = calls;
   const isOpening = call !== undefined && call["id"] !== undefined;
   const opened = isOpening ? signed(provider, call, Number(call["index"])) : undefined;

@@ -7,7 +7,7 @@ export interface StrictProvider {
   readonly wire: "wire_a" | "wire_b";
   /** The status of an unknown field. Default 400. */
   readonly status?: number;
-  /** The header that has to bring the key; absent: no key is needed. */
+  /** The header that has to bring the key; absent if no key is needed. */
   readonly auth?: "authorization" | "x-api-key" | "api-key";
   readonly needsUserAgent?: true;
   /** Top-level fields that it knows; absent: unknown ones are ignored. */

@@ -1,14 +1,14 @@
 import { asText } from "../../../kernel/index.ts";
-import { effectsOf, isCheating } from "../cheating.ts";
+import { listEffects, isCheating } from "../cheating.ts";
 import { deliverJson, failEarly } from "../deliver.ts";
 import type { Faults, JobFault } from "../faults.ts";
 import { isObject } from "../json.ts";
 import { invalidValue } from "../media-requests.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
-import { isRefused, keyProblemOf, orderedTrouble, requestProblemOf } from "../trouble.ts";
+import { isRefused, findKeyProblem, orderedTrouble, findRequestProblem } from "../trouble.ts";
 import { VIDEO_CHEATS, type VideoEffect } from "./video-cheats.ts";
-import { costOf, type ShownJob, type VideoHost } from "./video-host.ts";
+import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
@@ -21,21 +21,21 @@ const SECONDS_ACCEPTED_MAX = 120;
  */
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
-  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
+  const problem = findProblem(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
   if (problem !== undefined || delivery.faults.error_in_200 === true) {
     await failEarly(delivery);
     return void (await isRefused(host, delivery, problem, host.createStatus));
   }
   const job = createJob(host, call);
   await failEarly(delivery);
-  await deliverJson(delivery, host.createStatus, host.created(shownJob(call, job)));
+  await deliverJson(delivery, host.createStatus, host.created(presentJob(call, job)));
 }
 
 /** Shows a job; each poll moves it on. */
 export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.polls += 1));
   if (job === undefined) return;
-  await deliverJson(call.delivery, 200, host.record(shownJob(call, job)));
+  await deliverJson(call.delivery, 200, host.record(presentJob(call, job)));
 }
 
 /** Cancels a job that runs, or deletes one for good: each host has one of the two. */
@@ -48,7 +48,7 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
     return await deliverJson(call.delivery, error.status, host.error(error));
   }
   job.ending = host.forgets ? "deleted" : "cancelled";
-  await deliverJson(call.delivery, 200, host.ended(shownJob(call, job)));
+  await deliverJson(call.delivery, 200, host.ended(presentJob(call, job)));
 }
 
 /** The job that the path names, counted; undefined when the answer is an error and was sent. */
@@ -62,7 +62,7 @@ export async function findJob(
   await failEarly(delivery);
   const missing = { status: 404, code: "not_found", message: "No such video." };
   const { faults } = delivery;
-  const problem = keyProblemOf(headers, faults) ?? orderedTrouble(host.troubles, faults);
+  const problem = findKeyProblem(headers, faults) ?? orderedTrouble(host.troubles, faults);
   const error = problem ?? (job === undefined ? missing : undefined);
   if (error === undefined) return job;
   await deliverJson(delivery, error.status, host.error(error));
@@ -70,10 +70,10 @@ export async function findJob(
 }
 
 /** A job with its place and the address of its file. */
-export function shownJob({ jobs, headers, delivery }: ReceivedCall, job: VideoJob): ShownJob {
+export function presentJob({ jobs, headers, delivery }: ReceivedCall, job: VideoJob): ShownJob {
   const origin = `http://${String(headers["host"] ?? "127.0.0.1")}`;
   const fileUrl = `${origin}${job.root}/files/${job.id}.mp4`;
-  const effects = effectsOf<VideoEffect>(delivery.faults, VIDEO_CHEATS);
+  const effects = listEffects<VideoEffect>(delivery.faults, VIDEO_CHEATS);
   const order = effects.reduce(
     (left, { billed, model }) => ({ ...left, ...billed?.(left), ...(model && { model }) }),
     job.order,
@@ -81,10 +81,10 @@ export function shownJob({ jobs, headers, delivery }: ReceivedCall, job: VideoJo
   return { job: { ...job, order }, view: jobs.view(job), fileUrl };
 }
 
-function problemOf(host: VideoHost, call: ReceivedCall): SimError | undefined {
+function findProblem(host: VideoHost, call: ReceivedCall): SimError | undefined {
   const isUnbounded = isCheating(call.delivery.faults, "video-seconds-over-max-accepted");
   const rule = host.accepts(isUnbounded ? SECONDS_ACCEPTED_MAX : host.secondsMax);
-  return requestProblemOf(call, (body) => invalidValue(rule(body, "")));
+  return findRequestProblem(call, (body) => invalidValue(rule(body, "")));
 }
 
 function createJob(host: VideoHost, call: ReceivedCall): VideoJob {
@@ -95,15 +95,15 @@ function createJob(host: VideoHost, call: ReceivedCall): VideoJob {
     idPrefix: host.idPrefix,
     root: path.replace(/\/videos$/, ""),
     order,
-    plan: planOf(order, delivery.faults),
+    plan: planJob(order, delivery.faults),
     createdS,
   };
   return jobs.create(made, asText(key));
 }
 
-function planOf(order: VideoOrder, faults: Faults): JobFault {
+function planJob(order: VideoOrder, faults: Faults): JobFault {
   const { job = {} } = faults;
   return isCheating(faults, "video-failed-but-billed")
-    ? { cost: costOf(order), ...job, final: "failed" }
+    ? { cost: priceVideo(order), ...job, final: "failed" }
     : job;
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { effectsOf } from "../cheating.ts";
+import { listEffects } from "../cheating.ts";
 import { deliverJson, deliverPieces, type Delivery } from "../deliver.ts";
 import type { ReceivedCall } from "../received-call.ts";
-import { findJob, shownJob } from "./answer-videos.ts";
+import { findJob, presentJob } from "./answer-videos.ts";
 import { VIDEO_CHEATS, type VideoEffect } from "./video-cheats.ts";
 import { hasFile, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
@@ -20,7 +20,7 @@ const MOVIE_BYTES = 116;
 const HEAD_BYTES = TYPE.length + MOVIE_BYTES + DATA.length;
 
 /** The boxes before the film: what it is, how long it lasts, how many bytes it has. */
-function headOf(seconds: number, lengthBytes: number): Buffer {
+function buildHead(seconds: number, lengthBytes: number): Buffer {
   const movie = Buffer.alloc(MOVIE_BYTES);
   movie.writeUInt32BE(MOVIE_BYTES, 0);
   movie.write("moov", 4, "latin1");
@@ -48,7 +48,7 @@ export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Prom
 async function deliverFile(host: VideoHost, call: ReceivedCall, job: VideoJob): Promise<void> {
   const { delivery, jobs } = call;
   const { redirect, body } = delivery.faults;
-  const redirected = redirect === undefined ? undefined : locationOf(redirect, call, job);
+  const redirected = redirect === undefined ? undefined : chooseLocation(redirect, call, job);
   if (redirected !== undefined) return await deliverRedirect(delivery, redirected);
   if (!hasFile({ job, view: jobs.view(job) })) {
     const error = { status: 404, code: "not_ready", message: "The video has no file (yet)." };
@@ -58,8 +58,8 @@ async function deliverFile(host: VideoHost, call: ReceivedCall, job: VideoJob): 
   await deliverRange(call, job);
 }
 
-function locationOf(redirect: "self" | "other", call: ReceivedCall, job: VideoJob): string {
-  const { fileUrl } = shownJob(call, job);
+function chooseLocation(redirect: "self" | "other", call: ReceivedCall, job: VideoJob): string {
+  const { fileUrl } = presentJob(call, job);
   if (redirect === "self") return call.path;
   return fileUrl.includes("//localhost")
     ? fileUrl.replace("//localhost", "//127.0.0.1")
@@ -79,11 +79,11 @@ interface Range {
 
 async function deliverRange(call: ReceivedCall, job: VideoJob): Promise<void> {
   const { delivery, headers } = call;
-  const { length, bytes } = filmOf(call, job);
+  const { length, bytes } = findFilm(call, job);
   const etag = `"${job.id}"`;
   const ifRange = headers["if-range"];
   const isSame = ifRange === undefined || ifRange === etag;
-  const range = isSame ? rangeOf(String(headers["range"] ?? ""), length) : undefined;
+  const range = isSame ? parseRange(String(headers["range"] ?? ""), length) : undefined;
   const about = {
     "accept-ranges": "bytes",
     etag,
@@ -114,8 +114,8 @@ interface Film {
 }
 
 /** The job's file, or what is given for it. */
-function filmOf({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
-  const effects = effectsOf<VideoEffect>(delivery.faults, VIDEO_CHEATS);
+function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
+  const effects = listEffects<VideoEffect>(delivery.faults, VIDEO_CHEATS);
   if (!kept.has("film")) kept.set("film", own);
   const job = effects.some(({ isFirst }) => isFirst) ? (kept.get("film") as VideoJob) : own;
   const page = effects.find((effect) => effect.page)?.page;
@@ -130,7 +130,7 @@ function filmOf({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   );
   const share = effects.reduce((left, effect) => effect.share ?? left, 1);
   const seed = effects.reduce((left, effect) => effect.seed ?? left, job.order.prompt);
-  const head = headOf(seconds, share === 0 ? HEAD_BYTES : whole);
+  const head = buildHead(seconds, share === 0 ? HEAD_BYTES : whole);
   const shift = createHash("sha256").update(seed).digest().readUInt32BE(0) % PERIOD;
   return {
     length: Math.min(whole, HEAD_BYTES + Math.floor((whole - HEAD_BYTES) * share)),
@@ -139,7 +139,7 @@ function filmOf({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
 }
 
 /* Several ranges, and anything that is none, are answered with the whole file. */
-function rangeOf(header: string, length: number): Range | "beyond" | undefined {
+function parseRange(header: string, length: number): Range | "beyond" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header);
   const [, first = "", last = ""] = match ?? [];
   if (first === "" && last === "") return undefined;

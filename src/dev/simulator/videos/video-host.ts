@@ -27,7 +27,7 @@ export interface VideoHost {
   record(shown: ShownJob): JsonObject;
   /** The answer to a DELETE. */
   ended(shown: ShownJob): JsonObject;
-  /** Does a DELETE take the job away, so that it is not found any more? */
+  /** True if a deleted job can no longer be found. */
   readonly forgets: boolean;
 }
 
@@ -46,7 +46,7 @@ const CENTS_PER_SECOND = 10;
 const DAY_S = 86_400;
 
 /** The cost of an order's video, digit for digit in USD. */
-export function costOf({ seconds }: VideoOrder): string {
+export function priceVideo({ seconds }: VideoOrder): string {
   return usdOfCents(seconds * CENTS_PER_SECOND);
 }
 
@@ -55,7 +55,7 @@ export const referenceVideos: VideoHost = {
   secondsMax: 12,
   accepts: (secondsMax) => fields({ ...clipFields(secondsMax), size: measure }),
   error: referenceError,
-  troubles: troublesOf("moderation_blocked"),
+  troubles: buildTroubles("moderation_blocked"),
   idPrefix: "video_",
   createStatus: 200,
   created: referenceRecord,
@@ -68,7 +68,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
   const { job, view } = shown;
   const { order, createdS } = job;
   const isDone = view.state === "completed";
-  const { code, message } = errorOf(shown, "moderation_blocked");
+  const { code, message } = reportError(shown, "moderation_blocked");
   return {
     id: job.id,
     object: "video",
@@ -82,7 +82,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
     size: order.size,
     remixed_from_video_id: null,
     error: view.state === "failed" ? { code, message } : null,
-    ...usageOf(shown, (usd) => ({ cost: rawNumber(usd) })),
+    ...reportUsage(shown, (usd) => ({ cost: rawNumber(usd) })),
   };
 }
 
@@ -96,7 +96,7 @@ export const relayVideos: VideoHost = {
       size: measure,
     }),
   error: relayError,
-  troubles: troublesOf("content_policy_violation"),
+  troubles: buildTroubles("content_policy_violation"),
   idPrefix: "job-",
   createStatus: 202,
   created: ({ job, view }) => ({
@@ -106,7 +106,7 @@ export const relayVideos: VideoHost = {
   }),
   record: (shown) => {
     const { job, view, fileUrl } = shown;
-    const { code, message } = errorOf(shown, "content_policy_violation");
+    const { code, message } = reportError(shown, "content_policy_violation");
     return {
       id: job.id,
       generation_id: `gen-${job.id}`,
@@ -114,7 +114,7 @@ export const relayVideos: VideoHost = {
       status: relayWord(view),
       ...(hasFile(shown) ? { unsigned_urls: [fileUrl] } : {}),
       ...(view.state === "failed" ? { error: `${code}: ${message}` } : {}),
-      ...usageOf(shown, (usd) => ({ cost: rawNumber(usd), is_byok: false })),
+      ...reportUsage(shown, (usd) => ({ cost: rawNumber(usd), is_byok: false })),
     };
   },
   ended: ({ job, view }) => ({ id: job.id, status: relayWord(view) }),
@@ -130,7 +130,7 @@ export const plainVideos: VideoHost = {
   secondsMax: 15,
   accepts: (secondsMax) => fields(filmFields(secondsMax)),
   error: plainError,
-  troubles: troublesOf("content_policy_violation"),
+  troubles: buildTroubles("content_policy_violation"),
   idPrefix: "",
   createStatus: 200,
   created: ({ job }) => ({ request_id: job.id }),
@@ -142,7 +142,7 @@ export const plainVideos: VideoHost = {
 function plainRecord(shown: ShownJob): JsonObject {
   const { job, view, fileUrl } = shown;
   const isRefused = view.isFinal && job.plan.moderated === true;
-  const { code, message } = errorOf(shown, "video_generation_failed");
+  const { code, message } = reportError(shown, "video_generation_failed");
   return {
     status: isRefused ? "done" : plainWord(view),
     model: job.order.model,
@@ -151,7 +151,7 @@ function plainRecord(shown: ShownJob): JsonObject {
       ? { video: { url: fileUrl, duration: job.order.seconds, respect_moderation: true } }
       : {}),
     ...(view.state === "failed" && !isRefused ? { error: { code, message } } : {}),
-    ...usageOf(shown, (usd) => ({ cost_in_usd_ticks: rawNumber(ticksOfUsd(usd)) })),
+    ...reportUsage(shown, (usd) => ({ cost_in_usd_ticks: rawNumber(ticksOfUsd(usd)) })),
   };
 }
 
@@ -160,7 +160,6 @@ function plainWord({ state }: JobView): string {
   return state === "queued" || state === "in_progress" ? "pending" : state;
 }
 
-/** Is there a file to fetch? */
 export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean {
   const isDone = ["completed", "done", "succeeded"].includes(view.state);
   return isDone && job.plan.no_content !== true && job.plan.moderated !== true;
@@ -169,18 +168,18 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 /*
  * What a job cost is reported at its end: of a finished one always, else only where it is scripted.
  */
-function usageOf(
+function reportUsage(
   { job, view }: ShownJob,
   worded: (costUsd: string) => JsonObject,
 ): { readonly usage?: JsonObject } {
   const { cost: scripted } = job.plan;
   const isDone = view.state === "completed" && job.plan.moderated !== true;
-  const costUsd = scripted ?? costOf(job.order);
+  const costUsd = scripted ?? priceVideo(job.order);
   const isReported = view.isFinal && scripted !== null && (isDone || scripted !== undefined);
   return isReported ? { usage: worded(costUsd) } : {};
 }
 
-function errorOf(
+function reportError(
   { job }: ShownJob,
   moderationCode: string,
 ): { readonly code: string; readonly message: string } {
@@ -196,7 +195,7 @@ function errorOf(
   };
 }
 
-function troublesOf(code: string): Troubles {
+function buildTroubles(code: string): Troubles {
   const message = "Your request was rejected by our safety system.";
   return mediaTroubles({ status: 400, code, message });
 }

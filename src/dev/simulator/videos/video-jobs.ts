@@ -1,6 +1,6 @@
 import type { Clock } from "../../../kernel/index.ts";
 import type { JobFault } from "../faults.ts";
-import { serialOf } from "../serial.ts";
+import { makeSerial } from "../serial.ts";
 import type { VideoOrder } from "./video-order.ts";
 
 /** The events of a job so far. */
@@ -117,7 +117,7 @@ export class VideoJobs {
     this.#made += 1;
     const job: VideoJob = {
       ...made,
-      id: `${idPrefix}${serialOf(`${this.#seed}:job:${made.createdS}`, this.#made)}`,
+      id: `${idPrefix}${makeSerial(`${this.#seed}:job:${made.createdS}`, this.#made)}`,
       startedMs: this.#clock.monotonicMs(),
       counts: { creates: 0, polls: 0, contents: 0, files: 0, cancels: 0 },
       ending: "none",

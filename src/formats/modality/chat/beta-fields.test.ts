@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
-import { bytesOf, deploymentOf, encode, readBad, readGood } from "../fixtures/request-kit.ts";
+import { toBytes, buildDeployment, encode, readBad, readGood } from "../fixtures/request-kit.ts";
 
 const tool =
   '{"name":"a","defer_loading":true,"input_schema":{"type":"object"},"input_examples":[]}';
 
 function sent(body: string, betaHeader: string): { body: string; dropped: readonly string[] } {
-  const upstream = encode(readGood("wire_b", body, betaHeader), deploymentOf("wire_b"));
-  return { body: bytesOf(upstream.body).toString(), dropped: upstream.droppedParams };
+  const upstream = encode(readGood("wire_b", body, betaHeader), buildDeployment("wire_b"));
+  return { body: toBytes(upstream.body).toString(), dropped: upstream.droppedParams };
 }
 
 const start = '{"model":"acme/test-1","max_tokens":5,"messages":[{"role":"user","content":"x"}]';

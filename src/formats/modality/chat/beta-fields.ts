@@ -33,9 +33,13 @@ export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): S
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
   if (rules.length === 0) return nothing;
   const config = doc.present(0, word.output_config);
-  const top = presentIn(doc, 0, namesOf(rules, "top"));
-  const tools = inPlace(doc, toolsOf(doc), namesOf(rules, "tools"));
-  const inConfig = inPlace(doc, config === ABSENT ? [] : [config], namesOf(rules, "outputConfig"));
+  const top = presentIn(doc, 0, collectNames(rules, "top"));
+  const tools = inPlace(doc, listTools(doc), collectNames(rules, "tools"));
+  const inConfig = inPlace(
+    doc,
+    config === ABSENT ? [] : [config],
+    collectNames(rules, "outputConfig"),
+  );
   return {
     words: top.map((name) => word[name]),
     inside: [...tools, ...inConfig].map(({ object, names }) => ({
@@ -73,14 +77,14 @@ function presentIn(
   return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
 }
 
-function namesOf(
+function collectNames(
   rules: readonly OpenedFields[],
   place: "top" | "tools" | "outputConfig",
 ): readonly ChatWord[] {
   return [...new Set(rules.flatMap((rule) => rule[place] ?? []))];
 }
 
-function toolsOf(doc: JsonDocument): readonly JsonNode[] {
+function listTools(doc: JsonDocument): readonly JsonNode[] {
   const list = doc.present(0, word.tools);
   return list === ABSENT ? [] : doc.items(list);
 }

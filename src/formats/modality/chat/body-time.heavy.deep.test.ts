@@ -5,10 +5,10 @@ import { JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
 import { readDecisionBody } from "../fixtures/decision-kit.ts";
 import { profiled } from "../fixtures/profile-kit.ts";
 import {
-  bodyOf,
-  bytesOf,
-  chatOf,
-  deploymentOf,
+  buildBody,
+  toBytes,
+  chatFor,
+  buildDeployment,
   encode,
   readBody,
   readGood,
@@ -62,22 +62,22 @@ test("a body of 10 MB is rewritten for the strictest provider within 50 ms", () 
     { role: "assistant", name: null, content: parts, reasoning_content: "hm" },
   ];
   const messages = Array.from({ length: 2_400 }, (_, at) => turn[at % 2]);
-  const body = bodyOf({ seed: 1, user: "u", messages });
+  const body = buildBody({ seed: 1, user: "u", messages });
   expect(body.length).toBeGreaterThan(9_500_000);
-  const deployment = deploymentOf("wire_a", strict);
+  const deployment = buildDeployment("wire_a", strict);
   let fastest = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS; run += 1) {
     const request = readGood("wire_a", body);
     const startedMs = performance.now();
-    chatOf(request).servabilityProblem(request, deployment);
-    bytesOf(encode(request, deployment).body);
+    chatFor(request).servabilityProblem(request, deployment);
+    toBytes(encode(request, deployment).body);
     fastest = Math.min(fastest, performance.now() - startedMs);
   }
   expect(fastest).toBeLessThan(50);
 });
 
 describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) => {
-  /* A few fewer than the bounds: those of the frame count too. */
+  /* Slightly below the bounds, because the frame has keys and values too. */
   test.each(slowestBodies(JSON_KEYS_MAX - 20, JSON_VALUES_MAX - JSON_KEYS_MAX))(
     "%s are accepted or refused in time",
     (_what, text) => {

@@ -4,10 +4,10 @@ import type { Deployment, WireId } from "../../../catalog/catalog.ts";
 import { assert } from "../../../kernel/core/assert.ts";
 import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
 import {
-  bodyOf,
-  bytesOf,
-  chatOf,
-  deploymentOf,
+  buildBody,
+  toBytes,
+  chatFor,
+  buildDeployment,
   encode,
   marketModel,
   readGood,
@@ -22,7 +22,7 @@ const wires: readonly WireId[] = ["wire_a", "wire_b"];
 describe.each(wires)("a %s body on its own wire", (wire) => {
   test("that needs nothing is sent as the very same bytes", () => {
     const request = readGood(wire, { max_tokens: 5 });
-    expect(bytesOf(encode(request, deploymentOf(wire)).body)).toEqual(request.body);
+    expect(toBytes(encode(request, buildDeployment(wire)).body)).toEqual(request.body);
   });
 
   test("keeps every byte but the model's", () => {
@@ -47,9 +47,9 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
   });
 
   test("gets the default output bound, also in place of null", () => {
-    const text = bodyOf({});
+    const text = buildBody({});
     expect(sendSame(wire, text).text).toBe(`${text.slice(0, -1)},"max_tokens":4096}`);
-    expect(sendSame(wire, { max_tokens: null }).text).toBe(bodyOf({ max_tokens: 4096 }));
+    expect(sendSame(wire, { max_tokens: null }).text).toBe(buildBody({ max_tokens: 4096 }));
   });
 
   test("keeps what only this wire knows: nothing is refused for it", () => {
@@ -60,7 +60,7 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
       metadata: { user_id: "u" },
       max_tokens: 5,
     };
-    expect(sendSame(wire, members).text).toBe(bodyOf(members));
+    expect(sendSame(wire, members).text).toBe(buildBody(members));
   });
 });
 
@@ -88,18 +88,18 @@ describe("wire_a", () => {
   test("the default bound goes under the name the listing takes", () => {
     const unknown = { type: "unknown" } as const;
     const newer = { supportedParameters: new Map([["max_completion_tokens", unknown]]) };
-    expect(sendSame("wire_a", {}, newer).text).toBe(bodyOf({ max_completion_tokens: 4096 }));
+    expect(sendSame("wire_a", {}, newer).text).toBe(buildBody({ max_completion_tokens: 4096 }));
     const both = { ["max_completion_tokens"]: unknown, ["max_tokens"]: unknown };
     const either = { supportedParameters: new Map(Object.entries(both)) };
-    expect(sendSame("wire_a", {}, either).text).toBe(bodyOf({ max_tokens: 4096 }));
+    expect(sendSame("wire_a", {}, either).text).toBe(buildBody({ max_tokens: 4096 }));
   });
 
   test("two equal bounds become the one the listing takes", () => {
     const both = { max_completion_tokens: 9, max_tokens: 9 };
-    expect(sendSame("wire_a", both).text).toBe(bodyOf({ max_tokens: 9 }));
+    expect(sendSame("wire_a", both).text).toBe(buildBody({ max_tokens: 9 }));
     const newer = new Map([["max_completion_tokens", { type: "unknown" } as const]]);
     const { text } = sendSame("wire_a", both, { supportedParameters: newer });
-    expect(text).toBe(bodyOf({ max_completion_tokens: 9 }));
+    expect(text).toBe(buildBody({ max_completion_tokens: 9 }));
   });
 
   test("a bound goes under the name the listing declares, the other name is removed", () => {
@@ -118,7 +118,7 @@ describe("wire_a", () => {
       [newer, [newer], newer],
     ] as const) {
       const { text } = sendSame("wire_a", { [sent]: 9 }, listing(...declared));
-      expect(text).toBe(bodyOf({ [expected]: 9 }));
+      expect(text).toBe(buildBody({ [expected]: 9 }));
       const other = sent === plain ? newer : plain;
       const withNull = sendSame("wire_a", { [sent]: 9, [other]: null }, listing(...declared)).body;
       expect(withNull).toMatchObject({ [expected]: 9 });
@@ -130,12 +130,12 @@ describe("wire_a", () => {
     const upstream = { ignore: ["x"], allow_fallbacks: false };
     const members = { max_tokens: 5, provider: { only: ["acme"], upstream } };
     const sent = sendSame("wire_a", members, { priority: 1 });
-    expect(sent.text).toBe(bodyOf({ max_tokens: 5, provider: upstream }));
-    expect(sendSame("wire_a", members, { priority: 0 }).text).toBe(bodyOf({ max_tokens: 5 }));
+    expect(sent.text).toBe(buildBody({ max_tokens: 5, provider: upstream }));
+    expect(sendSame("wire_a", members, { priority: 0 }).text).toBe(buildBody({ max_tokens: 5 }));
   });
 
   test("goes to its path with its headers", () => {
-    const encoded = encode(readGood("wire_a", {}), deploymentOf("wire_a"));
+    const encoded = encode(readGood("wire_a", {}), buildDeployment("wire_a"));
     expect(encoded).toMatchObject({
       path: "/chat/completions",
       headers: { "content-type": "application/json" },
@@ -146,13 +146,15 @@ describe("wire_a", () => {
 
 describe("wire_b", () => {
   test("a bound under wire_a's name is written under the one this wire knows", () => {
-    expect(sendSame("wire_b", { max_completion_tokens: 9 }).text).toBe(bodyOf({ max_tokens: 9 }));
+    expect(sendSame("wire_b", { max_completion_tokens: 9 }).text).toBe(
+      buildBody({ max_tokens: 9 }),
+    );
     const both = { max_completion_tokens: 9, max_tokens: 9 };
-    expect(sendSame("wire_b", both).text).toBe(bodyOf({ max_tokens: 9 }));
+    expect(sendSame("wire_b", both).text).toBe(buildBody({ max_tokens: 9 }));
   });
 
   test("goes to its path with the pinned version", () => {
-    expect(encode(readGood("wire_b", {}), deploymentOf("wire_b"))).toMatchObject({
+    expect(encode(readGood("wire_b", {}), buildDeployment("wire_b"))).toMatchObject({
       path: "/messages",
       headers: { "content-type": "application/json", "anthropic-version": "2023-06-01" },
     });
@@ -162,7 +164,7 @@ describe("wire_b", () => {
     const beta =
       "claude-code-20250219,claude-code-2025-02-19, interleaved-thinking-2025-05-14 ," +
       "prompt-caching-scope-2026-01-05,oauth,computer-use-2025-01-24,x\u00e9\ty";
-    const { headers, dropped } = send(readGood("wire_b", {}, beta), deploymentOf("wire_b"));
+    const { headers, dropped } = send(readGood("wire_b", {}, beta), buildDeployment("wire_b"));
     expect(headers["anthropic-beta"]).toBe(
       "claude-code-20250219,claude-code-2025-02-19,interleaved-thinking-2025-05-14,oauth," +
         "computer-use-2025-01-24",
@@ -171,7 +173,7 @@ describe("wire_b", () => {
   });
 
   test("without a name that may pass there is no beta header", () => {
-    const { headers } = send(readGood("wire_b", {}, "foo-2025-01-01"), deploymentOf("wire_b"));
+    const { headers } = send(readGood("wire_b", {}, "foo-2025-01-01"), buildDeployment("wire_b"));
     expect(headers).not.toHaveProperty("anthropic-beta");
   });
 });
@@ -179,19 +181,19 @@ describe("wire_b", () => {
 describe("translated requests", () => {
   test("fields dropped everywhere and fields lost in translation are all named", () => {
     const request = readGood("wire_a", { models: ["x"], seed: 1 });
-    expect(encode(request, deploymentOf("wire_b")).droppedParams).toEqual(["models", "seed"]);
+    expect(encode(request, buildDeployment("wire_b")).droppedParams).toEqual(["models", "seed"]);
   });
 
   test("a request that cannot be translated is refused, not sent in part", () => {
     const request = readGood("wire_a", { response_format: { type: "json_object" } });
-    const encoded = chatOf(request).encode(request, deploymentOf("wire_b"));
+    const encoded = chatFor(request).encode(request, buildDeployment("wire_b"));
     expect(encoded).toMatchObject({ refusal: { class: "invalid_request", status: 400 } });
   });
 
   test("the marketplace's id never goes upstream when the endpoint has its own", () => {
     for (const wire of wires) {
       for (const target of wires) {
-        const deployment = deploymentOf(target, { upstreamModelId: 'é"\\x' });
+        const deployment = buildDeployment(target, { upstreamModelId: 'é"\\x' });
         const sent = send(readGood(wire, {}), deployment);
         expect(sent.body["model"]).toBe('é"\\x');
         expect(sent.text).not.toContain(marketModel);
@@ -206,23 +208,23 @@ const counting = new TokenCounting(anthropicMessages, tokenCounter);
 
 test("a count needs no bound, takes any, and takes thinking", () => {
   for (const members of [{}, { max_tokens: 100_000 }, { thinking: { type: "adaptive" } }]) {
-    const read = counting.parse(sentBy(bodyOf(members)));
+    const read = counting.parse(sentBy(buildBody(members)));
     expect(read).toMatchObject({ request: { modelId: "acme/test-1", wire: { id: "wire_b" } } });
   }
 });
 
 test("a count is checked like a messages body", () => {
-  const read = counting.parse(sentBy(bodyOf({ system: 5 })));
+  const read = counting.parse(sentBy(buildBody({ system: 5 })));
   expect(read).toMatchObject({ refusal: { class: "invalid_request" } });
 });
 
 test("the provider is asked with the caller's body, without a bound", () => {
-  const body = bodyOf({ tools: [{ name: "f" }], provider: { only: ["acme"] } });
+  const body = buildBody({ tools: [{ name: "f" }], provider: { only: ["acme"] } });
   const read = counting.parse(sentBy(body, "token-counting-2024-11-01"));
   if (!read.ok) throw new Error(read.refusal.message);
-  const asked = counting.encode(read.request, deploymentOf("wire_b", { upstreamModelId: "up" }));
+  const asked = counting.encode(read.request, buildDeployment("wire_b", { upstreamModelId: "up" }));
   expect(asked.path).toBe("/messages/count_tokens");
-  expect(JSON.parse(bytesOf(asked.body).toString())).toEqual({
+  expect(JSON.parse(toBytes(asked.body).toString())).toEqual({
     model: "up",
     messages: [{ role: "user", content: "hi" }],
     tools: [{ name: "f" }],

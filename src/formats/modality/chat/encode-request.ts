@@ -16,7 +16,10 @@ import type { SameWireDrops } from "./beta-fields.ts";
 import { checkBody, type ParsedChatRequest, parsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, profileDrops, sameWireDrops } from "./servability.ts";
 
-/** The same wire: the client's own bytes with the few edits that the gateway owes. */
+/**
+ * Encodes for the client's own wire: the original bytes with the few edits that the gateway must
+ * make.
+ */
 export function encodeSameWire(
   codec: RequestCodec,
   request: ParsedChatRequest,
@@ -107,7 +110,7 @@ export class TokenCounting {
     return { ok: true, request: parsedChatRequest(this.wire, client, body) };
   }
 
-  /** Can this deployment be asked? */
+  /** True if this deployment can answer the question. */
   isAnsweredBy(deployment: Deployment): boolean {
     return deployment.wire === this.wire.id;
   }

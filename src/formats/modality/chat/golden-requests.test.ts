@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { deploymentOf, readGood, send, type KnownWire } from "../fixtures/request-kit.ts";
+import { buildDeployment, readGood, send, type KnownWire } from "../fixtures/request-kit.ts";
 
 /* One agent's request as each wire's client sends it, and what a deployment of either wire gets. */
 
@@ -21,7 +21,7 @@ test.each(wires.flatMap((client) => wires.map((upstream) => ({ client, upstream 
     const request = readGood(client, fixture(client, "agent.request.json"));
     const { body, dropped } = send(
       request,
-      deploymentOf(upstream, { upstreamModelId: "test-1-2026" }),
+      buildDeployment(upstream, { upstreamModelId: "test-1-2026" }),
     );
     const golden = fixture(client, `agent.request.for-${upstream.replace("_", "-")}.json`);
     expect({ dropped, body }).toEqual(JSON.parse(golden));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../../catalog/catalog.ts";
 import type { ManifestWireProfile } from "../../../catalog/manifest/index.ts";
-import { type Members, problemOf, profiled } from "../fixtures/profile-kit.ts";
+import { type Members, findProblem, profiled } from "../fixtures/profile-kit.ts";
 import { sendAcross, sendSame } from "../fixtures/request-kit.ts";
 
 const strict: Members = { require_parameters: true };
@@ -25,7 +25,7 @@ describe("history", () => {
     expect(sent.body["messages"]).toEqual([user, named[1]]);
     expect(sent.dropped).toEqual(["messages.name"]);
     const strictly = { messages: named, provider: strict };
-    expect(problemOf("wire_a", strictly, rules("no-name"))).toBe("messages.name");
+    expect(findProblem("wire_a", strictly, rules("no-name"))).toBe("messages.name");
   });
 
   test("members that are null go, at every depth", () => {

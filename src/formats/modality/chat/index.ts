@@ -8,7 +8,7 @@ import { openChatAnswer } from "./open-answer.ts";
 import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, servabilityProblem } from "./servability.ts";
 
-/** Chat for the clients of one wire; `wires`: those that providers may speak. */
+/** Chat for the clients of one wire; `wires` are those that providers may speak. */
 export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {
   return {
     modality: "text",

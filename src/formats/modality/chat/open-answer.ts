@@ -29,7 +29,7 @@ export function openChatAnswer(open: OpenChatAnswer): AnswerBridge {
 function openStream(open: OpenChatAnswer): AnswerBridge {
   const { request, upstream } = open;
   const { wire } = request;
-  const label = labelOf(open);
+  const label = toAnswerLabel(open);
   const note = new ServedModelNote(open.deployment);
   const { wireProfile: reading } = open.deployment;
   if (upstream === wire) return new StreamBridge(wire.streams.relay(label, note, reading), note);
@@ -48,7 +48,7 @@ function openJson(open: OpenChatAnswer): AnswerBridge {
 
 function relayReader(open: OpenChatAnswer): AnswerReader {
   const { answers } = open.request.wire;
-  return (json) => answers.relay(json, labelOf(open), open.deployment.wireProfile);
+  return (json) => answers.relay(json, toAnswerLabel(open), open.deployment.wireProfile);
 }
 
 function translatingReader(open: OpenChatAnswer): AnswerReader {
@@ -62,14 +62,14 @@ function translatingReader(open: OpenChatAnswer): AnswerReader {
     if (!read.ok) return read;
     const { answer, report, hasWrongFinish } = read;
     const bodyText = (costUsd: string): string =>
-      request.wire.answers.write(answer, labelOf(open), { report, costUsd });
+      request.wire.answers.write(answer, toAnswerLabel(open), { report, costUsd });
     const { finish: finishReason } = answer;
     const ready = { ok: true, report, bodyText, finishReason } as const;
     return hasWrongFinish === true ? { ...ready, hasWrongFinish } : ready;
   };
 }
 
-function labelOf(open: OpenChatAnswer): AnswerLabel {
+function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
   return {
     idTail: open.requestId.replaceAll("-", ""),
     modelId: open.deployment.modelId,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import { MEDIA_PART_TOKENS, OUTPUT_TOKENS_DEFAULT } from "../../../kernel/core/constants.ts";
 import {
-  bodyOf,
+  buildBody,
   marketModel,
   readBad,
   readBody,
@@ -15,7 +15,7 @@ const wires: readonly KnownWire[] = ["wire_a", "wire_b"];
 
 describe.each(wires)("reading a %s body", (wire) => {
   test("what routing and billing need is read from the bytes", () => {
-    const text = bodyOf({ stream: true, max_tokens: 100, temperature: 0.5 });
+    const text = buildBody({ stream: true, max_tokens: 100, temperature: 0.5 });
     const request = readGood(wire, text);
     expect(request).toMatchObject({
       wire: { id: wire },
@@ -42,7 +42,7 @@ describe.each(wires)("reading a %s body", (wire) => {
 
   test("input tokens are the UTF-8 bytes of the body", () => {
     const messages = [{ role: "user", content: "é😀" }];
-    const text = bodyOf({ messages });
+    const text = buildBody({ messages });
     expect(readGood(wire, text).estimatedInputTokens).toBe(Buffer.byteLength(text));
   });
 
@@ -51,11 +51,14 @@ describe.each(wires)("reading a %s body", (wire) => {
     ['{"model":"x",}', "the body is not valid JSON at byte 13"],
     ["[]", "the body must be one JSON object"],
     [`{"a":${"[".repeat(100)}`, "the body is nested deeper than 64 levels at byte 68"],
-    [bodyOf({ metadata: { a: JSON.parse('{"__proto__":1}') as unknown } }), "metadata.a.__proto__"],
-    [bodyOf({ metadata: { a: { constructor: 1 } } }), "metadata.a.constructor"],
-    [bodyOf({ metadata: { a: [{ prototype: 1 }] } }), "metadata.a.0.prototype"],
-    [bodyOf({ constructor: 1 }), "constructor is not accepted as a field name"],
-    [bodyOf({ prototype: {} }), "prototype is not accepted as a field name"],
+    [
+      buildBody({ metadata: { a: JSON.parse('{"__proto__":1}') as unknown } }),
+      "metadata.a.__proto__",
+    ],
+    [buildBody({ metadata: { a: { constructor: 1 } } }), "metadata.a.constructor"],
+    [buildBody({ metadata: { a: [{ prototype: 1 }] } }), "metadata.a.0.prototype"],
+    [buildBody({ constructor: 1 }), "constructor is not accepted as a field name"],
+    [buildBody({ prototype: {} }), "prototype is not accepted as a field name"],
   ])("%.60s is refused: %s", (body, message) => {
     expect(readBad(wire, body)).toMatchObject({ class: "invalid_request", status: 400 });
     expect(readBad(wire, body).message).toContain(message);
@@ -239,7 +242,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     const field = fc.oneof(value, nested, fc.array(nested, { maxLength: 3 }));
     fc.assert(
       fc.property(fc.dictionary(known, field), fc.boolean(), (members, onTop) => {
-        const body = onTop ? bodyOf(members) : JSON.stringify(members);
+        const body = onTop ? buildBody(members) : JSON.stringify(members);
         const read = readBody(wire, body);
         const said = read.ok ? read.request.translationNeeds().refused : [read.refusal];
         expect(said.every(({ message }) => message.length > 10)).toBe(true);
@@ -267,7 +270,7 @@ describe("media parts", () => {
       { role: "system", content: "s" },
       { role: "user", content },
     ];
-    const text = bodyOf({ messages });
+    const text = buildBody({ messages });
     const request = readGood("wire_a", text);
     expect(request.mediaParts).toEqual([
       { path: "messages[1].content[1]", kind: "image" },
@@ -284,14 +287,16 @@ describe("media parts", () => {
   test("text dressed up as an image address keeps its bytes in the estimate", () => {
     const url = `data:text/plain;base64,${picture}`;
     const content = [{ type: "image_url", image_url: { url } }];
-    const text = bodyOf({ messages: [{ role: "user", content }] });
+    const text = buildBody({ messages: [{ role: "user", content }] });
     const { estimatedInputTokens } = readGood("wire_a", text);
     expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
   });
 
   test("a document, inline or not, counts its bytes and its allowance", () => {
     const source = { type: "base64", media_type: "application/pdf", data: picture };
-    const text = bodyOf({ messages: [{ role: "user", content: [{ type: "document", source }] }] });
+    const text = buildBody({
+      messages: [{ role: "user", content: [{ type: "document", source }] }],
+    });
     const { estimatedInputTokens } = readGood("wire_b", text);
     expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
   });
@@ -308,7 +313,7 @@ describe("media parts", () => {
       { type: "image", source: { type: "url", url: "https://a.test/i.png" } },
       { type: "tool_result", tool_use_id: "t", content: [document] },
     ];
-    const text = bodyOf({ messages: [{ role: "user", content }] });
+    const text = buildBody({ messages: [{ role: "user", content }] });
     const request = readGood("wire_b", text);
     expect(request.mediaParts).toEqual([
       { path: "messages.0.content.0.content.1", kind: "image" },
@@ -388,7 +393,7 @@ describe("parts that a provider fetches", () => {
     ["a video of wire_b", "wire_b", { type: "video", source: { type: "url", url } }, 1],
     ["audio in base64", "wire_b", { type: "audio", source: { type: "base64", data: "A" } }, 0],
   ])("%s holds %s's allowance of an image, %j", (_name, wire, part, allowances) => {
-    const text = bodyOf({ messages: [{ role: "user", content: [part] }] });
+    const text = buildBody({ messages: [{ role: "user", content: [part] }] });
     const { estimatedInputTokens } = readGood(wire, text);
     expect(estimatedInputTokens).toBe(text.length + allowances * MEDIA_PART_TOKENS);
   });

@@ -124,9 +124,9 @@ export class ParsedChatRequest implements CallRequest {
   readonly body: Buffer;
   readonly modelId: string;
   readonly stream: boolean;
-  /** Did the caller of a wire_a stream ask for usage in a chunk of its own? */
+  /** True if the caller of a wire_a stream asked for a separate usage chunk. */
   readonly wantsUsageChunk: boolean;
-  /** Does the caller of a wire_a request know calls in their older form only? */
+  /** True if the caller of a wire_a request uses only the older form of tool calls. */
   readonly usesFunctions: boolean;
   /** Most output tokens: the caller's bound, or the default that is written upstream. */
   readonly outputTokens: number;
@@ -231,8 +231,8 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
  * default (specification, Endpoints rule 3).
  */
 function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {
-  const plain = numberOf(doc, word.max_tokens);
-  const completion = numberOf(doc, word.max_completion_tokens);
+  const plain = readNumber(doc, word.max_tokens);
+  const completion = readNumber(doc, word.max_completion_tokens);
   if (plain !== undefined && completion !== undefined && plain !== completion) {
     return outOfBound("max_tokens and max_completion_tokens differ; send one of them");
   }
@@ -248,7 +248,7 @@ function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }>
   return { ok: true, tokens };
 }
 
-function numberOf(doc: JsonDocument, wordId: number): number | undefined {
+function readNumber(doc: JsonDocument, wordId: number): number | undefined {
   const node = doc.present(0, wordId);
   return node === ABSENT ? undefined : doc.number(node);
 }

@@ -6,8 +6,8 @@ import { chunks, delta, done, events, openStream, play } from "../fixtures/answe
 import type { KnownWire } from "../fixtures/request-kit.ts";
 
 /**
- * Events that differ from the one before in their text alone are not parsed. Here the same events
- * are sent twice: once as they are, once with blanks that make each of them another.
+ * An event that differs from the previous one only in its text is not parsed again. Each test sends
+ * the same events twice: unchanged, and padded with blanks so that every event differs.
  */
 const text = fc.constantFrom("", "a", "b c", "a", "über 🙂", '"', "\\", "\n", "content", "}]");
 const INDEXED = { index: 0 };
@@ -85,7 +85,7 @@ function deltaB(fields: object): { readonly type: string; readonly delta: object
   return { type: "content_block_delta", ...INDEXED, delta: fields };
 }
 
-/** The same event with as many blanks behind it as no other event has. */
+/** Appends a number of blanks that no other event has. */
 function distinct(event: string, index: number): string {
   return event.replace("\n\n", `${" ".repeat(index + 1)}\n\n`);
 }

@@ -3,16 +3,19 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import {
-  bytesOf,
-  chatOf,
-  deploymentOf,
+  toBytes,
+  chatFor,
+  buildDeployment,
   encode,
   otherWire,
   readBody,
   type KnownWire,
 } from "../fixtures/request-kit.ts";
 
-/* Real requests with a few bytes changed: what is taken must reach the provider with its meaning. */
+/*
+ * Mutates a few bytes of real requests. If a mutated request is accepted, the provider must get it
+ * with the same meaning.
+ */
 
 const bodies = (["wire_a", "wire_b"] as const).map((wire) => {
   const folder = wire === "wire_a" ? "openai-chat" : "anthropic-messages";
@@ -76,7 +79,7 @@ test.each(bodies)(
   "a changed $wire request is refused, or spliced like its parsed form",
   (golden) => {
     const { wire, bytes } = golden;
-    const deployment = deploymentOf(wire, { upstreamModelId: "upstream-1" });
+    const deployment = buildDeployment(wire, { upstreamModelId: "upstream-1" });
     let taken = 0;
     fc.assert(
       fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
@@ -85,7 +88,7 @@ test.each(bodies)(
         if (!read.ok) return read.refusal.status === 400 && read.refusal.message.length > 10;
         taken += 1;
         const { request } = read;
-        const sent = JSON.parse(bytesOf(encode(request, deployment).body).toString()) as unknown;
+        const sent = JSON.parse(toBytes(encode(request, deployment).body).toString()) as unknown;
         expect(sent).toEqual(expectedBody(wire, body, request.outputTokens));
         return true;
       }),
@@ -100,14 +103,14 @@ test.each(bodies)(
   (golden) => {
     const { wire, bytes } = golden;
     const target = otherWire(wire);
-    const deployment = deploymentOf(target);
+    const deployment = buildDeployment(target);
     fc.assert(
       fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
         const read = readBody(wire, changed(bytes, changes));
         if (!read.ok) return;
         const { request } = read;
-        if (chatOf(request).servabilityProblem(request, deployment) !== undefined) return;
-        const again = readBody(target, bytesOf(encode(request, deployment).body));
+        if (chatFor(request).servabilityProblem(request, deployment) !== undefined) return;
+        const again = readBody(target, toBytes(encode(request, deployment).body));
         expect(again.ok ? "taken" : again.refusal.message).toBe("taken");
       }),
       { numRuns: runs(3000) },

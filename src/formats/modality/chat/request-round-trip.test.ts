@@ -4,9 +4,9 @@ import { runs } from "../../../../test/support/depth.ts";
 import type { WireId } from "../../../catalog/catalog.ts";
 import { TranslationIssues } from "../../wire/neutral/translation-issues.ts";
 import {
-  bodyOf,
-  bytesOf,
-  deploymentOf,
+  buildBody,
+  toBytes,
+  buildDeployment,
   encode,
   otherWire,
   readGood,
@@ -21,7 +21,7 @@ function meaning(wire: WireId, body: string): unknown {
 }
 
 function across(wire: WireId, body: string): string {
-  return bytesOf(encode(readGood(wire, body), deploymentOf(otherWire(wire))).body).toString();
+  return toBytes(encode(readGood(wire, body), buildDeployment(otherWire(wire))).body).toString();
 }
 
 const words = fc.string({ unit: "binary", minLength: 1 }).map((text) => `${text}.`);
@@ -88,7 +88,7 @@ function wireABody({
     ...calls.map((call) => ({ role: "tool", tool_call_id: call.id, content: call.result })),
     { role: "assistant", content: answer },
   ]);
-  return bodyOf({
+  return buildBody({
     ...set,
     messages: [
       ...(system === undefined ? [] : [{ role: "system", content: system }]),

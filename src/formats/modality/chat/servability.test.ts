@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, WireId } from "../../../catalog/catalog.ts";
 import type { Unservable } from "../../wire/modality.ts";
-import { chatOf, deploymentOf, readGood } from "../fixtures/request-kit.ts";
+import { chatFor, buildDeployment, readGood } from "../fixtures/request-kit.ts";
 
 interface Case {
   readonly from: WireId;
@@ -13,7 +13,7 @@ interface Case {
 
 function reason({ from, to, members, changes }: Case): Unservable | undefined {
   const request = readGood(from, members);
-  return chatOf(request).servabilityProblem(request, deploymentOf(to, changes));
+  return chatFor(request).servabilityProblem(request, buildDeployment(to, changes));
 }
 
 const a = "wire_a";

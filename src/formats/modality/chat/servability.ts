@@ -139,7 +139,10 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   };
 }
 
-/** Does this deployment, of the request's own wire, get marks for an hour of its cache at a price? */
+/**
+ * True if the request asks for cache writes of an hour and this deployment, on the same wire, sells
+ * them.
+ */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
@@ -177,7 +180,7 @@ function undeclaredPrice(
 
 type Choice = "auto" | "none" | "required" | "named";
 
-/** The names of each choice in a listing: those of both wires. */
+/** The names of each tool choice in a listing, on either wire. */
 const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   auto: ["auto"],
   none: ["none"],
@@ -195,14 +198,14 @@ function otherChoices(
 ): readonly string[] | undefined {
   const descriptor = supportedParameters.get("tool_choice");
   if (descriptor?.type !== "enum") return undefined;
-  const choice = choiceOf(doc);
+  const choice = readToolChoice(doc);
   if (choice === undefined) return undefined;
   const isTaken = DECLARED[choice].some((name) => descriptor.values.includes(name));
   return isTaken ? undefined : descriptor.values;
 }
 
 /** The choice of a body about its tools; undefined: none, or one in terms of its own. */
-function choiceOf(doc: JsonDocument): Choice | undefined {
+function readToolChoice(doc: JsonDocument): Choice | undefined {
   const older = doc.present(0, word.function_call);
   const sent = doc.present(0, word.tool_choice);
   const node = sent === ABSENT ? older : sent;

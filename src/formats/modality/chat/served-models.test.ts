@@ -4,9 +4,9 @@ import type { DecisionsListing } from "../../../catalog/catalog.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import { openDecisionAnswer } from "../decisions/open-answer.ts";
 import { play, requestId } from "../fixtures/answer-kit.ts";
-import { deploymentOf } from "../fixtures/request-kit.ts";
+import { buildDeployment } from "../fixtures/request-kit.ts";
 import {
-  answerOf,
+  buildAnswer,
   imageListing,
   openBridge,
   playImages,
@@ -29,11 +29,11 @@ test("a stream that reports two models is flagged by the one that the listing do
 });
 
 test("an answer with images reports its model", () => {
-  const { bridge } = playImages(openBridge(), [answerOf([PNG], { model: "other-1" })]);
+  const { bridge } = playImages(openBridge(), [buildAnswer([PNG], { model: "other-1" })]);
   expect(bridge.servedModel).toEqual(OTHER);
-  expect(playImages(openBridge(), [answerOf([PNG])]).bridge.servedModel).toBeUndefined();
+  expect(playImages(openBridge(), [buildAnswer([PNG])]).bridge.servedModel).toBeUndefined();
   const upstreamModelId = imageListing().upstreamModelId;
-  const same = playImages(openBridge(), [answerOf([PNG], { model: upstreamModelId })]).bridge;
+  const same = playImages(openBridge(), [buildAnswer([PNG], { model: upstreamModelId })]).bridge;
   expect(same.servedModel).toEqual({ name: upstreamModelId, isSubstituted: false });
 });
 
@@ -54,7 +54,7 @@ function decided(body: object, envelope?: "envelope_v4"): AnswerBridge {
     form: "as_sent",
     ...(envelope === undefined ? {} : { envelope }),
   };
-  const deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
+  const deployment = buildDeployment("wire_a", { modality: "decisions", decisions });
   const words = { asked: "noul", instructions: "?", criteria: undefined };
   const questions = [{ wire: "systemone", id: "safe", kind: "noul", ...words }] as const;
   const open = { request: { questions }, deployment, requestId, createdSeconds: 1_800_000_000 };

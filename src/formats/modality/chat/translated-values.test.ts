@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
 import { events, play, requestId } from "../fixtures/answer-kit.ts";
-import { deploymentOf, readBad, readGood, sendAcross } from "../fixtures/request-kit.ts";
+import { buildDeployment, readBad, readGood, sendAcross } from "../fixtures/request-kit.ts";
 import { openChatAnswer } from "./open-answer.ts";
 
 const user = { role: "user", content: "hi" };
@@ -226,7 +226,7 @@ interface Choice {
 /** The choices that a chat-completions client reads of a messages provider's answer. */
 function choicesOf(members: object, body: readonly string[]): readonly Choice[] {
   const request = readGood("wire_a", { ...members });
-  const deployment = deploymentOf("wire_b");
+  const deployment = buildDeployment("wire_b");
   const upstream = anthropicMessages;
   const open = { request, deployment, upstream, requestId, createdSeconds: 1_800_000_000 };
   const { text } = play(openChatAnswer(open), body);

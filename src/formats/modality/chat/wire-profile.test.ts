@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { compileFixedBody } from "../../../catalog/wire-profile.ts";
-import { type Members, problemOf, profiled } from "../fixtures/profile-kit.ts";
-import { bodyOf, type KnownWire, readGood, sendAcross, sendSame } from "../fixtures/request-kit.ts";
+import { type Members, findProblem, profiled } from "../fixtures/profile-kit.ts";
+import {
+  buildBody,
+  type KnownWire,
+  readGood,
+  sendAcross,
+  sendSame,
+} from "../fixtures/request-kit.ts";
 
 const strict: Members = { require_parameters: true };
 const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
@@ -16,7 +22,7 @@ describe("stream_usage: always", () => {
   test("nothing asks for usage, on either way, whatever the client sent", () => {
     for (const stream_options of [undefined, null, {}, { include_usage: true }]) {
       const sent = sendSame("wire_a", { stream: true, stream_options, max_tokens: 5 }, always);
-      expect(sent.text).toBe(bodyOf({ stream: true, max_tokens: 5 }));
+      expect(sent.text).toBe(buildBody({ stream: true, max_tokens: 5 }));
     }
     expect(sendAcross("wire_b", { stream: true }, always).body).not.toHaveProperty(
       "stream_options",
@@ -30,14 +36,14 @@ describe("undeclared: drop", () => {
   test("only what the listing declares is sent, and the rest is named", () => {
     const members = { temperature: 0.5, seed: 7, "odd key": 1, store: true, max_tokens: 5 };
     const sent = sendSame("wire_a", members, drop);
-    expect(sent.text).toBe(bodyOf({ temperature: 0.5, max_tokens: 5 }));
+    expect(sent.text).toBe(buildBody({ temperature: 0.5, max_tokens: 5 }));
     expect(sent.dropped).toEqual(["seed", "odd?key", "store"]);
   });
 
   test("a key is found however it is escaped", () => {
-    const body = bodyOf({ max_tokens: 5, seed: 7 }).replace('"seed"', '"s\\u0065ed"');
-    expect(sendSame("wire_a", body, drop).text).toBe(bodyOf({ max_tokens: 5 }));
-    const declared = bodyOf({ max_tokens: 5, stop: "x" }).replace('"stop"', '"st\\u006fp"');
+    const body = buildBody({ max_tokens: 5, seed: 7 }).replace('"seed"', '"s\\u0065ed"');
+    expect(sendSame("wire_a", body, drop).text).toBe(buildBody({ max_tokens: 5 }));
+    const declared = buildBody({ max_tokens: 5, stop: "x" }).replace('"stop"', '"st\\u006fp"');
     expect(sendSame("wire_a", declared, drop).body).toHaveProperty("stop");
   });
 
@@ -53,18 +59,18 @@ describe("undeclared: drop", () => {
       response_format: { type: "text" },
     };
     const sent = sendSame("wire_a", { ...nothing, max_tokens: 5 }, drop);
-    expect(sent.text).toBe(bodyOf({ max_tokens: 5 }));
+    expect(sent.text).toBe(buildBody({ max_tokens: 5 }));
     expect(sent.dropped).toEqual([]);
-    expect(problemOf("wire_a", { ...nothing, provider: strict }, drop)).toBeUndefined();
+    expect(findProblem("wire_a", { ...nothing, provider: strict }, drop)).toBeUndefined();
   });
 
   test("with require_parameters it is not eligible, on either way", () => {
-    expect(problemOf("wire_a", { seed: 1, provider: strict }, drop)).toBe("seed");
-    expect(problemOf("wire_a", { temperature: 1, provider: strict }, drop)).toBeUndefined();
+    expect(findProblem("wire_a", { seed: 1, provider: strict }, drop)).toBe("seed");
+    expect(findProblem("wire_a", { temperature: 1, provider: strict }, drop)).toBeUndefined();
     const across = { ...drop, to: "wire_a" } as const;
-    expect(problemOf("wire_b", { top_p: 0.5, provider: strict }, across)).toBe("top_p");
+    expect(findProblem("wire_b", { top_p: 0.5, provider: strict }, across)).toBe("top_p");
     expect(
-      problemOf("wire_b", { stop_sequences: ["x"], provider: strict }, across),
+      findProblem("wire_b", { stop_sequences: ["x"], provider: strict }, across),
     ).toBeUndefined();
   });
 
@@ -75,9 +81,9 @@ describe("undeclared: drop", () => {
     ["tool_choice", { tool_choice: "required" }],
     ["thinking", { thinking: { type: "enabled", budget_tokens: 1024 } }],
   ])("a request whose answer depends on %s goes elsewhere", (field, members) => {
-    expect(problemOf("wire_a", members, drop)).toBe(field);
-    expect(problemOf("wire_a", members, profiled({ undeclared: "drop" }, field))).toBeUndefined();
-    expect(problemOf("wire_a", members, profiled({ undeclared: "forward" }))).toBeUndefined();
+    expect(findProblem("wire_a", members, drop)).toBe(field);
+    expect(findProblem("wire_a", members, profiled({ undeclared: "drop" }, field))).toBeUndefined();
+    expect(findProblem("wire_a", members, profiled({ undeclared: "forward" }))).toBeUndefined();
   });
 
   test("a translated body has what is declared, and the rest is named as the client named it", () => {
@@ -119,17 +125,17 @@ describe("rename and values", () => {
 
   test("a declared parameter has the endpoint's name, and keeps its digits", () => {
     const sent = sendSame("wire_a", { seed: 70, max_tokens: 5 }, mistral);
-    expect(sent.text).toBe(bodyOf({ random_seed: 70, max_tokens: 5 }));
+    expect(sent.text).toBe(buildBody({ random_seed: 70, max_tokens: 5 }));
     const undeclared = profiled({ rename: { seed: "random_seed" } });
     expect(sendSame("wire_a", { seed: 70 }, undeclared).body).toHaveProperty("seed");
   });
 
   test("the new name is there once, whatever the client sent under it", () => {
     const sent = sendSame("wire_a", { random_seed: 1, seed: 2, max_tokens: 5 }, mistral);
-    expect(sent.text).toBe(bodyOf({ random_seed: 2, max_tokens: 5 }));
+    expect(sent.text).toBe(buildBody({ random_seed: 2, max_tokens: 5 }));
     expect(sent.dropped).toEqual(["random_seed"]);
     const alone = sendSame("wire_a", { random_seed: 1, max_tokens: 5 }, mistral);
-    expect(alone.text).toBe(bodyOf({ random_seed: 1, max_tokens: 5 }));
+    expect(alone.text).toBe(buildBody({ random_seed: 1, max_tokens: 5 }));
   });
 
   test("a value has the endpoint's word, and other values stay", () => {
@@ -157,7 +163,7 @@ describe("body", () => {
     const members = { Safe_Prompt: false, safe_prompt: false, max_tokens: 5 };
     const sent = sendSame("wire_a", members, fixed);
     expect(sent.text).toBe(
-      bodyOf({ max_tokens: 5, safe_prompt: true }).slice(0, -1) + ',"note":"\\u00e9\\u20ac"}',
+      buildBody({ max_tokens: 5, safe_prompt: true }).slice(0, -1) + ',"note":"\\u00e9\\u20ac"}',
     );
     expect(sent.body["note"]).toBe("é€");
     expect(sent.dropped).toEqual(["Safe_Prompt", "safe_prompt"]);
@@ -167,7 +173,7 @@ describe("body", () => {
   test("a client cannot lift a price ceiling, and keeps its other controls", () => {
     const upstream = { only: ["x"], allow_fallbacks: false };
     const sent = sendSame("wire_a", { provider: { upstream }, max_tokens: 5 }, ceiling);
-    expect(sent.text).toBe(bodyOf({ max_tokens: 5, provider: { ...upstream, max_price } }));
+    expect(sent.text).toBe(buildBody({ max_tokens: 5, provider: { ...upstream, max_price } }));
     expect(sendSame("wire_a", {}, ceiling).body["provider"]).toEqual({ max_price });
     expect(sendAcross("wire_b", {}, ceiling).body["provider"]).toEqual({ max_price });
     const read = () => readGood("wire_a", { provider: { upstream: { max_price } } });
@@ -183,11 +189,13 @@ describe("body", () => {
 describe("non_stream_max", () => {
   test("a longer answer that is not streamed goes elsewhere", () => {
     const some = profiled({ non_stream_max: 4096 });
-    expect(problemOf("wire_a", { max_tokens: 4097 }, some)).toBe("stream");
-    expect(problemOf("wire_a", { max_tokens: 4096 }, some)).toBeUndefined();
-    expect(problemOf("wire_a", { max_tokens: 9999, stream: true }, some)).toBeUndefined();
-    expect(problemOf("wire_b", { max_tokens: 1 }, profiled({ non_stream_max: 0 }))).toBe("stream");
-    expect(problemOf("wire_b", { max_tokens: 9999 }, { ...some, to: "wire_a" })).toBe("stream");
+    expect(findProblem("wire_a", { max_tokens: 4097 }, some)).toBe("stream");
+    expect(findProblem("wire_a", { max_tokens: 4096 }, some)).toBeUndefined();
+    expect(findProblem("wire_a", { max_tokens: 9999, stream: true }, some)).toBeUndefined();
+    expect(findProblem("wire_b", { max_tokens: 1 }, profiled({ non_stream_max: 0 }))).toBe(
+      "stream",
+    );
+    expect(findProblem("wire_b", { max_tokens: 9999 }, { ...some, to: "wire_a" })).toBe("stream");
   });
 });
 
@@ -209,7 +217,7 @@ describe("an enum of tool_choice", () => {
   ])("%s of %s", (_what, wire, tool_choice, value, isTaken) => {
     const tools = wire === "wire_a" ? [tool] : [toolB];
     for (const to of ["wire_a", "wire_b"] as const) {
-      const problem = problemOf(wire, { tools, tool_choice }, { ...choices(value), to });
+      const problem = findProblem(wire, { tools, tool_choice }, { ...choices(value), to });
       expect(problem).toBe(isTaken ? undefined : "tool_choice");
     }
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { DecisionsListing, Deployment } from "../../../catalog/catalog.ts";
 import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
-import { deploymentOf } from "../fixtures/request-kit.ts";
+import { buildDeployment } from "../fixtures/request-kit.ts";
 import { classifyDecision } from "./classify.ts";
 
 const listing: DecisionsListing = {
@@ -14,7 +14,7 @@ const listing: DecisionsListing = {
 };
 
 function deployment(changes: Partial<Deployment> = {}): Deployment {
-  return deploymentOf("wire_a", { modality: "decisions", decisions: listing, ...changes });
+  return buildDeployment("wire_a", { modality: "decisions", decisions: listing, ...changes });
 }
 
 const plain = deployment();

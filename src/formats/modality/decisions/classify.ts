@@ -12,7 +12,7 @@ import {
 } from "../../wire/failure/classify-failure.ts";
 import {
   billingWording,
-  speaksOf,
+  matchesWording,
   statusOfWording,
   type Wording,
 } from "../../wire/failure/wording.ts";
@@ -72,7 +72,7 @@ function classifyPlainBody(
     : unusableFailure(status);
 }
 
-/** Is a 2xx without an envelope an error in disguise? */
+/** True if a 2xx without an envelope is an error. */
 export function isErrorBody(
   { error }: Readonly<Record<string, unknown>>,
   { decisions }: Deployment,
@@ -104,7 +104,7 @@ function special(failed: Failed): UpstreamFailure | undefined {
 /** One provider's estimate of the whole request is above what it allows. */
 const OVERFLOW_CODE = "5021";
 
-/** How decisions providers say that a state with its question is longer than they read. */
+/** The messages of decisions providers for a state and question that exceed their context. */
 const tooLongWording: Wording = {
   codes: [],
   patterns: [/maximum context length/, /context window/],
@@ -114,11 +114,11 @@ function isTooLong({ status, errorText }: Failed): boolean {
   if (status === 413) return true;
   return (
     (status === 400 || status === 422) &&
-    (isOverflow(errorText) || speaksOf(errorText, tooLongWording))
+    (isOverflow(errorText) || matchesWording(errorText, tooLongWording))
   );
 }
 
-/** How a 429 says that not the pace is too much: what was free for today is used up. */
+/** The wording of a 429 that reports an exhausted daily allowance instead of too many requests. */
 const allowanceWording: Wording = {
   codes: ["3036", "4006"],
   patterns: [/daily free allocation/],
@@ -126,15 +126,14 @@ const allowanceWording: Wording = {
 
 /** A provider's 429 puts its pool into cooldown and never counts, whichever of the two it means. */
 function throttled(failed: Failed): UpstreamFailure {
-  if (!speaksOf(failed.errorText, allowanceWording)) return rateLimited(failed);
+  if (!matchesWording(failed.errorText, allowanceWording)) return rateLimited(failed);
   const coolSeconds = failed.waitSeconds ?? RETRY_AFTER_SECONDS_MAX;
   return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
 }
 
 /**
- * The provider refuses the account. The caller's own is the caller's to mend: it gets the status
- * as it is, and no other provider is asked on its behalf. The marketplace's is ours: another may
- * serve.
+ * The provider refuses the account. If the key is the caller's own, the caller gets the status
+ * unchanged and no other provider is tried. If it is the marketplace's, another provider may serve.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
   const status = failed.status === 400 ? statusOfAccess(failed.errorText) : failed.status;
@@ -147,7 +146,7 @@ function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure 
 
 /** A 400 in which the account is meant has the status that it should have had. */
 function statusOfAccess(errorText: ProviderErrorText): number {
-  return speaksOf(errorText, billingWording) ? 402 : 401;
+  return matchesWording(errorText, billingWording) ? 402 : 401;
 }
 
 function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {

@@ -199,7 +199,7 @@ const words = [
     "a b provider only metadata __proto__"
   ).split(" "),
 ];
-/** JSON of our own terms in any arrangement: much of it is nearly right. */
+/** Arranges known terms at random, so that many documents are almost valid. */
 const strange = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 7, depthSize: "medium" },

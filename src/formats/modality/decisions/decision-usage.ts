@@ -12,12 +12,14 @@ type Fields = Readonly<Record<string, unknown>>;
 export function readDecisionReport(body: Fields): UsageReport | undefined {
   // GLiNER hosts count under a name of their own; a plain number is what was read.
   const own = body["token_usage"];
-  return reportOf(asObject(body["usage"])) ?? reportOf(asObject(own) ?? { input_tokens: own });
+  return (
+    toUsageReport(asObject(body["usage"])) ?? toUsageReport(asObject(own) ?? { input_tokens: own })
+  );
 }
 
-function reportOf(reported: Fields | undefined): UsageReport | undefined {
+function toUsageReport(reported: Fields | undefined): UsageReport | undefined {
   if (reported === undefined) return undefined;
-  const usage = usageOf(reported);
+  const usage = readUsage(reported);
   if (usage === undefined) return undefined;
   const flaw = inputOutputFlaw(reported);
   return flaw === undefined ? { usage } : { usage, flaw };
@@ -37,7 +39,7 @@ export function decisionUsageJson(usage: Usage, costUsd: string): string {
   );
 }
 
-function usageOf(reported: Fields): Usage | undefined {
+function readUsage(reported: Fields): Usage | undefined {
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
   if (input === undefined && output === undefined) return undefined;

@@ -92,19 +92,19 @@ function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest)
 
 /** Each kind has a section; there is at most one question for entities and one for relations. */
 function schemaText(read: readonly ReadQuestion[]): JsonText {
-  const tasks = encodedOf(read, "classification");
+  const tasks = listEncoded(read, "classification");
   const structures = read
     .filter(({ question }) => question.kind === "structure")
     .map(({ question, encoded }) => [question.id, encoded] as const);
   return objectText({
-    entities: encodedOf(read, "entities")[0],
+    entities: listEncoded(read, "entities")[0],
     classifications: tasks.length === 0 ? undefined : arrayText(tasks),
     structures: structures.length === 0 ? undefined : namedText(structures),
-    relations: encodedOf(read, "relations")[0],
+    relations: listEncoded(read, "relations")[0],
   });
 }
 
-function encodedOf(read: readonly ReadQuestion[], kind: string): readonly JsonText[] {
+function listEncoded(read: readonly ReadQuestion[], kind: string): readonly JsonText[] {
   return read.filter(({ question }) => question.kind === kind).map(({ encoded }) => encoded);
 }
 

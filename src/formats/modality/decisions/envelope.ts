@@ -3,7 +3,7 @@ import { asObject, tryParse } from "../../../kernel/index.ts";
 import {
   type ProviderErrorText,
   readProviderErrorText,
-  wordsOf,
+  extractErrorText,
 } from "../../wire/failure/provider-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ export function openEnvelope(
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
-  // Only the text of a JSON body is the provider's own; a page of its edge is not.
+  // Only a JSON body contains the provider's own text; an HTML page comes from a proxy.
   return { ...readProviderErrorText(body), message: "" };
 }
 
@@ -40,7 +40,7 @@ export function readDecisionWording(body: Buffer): ProviderErrorText {
  * into the message of the envelope's: `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
-  const outer = wordsOf(value);
+  const outer = extractErrorText(value);
   const inner = inside < ENVELOPES_MAX ? nestedIn(outer.message) : undefined;
   if (inner === undefined) return { ...outer, message: withoutPrefix(outer.message) };
   const nested = envelopeWording(inner, inside + 1);

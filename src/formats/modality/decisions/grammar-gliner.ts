@@ -21,17 +21,17 @@ import {
   isProblem,
   labelSchema,
   type Members,
-  membersOf,
+  indexMembers,
   namedText,
   nameProblem,
-  nodeOf,
+  findNode,
   orNull,
   problemIn,
   readEntry,
   readMembers,
   type ReadQuestion,
   type Spellings,
-  valuesOf,
+  parseValues,
 } from "./question.ts";
 
 const TEXT = { type: "string", description: "a string" };
@@ -118,7 +118,7 @@ const fault = schemaCheck(byType(types), DECISION_WORDS);
 
 export const GLINER_TYPES: ReadonlySet<string> = new Set(Object.keys(types));
 
-/** Results of these kinds have a key of their own in the provider's answer. */
+/** The provider answers questions of these kinds under a fixed key. */
 export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
   ["entities", "entities"],
   ["relations", "relation_extraction"],
@@ -156,12 +156,12 @@ function readAs(
   members: Members,
   type?: keyof typeof types,
 ): ReadGliner | Problem {
-  const body = { ...valuesOf(doc, members), ...(type !== undefined && { type }) };
+  const body = { ...parseValues(doc, members), ...(type !== undefined && { type }) };
   const found = fault(body);
   if (found !== undefined) return atEntry(entry, problemIn(members, found));
   const named = sameField(doc, members) ?? resultNameProblem(entry.id);
   if (named !== undefined) return atEntry(entry, named);
-  const told = type ?? (doc.text(nodeOf(members, "type")) as keyof typeof types);
+  const told = type ?? (doc.text(findNode(members, "type")) as keyof typeof types);
   const kind = told === "boolean" ? "classification" : told;
   const question: GlinerQuestion = {
     wire: "gliner",
@@ -175,9 +175,11 @@ function readAs(
 
 /** The fields of a structure have names of their own. */
 function sameField(doc: JsonDocument, members: Members): Problem | undefined {
-  const fields = nodeOf(members, "fields");
+  const fields = findNode(members, "fields");
   if (fields === ABSENT) return undefined;
-  const names = doc.items(fields).map((each) => doc.text(nodeOf(membersOf(doc, each), "name")));
+  const names = doc
+    .items(fields)
+    .map((each) => doc.text(findNode(indexMembers(doc, each), "name")));
   const same = duplicate(names);
   return same && problem("this name is duplicated", "fields", same[1] - 1, "name");
 }
@@ -196,11 +198,12 @@ function encoded(
   { kind, name }: { readonly kind: GlinerQuestion["kind"]; readonly name: string },
 ): JsonText {
   const raw = (member: string): JsonText | undefined => {
-    const node = nodeOf(members, member);
+    const node = findNode(members, member);
     return node === ABSENT ? undefined : doc.raw(node);
   };
   if (kind === "structure") return objectText({ fields: raw("fields") });
-  if (kind !== "classification") return spansText(doc, nodeOf(members, "labels"), raw("threshold"));
+  if (kind !== "classification")
+    return spansText(doc, findNode(members, "labels"), raw("threshold"));
   return objectText({
     task: textToken(name),
     labels: raw("labels") ?? '["yes","no"]',
@@ -229,7 +232,7 @@ function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined)
 function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): JsonText {
   if (doc.isString(config)) return objectText({ description: doc.raw(config), threshold: all });
   const own = Array.from(
-    membersOf(doc, config),
+    indexMembers(doc, config),
     ([name, { node }]) => [name, doc.raw(node)] as const,
   );
   return namedText(new Map([["threshold", all], ...own]));
@@ -258,7 +261,7 @@ const sectionsFault = schemaCheck(closed(sections), {
   unknown: `is not a section of this model's schema; use ${sectionNames.join(", ")}`,
 });
 
-/** Has it a section of the public form? */
+/** True if the schema has a section of the public form. */
 export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
   return (
     doc.isObject(schema) && doc.keys(schema).some((key) => Object.hasOwn(sections, doc.text(key)))
@@ -276,7 +279,7 @@ export function readGlinerSchema(
   const found = sectionsFault(doc.value(schema));
   if (found !== undefined) return problem(found.message, "schema", ...found.path);
   const questions: ReadGliner[] = [];
-  for (const [name, { node }] of membersOf(doc, schema)) {
+  for (const [name, { node }] of indexMembers(doc, schema)) {
     for (const each of readSection(doc, name as keyof typeof sections, node)) {
       if (isProblem(each)) return each;
       questions.push(each);
@@ -335,6 +338,6 @@ function readTask(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
   const members = readMembers(doc, entry.node, taskNames);
   if (isProblem(members)) return atEntry(entry, members);
   const own = new Map([...members].filter(([name]) => name !== "task"));
-  const id = doc.text(nodeOf(members, "task"));
+  const id = doc.text(findNode(members, "task"));
   return readAs(doc, { ...entry, id }, own, "classification");
 }

@@ -25,14 +25,14 @@ import {
   type Members,
   namedText,
   nameProblem,
-  nodeOf,
+  findNode,
   orNull,
   problemIn,
   readEntry,
   readMembers,
   type ReadQuestion,
   type SystemOneQuestion,
-  valuesOf,
+  parseValues,
 } from "./question.ts";
 
 const LEVELS_MAX = 10;
@@ -77,7 +77,7 @@ export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatType
 /** A schema may ask for these types, by these names or by those of JSON Schema. */
 const schemaFault = typeCheck(schemaTypes());
 
-/** A question that asks for text is told that there is none. */
+/** The message for a question of type text names the types that exist. */
 function typeCheck(schema: TSchema): SchemaCheck {
   const check = schemaCheck(schema, DECISION_WORDS);
   return (value) => {
@@ -161,7 +161,10 @@ type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
 interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
-  /** Did the buyer write criteria? They may say it all; labels and numbers alone ask nothing. */
+  /**
+   * True if the buyer sent criteria. They may contain the whole question; labels and numbers alone
+   * do not ask anything.
+   */
   readonly hasCriteria?: boolean;
 }
 
@@ -196,10 +199,10 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   const members = readEntry(doc, entry, spellings);
   if (isProblem(members)) return members;
   const beside = members.get("type") ?? members.get("criteria");
-  const schema = nodeOf(members, "schema");
+  const schema = findNode(members, "schema");
   if (schema === ABSENT) {
     if (beside === undefined) return schemaMissing;
-    const flat = valuesOf(doc, members, "type", "criteria");
+    const flat = parseValues(doc, members, "type", "criteria");
     const fault = flatFault(flat);
     if (fault !== undefined) return problemIn(members, fault);
     const typed = readTyped(doc, members, flat);
@@ -209,12 +212,12 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   if (!doc.isObject(schema)) return problem("must be an object", "schema");
   const own = readMembers(doc, schema, schemaNames);
   if (isProblem(own)) return under("schema", own);
-  const value = valuesOf(doc, own);
+  const value = parseValues(doc, own);
   const fault = schemaFault(value);
   if (fault !== undefined) return under("schema", problem(fault.message, ...fault.path));
   const typed = readTyped(doc, own, value);
   if (isProblem(typed)) return under("schema", typed);
-  return withInstructions(doc, members, typed, nodeOf(own, "description"));
+  return withInstructions(doc, members, typed, findNode(own, "description"));
 }
 
 /** Seen on the tape: instructions may be a megabyte, which is parsed once. */
@@ -230,7 +233,7 @@ function withInstructions(
   typed: Typed,
   description: JsonNode,
 ): Asked | Problem {
-  const sent = nodeOf(members, "instructions");
+  const sent = findNode(members, "instructions");
   if (sent !== ABSENT && !isContent(doc, sent)) {
     const message = `must be ${CONTENT.description}`;
     return problemIn(members, { path: ["instructions"], message });
@@ -272,7 +275,7 @@ function readTyped(
     if (bound !== undefined) {
       return problem("criteria already lists the levels; send one of them", bound);
     }
-    const node = nodeOf(members, "criteria");
+    const node = findNode(members, "criteria");
     const labels = kind === "choice" && { labels: doc.keys(node).map((key) => doc.text(key)) };
     const hasCriteria = kind !== "noul" || Object.values(criteria).some((pole) => pole !== null);
     const asks = { kind, asked, criteria, ...labels };
@@ -283,12 +286,12 @@ function readTyped(
     return { asks: { kind, asked, criteria: parsed(text), labels: listed }, criteria: text };
   }
   if (kind === "choice") return problem("required: the options to choose from", "criteria");
-  if (kind === "score") return rangeOf(asked, min ?? undefined, max ?? undefined);
+  if (kind === "score") return toRange(asked, min ?? undefined, max ?? undefined);
   return { asks: { kind, asked, criteria: undefined } };
 }
 
 /** Levels that are named by the whole numbers from `min` to `max`. */
-function rangeOf(asked: string, min: number | undefined, max: number | undefined): Typed | Problem {
+function toRange(asked: string, min: number | undefined, max: number | undefined): Typed | Problem {
   if (min === undefined && max === undefined) {
     return problem("required: the levels, or min and max", "criteria");
   }

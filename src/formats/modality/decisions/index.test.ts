@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, PriceSheet } from "../../../catalog/catalog.ts";
 import { assert } from "../../../kernel/core/assert.ts";
-import { deploymentOf } from "../fixtures/request-kit.ts";
+import { buildDeployment } from "../fixtures/request-kit.ts";
 import { decisions } from "./index.ts";
 import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
 
@@ -16,7 +16,7 @@ const prices: PriceSheet = {
 };
 
 function listing(isStatePerQuestion: boolean): Deployment {
-  return deploymentOf("wire_a", {
+  return buildDeployment("wire_a", {
     modality: "decisions",
     prices,
     decisions: {

@@ -5,7 +5,7 @@ import { DECISION_ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import { asObject } from "../../../kernel/json/json-edit.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { marketModel, play, requestId } from "../fixtures/answer-kit.ts";
-import { deploymentOf } from "../fixtures/request-kit.ts";
+import { buildDeployment } from "../fixtures/request-kit.ts";
 import { openDecisionAnswer } from "./open-answer.ts";
 import type { Question } from "./question.ts";
 
@@ -36,7 +36,7 @@ function open({ questions, envelope }: Asked): AnswerBridge {
     form: "as_sent",
     ...(envelope === undefined ? {} : { envelope }),
   };
-  const deployment: Deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
+  const deployment: Deployment = buildDeployment("wire_a", { modality: "decisions", decisions });
   return openDecisionAnswer({
     request: { questions },
     deployment,

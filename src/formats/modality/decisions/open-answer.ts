@@ -39,7 +39,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   });
 }
 
-/** In a flat GLiNER answer a question's name is beside the body's own fields. */
+/** In a flat GLiNER answer the names of questions are members beside the body's own fields. */
 function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);
 }

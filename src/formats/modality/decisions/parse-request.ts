@@ -38,15 +38,15 @@ import {
   type Grammar,
   isProblem,
   type Members,
-  nodeOf,
+  findNode,
   orNull,
   problemIn,
   type Question,
   quoted,
   readMembers,
   type ReadQuestion,
-  sentenceOf,
-  valuesOf,
+  toSentence,
+  parseValues,
 } from "./question.ts";
 import {
   GLINER_BODY_FIELDS,
@@ -91,7 +91,7 @@ export function parseDecisionRequest(
   const read = readJsonObject(body, chatVocabulary, { forbidden: FREE_DATA_FORBIDDEN_KEYS });
   if (!read.ok) return read;
   const parts = readParts(read.doc);
-  if (isProblem(parts)) return refused(invalidRequest(sentenceOf(parts)));
+  if (isProblem(parts)) return refused(invalidRequest(toSentence(parts)));
   return { ok: true, request: new ParsedDecisionRequest(parts) };
 }
 
@@ -100,7 +100,7 @@ function readParts(doc: JsonDocument): CheckedParts | Problem {
   if (isProblem(images)) return images;
   const members = readBody(doc);
   if (isProblem(members)) return members;
-  const values = valuesOf(doc, members, ...checkedNames);
+  const values = parseValues(doc, members, ...checkedNames);
   const fault = bodyFault(values);
   if (fault !== undefined) return problemIn(members, fault);
   const questions = readQuestions(doc, members);
@@ -124,7 +124,7 @@ function readBody(doc: JsonDocument): Members | Problem {
   const credential = forbidden.find((found) => found !== undefined) ?? findCredential(doc);
   const body = credential ?? readMembers(doc, 0, memberNames);
   if (isProblem(body)) return body;
-  const provider = nodeOf(body, "provider");
+  const provider = findNode(body, "provider");
   const found = provider === ABSENT ? undefined : checkProvider(doc, provider);
   return found === undefined ? body : under("provider", found);
 }
@@ -195,8 +195,8 @@ export class ParsedDecisionRequest implements CallRequest {
 
   constructor({ doc, members, values, images, questions }: CheckedParts) {
     const inState = images.filter(({ isInState }) => isInState);
-    this.stateNode = nodeOf(members, members.has("state") ? "state" : "text");
-    this.modelId = doc.text(nodeOf(members, "model"));
+    this.stateNode = findNode(members, members.has("state") ? "state" : "text");
+    this.modelId = doc.text(findNode(members, "model"));
     this.controls = readControls(doc);
     this.droppedParams = readDroppedParams(doc);
     this.body = doc.body;
@@ -208,7 +208,7 @@ export class ParsedDecisionRequest implements CallRequest {
     this.stateBytes = doc.end(this.stateNode) - doc.start(this.stateNode) - sumInlineBytes(inState);
     this.estimatedInputTokens =
       doc.body.length - sumInlineBytes(images) + images.length * MEDIA_PART_TOKENS;
-    this.others = valuesOf(doc, members, ...GLINER_OPTIONS);
+    this.others = parseValues(doc, members, ...GLINER_OPTIONS);
     this.doc = doc;
     this.members = members;
     this.read = questions.read;

@@ -21,9 +21,15 @@ export interface SystemOneQuestion {
   readonly kind: "noul" | "choice" | "score" | "box";
   /** The type as the buyer spelled it: `boolean` for a noul, `integer` for a score, … */
   readonly asked: string;
-  /** As sent, with the schema's description behind it; undefined where the criteria say it all. */
+  /**
+   * The instructions as sent, followed by the schema's description; undefined if the criteria are
+   * enough.
+   */
   readonly instructions: unknown;
-  /** noul: by "true" and "false". choice: by label. score: one per level. Undefined: none. */
+  /**
+   * For noul by "true" and "false", for choice by label, for score one for each level. Undefined if
+   * there are none.
+   */
   readonly criteria: unknown;
   /** The labels of a `choice`, in order. */
   readonly labels?: readonly string[];
@@ -54,7 +60,7 @@ export type Grammar = Question["wire"];
 export interface Entry {
   /** Its key, its name, or `q1`, `q2`, … by its place in an array. */
   readonly id: string;
-  /** Did the buyer give it that name? */
+  /** True if the buyer chose the name. */
   readonly isNamed: boolean;
   readonly isInArray: boolean;
   readonly path: readonly (string | number)[];
@@ -93,7 +99,7 @@ export function nameProblem(name: string): Problem | undefined {
   return name === "__proto__" ? problem("is not accepted as a name") : undefined;
 }
 
-/** The same for labels; `noun` is what they are counted as. */
+/** The schema of labels; `noun` is used to count them. */
 export function labelSchema(noun?: string): TSchema {
   return Type.Unsafe({
     type: "string",
@@ -165,7 +171,7 @@ export function readMembers(
 }
 
 /** The members of an object of any names. */
-export function membersOf(doc: JsonDocument, object: JsonNode): Members {
+export function indexMembers(doc: JsonDocument, object: JsonNode): Members {
   const members = new Map<string, Member>();
   for (const key of doc.keys(object)) {
     const node = doc.valueOf(key);
@@ -175,7 +181,7 @@ export function membersOf(doc: JsonDocument, object: JsonNode): Members {
 }
 
 /** These members parsed, by their first names. */
-export function valuesOf(
+export function parseValues(
   doc: JsonDocument,
   members: Members,
   ...names: readonly string[]
@@ -197,7 +203,7 @@ export function problemIn(members: Members, { path, message }: SchemaFault): Pro
 }
 
 /** The value of a member; `ABSENT` for one that is null or not there. */
-export function nodeOf(members: Members, name: string): JsonNode {
+export function findNode(members: Members, name: string): JsonNode {
   return members.get(name)?.node ?? ABSENT;
 }
 
@@ -208,7 +214,7 @@ export function isProblem(read: object): read is Problem {
 }
 
 /** `questions.team.schema.criteria: 1 option, at least 2 needed`: the place, then what is wrong. */
-export function sentenceOf({ path, message }: Problem): string {
+export function toSentence({ path, message }: Problem): string {
   const glue = /^(?:is|must) /.test(message) ? " " : ": ";
   return pathText(path) + glue + message;
 }

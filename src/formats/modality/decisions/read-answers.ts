@@ -7,7 +7,7 @@ export function readGlinerAnswers(
   body: Fields,
   questions: readonly GlinerQuestion[],
 ): readonly NamedAnswer[] | undefined {
-  const results = resultsOf(body);
+  const results = findResults(body);
   const read = questions.map((question) => glinerAnswer(question, findResult(question, results)));
   return read.every((each) => each !== undefined) ? read : undefined;
 }
@@ -16,7 +16,7 @@ export function readGlinerAnswers(
 const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /** Hosts put the results under `answers`, under `result`, or straight into the body. */
-function resultsOf(body: Fields): Fields {
+function findResults(body: Fields): Fields {
   const own = asObject(body["answers"]) ?? asObject(body["result"]);
   if (own !== undefined) return own;
   return Object.fromEntries(Object.entries(body).filter(([name]) => !NO_RESULTS.has(name)));
@@ -112,20 +112,20 @@ function systemOneValue(question: SystemOneQuestion, answer: Fields): unknown {
     case "score":
       return onScale(question, answer);
     case "box":
-      return boxOf(answer);
+      return parseBox(answer);
     default:
       return unreachable(question.kind);
   }
 }
 
-/** The same for an answer of a GLiNER provider, which has a form for each kind. */
+/** Reads the answer of a GLiNER provider, whose format depends on the kind. */
 function glinerValue({ kind, body }: GlinerQuestion, answer: unknown): unknown {
   switch (kind) {
     case "classification":
       return classValue(body, answer);
     case "entities":
     case "relations":
-      return askedLabels(answer, labelsOf(body));
+      return askedLabels(answer, readLabels(body));
     case "structure":
       return Array.isArray(answer) ? answer : asObject(answer);
     default:
@@ -167,7 +167,7 @@ function onScale(question: SystemOneQuestion, { score, value }: Fields): number 
   return rounded >= scoreFrom && rounded <= scoreFrom + levels - 1 ? rounded : undefined;
 }
 
-function boxOf({ top, bottom, left, right }: Fields): Fields | undefined {
+function parseBox({ top, bottom, left, right }: Fields): Fields | undefined {
   const sides = { top, bottom, left, right };
   return Object.values(sides).every(Number.isFinite) ? sides : undefined;
 }
@@ -175,7 +175,7 @@ function boxOf({ top, bottom, left, right }: Fields): Fields | undefined {
 /** One label, a list of labels where several were asked for, or yes and no as a boolean. */
 function classValue(question: Fields, answer: unknown): unknown {
   const isBoolean = question["type"] === "boolean";
-  const offered = isBoolean ? ["yes", "no"] : labelsOf(question);
+  const offered = isBoolean ? ["yes", "no"] : readLabels(question);
   const labels = offered && new Set(offered);
   if (question["multi_label"] === true || Number(question["top_k"]) > 1) {
     const found = (Array.isArray(answer) ? answer : [answer]).map((each) => labelIn(each, labels));
@@ -199,7 +199,7 @@ function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fi
   );
 }
 
-function labelsOf({ labels }: Fields): readonly string[] | undefined {
+function readLabels({ labels }: Fields): readonly string[] | undefined {
   if (Array.isArray(labels)) return labels.filter((label) => typeof label === "string");
   const described = asObject(labels);
   return described === undefined ? undefined : Object.keys(described);

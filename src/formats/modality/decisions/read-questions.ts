@@ -15,8 +15,8 @@ import {
   type Grammar,
   isProblem,
   type Members,
-  membersOf,
-  nodeOf,
+  indexMembers,
+  findNode,
   quoted,
   type ReadQuestion,
 } from "./question.ts";
@@ -29,8 +29,8 @@ export interface ReadQuestions {
 
 /** Reads `questions`, or the `schema` of a GLiNER body in the public form. */
 export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions | Problem {
-  const questions = nodeOf(body, "questions");
-  const schema = nodeOf(body, "schema");
+  const questions = findNode(body, "questions");
+  const schema = findNode(body, "schema");
   if (schema !== ABSENT) {
     if (questions !== ABSENT || !isGlinerSchema(doc, schema)) return foreignSchema;
     const read =
@@ -89,12 +89,12 @@ function readInGrammar(
   body: Members,
   entries: readonly Entry[],
 ): ReadQuestions | Problem {
-  const signs = entries.map(({ node }) => grammarOf(doc, node));
+  const signs = entries.map(({ node }) => detectGrammar(doc, node));
   const beside = GLINER_BODY_FIELDS.some((name) => body.has(name)) ? "gliner" : "systemone";
   const grammar = signs.find((sign) => sign !== undefined) ?? beside;
   const found =
     countProblem(grammar, "questions", entries.length) ??
-    sizeProblem(grammar, "questions", doc.count(nodeOf(body, "questions"))) ??
+    sizeProblem(grammar, "questions", doc.count(findNode(body, "questions"))) ??
     mixedProblem(grammar, signs, entries);
   if (found !== undefined) return found;
   const readOne = grammar === "gliner" ? readGlinerQuestion : readSystemOneQuestion;
@@ -121,8 +121,8 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
  * that only one grammar has, then fields that only one has. No question can carry the same sign for
  * both: a flat `boolean` is a GLiNER question, because a systemone one has it in a schema.
  */
-function grammarOf(doc: JsonDocument, question: JsonNode): Grammar | undefined {
-  const fields = membersOf(doc, question);
+function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefined {
+  const fields = indexMembers(doc, question);
   if (fields.has("schema")) return "systemone";
   const type = fields.get("type") ?? fields.get("kind");
   const asked = type !== undefined && doc.isString(type.node) ? doc.text(type.node) : "";
@@ -132,8 +132,8 @@ function grammarOf(doc: JsonDocument, question: JsonNode): Grammar | undefined {
 }
 
 /** Fields of a question that show that it is a GLiNER one, as the buyer sent them. */
-export function glinerFieldsOf(doc: JsonDocument, question: JsonNode): readonly string[] {
-  const fields = membersOf(doc, question);
+export function listGlinerFields(doc: JsonDocument, question: JsonNode): readonly string[] {
+  const fields = indexMembers(doc, question);
   return GLINER_FIELDS.filter((name) => fields.has(name));
 }
 
@@ -205,8 +205,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * A public answer is one flat object: what all questions of a kind are answered under is taken,
- * whatever they are called here.
+ * The public answer is a flat object, so a question may not use the key under which the provider
+ * answers all questions of another kind.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

@@ -3,9 +3,9 @@ import { assert, pathText } from "../../../kernel/index.ts";
 import { problem, type Problem } from "../../wire/fields/check-shape.ts";
 import type { Unservable } from "../../wire/modality.ts";
 import { schemaMissing } from "./grammar-systemone.ts";
-import { atEntry, type Question, quoted, type ReadQuestion, sentenceOf } from "./question.ts";
+import { atEntry, type Question, quoted, type ReadQuestion, toSentence } from "./question.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
-import { foreignSchema, glinerFieldsOf } from "./read-questions.ts";
+import { foreignSchema, listGlinerFields } from "./read-questions.ts";
 
 /** Why this deployment cannot serve the request as sent; undefined when it can. */
 export function servabilityProblem(
@@ -22,7 +22,7 @@ export function servabilityProblem(
 }
 
 function unservable(found: Problem): Unservable {
-  return { field: pathText(found.path), message: sentenceOf(found) };
+  return { field: pathText(found.path), message: toSentence(found) };
 }
 
 /** The clearest sign that the questions are written for models of the other grammar. */
@@ -32,7 +32,7 @@ function foreignGrammar({ doc, grammar, members, read }: ParsedDecisionRequest):
   assert(first !== undefined, "a request that was read has a question");
   if (grammar === "systemone") return foreignToGliner(doc, first);
   for (const { entry, question } of read) {
-    const fields = glinerFieldsOf(doc, entry.node);
+    const fields = listGlinerFields(doc, entry.node);
     if (fields.length > 0) return foreignToSystemOne(question.id, fields);
   }
   return atEntry(first.entry, schemaMissing);

@@ -39,7 +39,6 @@ export class Base64Text {
     return this.#isBad;
   }
 
-  /** Is the text complete and not empty? */
   get isFile(): boolean {
     const isWhole = (this.#characters + this.#paddings) % 4 === 0 && this.#paddings <= 2;
     return !this.#isBad && isWhole && this.#characters > 0;
@@ -77,7 +76,7 @@ export class Base64Text {
   #takeEscape(byte: number): void {
     this.#escape += String.fromCharCode(byte);
     if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;
-    const code = codeOf(this.#escape);
+    const code = decodeEscape(this.#escape);
     this.#escape = "";
     if (ALPHABET[code] === 1) this.#takeCharacters(Buffer.of(code), 0, 1);
     else this.#takeOther(code);
@@ -108,7 +107,7 @@ function alphabetEnd(bytes: Buffer, start: number): number {
 }
 
 /** The character of a complete escape, as far as base64 has it. */
-function codeOf(escape: string): number {
+function decodeEscape(escape: string): number {
   if (escape === "\\/") return SLASH;
   return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;
 }

@@ -121,7 +121,7 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Is this the key, however its characters are written? */
+/** True if this is the key, even if its characters are escaped. */
 function isBase64Key(written: string): boolean {
   return written === KEY || (written.includes("\\") && tryParse(`"${written}"`)?.value === KEY);
 }

@@ -4,7 +4,7 @@ import { IMAGE_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import type { Refusal } from "../../../kernel/core/refusals.ts";
 import { marketModel } from "../fixtures/request-kit.ts";
 import {
-  answerOf,
+  buildAnswer,
   imageFile,
   imageListing,
   type Members,
@@ -36,7 +36,7 @@ function refused(text: string | Buffer, opened: Opened = {}): Refusal {
 
 describe("a complete answer", () => {
   test("comes in our format: model, images with their kind, echoes, counts and the whole debit", () => {
-    const text = answerOf([PNG, JPEG], {
+    const text = buildAnswer([PNG, JPEG], {
       model: "imager-2",
       id: "img-1",
       size: "1024x1024",
@@ -76,7 +76,7 @@ describe("a complete answer", () => {
   test("is sent whole and once, with nothing before its end", () => {
     const bridge = openBridge();
     expect(bridge).toMatchObject({ state: "waiting", contentType: "application/json" });
-    bridge.push(Buffer.from(answerOf([PNG])));
+    bridge.push(Buffer.from(buildAnswer([PNG])));
     expect([bridge.state, bridge.takeOutput(), bridge.keepAlive()]).toEqual([
       "waiting",
       undefined,
@@ -92,7 +92,7 @@ describe("a complete answer", () => {
 
   test("has our clock where the provider's is missing or odd", () => {
     for (const created of [undefined, "now", -1, 1.5, null]) {
-      expect(answered(answerOf([PNG], { created }))).toMatchObject({ created: 1_800_000_000 });
+      expect(answered(buildAnswer([PNG], { created }))).toMatchObject({ created: 1_800_000_000 });
     }
   });
 
@@ -113,7 +113,7 @@ describe("a complete answer", () => {
     ["no text", { size: { a: 1 }, quality: 7, background: null }],
     ["of no meaning to us", { id: "x", model: "y", debug: "z" }],
   ])("drops what is %s", (_what, more) => {
-    const json = answered(answerOf([PNG], more)) as Members;
+    const json = answered(buildAnswer([PNG], more)) as Members;
     expect(Object.keys(json)).toEqual(["created", "model", "data", "usage"]);
   });
 
@@ -124,7 +124,7 @@ describe("a complete answer", () => {
     ["gif", "image/gif"],
     ["oldGif", "image/gif"],
   ] as const)("of a %s says %s, whatever was asked for", (kind, mediaType) => {
-    const text = answerOf([imageFile(kind).toString("base64")]);
+    const text = buildAnswer([imageFile(kind).toString("base64")]);
     for (const members of [{}, { output_format: "svg" }, { output_format: "png" }]) {
       expect(answered(text, { members })).toMatchObject({ data: [{ media_type: mediaType }] });
     }
@@ -132,7 +132,7 @@ describe("a complete answer", () => {
 
   test("of a drawing is one where a drawing was asked for, and else a text that is not an image", () => {
     for (const kind of ["svg", "declaredSvg"] as const) {
-      const text = answerOf([imageFile(kind).toString("base64")]);
+      const text = buildAnswer([imageFile(kind).toString("base64")]);
       const asked = { members: { output_format: "svg" } };
       expect(answered(text, asked)).toMatchObject({ data: [{ media_type: "image/svg+xml" }] });
       expect(refused(text).class).toBe("upstream_error");
@@ -142,7 +142,7 @@ describe("a complete answer", () => {
   test.each([0, 1, 2])("takes base64 with %s characters of padding", (padding) => {
     const base64 = imageFile("png", 66 - padding).toString("base64");
     expect(base64.endsWith("=".repeat(padding))).toBe(true);
-    expect(answered(answerOf([base64]))).toMatchObject({ data: [{ b64_json: base64 }] });
+    expect(answered(buildAnswer([base64]))).toMatchObject({ data: [{ b64_json: base64 }] });
   });
 
   test("reads base64 and its key through any escapes of JSON", () => {
@@ -158,7 +158,10 @@ describe("a complete answer", () => {
   });
 
   test("may be written with any white space, and begin with a byte order mark", () => {
-    const pretty = JSON.stringify(JSON.parse(answerOf([PNG])), null, 4).replaceAll(":", " \t:\r\n");
+    const pretty = JSON.stringify(JSON.parse(buildAnswer([PNG])), null, 4).replaceAll(
+      ":",
+      " \t:\r\n",
+    );
     expect(answered(`\uFEFF \n${pretty}\n\n`)).toMatchObject({ data: [{ b64_json: PNG }] });
   });
 
@@ -173,7 +176,7 @@ describe("usage", () => {
   test("is read in either naming, and shown as it was counted", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 300, cost: 0.02, is_byok: false };
     const bridge = openBridge();
-    const { json } = playImages(bridge, [answerOf([PNG], { usage })]);
+    const { json } = playImages(bridge, [buildAnswer([PNG], { usage })]);
     expect(bridge.usage).toMatchObject({ prompt: 9, completion: 300, cachedPrompt: 0 });
     expect(json).toMatchObject({
       usage: { input_tokens: 9, output_tokens: 300, total_tokens: 309, cost: 0.001932 },
@@ -183,7 +186,7 @@ describe("usage", () => {
   test("reports what came from the provider's cache separately", () => {
     const usage = { input_tokens: 9, output_tokens: 3, input_tokens_details: { cached_tokens: 5 } };
     const bridge = openBridge();
-    const { json } = playImages(bridge, [answerOf([PNG], { usage })]);
+    const { json } = playImages(bridge, [buildAnswer([PNG], { usage })]);
     expect(bridge.usage).toMatchObject({ prompt: 4, cachedPrompt: 5, completion: 3 });
     expect(json).toMatchObject({ usage: { input_tokens_details: { cached_tokens: 5 } } });
   });
@@ -192,7 +195,7 @@ describe("usage", () => {
     "that counts nothing is none: %j",
     (usage) => {
       const bridge = openBridge();
-      const { json } = playImages(bridge, [answerOf([PNG], { usage })]);
+      const { json } = playImages(bridge, [buildAnswer([PNG], { usage })]);
       expect(bridge.usage).toBeUndefined();
       expect((json as Members)["usage"]).toEqual({ cost: 0.001932 });
     },
@@ -223,42 +226,42 @@ type Unusable = readonly [string, string | Buffer, Members?];
 const error = (code: string, message = "no"): Members => ({ error: { code, message } });
 
 describe("an answer without the images that were asked for is a 502 that another may mend", () => {
-  const cut = answerOf([PNG]).slice(0, -3);
+  const cut = buildAnswer([PNG]).slice(0, -3);
   const unusable: readonly Unusable[] = [
     ["nothing", ""],
     ["a page", "<html>oops</html>"],
     ["JSON that breaks off", cut],
-    ["JSON that breaks off in an image", answerOf([PNG]).slice(0, 60)],
-    ["JSON with something behind it", `${answerOf([PNG])}x`],
+    ["JSON that breaks off in an image", buildAnswer([PNG]).slice(0, 60)],
+    ["JSON with something behind it", `${buildAnswer([PNG])}x`],
     ["no object", "[1]"],
-    ["bytes that are not UTF-8", Buffer.from(answerOf([PNG], { size: "\u00e9" }), "latin1")],
+    ["bytes that are not UTF-8", Buffer.from(buildAnswer([PNG], { size: "\u00e9" }), "latin1")],
     ["no data", '{"created":1}'],
     ["data of no kind", '{"data":"none"}'],
-    ["an empty list", answerOf([])],
-    ["one for two", answerOf([PNG]), { n: 2 }],
-    ["two for one", answerOf([PNG, PNG])],
-    ["four for three", answerOf([PNG, PNG, PNG, PNG]), { n: 3 }],
+    ["an empty list", buildAnswer([])],
+    ["one for two", buildAnswer([PNG]), { n: 2 }],
+    ["two for one", buildAnswer([PNG, PNG])],
+    ["four for three", buildAnswer([PNG, PNG, PNG, PNG]), { n: 3 }],
     ["an address instead", '{"data":[{"url":"https://provider.test/1.png"}]}'],
     ["an address for one of two", `{"data":[{"b64_json":"${PNG}"},{"url":"x"}]}`, { n: 2 }],
     ["an image too many without a file", `{"data":[{"b64_json":"${PNG}"},{}]}`],
-    ["an empty image", answerOf([""])],
+    ["an empty image", buildAnswer([""])],
     ["a null", '{"data":[{"b64_json":null}]}'],
     ["a number in place of a text", '{"data":[{"b64_json":0}]}'],
-    ["no base64", answerOf([`${PNG.slice(0, -4)}!!!!`])],
-    ["base64 for addresses", answerOf([`${PNG}-_-_`])],
-    ["base64 with a line end", answerOf([`${PNG.slice(0, 40)}\n${PNG.slice(40)}`])],
+    ["no base64", buildAnswer([`${PNG.slice(0, -4)}!!!!`])],
+    ["base64 for addresses", buildAnswer([`${PNG}-_-_`])],
+    ["base64 with a line end", buildAnswer([`${PNG.slice(0, 40)}\n${PNG.slice(40)}`])],
     ["base64 with a foreign escape", `{"data":[{"b64_json":"${PNG}\\u0041AA\\ud83d"}]}`],
-    ["base64 that breaks off", answerOf([PNG.replace(/=*$/, "").slice(0, -1)])],
-    ["base64 with padding inside", answerOf([`${PNG.slice(0, 8)}==${PNG.slice(10)}`])],
-    ["padding alone", answerOf(["===="])],
-    ["a data address", answerOf([`data:image/png;base64,${PNG}`])],
-    ["a file of another kind", answerOf([imageFile("page").toString("base64")])],
-    ["a file of no kind", answerOf([imageFile("nothing").toString("base64")])],
-    ["half a magic number", answerOf([Buffer.from("\x89PNG", "latin1").toString("base64")])],
+    ["base64 that breaks off", buildAnswer([PNG.replace(/=*$/, "").slice(0, -1)])],
+    ["base64 with padding inside", buildAnswer([`${PNG.slice(0, 8)}==${PNG.slice(10)}`])],
+    ["padding alone", buildAnswer(["===="])],
+    ["a data address", buildAnswer([`data:image/png;base64,${PNG}`])],
+    ["a file of another kind", buildAnswer([imageFile("page").toString("base64")])],
+    ["a file of no kind", buildAnswer([imageFile("nothing").toString("base64")])],
+    ["half a magic number", buildAnswer([Buffer.from("\x89PNG", "latin1").toString("base64")])],
     ["an image under another name", `{"data":[{"image":"${PNG}"}]}`],
     ["an image beside the data", `{"b64_json":"${PNG}","data":[{"note":"0"}]}`],
-    ["an endless rest", answerOf([PNG], { padding: "x".repeat(1024 * 1024) })],
-    ["too many files", answerOf(Array.from({ length: 40 }, () => PNG))],
+    ["an endless rest", buildAnswer([PNG], { padding: "x".repeat(1024 * 1024) })],
+    ["too many files", buildAnswer(Array.from({ length: 40 }, () => PNG))],
     ["a deep nest", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
   ];
   test.each(unusable.map(([what, text, members = {}]) => ({ what, text, members })))(
@@ -278,7 +281,7 @@ describe("an answer without the images that were asked for is a 502 that another
 
   test("the client reads an error of ours and no word of the provider's", () => {
     const { text } = playImages(openBridge({ members: { n: 2 } }), [
-      answerOf([PNG], { secret: "provider-words" }),
+      buildAnswer([PNG], { secret: "provider-words" }),
     ]);
     expect(JSON.parse(text)).toMatchObject({ error: { code: "upstream_error" } });
     expect(text).toContain("1 usable images of 1, 2 were requested");
@@ -310,7 +313,7 @@ describe("an error inside a 200 is what its message says", () => {
 
   test("and an empty one is none", () => {
     for (const none of [null, false]) {
-      expect(answered(answerOf([PNG], { error: none }))).toMatchObject({ model: marketModel });
+      expect(answered(buildAnswer([PNG], { error: none }))).toMatchObject({ model: marketModel });
     }
   });
 });
@@ -362,7 +365,7 @@ describe("an answer that keeps images back for their content is refused for good
 
 describe("an answer that costs more than was held is not delivered and not billed", () => {
   const tokens = (count: number): string =>
-    answerOf([PNG], { usage: { input_tokens: 10, output_tokens: count } });
+    buildAnswer([PNG], { usage: { input_tokens: 10, output_tokens: count } });
   const dollars = (cost: string): string =>
     `{"data":[{"b64_json":"${PNG}"}],"usage":{"cost":${cost}}}`;
 

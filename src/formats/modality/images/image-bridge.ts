@@ -6,7 +6,7 @@ import {
   type PicoUsd,
   type Refusal,
   type ServedModel,
-  servedModelOf,
+  readServedModel,
   type Usage,
 } from "../../../kernel/index.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
@@ -77,7 +77,7 @@ export class ImageBridge implements AnswerBridge {
   }
 
   get servedModel(): ServedModel | undefined {
-    return servedModelOf(this.#open.deployment, this.#answer?.model);
+    return readServedModel(this.#open.deployment, this.#answer?.model);
   }
 
   get usageFlaw(): string | undefined {

@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { runs } from "../../../../test/support/depth.ts";
-import { answerOf, imageFile, openBridge, playImages } from "./fixtures/image-kit.ts";
-import { mediaTypeOf } from "./read-image-answer.ts";
+import { buildAnswer, imageFile, openBridge, playImages } from "./fixtures/image-kit.ts";
+import { detectMediaType } from "./read-image-answer.ts";
 
 const kind = fc.constantFrom("png", "jpeg", "webp", "gif", "nothing");
 const base64 = fc
@@ -19,7 +19,7 @@ const more = fc.constantFrom(
 );
 const answer = fc
   .tuple(fc.array(base64, { maxLength: 4 }), more)
-  .map(([images, members]) => Buffer.from(answerOf(images, members)));
+  .map(([images, members]) => Buffer.from(buildAnswer(images, members)));
 const asked = fc.integer({ min: 1, max: 4 });
 
 /** Pieces that put together are the bytes: cut at these places, some of them empty. */
@@ -42,7 +42,9 @@ test("any split of the bytes gives the same answer", () => {
 });
 
 test("byte by byte is the same as at once", () => {
-  const bytes = Buffer.from(answerOf([imageFile("png").toString("base64").replaceAll("/", "\\/")]));
+  const bytes = Buffer.from(
+    buildAnswer([imageFile("png").toString("base64").replaceAll("/", "\\/")]),
+  );
   const single = Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1));
   expect(playImages(openBridge(), single).text).toBe(playImages(openBridge(), [bytes]).text);
 });
@@ -86,7 +88,7 @@ function imagesByHand(bytes: Buffer): readonly string[] | undefined {
 function isImage(text: unknown): text is string {
   if (typeof text !== "string" || text.length % 4 !== 0) return false;
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
-  return mediaTypeOf(Buffer.from(text, "base64"), "") !== undefined;
+  return detectMediaType(Buffer.from(text, "base64"), "") !== undefined;
 }
 
 test("whatever happens to an answer, the client gets all images that were asked for or none", () => {

@@ -1,7 +1,7 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type Usage, asObject } from "../../../kernel/index.ts";
 import {
-  countOf,
+  asCount,
   firstCount,
   inputOutputFlaw,
   readReportedCost,
@@ -28,8 +28,8 @@ export function readImageReport(
   const usage = asObject(answer["usage"]) ?? {};
   const input = firstCount(usage["input_tokens"], usage["prompt_tokens"]);
   const output = firstCount(usage["output_tokens"], usage["completion_tokens"]);
-  const inputDetails = detailsOf(usage, "input_tokens_details", "prompt_tokens_details");
-  const outputDetails = detailsOf(usage, "output_tokens_details", "completion_tokens_details");
+  const inputDetails = findDetails(usage, "input_tokens_details", "prompt_tokens_details");
+  const outputDetails = findDetails(usage, "output_tokens_details", "completion_tokens_details");
   const costUsd = readReportedCost(text);
   const flaw = inputOutputFlaw(usage);
   const flawed = flaw === undefined ? {} : { flaw };
@@ -38,7 +38,7 @@ export function readImageReport(
   }
   const prompt = input ?? 0;
   const completion = output ?? 0;
-  const cachedPrompt = Math.min(prompt, countOf(inputDetails?.["cached_tokens"]) ?? 0);
+  const cachedPrompt = Math.min(prompt, asCount(inputDetails?.["cached_tokens"]) ?? 0);
   return {
     usage: {
       prompt: prompt - cachedPrompt,
@@ -52,7 +52,7 @@ export function readImageReport(
     counts: [
       `"input_tokens":${prompt}`,
       `"output_tokens":${completion}`,
-      `"total_tokens":${countOf(usage["total_tokens"]) ?? prompt + completion}`,
+      `"total_tokens":${asCount(usage["total_tokens"]) ?? prompt + completion}`,
       ...detailsText("input_tokens_details", inputDetails),
       ...detailsText("output_tokens_details", outputDetails),
     ],
@@ -67,7 +67,7 @@ export function declaredUsage(
   const asked = (name: "size" | "quality"): string | undefined => {
     const descriptor = supportedParameters.get(name);
     const usual = descriptor?.type === "enum" ? descriptor.default : undefined;
-    return request.textOf(name) || usual;
+    return request.readText(name) || usual;
   };
   const [size, quality] = [asked("size"), asked("quality")];
   const fitting = imageTokens?.find(
@@ -82,7 +82,7 @@ export function declaredUsage(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function detailsOf(usage: Fields, name: string, otherName: string): Fields | undefined {
+function findDetails(usage: Fields, name: string, otherName: string): Fields | undefined {
   return asObject(usage[name]) ?? asObject(usage[otherName]);
 }
 
@@ -90,7 +90,7 @@ const DETAILS = ["text_tokens", "image_tokens", "cached_tokens"];
 
 function detailsText(name: string, details: Fields | undefined): string[] {
   const counts = DETAILS.flatMap((detail) => {
-    const count = countOf(details?.[detail]);
+    const count = asCount(details?.[detail]);
     return count === undefined ? [] : [`"${detail}":${count}`];
   });
   return counts.length === 0 ? [] : [`"${name}":{${counts.join(",")}}`];

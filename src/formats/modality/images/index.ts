@@ -21,7 +21,7 @@ export const images: Modality<ParsedImageRequest> = {
       request,
       deployment,
       ...context,
-      costOf: (report) => costOf(report, deployment),
+      costOf: (report) => priceReport(report, deployment),
     }),
   quote: (request, { prices, maxOutputTokens }) => {
     assert(prices !== null, "a plan has no unpriced deployment");
@@ -35,7 +35,7 @@ export const images: Modality<ParsedImageRequest> = {
 };
 
 /** The cost that settlement will make of the report, as far as it names one. */
-function costOf(
+function priceReport(
   { usage, costUsd }: ImageReport,
   { billing, prices }: Deployment,
 ): PicoUsd | undefined {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { bodyOf, readBad, readBody, readGood } from "./fixtures/image-kit.ts";
+import { buildBody, readBad, readBody, readGood } from "./fixtures/image-kit.ts";
 
 describe("a body that is taken", () => {
   test("asks for one image unless it says how many, and for no output tokens", () => {
@@ -18,7 +18,7 @@ describe("a body that is taken", () => {
   });
 
   test("is estimated at a token for each of its bytes", () => {
-    const body = bodyOf({ prompt: "ein rotes Fahrrad 🚲 vor weißer Wand" });
+    const body = buildBody({ prompt: "ein rotes Fahrrad 🚲 vor weißer Wand" });
     expect(readGood(body.toString()).estimatedInputTokens).toBe(body.length);
   });
 

@@ -63,7 +63,7 @@ export class ParsedImageRequest implements CallRequest {
 
   constructor(doc: JsonDocument, fields: ImageFields) {
     const count = fields.get("n");
-    this.modelId = textOf(doc, fields, "model");
+    this.modelId = readText(doc, fields, "model");
     this.controls = readControls(doc);
     this.droppedParams = readDroppedParams(doc);
     this.count = count === undefined || doc.isNull(count.value) ? 1 : doc.number(count.value);
@@ -74,16 +74,16 @@ export class ParsedImageRequest implements CallRequest {
 
   /** The format that the caller asks for; empty when it leaves that to the provider. */
   get outputFormat(): string {
-    return this.textOf("output_format");
+    return this.readText("output_format");
   }
 
   /** Empty where the caller sent no text of this name. */
-  textOf(name: string): string {
-    return textOf(this.doc, this.fields, name);
+  readText(name: string): string {
+    return readText(this.doc, this.fields, name);
   }
 }
 
-function textOf(doc: JsonDocument, fields: ImageFields, name: string): string {
+function readText(doc: JsonDocument, fields: ImageFields, name: string): string {
   const field = fields.get(name);
   return field === undefined || !doc.isString(field.value) ? "" : doc.text(field.value);
 }
@@ -122,7 +122,7 @@ const prompt: Check = (doc, node) => {
   const found = isFilledText(doc, node);
   if (found !== undefined || doc.end(node) - doc.start(node) - 2 <= IMAGE_PROMPT_CHARS_MAX)
     return found;
-  const chars = charactersOf(doc.text(node));
+  const chars = countCharacters(doc.text(node));
   if (chars <= IMAGE_PROMPT_CHARS_MAX) return undefined;
   return problem(`has ${chars} characters; shorten it to at most ${IMAGE_PROMPT_CHARS_MAX}`);
 };
@@ -176,7 +176,7 @@ function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undef
 }
 
 /** Characters as a reader counts them: a pair of surrogates is one. */
-function charactersOf(text: string): number {
+function countCharacters(text: string): number {
   let characters = 0;
   for (const _character of text) characters += 1;
   return characters;
@@ -223,12 +223,12 @@ function readImageFields(
   return { ok: true, fields };
 }
 
-/** Is this a field that a listing must have? A null counts as absent. */
+/** True if the listing must declare the field. A null counts as absent. */
 export function isForListing(doc: JsonDocument, name: string, { value }: ImageField): boolean {
   return !OWN_FIELDS.has(name) && !doc.isNull(value);
 }
 
-/** May this field stay behind when the listing does not have it? */
+/** True if the field may be dropped when the listing does not declare it. */
 export function isCallersNote(name: string): boolean {
   return CALLERS_NOTES.has(name);
 }

@@ -2,14 +2,14 @@ import { isUtf8 } from "node:buffer";
 
 import { asObject, refusal, tryParse } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
-import { wordsOf } from "../../wire/failure/provider-message.ts";
+import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import {
   failedRead,
   type ReadAnswer,
   type UpstreamFailure,
 } from "../../wire/failure/upstream-failure.ts";
-import { contentPolicyWording, speaksOf } from "../../wire/failure/wording.ts";
-import { countOf } from "../../wire/neutral/usage-report.ts";
+import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
+import { asCount } from "../../wire/neutral/usage-report.ts";
 import type { Base64Text } from "./base64-text.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
@@ -41,7 +41,7 @@ export function readImageAnswer(
   parser: ImageAnswerParser,
   asked: AskedImages,
 ): ReadAnswer<ImageAnswer> {
-  const rest = textOf(parser.rest());
+  const rest = decodeText(parser.rest());
   const answer = asObject(tryParse(rest)?.value);
   if (answer === undefined) {
     return failedRead(unusableImagesFailure("the provider's answer could not be read"));
@@ -53,7 +53,9 @@ export function readImageAnswer(
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
   // A provider can put thousands of entries into an answer: only as many count as were asked for.
   const counted = items.slice(0, asked.count);
-  const images = counted.flatMap((item) => imageOf(item, parser.texts, asked.outputFormat) ?? []);
+  const images = counted.flatMap(
+    (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
+  );
   if (images.length !== asked.count || items.length !== asked.count) {
     // Content that was refused in part is not sent to another provider either.
     if (images.length < asked.count && saysModerated(answer, counted)) {
@@ -66,16 +68,16 @@ export function readImageAnswer(
   }
   return {
     ok: true,
-    created: countOf(answer["created"]),
+    created: asCount(answer["created"]),
     images,
-    echoed: echoedOf(answer),
+    echoed: pickEchoed(answer),
     report: readImageReport(answer, rest),
     model: answer["model"],
   };
 }
 
 /** Empty, which is not JSON, when the bytes are not text. */
-function textOf(bytes: Buffer): string {
+function decodeText(bytes: Buffer): string {
   if (!isUtf8(bytes)) return "";
   const text = bytes.toString("utf8");
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
@@ -83,7 +85,7 @@ function textOf(bytes: Buffer): string {
 
 const BYTE_ORDER_MARK = "\uFEFF";
 
-function imageOf(
+function toAnsweredImage(
   item: unknown,
   texts: readonly Base64Text[],
   outputFormat: string,
@@ -93,15 +95,15 @@ function imageOf(
   // The carver left the number of the text in its place, and only its own are strings.
   const text = typeof number === "string" ? texts[Number(number)] : undefined;
   if (text === undefined || !text.isFile) return undefined;
-  const mediaType = mediaTypeOf(text.firstBytes, outputFormat);
+  const mediaType = detectMediaType(text.firstBytes, outputFormat);
   if (mediaType === undefined) return undefined;
-  return { text, mediaType, revisedPrompt: rewordingOf(fields?.["revised_prompt"]) };
+  return { text, mediaType, revisedPrompt: readRevisedPrompt(fields?.["revised_prompt"]) };
 }
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
 /** An empty one is what some hosts answer when they changed nothing. */
-function rewordingOf(value: unknown): string | undefined {
+function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
 }
@@ -110,7 +112,7 @@ function rewordingOf(value: unknown): string | undefined {
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 
-function echoedOf(answer: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const echoed: Record<string, string> = {};
   for (const name of ECHOED) {
     const value = answer[name];
@@ -120,8 +122,8 @@ function echoedOf(answer: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 /**
- * Does a 200 that lacks images say that the content was refused? Hosts say so for the whole answer
- * or for each image that they kept back. `items` are no more than were asked for.
+ * True if a 200 without images reports refused content. Hosts report it for the whole answer or for
+ * each image that they withheld. `items` has at most as many entries as images were requested.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -134,7 +136,7 @@ function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
         FLAGS.some((name) => each[name] === true) ||
         FILLED.some((name) => typeof each[name] === "string" && each[name] !== "") ||
         REASONS.some((name) => isRefusal(each[name])) ||
-        speaksOf(wordsOf(each), contentPolicyWording),
+        matchesWording(extractErrorText(each), contentPolicyWording),
     );
 }
 
@@ -177,8 +179,8 @@ export function unusableImagesFailure(what: string): UpstreamFailure {
 }
 
 /**
- * Images beyond the bound. Another provider would make them as large, and the request asked for
- * that much: it says nothing about the provider's health.
+ * The images are larger than the bound. Other providers would return them as large, and the request
+ * asked for it, so the failure does not count against the provider.
  */
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
@@ -203,7 +205,7 @@ function moderatedImagesFailure(): UpstreamFailure {
  * The kind of an image file, by its first bytes; undefined when it is none that is known. A
  * drawing is text like any other, so it counts as one only where a drawing was asked for.
  */
-export function mediaTypeOf(first: Buffer, askedFormat: string): string | undefined {
+export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
   const known = MAGIC.find(({ starts }) =>
     starts.every(({ at, bytes }) => first.subarray(at, at + bytes.length).equals(bytes)),
   );

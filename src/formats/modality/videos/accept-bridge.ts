@@ -3,14 +3,14 @@ import { isUtf8 } from "node:buffer";
 import type { Deployment } from "../../../catalog/index.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
-import { contentPolicyWording, speaksOf } from "../../wire/failure/wording.ts";
+import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import {
   failedRead,
   type ReadAnswer,
   type UpstreamFailure,
 } from "../../wire/failure/upstream-failure.ts";
 import { unusableFailure } from "../../wire/failure/failures.ts";
-import { wordsOf } from "../../wire/failure/provider-message.ts";
+import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 import {
   parseRecord,
@@ -18,7 +18,7 @@ import {
   readJobRecord,
   type VideoAcceptBridge,
 } from "./read-job.ts";
-import { secondsOf } from "./servability.ts";
+import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
 
@@ -26,8 +26,8 @@ const UNUSABLE = failedRead(unusableFailure());
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads the answer of a provider that accepts a job. Nothing of it goes to the client, which gets
- * of the gateway's own job.
+ * Reads the answer of a provider that accepts a job. The client never sees it; it gets the
+ * gateway's own job.
  */
 export class AcceptBridge implements VideoAcceptBridge {
   readonly contentType: string = "application/json";
@@ -45,7 +45,7 @@ export class AcceptBridge implements VideoAcceptBridge {
   #bytes = 0;
 
   constructor(request: ParsedVideoRequest, deployment: Deployment) {
-    this.seconds = secondsOf(request, deployment);
+    this.seconds = resolveSeconds(request, deployment);
     this.options = request.options;
   }
 
@@ -88,7 +88,6 @@ export class AcceptBridge implements VideoAcceptBridge {
   }
 }
 
-/** Is this the bridge of an accept call? */
 export function isVideoAccept(bridge: AnswerBridge): bridge is VideoAcceptBridge {
   return bridge instanceof AcceptBridge;
 }
@@ -119,9 +118,11 @@ function classifyRefusedJob(
   body: Readonly<Record<string, unknown>>,
   job: ProviderJob | undefined,
 ): UpstreamFailure {
-  const errorText = wordsOf(body);
+  const errorText = extractErrorText(body);
   const isContent =
-    job?.state === "refused" || errorText.flagged || speaksOf(errorText, contentPolicyWording);
+    job?.state === "refused" ||
+    errorText.flagged ||
+    matchesWording(errorText, contentPolicyWording);
   if (!isContent) return classifyEmbeddedError(body);
   return contentRefused({ status: 400, upstreamStatus: 200, errorText, waitSeconds: undefined });
 }

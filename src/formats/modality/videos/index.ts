@@ -2,7 +2,7 @@ import { type Deployment, quoteWorstCase } from "../../../catalog/index.ts";
 import { assert } from "../../../kernel/index.ts";
 import type { Modality } from "../../wire/modality.ts";
 import { AcceptBridge } from "./accept-bridge.ts";
-import { encodeVideoRequest, secondsOf, servabilityProblem } from "./servability.ts";
+import { encodeVideoRequest, resolveSeconds, servabilityProblem } from "./servability.ts";
 import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
 
 export { isVideoAccept } from "./accept-bridge.ts";
@@ -23,7 +23,7 @@ export const videos: Modality<ParsedVideoRequest> = {
     const { prices, maxOutputTokens } = deployment;
     assert(prices !== null, "a plan has no unpriced deployment");
     assert(maxOutputTokens !== undefined, "a video listing has a ceiling per second");
-    const output = secondsOf(request, deployment) * maxOutputTokens;
+    const output = resolveSeconds(request, deployment) * maxOutputTokens;
     return quoteWorstCase(prices, { input: 0, output });
   },
   timeouts: "videoAccept",

@@ -75,7 +75,7 @@ export class ParsedVideoRequest implements CallRequest {
     this.droppedParams = readDroppedParams(doc);
     this.prompt = doc.text(nodes.get("prompt") ?? 0);
     this.seconds = seconds;
-    this.options = shownOptions(doc, nodes);
+    this.options = presentOptions(doc, nodes);
     this.estimatedInputTokens = doc.body.length;
     this.doc = doc;
     this.nodes = nodes;
@@ -85,7 +85,7 @@ export class ParsedVideoRequest implements CallRequest {
 /** Options that are shown again with the job. */
 const SHOWN = ["resolution", "aspect_ratio", "size", "generate_audio"] as const;
 
-function shownOptions(
+function presentOptions(
   doc: JsonDocument,
   nodes: ReadonlyMap<string, JsonNode>,
 ): ParsedVideoRequest["options"] {
@@ -225,7 +225,7 @@ export function jsonOfForm(body: Buffer, contentType: string): Result<{ readonly
   const boundary = found?.[1] ?? found?.[2];
   if (boundary === undefined) return notAForm("its content-type names no boundary");
   const members = new Map<string, string>();
-  for (const part of partsOf(body, `--${boundary}`)) {
+  for (const part of iterateParts(body, `--${boundary}`)) {
     if (part === undefined || members.size === PARTS_MAX) return notAForm("it cannot be read");
     const { name, isFile, text } = part;
     if (isFile) return refuseForm(`${name} is a file; videos are made from a text alone`);
@@ -248,8 +248,8 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Undefined: what comes there is no part. */
-function* partsOf(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
+/** Yields undefined for bytes that are not a part. */
+function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {
     if (body.toString("latin1", at, at + 2) === "--") return;
@@ -258,7 +258,7 @@ function* partsOf(body: Buffer, delimiter: string): Generator<FormPart | undefin
     const textEnd = body.indexOf(LINE_END + delimiter, headEnd);
     const isPart = headEnd !== -1 && headEnd - headAt <= PART_HEAD_BYTES_MAX && textEnd !== -1;
     const part = isPart
-      ? partOf(
+      ? parsePart(
           body.toString("utf8", headAt, headEnd),
           body.subarray(headEnd + 2 * LINE_END.length, textEnd),
         )
@@ -270,7 +270,7 @@ function* partsOf(body: Buffer, delimiter: string): Generator<FormPart | undefin
   yield undefined;
 }
 
-function partOf(head: string, bytes: Buffer): FormPart | undefined {
+function parsePart(head: string, bytes: Buffer): FormPart | undefined {
   const disposition = /^content-disposition:\s*form-data;(.*)$/im.exec(head)?.[1];
   const name = /(?:^|;)\s*name="([^"]{1,128})"/i.exec(disposition ?? "")?.[1];
   if (disposition === undefined || name === undefined || !isUtf8(bytes)) return undefined;
@@ -298,7 +298,7 @@ const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
 
 const NO_IMAGES = "is not accepted: a video is made from text alone on this route; remove it";
 
-/** Why a field of the top level is never taken; undefined: some listing may take it. */
+/** Why a field of the top level is never taken; undefined if some listing may take it. */
 function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(NO_IMAGES, name);
   if (name === "duration") return problem("is not accepted; send seconds", name);

@@ -1,12 +1,12 @@
 import { asObject, parseUsdToPico, type PicoUsd, textOf, tryParse } from "../../../kernel/index.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
-import { wordsOf } from "../../wire/failure/provider-message.ts";
-import { contentPolicyWording, speaksOf } from "../../wire/failure/wording.ts";
+import { extractErrorText } from "../../wire/failure/provider-message.ts";
+import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import type { AnswerJson } from "../../wire/neutral/chat-answer.ts";
 import { readReportedCost } from "../../wire/neutral/usage-report.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
-/** A job's record as a provider answers it, whatever its dialect; undefined: it is none. */
+/** Parses a provider's job record in any dialect; undefined if the body is not one. */
 export function readJob(body: Buffer): ProviderJob | undefined {
   const record = parseRecord(body);
   return record === undefined ? undefined : readJobRecord(record);
@@ -20,17 +20,17 @@ export function parseRecord(body: Buffer): AnswerJson | undefined {
   return value === undefined ? undefined : { text, value };
 }
 
-/** Undefined: it has neither an id nor a state. */
+/** Undefined if it has neither an id nor a state. */
 export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefined {
-  const id = jobIdOf(value);
+  const id = findJobId(value);
   const word = textOf(value["status"]) || textOf(value["state"]);
   if (id === undefined && word === "") return undefined;
   return {
     id,
-    state: stateOf(value, word),
-    progress: percentOf(value["progress"]),
-    costPicoUsd: costOf(text),
-    expiresAtMs: instantOf(value["expires_at"]),
+    state: judgeState(value, word),
+    progress: parsePercent(value["progress"]),
+    costPicoUsd: parseCost(text),
+    expiresAtMs: parseInstant(value["expires_at"]),
     model: value["model"],
   };
 }
@@ -39,10 +39,10 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Most specific first: some answer a request id of their own beside the job's. */
+/** Most specific first, because some providers also answer with the id of the request. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
-function jobIdOf(record: Fields): string | undefined {
+function findJobId(record: Fields): string | undefined {
   for (const name of ID_NAMES) {
     const value = record[name];
     const id = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
@@ -56,22 +56,25 @@ function isUsableId(id: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..";
 }
 
-function stateOf(record: Fields, word: string): ProviderJobState {
+function judgeState(record: Fields, word: string): ProviderJobState {
   const state = stateOfWord(word);
   if (state !== "completed" && state !== "failed") return state;
   if (isRefused(record, state)) return "refused";
   return state === "completed" && !showsFile(record, word) ? "failed" : state;
 }
 
-/** Some say it by a flag beside the file, others by the code or the message of the error. */
+/**
+ * Some providers report it by a flag beside the file, others by the code or the message of the
+ * error.
+ */
 function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
   if (flags.includes(false)) return true;
   if (state === "completed") return false;
-  const errorText = wordsOf(record);
+  const errorText = extractErrorText(record);
   return (
     errorText.flagged ||
-    speaksOf(errorText, contentPolicyWording) ||
+    matchesWording(errorText, contentPolicyWording) ||
     contentPolicyWording.codes.includes(leadingCode(record["error"]))
   );
 }
@@ -98,14 +101,14 @@ function holdsText(value: unknown): boolean {
   );
 }
 
-function percentOf(value: unknown): number | undefined {
+function parsePercent(value: unknown): number | undefined {
   const digits = typeof value === "string" ? /^(\d{1,3})(?:\.\d+)?%?$/.exec(value)?.[1] : undefined;
   const percent = digits === undefined ? value : Number(digits);
   if (typeof percent !== "number" || !Number.isFinite(percent)) return undefined;
   return Math.max(0, Math.min(100, Math.floor(percent)));
 }
 
-function costOf(text: string): PicoUsd | undefined {
+function parseCost(text: string): PicoUsd | undefined {
   const usd = readReportedCost(text);
   return usd === undefined ? undefined : parseUsdToPico(usd);
 }
@@ -113,7 +116,7 @@ function costOf(text: string): PicoUsd | undefined {
 const MILLISECONDS_FROM = 100_000_000_000;
 
 /** Seconds or milliseconds since 1970, or a date as text. */
-function instantOf(value: unknown): number | undefined {
+function parseInstant(value: unknown): number | undefined {
   if (typeof value === "string") {
     const atMs = Date.parse(value);
     return Number.isNaN(atMs) ? undefined : atMs;
@@ -155,7 +158,7 @@ function stateOfWord(word: string): ProviderJobState {
   return Object.hasOwn(STATE_OF_WORD, plain) ? (STATE_OF_WORD[plain] ?? "unknown") : "unknown";
 }
 
-/** The one word that says nothing of a file: its record has to show one. */
+/** The word `done` does not prove that there is a file, so the record has to show one. */
 function needsShownFile(word: string): boolean {
   return word.trim().toLowerCase() === "done";
 }

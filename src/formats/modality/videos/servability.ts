@@ -34,8 +34,11 @@ export function servabilityProblem(
   return undefined;
 }
 
-/** The seconds that are asked for on this deployment: those sent, else the listing's default. */
-export function secondsOf(request: ParsedVideoRequest, deployment: Deployment): number {
+/**
+ * The duration to request from this deployment: the value that was sent, or else the listing's
+ * default.
+ */
+export function resolveSeconds(request: ParsedVideoRequest, deployment: Deployment): number {
   const { default: usual } = secondsDescriptor(deployment);
   const seconds = request.seconds ?? usual;
   assert(seconds !== undefined, "a video listing has a default of seconds");
@@ -60,7 +63,7 @@ function secondsDescriptor(
 
 const headers = { "content-type": "application/json" };
 
-/** The job as this deployment is asked for it: what was sent and is listed, byte for byte. */
+/** Encodes the job for this deployment: the fields that were sent and are listed, byte for byte. */
 export function encodeVideoRequest(
   request: ParsedVideoRequest,
   deployment: Deployment,
@@ -72,7 +75,7 @@ export function encodeVideoRequest(
     ["model", textToken(deployment.upstreamModelId)],
     ["prompt", doc.raw(prompt)],
     // Written in full: every provider has a default of its own.
-    ["seconds", String(secondsOf(request, deployment)) as JsonText],
+    ["seconds", String(resolveSeconds(request, deployment)) as JsonText],
   ];
   for (const [name, node] of nodes) {
     const isTaken = name !== "prompt" && deployment.supportedParameters.has(name);

@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { assert } from "../../../kernel/core/assert.ts";
-import { bytesOf, deploymentOf } from "../fixtures/request-kit.ts";
+import { toBytes, buildDeployment } from "../fixtures/request-kit.ts";
 import { AcceptBridge } from "./accept-bridge.ts";
 import { contentPath, isVideoAccept, jobPath, videos } from "./index.ts";
 import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
-import { secondsOf } from "./servability.ts";
+import { resolveSeconds } from "./servability.ts";
 
-const listing = deploymentOf("wire_a", {
+const listing = buildDeployment("wire_a", {
   modality: "video",
   upstreamModelId: "up/film",
   videosPath: "/v2/clips",
@@ -34,7 +34,7 @@ function read(body: object | string): ParsedVideoRequest {
 function sent(body: object | string, deployment: Deployment = listing): string {
   const encoded = videos.encode(read(body), deployment);
   assert(encoded.ok, "it is encoded");
-  return bytesOf(encoded.upstream.body).toString();
+  return toBytes(encoded.upstream.body).toString();
 }
 
 describe("what a listing takes", () => {
@@ -62,7 +62,7 @@ describe("what a listing takes", () => {
   });
 
   test("is its own: what one does not take another one may", () => {
-    const larger = deploymentOf("wire_a", {
+    const larger = buildDeployment("wire_a", {
       supportedParameters: new Map([
         ["seconds", { type: "integer", min: 1, max: 60, default: 30 }],
         ["size", { type: "enum", values: ["1280x720"] }],
@@ -71,8 +71,8 @@ describe("what a listing takes", () => {
     const request = read({ seconds: 40, size: "1280x720" });
     expect(videos.servabilityProblem(request, listing)?.field).toBe("seconds");
     expect(videos.servabilityProblem(request, larger)).toBeUndefined();
-    expect(secondsOf(read({}), listing)).toBe(5);
-    expect(secondsOf(read({}), larger)).toBe(30);
+    expect(resolveSeconds(read({}), listing)).toBe(5);
+    expect(resolveSeconds(read({}), larger)).toBe(30);
   });
 });
 
@@ -169,6 +169,6 @@ function outcomeOf(bytes: Buffer): unknown {
   if (videos.servabilityProblem(request, listing) !== undefined) return "unservable";
   const encoded = videos.encode(request, listing);
   assert(encoded.ok, "what is servable is encoded");
-  return (JSON.parse(bytesOf(encoded.upstream.body).toString()) as { readonly model: unknown })
+  return (JSON.parse(toBytes(encoded.upstream.body).toString()) as { readonly model: unknown })
     .model;
 }

@@ -2,7 +2,7 @@ import {
   type ModelNames,
   type Refusal,
   type ServedModel,
-  servedModelOf,
+  readServedModel,
   type Usage,
 } from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
@@ -43,11 +43,11 @@ export interface AnswerBridge {
   readonly reportedCostUsd: string | undefined;
   /** The model that the provider reported; undefined while it reported none. */
   readonly servedModel: ServedModel | undefined;
-  /** Why the counts of the usage cannot be right; undefined: they can, or there are none. */
+  /** Why the counts of the usage cannot be right; undefined if they can, or if there are none. */
   readonly usageFlaw: string | undefined;
   /**
-   * Is the reason of a `complete` answer certainly wrong: is there none, or does it name a tool call
-   * that is not in the answer?
+   * True if the finish reason of a `complete` answer is certainly wrong: it is missing, or it names
+   * a tool call that the answer does not contain.
    */
   readonly hasWrongFinish: boolean;
   /** Why the model stopped, in neutral terms; undefined where it is not known. */
@@ -97,7 +97,7 @@ export class ServedModelNote {
   take(reported: unknown): void {
     if (reported === this.#last) return;
     this.#last = reported;
-    const served = servedModelOf(this.#names, reported);
+    const served = readServedModel(this.#names, reported);
     if (served === undefined || this.#served?.isSubstituted === true) return;
     if (this.#served === undefined || served.isSubstituted) this.#served = served;
   }

@@ -24,7 +24,7 @@ export interface JsonBridgeOptions {
   readonly note: ServedModelNote;
   /** The error body of the client's wire. */
   readonly renderError: (refusal: Refusal) => Buffer;
-  /** Most bytes of the provider's body. Default: what any answer may have. */
+  /** The bound of the provider's body in bytes. Default: that of any answer. */
   readonly bytesMax?: number;
   /**
    * Sorts a 200 whose body holds an `error`; undefined when it is an answer all the same. Default: as
@@ -154,11 +154,11 @@ export interface ParsedAnswer extends AnswerJson {
   readonly restored: (made: string) => string;
 }
 
-/** `unusable`: it is no JSON object; `too large`: it is beyond the bounds of what is parsed. */
+/** `unusable`: not a JSON object; `too large`: beyond the bounds of parsing. */
 function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   if (!isUtf8(body)) return "unusable";
   const text = textIn(body);
-  if (new JsonBudget().allows(text)) return parsed(text, (made) => made);
+  if (new JsonBudget().allows(text)) return parseRestored(text, (made) => made);
   const part = logprobsIn(body);
   if (part === undefined) return "too large";
   const { start, end } = part;
@@ -166,10 +166,13 @@ function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   const rest = textIn(body.subarray(0, start)) + mark + body.toString("utf8", end);
   // Finding the part took most of the time that an answer may take.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
-  return parsed(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
+  return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
 
-function parsed(text: string, restored: ParsedAnswer["restored"]): ParsedAnswer | "unusable" {
+function parseRestored(
+  text: string,
+  restored: ParsedAnswer["restored"],
+): ParsedAnswer | "unusable" {
   const value = asObject(tryParse(text)?.value);
   return value === undefined ? "unusable" : { text, value, restored };
 }
@@ -180,8 +183,8 @@ function textIn(bytes: Buffer): string {
 }
 
 /**
- * The first object of log probabilities: those of 4,096 tokens with 20 alternatives are a million
- * values, which take longer to parse than one step may.
+ * Finds the first object of log probabilities. With 4,096 tokens and 20 alternatives each it has a
+ * million values, too many to parse in one step.
  */
 function logprobsIn(body: Buffer): { readonly start: number; readonly end: number } | undefined {
   let at = body.indexOf(KEY);

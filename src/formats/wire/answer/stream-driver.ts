@@ -11,8 +11,8 @@ import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
 /**
- * The part that a stream bridge drives: it either relays a stream of the client's own wire, or
- * translates.
+ * The part of a stream bridge that relays a stream of the client's own wire, or translates another
+ * one.
  */
 export interface StreamDriver {
   readonly report: UsageReport | undefined;

@@ -15,19 +15,19 @@ import { relayText } from "../neutral/relayed-text.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import { clientWord, isCall, isWrongWord, reasonOfWord, wordOfReason } from "./events.ts";
-import { mergeCounts, reportOf, usageJson, usageOfCounts } from "./usage.ts";
+import { mergeCounts, toUsageReport, usageJson, usageOfCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The JSON answers of messages. */
 export const anthropicMessagesAnswers: AnswerCodec = {
   relay(json, label) {
-    const blocks = blocksOf(json);
+    const blocks = readBlocks(json);
     return blocks === undefined ? UNUSABLE : relayed(json, blocks, label.modelId);
   },
 
   read(json) {
-    const blocks = blocksOf(json);
+    const blocks = readBlocks(json);
     if (blocks === undefined) return UNUSABLE;
     if (!isExpressible(blocks)) return INEXPRESSIBLE;
     const calls = readCalls(json, blocks);
@@ -64,7 +64,7 @@ const INEXPRESSIBLE = failedRead(withoutBlame(unusableFailure()));
 
 type Blocks = readonly (Fields | undefined)[];
 
-function blocksOf(json: AnswerJson): Blocks | undefined {
+function readBlocks(json: AnswerJson): Blocks | undefined {
   const { content } = json.value;
   return Array.isArray(content) ? content.map(asObject) : undefined;
 }
@@ -109,7 +109,7 @@ function readReport(json: AnswerJson): UsageReport | undefined {
   if (usage === undefined) return undefined;
   const span = findPath(json.text, "usage", "cost");
   const cost = span === undefined ? undefined : costText(json.text.slice(span.start, span.end));
-  return reportOf(usage, counts, cost);
+  return toUsageReport(usage, counts, cost);
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {

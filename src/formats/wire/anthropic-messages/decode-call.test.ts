@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  deploymentOf,
+  buildDeployment,
   readGood,
   type Sent,
   send,
@@ -301,7 +301,7 @@ describe("the other fields", () => {
 
   test("no value of the beta header is sent, all are named", () => {
     const request = readGood("wire_b", {}, "oauth-2025-04-20, foo,, foo");
-    const { headers, dropped } = send(request, deploymentOf("wire_a"));
+    const { headers, dropped } = send(request, buildDeployment("wire_a"));
     expect(headers).toEqual({ "content-type": "application/json" });
     expect(dropped).toEqual(["oauth-2025-04-20", "foo"]);
   });

@@ -66,8 +66,8 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
     tools,
     ...decodeToolChoice(doc, { tools, notes }),
     stops: decodeStops(doc, notes),
-    temperature: rawOf(doc, 0, word.temperature),
-    topP: rawOf(doc, 0, word.top_p),
+    temperature: findRaw(doc, 0, word.temperature),
+    topP: findRaw(doc, 0, word.top_p),
     effort: decodeEffort(doc),
     userId: decodeUserId(doc, notes),
   };
@@ -122,10 +122,10 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
   const metadata = doc.present(0, word.metadata);
   if (metadata === ABSENT) return undefined;
   dropOthers(doc, metadata, { carried: new Set([word.user_id]), path: "metadata.", notes });
-  return rawOf(doc, metadata, word.user_id);
+  return findRaw(doc, metadata, word.user_id);
 }
 
-function rawOf(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
+function findRaw(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
   const node = doc.present(object, wordId);
   return node === ABSENT ? undefined : doc.raw(node);
 }
@@ -210,7 +210,7 @@ interface Content {
 function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const node = doc.present(0, word.system);
   if (node === ABSENT) return [];
-  return textsOf({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
+  return collectTexts({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
 /** Decodes the messages one to one; this wire's order is kept, results before texts. */
@@ -223,7 +223,7 @@ function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly M
       case word.assistant:
         return assistantMessage(content);
       case word.system:
-        return [{ role: "system", text: joinTokens(textsOf(content), "\\n\\n") }];
+        return [{ role: "system", text: joinTokens(collectTexts(content), "\\n\\n") }];
       default:
         return [userMessage(content)];
     }
@@ -236,7 +236,7 @@ const callMembers = new Set([word.type, word.id, word.name, word.input]);
 const resultMembers = new Set([word.type, word.tool_use_id, word.content]);
 
 /** Content of which only text can be translated: system, and the inside of a tool result. */
-function textsOf(content: Content): readonly JsonText[] {
+function collectTexts(content: Content): readonly JsonText[] {
   const { doc, node } = content;
   if (doc.isString(node)) return [doc.raw(node)];
   const texts: JsonText[] = [];
@@ -265,8 +265,9 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   dropOthers(doc, block, { carried: resultMembers, path: "messages.content.", notes });
   const node = doc.present(block, word.content);
   return {
-    callId: signedIdOf(doc, doc.member(block, word.tool_use_id)).id,
-    texts: node === ABSENT ? [] : textsOf({ doc, node, notes, path: `${path}.${index}.content` }),
+    callId: parseSignedId(doc, doc.member(block, word.tool_use_id)).id,
+    texts:
+      node === ABSENT ? [] : collectTexts({ doc, node, notes, path: `${path}.${index}.content` }),
   };
 }
 
@@ -293,7 +294,7 @@ function assistantParts(content: Content): readonly AssistantPart[] {
       parts.push({
         kind: "call",
         call: {
-          ...signedIdOf(doc, doc.member(block, word.id)),
+          ...parseSignedId(doc, doc.member(block, word.id)),
           name,
           input: doc.raw(doc.member(block, word.input)),
         },
@@ -306,7 +307,7 @@ function assistantParts(content: Content): readonly AssistantPart[] {
   return parts;
 }
 
-function signedIdOf(doc: JsonDocument, node: JsonNode): SignedId {
+function parseSignedId(doc: JsonDocument, node: JsonNode): SignedId {
   return splitSignedId(fromMessagesToolId(doc.text(node)));
 }
 

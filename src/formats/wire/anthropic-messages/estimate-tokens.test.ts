@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { assert } from "../../../kernel/core/assert.ts";
 import { TokenCounting } from "../../modality/chat/encode-request.ts";
-import { bodyOf, sentBy } from "../../modality/fixtures/request-kit.ts";
+import { buildBody, sentBy } from "../../modality/fixtures/request-kit.ts";
 import { textTokens } from "./estimate-tokens.ts";
 import { anthropicMessages } from "./index.ts";
 
@@ -12,7 +12,7 @@ assert(tokenCounter !== undefined, "messages has a route that counts");
 const counting = new TokenCounting(anthropicMessages, tokenCounter);
 
 function estimate(members: object): number {
-  const read = counting.parse(sentBy(bodyOf({ ...members })));
+  const read = counting.parse(sentBy(buildBody({ ...members })));
   if (!read.ok) throw new Error(read.refusal.message);
   return counting.estimate(read.request);
 }

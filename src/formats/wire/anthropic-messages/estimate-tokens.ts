@@ -11,8 +11,8 @@ const IMAGE_TOKENS = 1_600;
 const BASE64_CHARS_PER_TOKEN = 32;
 
 /**
- * A guess at the input tokens of a checked body, from its text alone: the same body always gives
- * the same number, and no tokenizer of any model is asked. Never billed on.
+ * Estimates the input tokens of a checked body from its text. The same body always gives the same
+ * number, and no model's tokenizer is used. Never used for billing.
  */
 export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
@@ -22,13 +22,13 @@ export function estimateDocument(doc: JsonDocument): number {
   return (
     REQUEST_TOKENS +
     contentTokens(member(word.system)) +
-    sum(listOf(member(word.messages)), messageTokens) +
-    sum(listOf(member(word.tools)), toolTokens)
+    sum(asList(member(word.messages)), messageTokens) +
+    sum(asList(member(word.tools)), toolTokens)
   );
 }
 
 function messageTokens(message: unknown): number {
-  return MESSAGE_TOKENS + contentTokens(fieldOf(message, "content"));
+  return MESSAGE_TOKENS + contentTokens(readField(message, "content"));
 }
 
 function toolTokens(tool: unknown): number {
@@ -37,23 +37,25 @@ function toolTokens(tool: unknown): number {
 
 function contentTokens(content: unknown): number {
   if (typeof content === "string") return textTokens(content);
-  return sum(listOf(content), blockTokens);
+  return sum(asList(content), blockTokens);
 }
 
 function blockTokens(block: unknown): number {
-  switch (fieldOf(block, "type")) {
+  switch (readField(block, "type")) {
     case "text":
-      return contentTokens(fieldOf(block, "text"));
+      return contentTokens(readField(block, "text"));
     case "image":
       return IMAGE_TOKENS;
     case "document":
-      return documentTokens(fieldOf(block, "source"));
+      return documentTokens(readField(block, "source"));
     case "tool_use":
       return (
-        TOOL_TOKENS + contentTokens(fieldOf(block, "name")) + jsonTokens(fieldOf(block, "input"))
+        TOOL_TOKENS +
+        contentTokens(readField(block, "name")) +
+        jsonTokens(readField(block, "input"))
       );
     case "tool_result":
-      return TOOL_TOKENS + contentTokens(fieldOf(block, "content"));
+      return TOOL_TOKENS + contentTokens(readField(block, "content"));
     case "thinking":
     case "redacted_thinking":
       // Thinking of earlier turns is not read again.
@@ -64,12 +66,12 @@ function blockTokens(block: unknown): number {
 }
 
 function documentTokens(source: unknown): number {
-  const data = fieldOf(source, "data");
-  switch (fieldOf(source, "type")) {
+  const data = readField(source, "data");
+  switch (readField(source, "type")) {
     case "text":
       return contentTokens(data);
     case "content":
-      return contentTokens(fieldOf(source, "content"));
+      return contentTokens(readField(source, "content"));
     default: {
       const chars = typeof data === "string" ? data.length : 0;
       return Math.max(IMAGE_TOKENS, Math.ceil(chars / BASE64_CHARS_PER_TOKEN));
@@ -77,18 +79,18 @@ function documentTokens(source: unknown): number {
   }
 }
 
-/** Structure that a model reads as JSON; marks for caching are none of it. */
+/** Counts structure that a model reads as JSON, without the marks for caching. */
 function jsonTokens(value: unknown): number {
   const shown = (key: string, inner: unknown): unknown =>
     key === "cache_control" ? undefined : inner;
   return textTokens(JSON.stringify(value, shown) ?? "");
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function fieldOf(value: unknown, name: string): unknown {
+function readField(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
@@ -121,7 +123,7 @@ export function textTokens(text: string): number {
   let start = 0;
   let kind: RunKind = "spaces";
   for (let at = 0; at < text.length; at += 1) {
-    const next = kindOf(text.charCodeAt(at));
+    const next = classifyCharacter(text.charCodeAt(at));
     if (next === kind) continue;
     tokens += runTokens(kind, at - start);
     kind = next;
@@ -136,7 +138,7 @@ function runTokens(kind: RunKind, chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN[kind]);
 }
 
-function kindOf(code: number): RunKind {
+function classifyCharacter(code: number): RunKind {
   if ((code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)) return "letters";
   if (code <= 0x20) return "spaces";
   if (code >= 0x30 && code <= 0x39) return "digits";

@@ -66,7 +66,10 @@ export function reasonOfWord(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }
 
-/** The stop reason of a complete answer: is it missing, or does it name a call that is not there? */
+/**
+ * True if the stop reason of a complete answer is missing or names a tool call that the answer does
+ * not contain.
+ */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
 }

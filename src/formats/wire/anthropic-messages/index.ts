@@ -1,6 +1,6 @@
 import { asObject } from "../../../kernel/index.ts";
 import type { Wire } from "../contract.ts";
-import { countOf } from "../neutral/usage-report.ts";
+import { asCount } from "../neutral/usage-report.ts";
 import { anthropicMessagesAnswers } from "./answer-json.ts";
 import { errorBody } from "./events.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
@@ -30,7 +30,7 @@ export const anthropicMessages: Wire = {
     clientPath: "/v1/messages/count_tokens",
     path: "/messages/count_tokens",
     estimate: estimateDocument,
-    read: (json) => countOf(asObject(json)?.["input_tokens"]),
+    read: (json) => asCount(asObject(json)?.["input_tokens"]),
     answerBody: (tokens) => Buffer.from(`{"input_tokens":${tokens}}`),
   },
 };

@@ -20,7 +20,7 @@ import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
 import { isCall, isWrongWord, reasonOfWord } from "./events.ts";
-import { mergeCounts, reportOf, usageOfCounts, type ReportedCounts } from "./usage.ts";
+import { mergeCounts, toUsageReport, usageOfCounts, type ReportedCounts } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
 type Fields = Readonly<Record<string, unknown>>;
@@ -50,7 +50,7 @@ export class StreamReporter {
     if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
     const known = usageOfCounts(this.#counts);
     if (known === undefined) return;
-    this.#report = reportOf(known, this.#counts, this.#cost);
+    this.#report = toUsageReport(known, this.#counts, this.#cost);
   }
 }
 

@@ -196,7 +196,7 @@ function withDelta(text: string, delta: string): string {
   return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
 }
 
-/** `word`: the client's word as JSON, in the place of one that is not of the wire. */
+/** `word` is the client's stop reason as JSON. It replaces one that the wire does not have. */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received } = delta;
   const span = findPath(text, "delta");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { chunks, delta, done, openStream, play } from "../../modality/fixtures/answer-kit.ts";
-import { bodyOf, readGood } from "../../modality/fixtures/request-kit.ts";
+import { buildBody, readGood } from "../../modality/fixtures/request-kit.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
 
 test("a translated stream starts with our estimate of the input, and ends with what was observed", () => {
@@ -20,6 +20,6 @@ test("the estimate is the one of count_tokens; a very long body is judged by its
   const request = readGood("wire_b", { system: "You are careful.", max_tokens: 5 });
   expect(request.countInputTokens()).toBe(estimateDocument(request.doc));
   expect(request.countInputTokens()).toBeGreaterThan(5);
-  const long = bodyOf({ system: "word ".repeat(100_000), max_tokens: 5 });
+  const long = buildBody({ system: "word ".repeat(100_000), max_tokens: 5 });
   expect(readGood("wire_b", long).countInputTokens()).toBe(Math.ceil(long.length / 4));
 });

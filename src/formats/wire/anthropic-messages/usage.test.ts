@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Usage } from "../../../kernel/core/usage.ts";
-import { mergeCounts, reportOf, usageJson, usageOfCounts } from "./usage.ts";
+import { mergeCounts, toUsageReport, usageJson, usageOfCounts } from "./usage.ts";
 
 function readBack(reported: object): Usage | undefined {
   return usageOfCounts(mergeCounts({}, { input_tokens: 1, output_tokens: 1, ...reported }));
@@ -66,7 +66,9 @@ test("more of an hour than was written is not believed, and is said to be wrong"
   );
   const usage = usageOfCounts(counts);
   expect(usage).toMatchObject({ cacheWrite: 100, cacheWrite1h: 100 });
-  expect(usage && reportOf(usage, counts, undefined).flaw).toContain("cache writes of an hour");
+  expect(usage && toUsageReport(usage, counts, undefined).flaw).toContain(
+    "cache writes of an hour",
+  );
   for (const junk of [
     { ephemeral_1h_input_tokens: -1 },
     { ephemeral_1h_input_tokens: "9" },

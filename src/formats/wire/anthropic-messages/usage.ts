@@ -1,5 +1,5 @@
 import { outputTokensTotal, type Usage, ZERO_USAGE, asObject } from "../../../kernel/index.ts";
-import { countOf, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
+import { asCount, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
 /** The counts of a wire_b usage object, as far as they have been reported. */
 export interface ReportedCounts {
@@ -24,13 +24,13 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
   const flaw = flawedCount(fields, COUNTS) ?? flawedCount(kept, KEPT_COUNTS);
   return {
     ...earlier,
-    ...counted("input", fields["input_tokens"]),
-    ...counted("cacheRead", fields["cache_read_input_tokens"]),
-    ...counted("cacheWrite", fields["cache_creation_input_tokens"]),
-    ...counted("cacheWrite5m", kept["ephemeral_5m_input_tokens"]),
-    ...counted("cacheWrite1h", kept["ephemeral_1h_input_tokens"]),
-    ...counted("output", fields["output_tokens"]),
-    ...counted("thinking", thinking),
+    ...readCounted("input", fields["input_tokens"]),
+    ...readCounted("cacheRead", fields["cache_read_input_tokens"]),
+    ...readCounted("cacheWrite", fields["cache_creation_input_tokens"]),
+    ...readCounted("cacheWrite5m", kept["ephemeral_5m_input_tokens"]),
+    ...readCounted("cacheWrite1h", kept["ephemeral_1h_input_tokens"]),
+    ...readCounted("output", fields["output_tokens"]),
+    ...readCounted("thinking", thinking),
     ...(flaw !== undefined && { flaw }),
   };
 }
@@ -44,12 +44,12 @@ const COUNTS = [
 
 const KEPT_COUNTS = ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"];
 
-export function reportOf(
+export function toUsageReport(
   usage: Usage,
   counts: ReportedCounts,
   cost: string | undefined,
 ): UsageReport {
-  const flaw = flawOf(counts);
+  const flaw = findFlaw(counts);
   return {
     usage,
     ...(cost !== undefined && { reportedCostUsd: cost }),
@@ -57,7 +57,7 @@ export function reportOf(
   };
 }
 
-function flawOf(counts: ReportedCounts): string | undefined {
+function findFlaw(counts: ReportedCounts): string | undefined {
   const { output, thinking, cacheWrite, cacheWrite1h = 0, flaw } = counts;
   if (flaw !== undefined) return flaw;
   if (cacheWrite1h > (cacheWrite ?? cacheWrite1h)) {
@@ -97,15 +97,18 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
     `{"input_tokens":${known.prompt},` +
     `"cache_creation_input_tokens":${known.cacheWrite},` +
     `"cache_read_input_tokens":${known.cachedPrompt},` +
-    keptJson(known) +
+    renderCacheWrites(known) +
     `"output_tokens":${outputTokensTotal(known)}` +
     (thinking > 0 ? `,"output_tokens_details":{"thinking_tokens":${thinking}}` : "") +
     (costUsd === undefined ? "}" : `,"cost":${costUsd}}`)
   );
 }
 
-/** How long writes are kept, in the official shape; left out where nothing says so. */
-function keptJson({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
+/**
+ * The split of cache writes by lifetime, in the official format; empty if the provider reports
+ * none.
+ */
+function renderCacheWrites({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
   if (cacheWrite1h === 0) return "";
   return (
     `"cache_creation":{"ephemeral_5m_input_tokens":${cacheWrite - cacheWrite1h},` +
@@ -113,7 +116,7 @@ function keptJson({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
   );
 }
 
-function counted(field: keyof ReportedCounts, value: unknown): ReportedCounts {
-  const count = countOf(value);
+function readCounted(field: keyof ReportedCounts, value: unknown): ReportedCounts {
+  const count = asCount(value);
   return count === undefined ? {} : { [field]: count };
 }

@@ -7,7 +7,7 @@ import {
   OVERLONG_STRING_CODE,
   QUOTA_CODES,
   rateLimitWording,
-  speaksOf,
+  matchesWording,
   statusOfWording,
 } from "./wording.ts";
 import { timeoutFailure, unusableFailure } from "./failures.ts";
@@ -16,7 +16,7 @@ import {
   type ProviderErrorText,
   quoteRequestMessage,
   readProviderErrorText,
-  wordsOf,
+  extractErrorText,
 } from "./provider-message.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
 import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
@@ -44,9 +44,9 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
 
 /** Sorts an error object found inside a 200 by what its codes mean. `body` holds `error`. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
-  const errorText = wordsOf(body);
+  const errorText = extractErrorText(body);
   // Some providers give no code with these, and all of them refuse the request, not the service.
-  const isOfRequest = speaksOf(errorText, contentPolicyWording) || isOverflow(errorText);
+  const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
     status: statusOfWording(errorText) ?? (isOfRequest ? 400 : 502),
     upstreamStatus: 200,
@@ -81,7 +81,7 @@ const CHAT_RULES: FailureRules = {
   throttled: rateLimited,
   isOverflow: ({ errorText }) => isOverflow(errorText),
   accountRefused,
-  rejected: (failed) => quoted(requestRejected(failed), failed),
+  rejected: (failed) => quoteProvider(requestRejected(failed), failed),
 };
 
 /* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
@@ -99,15 +99,21 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (status === 401 || status === 402 || status === 403) {
     return rules.accountRefused(failed, status);
   }
-  if (status === 400 && speaksOf(errorText, billingWording)) {
+  if (status === 400 && matchesWording(errorText, billingWording)) {
     return rules.accountRefused(failed, 402);
   }
   if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
   return rules.rejected(failed);
 }
 
-/** One clean sentence of a provider about a field helps; a page of a proxy says nothing of one. */
-function quoted(failure: UpstreamFailure, { upstreamStatus, errorText }: Failed): UpstreamFailure {
+/**
+ * A clean sentence of the provider about a field helps the caller; an HTML page of a proxy does
+ * not.
+ */
+function quoteProvider(
+  failure: UpstreamFailure,
+  { upstreamStatus, errorText }: Failed,
+): UpstreamFailure {
   const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
   const isPage = /^\s*</.test(errorText.message);
   const message = isBlamed && !isPage ? quoteRequestMessage(errorText.message) : undefined;
@@ -116,26 +122,28 @@ function quoted(failure: UpstreamFailure, { upstreamStatus, errorText }: Failed)
 }
 
 function isAboutAccess({ status, errorText }: Failed): boolean {
-  return (status === 400 || status === 401 || status === 403) && speaksOf(errorText, accessWording);
+  return (
+    (status === 400 || status === 401 || status === 403) && matchesWording(errorText, accessWording)
+  );
 }
 
 function isAboutContent({ status, errorText }: Failed): boolean {
   if (status === 401 || status === 402) return false;
   // 451, unavailable for legal reasons, is what some image hosts answer.
-  return status === 451 || errorText.flagged || speaksOf(errorText, contentPolicyWording);
+  return status === 451 || errorText.flagged || matchesWording(errorText, contentPolicyWording);
 }
 
 function isRateLimit({ status, errorText }: Failed): boolean {
   if (status === 498) return true;
   // A 401, 402 or 403 that mentions limits is still about the account.
   if (status === 401 || status === 402 || status === 403) return false;
-  return speaksOf(errorText, rateLimitWording);
+  return matchesWording(errorText, rateLimitWording);
 }
 
 export function isOverflow(errorText: ProviderErrorText): boolean {
   const overlong =
     errorText.codes.includes(OVERLONG_STRING_CODE) && /^(messages|input)/.test(errorText.param);
-  return overlong || speaksOf(errorText, contextOverflowWording);
+  return overlong || matchesWording(errorText, contextOverflowWording);
 }
 
 const COOL_SECONDS = 5;
@@ -144,7 +152,7 @@ const QUOTA_COOL_SECONDS = 60;
 export function rateLimited(failed: Failed): UpstreamFailure {
   const isQuota =
     failed.errorText.codes.some((code) => QUOTA_CODES.includes(code)) ||
-    speaksOf(failed.errorText, billingWording);
+    matchesWording(failed.errorText, billingWording);
   const coolSeconds = failed.waitSeconds ?? (isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS);
   const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;
   return {

@@ -59,7 +59,9 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   };
 }
 
-/** The same of what a client's own request may have caused: it says nothing about the listing. */
+/**
+ * The same failure without blame for the listing, because the client's request may have caused it.
+ */
 export function withoutBlame({
   isMalformed: _isMalformed,
   ...failure

@@ -132,7 +132,7 @@ export interface ProviderErrorText {
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
-  if (parsed !== undefined) return wordsOf(parsed.value);
+  if (parsed !== undefined) return extractErrorText(parsed.value);
   const message = text.startsWith("<") || text.startsWith("{") ? "" : text;
   return {
     codes: [],
@@ -144,10 +144,10 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
 }
 
 /** The message of a parsed error body. */
-export function wordsOf(value: unknown): ProviderErrorText {
+export function extractErrorText(value: unknown): ProviderErrorText {
   const speakers = findSpeakers(value);
-  const codes = speakers.flatMap(codesOf);
-  const sentences = speakers.map(sentenceOf).filter((sentence) => sentence !== "");
+  const codes = speakers.flatMap(collectCodes);
+  const sentences = speakers.map(findSentence).filter((sentence) => sentence !== "");
   const message = sentences[0] ?? textOf(value).slice(0, SENTENCE_CHARS_MAX);
   return {
     codes,
@@ -193,7 +193,7 @@ function findSpeakers(value: unknown): Speaker[] {
   ].filter((speaker) => speaker !== undefined);
 }
 
-function codesOf(speaker: Speaker): string[] {
+function collectCodes(speaker: Speaker): string[] {
   const found: string[] = [];
   for (const key of ["code", "type", "status", "error_type", "reason"]) {
     const value = speaker[key];
@@ -204,7 +204,7 @@ function codesOf(speaker: Speaker): string[] {
   return found;
 }
 
-function sentenceOf(speaker: Speaker): string {
+function findSentence(speaker: Speaker): string {
   for (const key of ["message", "msg", "detail", "error", "raw"]) {
     const value = speaker[key];
     if (typeof value === "string" && value !== "") return value.slice(0, SENTENCE_CHARS_MAX);

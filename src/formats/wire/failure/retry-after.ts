@@ -8,10 +8,10 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
  * header says anything readable.
  */
 export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
-  const now = nowMs ?? parseDate(valueOf(headers, "date"));
+  const now = nowMs ?? parseDate(readHeader(headers, "date"));
   const waitMs =
-    millisecondsOf(valueOf(headers, "retry-after-ms")) ??
-    waitOf(valueOf(headers, "retry-after"), now) ??
+    parseMilliseconds(readHeader(headers, "retry-after-ms")) ??
+    parseWait(readHeader(headers, "retry-after"), now) ??
     longestReset(headers, now);
   if (waitMs === undefined) return undefined;
   return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1000)));
@@ -30,11 +30,13 @@ const RESET_HEADERS = [
 
 /** The longest reset among the exhausted windows; among all when none says that it is empty. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
-  const exhausted = RESET_HEADERS.filter((name) => valueOf(headers, remainingName(name)) === "0");
+  const exhausted = RESET_HEADERS.filter(
+    (name) => readHeader(headers, remainingName(name)) === "0",
+  );
   const names = exhausted.length > 0 ? exhausted : RESET_HEADERS;
   let longest: number | undefined;
   for (const name of names) {
-    const wait = waitOf(valueOf(headers, name), nowMs);
+    const wait = parseWait(readHeader(headers, name), nowMs);
     if (wait !== undefined && wait > (longest ?? 0)) longest = wait;
   }
   return longest;
@@ -44,7 +46,7 @@ function remainingName(resetName: string): string {
   return resetName.replace("reset", "remaining");
 }
 
-function waitOf(value: string | undefined, nowMs: number | undefined): number | undefined {
+function parseWait(value: string | undefined, nowMs: number | undefined): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return waitOfNumber(Number(value), nowMs);
   const duration = durationMs(value);
@@ -79,7 +81,7 @@ function durationMs(value: string): number | undefined {
   return totalMs;
 }
 
-function millisecondsOf(value: string | undefined): number | undefined {
+function parseMilliseconds(value: string | undefined): number | undefined {
   return value !== undefined && /^\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
 }
 
@@ -89,7 +91,7 @@ function parseDate(value: string | undefined): number | undefined {
   return Number.isNaN(dateMs) ? undefined : dateMs;
 }
 
-function valueOf(headers: Headers, name: string): string | undefined {
+function readHeader(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value)?.slice(0, VALUE_CHARS_MAX).trim();
 }

@@ -7,10 +7,10 @@ export type StrikeKind = "strike" | "timeout" | "neutral";
 export interface UpstreamFailure {
   /** The refusal that the caller sees when no other deployment can serve. */
   readonly refusal: Refusal;
-  /** May another deployment be tried, as long as no output has reached the client? */
+  /** True if another deployment may be tried while no output has reached the client. */
   readonly failover: boolean;
   readonly strike: StrikeKind;
-  /** Why there was no connection, for the log alone: a kind and a code, without an address. */
+  /** Why the connection failed, only for the log: a kind and a code, without an address. */
   readonly reason?: string;
   /** The answer itself breaks its format: it cannot be read, or it ended before its end mark. */
   readonly isMalformed?: true;

@@ -20,7 +20,7 @@ export interface WordPair {
   readonly charsMax: number;
 }
 
-export function speaksOf(errorText: ProviderErrorText, wording: Wording): boolean {
+export function matchesWording(errorText: ProviderErrorText, wording: Wording): boolean {
   const { all, codes } = errorText;
   return (
     codes.some((code) => wording.codes.includes(code)) ||
@@ -41,7 +41,7 @@ function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean
   return false;
 }
 
-/** How providers say that the marketplace's own account cannot pay. */
+/** How providers report that the account behind the key cannot pay. */
 export const billingWording: Wording = {
   codes: ["billing_error", "insufficient_balance", "insufficient_funds", "payment_required"],
   patterns: [
@@ -55,7 +55,7 @@ export const billingWording: Wording = {
   ],
 };
 
-/** How providers say that the marketplace's own account or key is not accepted. */
+/** How providers report that the account or its key is not accepted. */
 export const accessWording: Wording = {
   codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
   patterns: [

@@ -28,11 +28,11 @@ export function whatIsTaken(
     case "integer":
       return isInteger(doc, node) === undefined && isWithin(doc.number(node), descriptor)
         ? undefined
-        : `a whole number${boundsOf(descriptor)}`;
+        : `a whole number${describeBounds(descriptor)}`;
     case "range":
       return doc.kind(node) === NUMBER_KIND && isWithin(doc.number(node), descriptor)
         ? undefined
-        : `a number${boundsOf(descriptor)}`;
+        : `a number${describeBounds(descriptor)}`;
     case "unknown": {
       const kind = doc.kind(node);
       return kind === OBJECT_KIND || kind === ARRAY_KIND
@@ -62,7 +62,7 @@ function isWithin(
   return Number.isFinite(value) && value >= min && value <= max;
 }
 
-function boundsOf({ min, max }: Bounds): string {
+function describeBounds({ min, max }: Bounds): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
   if (min !== undefined) return ` of at least ${min}`;
   return max === undefined ? "" : ` of at most ${max}`;

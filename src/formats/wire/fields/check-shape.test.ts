@@ -5,7 +5,7 @@ import { runs } from "../../../../test/support/depth.ts";
 import { SeenNames } from "./check-shape.ts";
 
 test("of any names, few or many, exactly those are new that were not seen before", () => {
-  // Few different ones, so that those behind the first ones come again as well.
+  // Few distinct names, so that repeated keys occur beyond the first ones.
   const name = fc.string({ unit: fc.constantFrom("a", "b", "c", "d"), maxLength: 2 });
   fc.assert(
     fc.property(fc.array(name, { maxLength: 60, size: "max" }), (names) => {

@@ -133,7 +133,7 @@ let round = 0;
 
 interface KeyRules {
   readonly checks: readonly (Check | undefined)[];
-  /** Is there a name that another one could be a spelling of? */
+  /** True if there is a name that another one could misspell. */
   readonly knowsNames: boolean;
   readonly other: ShapeRules["other"];
 }
@@ -167,7 +167,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
 /** Providers that read keys in any case would obey this one beside, or instead of, the real one. */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
-  if (folded === name || checks[chatVocabulary.idOf(folded)] === undefined) return undefined;
+  if (folded === name || checks[chatVocabulary.findId(folded)] === undefined) return undefined;
   return problem(`is not accepted: write it exactly as ${folded}`, name);
 }
 

@@ -21,7 +21,7 @@ const LOWER_Z = 0x7a;
 
 /**
  * Names of credentials and destinations that client libraries and gateways read from a body at any
- * depth. Each says by itself what it is: nobody's own note is called so.
+ * depth. The names are unambiguous: a caller would not use one for data of its own.
  */
 const deepNames = new Set([
   "accesstoken", "apibase", "apikey", "apikeyenv", "apiurl", "authtoken", "awsaccesskeyid",
@@ -45,7 +45,7 @@ const deepHashes = new Set(
 /** A smaller container holds none: `{"proxy":0}`. */
 const TELLING_BYTES_MIN = 11;
 
-/** Longer than every name above, with separators; what is longer is none of these. */
+/** Longer than every name above with separators, so longer keys cannot match. */
 const NAME_CHARS_MAX = 64;
 /** A letter of a name has six bytes at most: `\u0061`. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
@@ -60,7 +60,7 @@ export function refuseCredential(name: string): Problem | undefined {
 
 const NOT_TAKEN = "is not accepted: a request cannot carry credentials or a destination; remove it";
 
-/** A body can hold very many names, and long ones are none of these. */
+/** Skips long names first, because a body can contain very many of them and none is in the list. */
 function isNamedIn(names: ReadonlySet<string>, name: string): boolean {
   if (name.length > NAME_CHARS_MAX) return false;
   return names.has(foldName(name).replaceAll(/[^\p{L}\p{N}]/gu, ""));
@@ -106,8 +106,8 @@ export function findCredential(doc: JsonDocument): Problem | undefined {
 }
 
 /**
- * A scan keeps what is one level deeper than `READ_DEPTH_MAX`: the value there is scanned as a body
- * of its own. Undefined: it has more values than one may have, which the first scan does not count.
+ * Scans a value one level deeper than `READ_DEPTH_MAX` as a body of its own. Undefined if it has
+ * too many values, which the first scan does not count.
  */
 export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
   const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
@@ -133,7 +133,7 @@ class CredentialWalk {
     return problem(this.#message, ...this.#path);
   }
 
-  /** Is there one in this value? Then the path leads to it. */
+  /** True if the value contains a forbidden field; the path then leads to it. */
   visit(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
     const isObject = doc.isObject(node);
     if (!isObject && !doc.isArray(node)) return false;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WireId } from "../../../catalog/catalog.ts";
 import { parseDecisionRequest } from "../../modality/decisions/parse-request.ts";
-import { bodyOf, readBad, readBody, readGood } from "../../modality/fixtures/request-kit.ts";
+import { buildBody, readBad, readBody, readGood } from "../../modality/fixtures/request-kit.ts";
 import { parseImageRequest } from "../../modality/images/parse-request.ts";
 import { parseVideoRequest } from "../../modality/videos/parse-request.ts";
 
@@ -18,7 +18,7 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
     ["SERVICE_TIER", "service_tier"],
     ["Speed", "speed"],
   ])("%j at the top level", (key, meant) => {
-    const body = bodyOf({ [key]: 1 });
+    const body = buildBody({ [key]: 1 });
     const refused = readBad(wire, body);
     expect(refused).toMatchObject({ class: "invalid_request", status: 400 });
     expect(refused.message).toBe(`${key} is not accepted: write it exactly as ${meant}`);
@@ -34,11 +34,11 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
     ["provider", { Only: ["a"] }, /Only is not accepted/],
     ["cache_control", { type: "ephemeral", TTL: "1h" }, /cache_control\.TTL is not accepted/],
   ])("inside %s", (field, value, message) => {
-    expect(readBad(wire, bodyOf({ [field]: value })).message).toMatch(message);
+    expect(readBad(wire, buildBody({ [field]: value })).message).toMatch(message);
   });
 
   test("a mark of the cache has no key twice", () => {
-    const text = bodyOf({ cache_control: 0 }).replace(
+    const text = buildBody({ cache_control: 0 }).replace(
       '"cache_control":0',
       '"cache_control":{"ttl":"5m","ttl":"1h"}',
     );
@@ -46,12 +46,12 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
   });
 
   test("a credential in other letters is one too", () => {
-    expect(readBad(wire, bodyOf({ "\uFF41pi_key": "x" })).message).toContain("credentials");
+    expect(readBad(wire, buildBody({ "\uFF41pi_key": "x" })).message).toContain("credentials");
   });
 });
 
 test("keys of stream_options are held to their spelling", () => {
-  const refused = readBad("wire_a", bodyOf({ stream_options: { INCLUDE_USAGE: false } }));
+  const refused = readBad("wire_a", buildBody({ stream_options: { INCLUDE_USAGE: false } }));
   expect(refused.message).toBe(
     "stream_options.INCLUDE_USAGE is not accepted: write it exactly as include_usage",
   );
@@ -62,8 +62,8 @@ describe("credentials and destinations at any depth", () => {
     Array.from({ length: depth }).reduce((inner: unknown) => ({ a: [inner] }), innermost);
   const routes: Readonly<Record<string, (members: Readonly<Record<string, unknown>>) => unknown>> =
     {
-      "wire_a chat": (members) => readBody("wire_a", bodyOf(members)),
-      "wire_b chat": (members) => readBody("wire_b", bodyOf(members)),
+      "wire_a chat": (members) => readBody("wire_a", buildBody(members)),
+      "wire_b chat": (members) => readBody("wire_b", buildBody(members)),
       images: (members) => parseImageRequest(bytesOf({ prompt: "p", ...members })),
       videos: (members) => parseVideoRequest(bytesOf({ prompt: "p", ...members })),
       decisions: (members) =>
@@ -120,7 +120,7 @@ describe("credentials and destinations at any depth", () => {
     ["tools.0.apiKey", { tools: [{ type: "web_search", name: "web_search", apiKey: "k" }] }],
   ])("%s is refused in a chat", (path, members) => {
     for (const wire of wires) {
-      const { message } = readBad(wire, bodyOf(members));
+      const { message } = readBad(wire, buildBody(members));
       expect(message.replaceAll(/\[(\d+)\]/g, ".$1")).toContain(`${path} is not accepted`);
     }
   });

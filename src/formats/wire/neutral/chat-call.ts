@@ -77,7 +77,7 @@ export interface ToolSpec {
 
 export type ToolChoice =
   { readonly kind: "auto" | "any" | "none" } | { readonly kind: "tool"; readonly name: JsonText };
-/** How hard a model shall think, as the caller's wire says it. */
+/** The reasoning effort in the terms of the caller's wire. */
 export interface Effort {
   /** Where it was asked for: `reasoning_effort` or `output_config.effort`. */
   readonly field: string;
@@ -92,7 +92,7 @@ export class MediaCollector {
 
   add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
     this.parts.push({ path, kind });
-    // For a part that its provider fetches the body holds an address, which says nothing of its
+    // The provider fetches such a part itself: the body holds its address, which does not tell its
     // size.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
@@ -103,7 +103,7 @@ export class MediaCollector {
 export interface PartBytes {
   /** Length of the base64 text of an inline image, otherwise 0. */
   readonly imageBytes: number;
-  /** Is the content itself in the body, so that its bytes are counted already? */
+  /** True if the body contains the content itself, so that its bytes are already counted. */
   readonly isInline: boolean;
 }
 
@@ -151,7 +151,7 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
 /** Values that ask for what happens without them; they are left out on the way to another wire. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
-/** Is this top-level field, an object with a `type`, one that asks for nothing? */
+/** True for a top-level object with a `type` that requests nothing. */
 export function isNoOp(doc: JsonDocument, name: string): boolean {
   const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
   if (usual === undefined) return false;

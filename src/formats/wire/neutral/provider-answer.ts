@@ -1,6 +1,6 @@
 import { asObject } from "../../../kernel/index.ts";
 
-/** A provider's chat answer as it says it, before the gateway makes anything of it. */
+/** A provider's chat answer before the gateway changes it. */
 export interface ProviderAnswer {
   readonly text: string;
   /** Reasoning that is shown beside the text. */
@@ -8,7 +8,7 @@ export interface ProviderAnswer {
   readonly finish: string | undefined;
   /** Every model name that the answer reports, in order. */
   readonly models: readonly string[];
-  /** Does every part that has a place for the name report one? */
+  /** True if every part that can name the model does so. */
   readonly isModelEverywhere: boolean;
   /** As it is reported; undefined: not at all. */
   readonly usage: Fields | undefined;
@@ -18,7 +18,7 @@ export interface ProviderAnswer {
 }
 
 export interface ProviderCall {
-  /** Empty: it has none, and its result cannot be given. */
+  /** Empty if it has none, and its result cannot be given. */
   readonly id: string;
   readonly name: string;
   /** JSON text. */
@@ -56,7 +56,7 @@ export interface ChatQuestion {
 
 export interface QuestionTools {
   readonly of: readonly QuestionTool[];
-  /** Absent: the model chooses. `required`: a call of any of them. */
+  /** Absent if the model chooses. `required` means a call of any of the tools. */
   readonly choice?: "none" | "required" | { readonly name: string };
   /** No two calls in one answer. */
   readonly isSingle?: boolean;
@@ -73,8 +73,7 @@ export interface QuestionTool {
 }
 
 /**
- * How a provider of this wire is questioned, and how its answers are read as they are, before the
- * gateway makes anything of them: for conformance checks, never for customers.
+ * Asks a provider of this wire and reads its unchanged answers. Used only by conformance checks.
  */
 export interface ProviderQuestions {
   /** A client's body without `model`. */

@@ -33,8 +33,8 @@ const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
 const LINE_BREAK = /[\r\n]/;
 
 /**
- * Most events of a stream differ from the one before in their text alone. Such an event is
- * recognized by its frame and not parsed: everything that was checked in the learned one holds.
+ * Most events of a stream differ from the previous one only in their text. Such an event is
+ * recognized by its frame and not parsed, because the checks of the learned event hold for it.
  */
 export class RepeatedEvent {
   #frame: TextFrame | undefined;
@@ -52,7 +52,7 @@ export class RepeatedEvent {
     return text;
   }
 
-  /** May another frame be learned? A search that never pays is given up. */
+  /** False once too many learned frames were never used. */
   get isLearning(): boolean {
     return this.#unused < UNUSED_FRAMES_MAX;
   }

@@ -19,17 +19,17 @@ export interface UsageReport {
 }
 
 /** A count as a safe integer of at least 0; undefined for everything else. */
-export function countOf(value: unknown): number | undefined {
+export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The first of these fields that is there and is not a count, as a flaw. */
+/** Reports the first of these fields that is present and not a count as a flaw. */
 export function flawedCount(reported: Fields, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = reported[name];
-    if (value !== undefined && value !== null && countOf(value) === undefined) {
+    if (value !== undefined && value !== null && asCount(value) === undefined) {
       return `usage.${name} is not a count`;
     }
   }
@@ -53,20 +53,20 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
   if (odd !== undefined) return odd;
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
-  const total = countOf(reported["total_tokens"]);
+  const total = asCount(reported["total_tokens"]);
   if (input === undefined) return undefined;
   if (output !== undefined && total !== undefined && total !== input + output) {
     return "usage.total_tokens is not input plus output";
   }
   const details = asObject(reported["input_tokens_details"] ?? reported["prompt_tokens_details"]);
-  const cached = countOf(details?.["cached_tokens"]) ?? 0;
+  const cached = asCount(details?.["cached_tokens"]) ?? 0;
   return cached > input ? "more input tokens are cached than there are" : undefined;
 }
 
 /** The first readable count. */
 export function firstCount(...values: readonly unknown[]): number | undefined {
   for (const value of values) {
-    const count = countOf(value);
+    const count = asCount(value);
     if (count !== undefined) return count;
   }
   return undefined;
@@ -88,8 +88,8 @@ export function readReportedCost(text: string): string | undefined {
   const usage = findPath(text, "usage");
   if (usage === undefined || text[usage.start] !== "{") return undefined;
   return (
-    plainUsd(rawOf(text, findMember(text, usage.start, "cost")), 0) ??
-    plainUsd(rawOf(text, findMember(text, usage.start, "cost_in_usd_ticks")), TICK_DIGITS)
+    plainUsd(sliceSpan(text, findMember(text, usage.start, "cost")), 0) ??
+    plainUsd(sliceSpan(text, findMember(text, usage.start, "cost_in_usd_ticks")), TICK_DIGITS)
   );
 }
 
@@ -102,7 +102,7 @@ const WHOLE_DIGITS_MAX = hugeUsd.length;
 /** Far below a pico-dollar; what follows is cut off. */
 const FRACTION_DIGITS_MAX = 40;
 
-function rawOf(text: string, span: Span | undefined): string {
+function sliceSpan(text: string, span: Span | undefined): string {
   return span === undefined ? "" : text.slice(span.start, span.end);
 }
 

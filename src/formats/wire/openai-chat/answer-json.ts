@@ -114,7 +114,7 @@ function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[]
   for (const entry of value) {
     const fields = asObject(entry);
     const fn = asObject(fields?.["function"]);
-    const argumentsJson = argumentsOf(fn?.["arguments"], budget);
+    const argumentsJson = normalizeArguments(fn?.["arguments"], budget);
     const name = textOf(fn?.["name"]);
     if (argumentsJson === undefined || name === "") return undefined;
     const id = textOf(fields?.["id"]);
@@ -125,7 +125,7 @@ function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[]
   return calls;
 }
 
-function argumentsOf(value: unknown, budget: JsonBudget): string | undefined {
+function normalizeArguments(value: unknown, budget: JsonBudget): string | undefined {
   if (value === undefined || value === null || value === "") return "{}";
   const text = typeof value === "string" ? value : tryPrint(value);
   if (text === undefined) return undefined;

@@ -234,7 +234,7 @@ function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   return marker === undefined ? 0 : doc.end(url) - 1 - start - marker.length;
 }
 
-/** Data and no address: a part that has both is one that its provider may fetch. */
+/** True for data without an address; a part that has both may be fetched by its provider. */
 function isInline(doc: JsonDocument, part: JsonNode): boolean {
   const held = doc.present(part, doc.word(doc.member(part, word.type)));
   if (held === ABSENT) return false;

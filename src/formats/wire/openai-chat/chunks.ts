@@ -55,12 +55,12 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
 }
 
 /** The known usage of an answer that died, before its terminal error; empty when there is none. */
-export function knownUsageText(
+export function renderKnownUsage(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
 ): string {
   if (report === undefined && !isSomeCost(costUsd)) return "";
-  const usage = knownUsageJson(report?.usage, costUsd);
+  const usage = renderUsageJson(report?.usage, costUsd);
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
@@ -89,7 +89,7 @@ export function errorChunkText(head: string, refusal: Refusal): string {
 }
 
 /** Usage for a closing chunk: zeros where the provider reported none. */
-export function knownUsageJson(usage: Usage | undefined, costUsd: string): string {
+export function renderUsageJson(usage: Usage | undefined, costUsd: string): string {
   return usageJson(usage ?? ZERO_USAGE, costUsd);
 }
 
@@ -97,8 +97,8 @@ export function knownUsageJson(usage: Usage | undefined, costUsd: string): strin
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
 /**
- * Does the chunk say nothing but a piece of text? No usage: the last one that is reported counts,
- * so each is read.
+ * True if the chunk contains only a piece of text. Chunks with usage do not count, because the last
+ * reported usage is the valid one.
  */
 export function isTextAlone({ value }: EventJson): boolean {
   const { choices, usage, x_groq: groq } = value;
@@ -193,8 +193,8 @@ export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): 
 }
 
 /**
- * The finish reason of a complete answer: is it missing, or does it name a call that is not there?
- * Calls say why it ended, so xAI leaves it out beside them.
+ * True if the finish reason of a complete answer is missing or names a tool call that the answer
+ * lacks. With calls it may be missing, because xAI omits it then.
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   if (word === "") return !hasCalls;

@@ -47,10 +47,10 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
     toolChoice: choice.toolChoice,
     parallelTools: choice.parallelTools,
     stops: decodeStops(doc, notes),
-    temperature: rawOf(doc, "temperature"),
-    topP: rawOf(doc, "top_p"),
+    temperature: findRaw(doc, "temperature"),
+    topP: findRaw(doc, "top_p"),
     effort: decodeEffort(doc),
-    userId: rawOf(doc, "user") ?? rawOf(doc, "safety_identifier"),
+    userId: findRaw(doc, "user") ?? findRaw(doc, "safety_identifier"),
   };
 }
 
@@ -91,7 +91,7 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
   return stops;
 }
 
-function rawOf(doc: JsonDocument, name: ChatWord): JsonText | undefined {
+function findRaw(doc: JsonDocument, name: ChatWord): JsonText | undefined {
   const node = doc.present(0, word[name]);
   return node === ABSENT ? undefined : doc.raw(node);
 }

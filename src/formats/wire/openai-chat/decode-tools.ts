@@ -64,7 +64,7 @@ export function decodeToolChoice(
   if (choice === ABSENT) return { tools, toolChoice: undefined, parallelTools };
   const allowed = doc.isObject(choice) ? doc.member(choice, word.allowed_tools) : ABSENT;
   if (allowed !== ABSENT) return { ...allowedTools(doc, allowed, tools), parallelTools };
-  const toolChoice = doc.isString(choice) ? choiceWord(doc, choice) : namedTool(doc, choice);
+  const toolChoice = doc.isString(choice) ? choiceWord(doc, choice) : readNamedTool(doc, choice);
   if (toolChoice === undefined) notes.refuse("tool_choice", CANNOT_CROSS);
   return { tools, toolChoice, parallelTools };
 }
@@ -82,7 +82,7 @@ function choiceWord(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined
   }
 }
 
-function namedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
+function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
   const named = doc.member(choice, word.function);
   if (doc.word(doc.member(choice, word.type)) !== word.function || named === ABSENT) {
     return undefined;
@@ -116,7 +116,9 @@ interface LegacyTools {
   readonly toolChoice: ToolChoice | undefined;
 }
 
-/** `functions` and `function_call`, the older form of tools; undefined where there are none. */
+/**
+ * Decodes `functions` and `function_call`, the older form of tools; undefined if there are none.
+ */
 export function decodeFunctions(
   doc: JsonDocument,
   notes: TranslationIssues,

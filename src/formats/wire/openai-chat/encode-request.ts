@@ -29,7 +29,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   const hasTools = call.tools.length > 0;
   const members = {
     model: textToken(deployment.upstreamModelId),
-    messages: arrayText(messageTexts(call, formOf(deployment))),
+    messages: arrayText(messageTexts(call, chooseForm(deployment))),
     [outputBoundName(deployment)]: String(request.outputTokens),
     stream: request.stream ? "true" : undefined,
     stream_options: request.stream ? '{"include_usage":true}' : undefined,
@@ -53,7 +53,7 @@ interface MessageForm {
   readonly hasSignatures: boolean;
 }
 
-function formOf({ wireProfile: profile }: Deployment): MessageForm {
+function chooseForm({ wireProfile: profile }: Deployment): MessageForm {
   return {
     textOnly: profile?.history.has("text-only-content") === true,
     noNull: profile?.history.has("no-null") === true,

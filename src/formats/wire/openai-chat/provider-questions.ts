@@ -92,7 +92,7 @@ function readCompletion(json: Fields | undefined): ProviderAnswer {
     models: model === "" ? [] : [model],
     isModelEverywhere: model !== "",
     usage: asObject(json?.["usage"]),
-    calls: objectsIn(message?.["tool_calls"]).map(callOf),
+    calls: objectsIn(message?.["tool_calls"]).map(toProviderCall),
     flaws,
   };
 }
@@ -102,7 +102,7 @@ function thinkingIn(message: Fields | undefined): string {
   return textOf(message?.["reasoning_content"]) || textOf(message?.["reasoning"]);
 }
 
-function callOf(call: Fields): ProviderCall {
+function toProviderCall(call: Fields): ProviderCall {
   const fn = asObject(call["function"]);
   return {
     id: textOf(call["id"]),
@@ -169,7 +169,7 @@ class ChunkParts {
 
   #takeCall(part: Fields): void {
     const index = typeof part["index"] === "number" ? part["index"] : 0;
-    const { id, name, argumentsText } = callOf(part);
+    const { id, name, argumentsText } = toProviderCall(part);
     const known = this.#calls.get(index) ?? { id: "", name: "", argumentsText: "" };
     this.#calls.set(index, {
       id: known.id || id,

@@ -30,7 +30,7 @@ function standInForSignatures(doc: JsonDocument, splice: Splice): void {
     const [first, ...others] = calls === ABSENT ? [] : doc.items(calls);
     if (first === undefined || [first, ...others].some((call) => isSigned(doc, call))) continue;
     for (const key of doc.keys(first)) {
-      if (nameOf(doc, key) === MEMBER) splice.removeKey(first, key);
+      if (readName(doc, key) === MEMBER) splice.removeKey(first, key);
     }
     splice.insertInto(first, MEMBER, signatureJson(STAND_IN_SIGNATURE) as JsonText);
   }
@@ -38,21 +38,21 @@ function standInForSignatures(doc: JsonDocument, splice: Splice): void {
 
 const MEMBER = "extra_content";
 
-function nameOf(doc: JsonDocument, key: JsonNode): string {
+function readName(doc: JsonDocument, key: JsonNode): string {
   return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
 }
 
 function isSigned(doc: JsonDocument, call: JsonNode): boolean {
-  const google = memberOf(doc, memberOf(doc, call, MEMBER), "google");
-  const signature = memberOf(doc, google, "thought_signature");
+  const google = findMember(doc, findMember(doc, call, MEMBER), "google");
+  const signature = findMember(doc, google, "thought_signature");
   return (
     signature !== ABSENT && doc.isString(signature) && doc.end(signature) - doc.start(signature) > 2
   );
 }
 
-function memberOf(doc: JsonDocument, object: JsonNode, name: string): JsonNode {
+function findMember(doc: JsonDocument, object: JsonNode, name: string): JsonNode {
   if (object === ABSENT || !doc.isObject(object)) return ABSENT;
-  const key = doc.keys(object).find((each) => nameOf(doc, each) === name);
+  const key = doc.keys(object).find((each) => readName(doc, each) === name);
   return key === undefined ? ABSENT : doc.valueOf(key);
 }
 

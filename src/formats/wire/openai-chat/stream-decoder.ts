@@ -29,7 +29,7 @@ type Emit = (event: ChatEvent) => void;
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface DecoderOptions {
-  /** Is this word one of the request's own stop sequences? */
+  /** True if the word is one of the request's stop sequences. */
   readonly isStopSequence: (word: string) => boolean;
   readonly note: ServedModelNote;
   readonly reading: AnswerReading;

@@ -8,8 +8,8 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   chunkHead,
   errorChunkText,
-  knownUsageJson,
-  knownUsageText,
+  renderUsageJson,
+  renderKnownUsage,
   lastChunk,
   usageChunkText,
   wordOfReason,
@@ -70,7 +70,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
-    const usage = knownUsageJson(report?.usage, costUsd);
+    const usage = renderUsageJson(report?.usage, costUsd);
     const finish = settledFinish(this.#finish, this.#calls.size > 0);
     const word = wordOfReason(finish, this.#usesFunctions);
     const closing = this.#wantsUsageChunk
@@ -81,7 +81,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
 
   failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {
     return (
-      knownUsageText(this.#head, { report, costUsd, wantsUsageChunk: this.#wantsUsageChunk }) +
+      renderKnownUsage(this.#head, { report, costUsd, wantsUsageChunk: this.#wantsUsageChunk }) +
       errorChunkText(this.#head, refusal)
     );
   }

@@ -22,7 +22,7 @@ import {
   RepeatedEvent,
   type TextFrame,
 } from "../neutral/stream-events.ts";
-import { countOf, type UsageReport } from "../neutral/usage-report.ts";
+import { asCount, type UsageReport } from "../neutral/usage-report.ts";
 import {
   type OutputPieces,
   SSE_DONE_TEXT,
@@ -39,7 +39,7 @@ import {
   isSomeCost,
   isTextAlone,
   isWrongWord,
-  knownUsageJson,
+  renderUsageJson,
   lastChunk,
   reasonOfWord,
   textSpan,
@@ -124,7 +124,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, choices, out);
     this.#hasChoices = true;
-    const content = contentOf(choice);
+    const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
     // A chunk that says nothing to a client breaks the usual loop, which reads the delta.
@@ -254,7 +254,7 @@ export class OpenaiChatRelay implements StreamDriver {
   /** The provider's own usage object, so that details we do not know stay in. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
-    if (text === undefined) return knownUsageJson(this.#report?.usage, costUsd);
+    if (text === undefined) return renderUsageJson(this.#report?.usage, costUsd);
     return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
   }
 }
@@ -267,7 +267,7 @@ interface ChunkNames {
 function namesOf(chunk: Fields, label: AnswerLabel): ChunkNames {
   return {
     id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
-    createdSeconds: countOf(chunk["created"]) ?? label.createdSeconds,
+    createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds,
   };
 }
 
@@ -304,7 +304,7 @@ function hasCalls(delta: Fields): boolean {
 }
 
 /** The content of a choice as the client sees it: calls of tools, other content, or nothing. */
-function contentOf(choice: Fields): "calls" | "other" | "none" {
+function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";
   if (hasCalls(delta)) return "calls";

@@ -25,7 +25,7 @@ const close = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage
 const hi = delta({ role: "assistant", content: "hi" });
 const nulls = (chunk: object): object => ({ ...chunk, usage: null });
 
-/** The same answer as providers of either wire send it, with whatever they put beside it. */
+/** One answer as providers of either wire send it, with their additional members. */
 const ANSWERS = {
   wire_a: chunks(nulls(hi), nulls(delta({}, "stop")), usageChunk, done),
   wire_b: events(start, word, close, { type: "message_stop" }),

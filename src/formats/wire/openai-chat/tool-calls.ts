@@ -43,7 +43,7 @@ export class CallFragments {
   }
 
   mend(chunk: string, calls: readonly unknown[]): string {
-    const flaws = calls.map((fragment) => this.#flawOf(fragment));
+    const flaws = calls.map((fragment) => this.#findFlaw(fragment));
     if (flaws.every((flaw) => flaw === undefined)) return chunk;
     let text = "";
     let copiedTo = 0;
@@ -56,7 +56,7 @@ export class CallFragments {
     return text + chunk.slice(copiedTo);
   }
 
-  #flawOf(fragment: unknown): Flaw | undefined {
+  #findFlaw(fragment: unknown): Flaw | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);
     if (call === undefined || fields === undefined) return undefined;
@@ -85,12 +85,12 @@ function withoutFlaw(fragment: string, flaw: Flaw): string {
   let text = fragment;
   const fn = flaw.repeatsName ? findMember(text, 0, "function") : undefined;
   if (fn !== undefined) text = withoutMember(text, fn, "name");
-  if (flaw.repeatsId) text = withoutMember(text, wholeOf(text), "id");
+  if (flaw.repeatsId) text = withoutMember(text, wholeSpan(text), "id");
   if (!flaw.hasWrongIndex) return text;
-  return withMember(text, wholeOf(text), { key: "index", json: String(flaw.call) });
+  return withMember(text, wholeSpan(text), { key: "index", json: String(flaw.call) });
 }
 
-function wholeOf(text: string): Span {
+function wholeSpan(text: string): Span {
   return { start: 0, end: text.length };
 }
 
@@ -104,7 +104,7 @@ interface OpenCall {
   isStarted: boolean;
   /** Arguments that came before the name. */
   held: string;
-  /** Are the arguments whole? Servers without indexes begin the next call then. */
+  /** Tells when the arguments are complete; servers without indexes start the next call then. */
   readonly progress: JsonProgress;
 }
 
@@ -129,7 +129,10 @@ export class ToolCallReader {
     this.#reading = reading;
   }
 
-  /** Gives the number of the call that the fragment belongs to; undefined: it is no fragment, or one too many. */
+  /**
+   * Gives the number of the call that the fragment belongs to; undefined if it is no fragment, or
+   * one too many.
+   */
   read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
     const fn = asObject(fields?.["function"]);
@@ -149,7 +152,7 @@ export class ToolCallReader {
     return this.#calls.length > 0;
   }
 
-  /** More than any answer asks for: what comes behind them is not read. */
+  /** True beyond the most calls that any answer needs; later ones are not read. */
   get hasTooManyCalls(): boolean {
     return this.#calls.length > ANSWER_CALLS_MAX;
   }
@@ -234,7 +237,7 @@ function argumentText(value: unknown): string {
  */
 export const STAND_IN_SIGNATURE = "skip_thought_signature_validator";
 
-/** The signature of a call or of a fragment of one; empty: it has none. */
+/** The signature of a call or of a fragment of one; empty if it has none. */
 export function readSignature(call: Readonly<Record<string, unknown>>): string {
   const google = asObject(asObject(call["extra_content"])?.["google"]);
   return textOf(google?.["thought_signature"]);

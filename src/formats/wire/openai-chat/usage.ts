@@ -11,7 +11,7 @@ import {
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import {
   costText,
-  countOf,
+  asCount,
   firstCount,
   flawedCount,
   type UsageReport,
@@ -30,9 +30,9 @@ export function readUsage(
   // Groq reports under a key of its own in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
-  const counted = bucketsOf(reported);
+  const counted = splitBuckets(reported);
   if (counted === undefined) return undefined;
-  const gap = usageGap === undefined ? 0 : gapOf(reported);
+  const gap = usageGap === undefined ? 0 : computeGap(reported);
   const usage = gap > 0 ? withGap(counted, gap) : counted;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
@@ -44,10 +44,10 @@ export function readUsage(
 }
 
 /** The part of the total above prompt and completion; 0 where they are its parts. */
-function gapOf(reported: Fields): number {
-  const total = countOf(reported["total_tokens"]) ?? 0;
-  const prompt = countOf(reported["prompt_tokens"]);
-  const output = countOf(reported["completion_tokens"]) ?? 0;
+function computeGap(reported: Fields): number {
+  const total = asCount(reported["total_tokens"]) ?? 0;
+  const prompt = asCount(reported["prompt_tokens"]);
+  const output = asCount(reported["completion_tokens"]) ?? 0;
   return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
 }
 
@@ -60,20 +60,20 @@ function withGap(usage: Usage, gap: number): Usage {
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
 /**
- * Why the counts cannot be right; undefined: they can. What vendors leave out, or count beside each
- * other and not inside, is not a contradiction.
+ * Why the counts cannot be right; undefined if they can. What vendors leave out, or count beside
+ * each other and not inside, is not a contradiction.
  */
 export function usageFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, COUNTS);
   if (odd !== undefined) return odd;
   const { prompt_tokens: prompt, completion_tokens: output, total_tokens: total } = reported;
-  const cached = countOf(asObject(reported["prompt_tokens_details"])?.["cached_tokens"]) ?? 0;
+  const cached = asCount(asObject(reported["prompt_tokens_details"])?.["cached_tokens"]) ?? 0;
   if (typeof prompt === "number" && cached > prompt) {
     return "more prompt tokens are cached than there are";
   }
   if (typeof prompt !== "number" || typeof output !== "number") return undefined;
   const reasoning =
-    countOf(asObject(reported["completion_tokens_details"])?.["reasoning_tokens"]) ?? 0;
+    asCount(asObject(reported["completion_tokens_details"])?.["reasoning_tokens"]) ?? 0;
   if (typeof total === "number" && total !== prompt + output) {
     const isBeside = total === prompt + output + reasoning;
     return isBeside ? undefined : "usage.total_tokens is not prompt plus completion";
@@ -105,11 +105,11 @@ export function usageJson(usage: Usage, costUsd: string): string {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function bucketsOf(reported: Fields): Usage | undefined {
+function splitBuckets(reported: Fields): Usage | undefined {
   const promptDetails = asObject(reported["prompt_tokens_details"]);
   const completionDetails = asObject(reported["completion_tokens_details"]);
-  const prompt = promptOf(reported);
-  const output = countOf(reported["completion_tokens"]);
+  const prompt = readPrompt(reported);
+  const output = asCount(reported["completion_tokens"]);
   if (prompt === undefined && output === undefined) return undefined;
 
   const promptTotal = prompt ?? 0;
@@ -134,16 +134,16 @@ function bucketsOf(reported: Fields): Usage | undefined {
     prompt: promptTotal - cached - cacheWrite,
     cachedPrompt: cached,
     cacheWrite,
-    ...outputOf({ promptTotal, output: output ?? 0, reasoning: reasoning ?? 0 }, reported),
+    ...splitOutput({ promptTotal, output: output ?? 0, reasoning: reasoning ?? 0 }, reported),
   };
 }
 
 /** DeepSeek's hits and misses stand in for a missing total. */
-function promptOf(reported: Fields): number | undefined {
-  const total = countOf(reported["prompt_tokens"]);
+function readPrompt(reported: Fields): number | undefined {
+  const total = asCount(reported["prompt_tokens"]);
   if (total !== undefined) return total;
-  const hits = countOf(reported["prompt_cache_hit_tokens"]);
-  const misses = countOf(reported["prompt_cache_miss_tokens"]);
+  const hits = asCount(reported["prompt_cache_hit_tokens"]);
+  const misses = asCount(reported["prompt_cache_miss_tokens"]);
   return hits === undefined && misses === undefined ? undefined : (hits ?? 0) + (misses ?? 0);
 }
 
@@ -153,14 +153,14 @@ interface OutputCounts {
   readonly reasoning: number;
 }
 
-/** xAI counts reasoning beside the completion instead of inside: its total shows it. */
-function outputOf(
+/** xAI reports reasoning in addition to the completion, which its total reveals. */
+function splitOutput(
   counts: OutputCounts,
   reported: Fields,
 ): Pick<Usage, "completion" | "internalReasoning"> {
   const { promptTotal, output, reasoning } = counts;
   const isBeside =
-    reasoning > 0 && countOf(reported["total_tokens"]) === promptTotal + output + reasoning;
+    reasoning > 0 && asCount(reported["total_tokens"]) === promptTotal + output + reasoning;
   if (isBeside) return { completion: output, internalReasoning: reasoning };
   const inside = Math.min(output, reasoning);
   return { completion: output - inside, internalReasoning: inside };

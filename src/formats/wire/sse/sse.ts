@@ -122,7 +122,7 @@ function behindByteOrderMark(bytes: Buffer, start: number, end: number): number 
   return hasMark && start + 3 <= end ? start + 3 : start;
 }
 
-/** Does the line begin with this name, and a colon or nothing behind it? */
+/** True if the line starts with this name, followed by a colon or by nothing. */
 function hasField(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
   const after = start + name.length;
   if (after > end || (after < end && bytes[after] !== COLON)) return false;

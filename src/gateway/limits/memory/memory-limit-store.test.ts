@@ -3,7 +3,10 @@ import type { OrgId } from "../../../kernel/core/ids.ts";
 import { tokenCount, type LimitClaim, type LimitLease, type LimitSet } from "../limit-store.ts";
 import { MemoryLimitStore } from "./memory-limit-store.ts";
 
-/* What every store promises is in test/backend-contract/limits.test.ts; this is memory's own. */
+/*
+ * test/backend-contract/limits.test.ts covers what all stores promise; this file covers memory
+ * only.
+ */
 
 const START_MS = 1_000_000;
 

@@ -20,14 +20,14 @@ type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
-  /** Where it takes a place: in the same, until its client leaves. */
+  /** The scopes in which it has a place: those of the claim, until its client leaves. */
   places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   queueMs = 0;
-  /** Where each paced scope's turn starts, in microseconds; undefined without a pace. */
+  /** The start of each paced scope's turn in microseconds; undefined without a pace. */
   slotsUs: readonly number[] | undefined;
   open = true;
 
@@ -60,26 +60,26 @@ export class MemoryLimitStore implements LimitStore {
     let first: ScopeClaim | undefined;
     let found: Excess | undefined;
     for (const scope of claim.scopes) {
-      const use = this.#useOf(scope.id);
+      const use = this.#openUse(scope.id);
       use.advance(now.second);
       found = withLongerWait(found, use.excess(scope, claim, now));
       if (found !== undefined) first ??= scope;
     }
-    if (found !== undefined && first !== undefined) return refusedBy(first, found);
+    if (found !== undefined && first !== undefined) return toRefused(first, found);
     for (const scope of claim.departed ?? []) {
-      const full = this.#uses.get(scope.id)?.fullOf(scope);
-      if (full !== undefined) return { ...refusedBy(scope, full), isDeparted: true };
+      const full = this.#uses.get(scope.id)?.checkConcurrency(scope);
+      if (full !== undefined) return { ...toRefused(scope, full), isDeparted: true };
     }
-    const uses = claim.scopes.map(({ id }) => this.#useOf(id));
+    const uses = claim.scopes.map(({ id }) => this.#openUse(id));
     return { kind: "claimed", lease: take(claim, uses, now) };
   }
 
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void {
-    const held = opened(lease);
+    const held = checkOpen(lease);
     this.#moveTo(nowMs);
     for (const place of held.places) place.inFlight -= 1;
     held.places = departed.map(({ id }) => {
-      const place = this.#useOf(id);
+      const place = this.#openUse(id);
       // At once: making the next one sweeps out what looks idle.
       place.inFlight += 1;
       return place;
@@ -106,12 +106,12 @@ export class MemoryLimitStore implements LimitStore {
     nowMs,
   }: Pick<LimitClaim, "scopes" | "nowMs">): Promise<readonly ScopeUsage[] | undefined> {
     const { second } = this.#moveTo(nowMs);
-    return Promise.resolve(scopes.map(({ id }) => usageOf(this.#uses.get(id), second)));
+    return Promise.resolve(scopes.map(({ id }) => readUsage(this.#uses.get(id), second)));
   }
 
   cool(_slot: string, id: string, seconds: number, nowMs: number): void {
     const now = this.#moveTo(nowMs);
-    this.#useOf(id).cool(now.us + Math.ceil(seconds * 1_000_000));
+    this.#openUse(id).cool(now.us + Math.ceil(seconds * 1_000_000));
   }
 
   #correct(held: MemoryLease, observed: TokenCount, requests: number, nowMs: number): void {
@@ -137,7 +137,7 @@ export class MemoryLimitStore implements LimitStore {
     return now;
   }
 
-  #useOf(id: string): ScopeUse {
+  #openUse(id: string): ScopeUse {
     const known = this.#uses.get(id);
     if (known !== undefined) return known;
     this.#sweepSome(SWEPT_PER_NEW_SCOPE, { second: this.#second, us: this.#seconds.latestUs });
@@ -183,7 +183,7 @@ function take(claim: LimitClaim, uses: readonly ScopeUse[], now: StoreTime): Mem
   return lease;
 }
 
-function usageOf(use: ScopeUse | undefined, second: number): ScopeUsage {
+function readUsage(use: ScopeUse | undefined, second: number): ScopeUsage {
   if (use === undefined) return { requests: 0, tokens: 0, inFlight: 0 };
   use.advance(second);
   return { requests: use.requests.total, tokens: use.tokens.total, inFlight: use.inFlight };
@@ -201,7 +201,7 @@ function difference(a: TokenCount, b: TokenCount): TokenCount {
   };
 }
 
-function refusedBy(
+function toRefused(
   { scope, id, shownId = id }: ScopeClaim,
   { kind: limitKind, ...numbers }: Excess,
 ): Extract<ClaimOutcome, { kind: "refused" }> {
@@ -209,12 +209,12 @@ function refusedBy(
 }
 
 function close(lease: LimitLease): MemoryLease {
-  const held = opened(lease);
+  const held = checkOpen(lease);
   held.open = false;
   return held;
 }
 
-function opened(lease: LimitLease): MemoryLease {
+function checkOpen(lease: LimitLease): MemoryLease {
   assert(lease instanceof MemoryLease, "a lease goes back to the store that granted it");
   assert(lease.open, "a lease is released exactly once");
   return lease;

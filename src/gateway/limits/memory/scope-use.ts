@@ -1,5 +1,5 @@
 import type { LimitKind } from "../../../kernel/index.ts";
-import { amountOf, DeclaredWindows } from "../declared-windows.ts";
+import { countCharge, DeclaredWindows } from "../declared-windows.ts";
 import { kindOfWindow, type ScopeClaim, type TokenCount } from "../limit-store.ts";
 import { pacingIntervalUs, pacingWaitUs, pacingWaitUsMax } from "../pace.ts";
 import { RollingWindow, WINDOW_SECONDS } from "../rolling-window.ts";
@@ -13,7 +13,7 @@ export interface StoreTime {
   readonly us: number;
 }
 
-/** Why a scope refuses. */
+/** The limit that refuses a claim. */
 export interface Excess {
   readonly kind: LimitKind;
   readonly limit: number;
@@ -26,7 +26,7 @@ export interface Excess {
 /** The parts that only few scopes need: a pace, a cooldown, declared windows. */
 class ScopeExtras {
   readonly windows: DeclaredWindows = new DeclaredWindows();
-  /** When the next turn of a paced scope is free. */
+  /** The time at which the next turn of a paced scope is free. */
   nextSlotUs = 0;
   coolUntilUs = 0;
 
@@ -37,7 +37,9 @@ class ScopeExtras {
   }
 }
 
-/** The use of one scope; made on first use, dropped when nothing of it counts any more. */
+/**
+ * The use of one scope. It is created on first use and dropped when nothing of it counts any more.
+ */
 export class ScopeUse {
   readonly requests: RollingWindow = new RollingWindow();
   readonly tokens: RollingWindow = new RollingWindow();
@@ -82,12 +84,12 @@ export class ScopeUse {
       found = withLongerWait(found, over("tpm", this.tokens, tokensPerMinute, tokens.tokens));
     }
     found = withLongerWait(found, this.#windowExcess(scope, tokens, now.second));
-    found = withLongerWait(found, this.fullOf(scope));
+    found = withLongerWait(found, this.checkConcurrency(scope));
     return counts ? withLongerWait(found, this.#queueExcess(scope, now.us)) : found;
   }
 
-  /** Why no further request may be in flight; undefined = one may. */
-  fullOf({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
+  /** Why no further request may be in flight; undefined if one may. */
+  checkConcurrency({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
     if (concurrent === undefined || this.inFlight < concurrent) return undefined;
     const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
     return { ...full, used: this.inFlight, asked: 1 };
@@ -101,7 +103,7 @@ export class ScopeUse {
     if (counts) this.requests.add(1);
     const { windows, paced } = scope.limits;
     for (const window of windows ?? []) {
-      this.#someExtras().windows.add(window, now.second, amountOf(window, tokens, counts));
+      this.#someExtras().windows.add(window, now.second, countCharge(window, tokens, counts));
     }
     if (paced === undefined || !counts) return 0;
     const extras = this.#someExtras();
@@ -116,12 +118,12 @@ export class ScopeUse {
     this.tokens.correct(chargedAt, by.tokens);
     this.requests.correct(chargedAt, requests);
     for (const window of scope.limits.windows ?? []) {
-      const delta = window.kind === "request" ? requests : amountOf(window, by, true);
+      const delta = window.kind === "request" ? requests : countCharge(window, by, true);
       this.#someExtras().windows.correct(window, chargedAt, second, delta);
     }
   }
 
-  /** Releases the slot that started at `slotUs`, unless another waits behind it. */
+  /** Releases the turn that starts at `slotUs`, unless another request waits behind it. */
   releaseSlot(scope: ScopeClaim, slotUs: number): void {
     const { paced } = scope.limits;
     const extras = this.#extras;
@@ -138,7 +140,7 @@ export class ScopeUse {
     for (const window of windows) {
       if (window.kind === "request" && !counts) continue;
       const used = declared.total(window, second);
-      const asked = amountOf(window, tokens, counts);
+      const asked = countCharge(window, tokens, counts);
       const excessive = used + asked - window.limit;
       if (excessive <= 0) continue;
       const wait = declared.secondsUntilLeft(window, second, excessive);
@@ -162,7 +164,7 @@ export class ScopeUse {
   }
 }
 
-/** The first of them is named; its caller waits for both. */
+/** The refusal names the first of them, but the caller waits for both. */
 export function withLongerWait(
   first: Excess | undefined,
   other: Excess | undefined,

@@ -14,7 +14,7 @@ export class AskedClaim extends Asked<ClaimOutcome> {
   readonly departed: ClaimSpec | undefined;
   /** The estimate. */
   readonly charged: TokenCount;
-  /** How often it was sent: once, and again after a refill of its slot. */
+  /** How often it was sent: once, and again after its slot was refilled. */
   tries = 0;
 
   constructor(

@@ -1,18 +1,18 @@
 import type { Deadline } from "../../../kernel/index.ts";
 
 /**
- * A question to Redis that a caller waits for: settled once, with the answer or that there is none.
+ * A request to Redis that a caller waits for. It is settled once, with the answer or without one.
  */
 export class Asked<T> implements Deadline {
   dueMs: number;
   watchedAt = -1;
-  /** The caller got no answer; one that comes now comes too late. */
+  /** True once the caller has given up; a later answer is ignored. */
   isLate = false;
   #isDue = false;
   readonly #resolve: (answer: T) => void;
   readonly #onLate: () => T;
 
-  /** `onLate` gives what the caller gets instead of an answer. */
+  /** `onLate` returns the caller's result if there is no answer. */
   constructor(dueMs: number, resolve: (answer: T) => void, onLate: () => T) {
     this.dueMs = dueMs;
     this.#resolve = resolve;
@@ -25,8 +25,8 @@ export class Asked<T> implements Deadline {
   }
 
   onDue(nowMs: number): void {
-    // After a pause of this process the answer may be here, unread: it is read before the next
-    // check.
+    // After a pause of this process the answer may have arrived unread, so it is read before the
+    // next check.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;

@@ -24,7 +24,7 @@ export interface ClaimSpec {
    * us, [bucket length, quantity 1 to 4, limit, …], seconds to keep]; -1 = not limited.
    */
   readonly limits: string;
-  /** How many turns a granted claim takes. */
+  /** The number of turns that a granted claim takes. */
   readonly turns: number;
 }
 
@@ -35,7 +35,7 @@ export class ClaimSpecs {
   of({ slot, scopes }: Pick<LimitClaim, "slot" | "scopes">): ClaimSpec {
     const known = this.#known.get(scopes);
     if (known?.slot === slot) return known;
-    const made = specOf(slot, scopes);
+    const made = buildSpec(slot, scopes);
     this.#known.set(scopes, made);
     return made;
   }
@@ -55,13 +55,13 @@ export function heldKey(slot: string, id: string): string {
 }
 
 /** The outcome of a claim that the script refused; undefined when no script of ours says that. */
-export function refusedBy(
+export function readRefused(
   { spec, departed }: { readonly spec: ClaimSpec; readonly departed: ClaimSpec | undefined },
   [at = -1, reason = -1, retryAfterSeconds = 1, used, asked]: readonly number[],
 ): ClaimOutcome | undefined {
   const own = spec.scopes[at];
   const claimed = own ?? departed?.scopes[at - spec.scopes.length];
-  const exhausted = claimed === undefined ? undefined : reasonOf(claimed, reason);
+  const exhausted = claimed === undefined ? undefined : findReason(claimed, reason);
   if (claimed === undefined || exhausted?.limit === undefined) return undefined;
   const { scope } = claimed;
   const id = claimed.shownId ?? claimed.id;
@@ -80,7 +80,7 @@ export function refusedBy(
 }
 
 /** The counts of the script in each scope; undefined when no script of ours answers so. */
-export function usagesOf(
+export function readUsages(
   { scopes }: ClaimSpec,
   answer: readonly number[],
 ): readonly ScopeUsage[] | undefined {
@@ -91,7 +91,7 @@ export function usagesOf(
   });
 }
 
-function specOf(slot: string, scopes: readonly ScopeClaim[]): ClaimSpec {
+function buildSpec(slot: string, scopes: readonly ScopeClaim[]): ClaimSpec {
   assert(/^\{[^{}]+\}$/.test(slot), "a slot is a hash tag: one name in braces");
   const ids = scopes.map(({ id }) => id);
   assert(new Set(ids).size === ids.length, "a claim names each scope once");
@@ -145,7 +145,7 @@ interface Reason {
   readonly limit: number | undefined;
 }
 
-/** The meaning of the script's reasons, by their number; behind them come the declared windows. */
+/** The reasons of the script by their number, followed by the declared windows. */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),
   (limits) => ({ kind: "rps", limit: limits.requestsPerSecond }),
@@ -155,7 +155,7 @@ const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   (limits) => ({ kind: "rps_queue", limit: limits.paced?.perSecond }),
 ];
 
-function reasonOf({ limits }: ScopeClaim, reason: number): Reason | undefined {
+function findReason({ limits }: ScopeClaim, reason: number): Reason | undefined {
   const window = limits.windows?.[reason - REASONS.length];
   if (window !== undefined) return { kind: kindOfWindow(window), limit: window.limit };
   return REASONS[reason]?.(limits);

@@ -62,7 +62,10 @@ end
 return answer
 `;
 
-/** The first two are the same, by whether a call holds a claim: they are measured separately. */
+/**
+ * The first two names run the same script. They differ in whether a call waits for the claim, and
+ * are measured separately.
+ */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 
 export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {

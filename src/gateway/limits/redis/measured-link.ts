@@ -1,7 +1,7 @@
 import type { Clock, RedisLink } from "../../../kernel/index.ts";
 import type { LimitStoreCounts } from "../limit-store-counts.ts";
 
-/** Scripts by what they are for; the others are those that share the connection. */
+/** The purpose of each script; scripts without an entry only share the connection. */
 const OPS: Readonly<Record<string, "claim" | "peek" | "change" | "rebuild">> = {
   claimLimits: "claim",
   peekLimits: "peek",

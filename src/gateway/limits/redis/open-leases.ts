@@ -6,7 +6,7 @@ import type { ClaimSpec } from "./claim-spec.ts";
 export class RedisLease implements LimitLease {
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** Where it takes a place: in the same scopes, until its client leaves. */
+  /** The scopes in which it has a place: those of the claim, until its client leaves. */
   heldIn: ClaimSpec;
   /** The estimate that was charged. */
   readonly charged: TokenCount;
@@ -15,7 +15,7 @@ export class RedisLease implements LimitLease {
   readonly remainingRequests: number;
   readonly remainingTokens: number;
   readonly queueMs: number;
-  /** Where its turns start, one for each paced scope; microseconds. */
+  /** The start of its turns in microseconds, one for each paced scope. */
   readonly slotsUs: readonly number[];
   /** Monotonic milliseconds at which it was last known to be held in Redis. */
   heldAtMs: number;

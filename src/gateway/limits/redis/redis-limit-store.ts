@@ -3,7 +3,7 @@ import {
   Deadlines,
   LIMIT_CLAIM_TIMEOUT_MS,
   type Logger,
-  newRecordId,
+  createRecordId,
   RedisLink,
   type RedisScripts,
   type RedisServers,
@@ -23,9 +23,9 @@ import { Asked } from "./asked.ts";
 import {
   ClaimSpecs,
   heldKey,
-  refusedBy,
+  readRefused,
   usageKey,
-  usagesOf,
+  readUsages,
   type ClaimSpec,
 } from "./claim-spec.ts";
 import { LimitStoreCounts } from "../limit-store-counts.ts";
@@ -59,14 +59,14 @@ export interface RedisLimitStoreOptions {
   readonly recentUse: RecentUse;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long a claim waits for its answer, in milliseconds. Default `LIMIT_CLAIM_TIMEOUT_MS`. */
+  /** The time limit of a claim in milliseconds. Default `LIMIT_CLAIM_TIMEOUT_MS`. */
   readonly answerWithinMs?: number;
   /**
-   * Tests only: the time in milliseconds that windows, paces and leases use, instead of the
-   * server's own. All stores on one server must be given the same.
+   * Only for tests: the time in milliseconds for windows, paces and leases, instead of the server's
+   * own. All stores of one server need the same clock.
    */
   readonly now?: () => number;
-  /** How the server answers is noted here. */
+  /** Counts the server's responses. */
   readonly counts?: LimitStoreCounts;
   /** Scripts of others that are run on the same connection. */
   readonly sharedScripts?: RedisScripts;
@@ -84,7 +84,7 @@ export class RedisLimitStore implements LimitStore {
   readonly #now: (() => number) | undefined;
   readonly #answerWithinMs: number;
   readonly #link: RedisLink;
-  /** The same, measured. */
+  /** Runs the scripts and counts their calls. */
   readonly #scripts: Pick<RedisLink, "run">;
   readonly #counts: LimitStoreCounts;
   readonly #calls: SlotCalls;
@@ -94,7 +94,7 @@ export class RedisLimitStore implements LimitStore {
   readonly #deadlines: Deadlines;
   readonly #refreshing: NodeJS.Timeout;
   /** Begins the name of each lease of this process. */
-  readonly #name: string = newRecordId("lease").slice("lease_".length, -12);
+  readonly #name: string = createRecordId("lease").slice("lease_".length, -12);
   #claims = 0;
   #asked = 0;
   #isDown = false;
@@ -121,14 +121,16 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * For what else is shared on the same server: a process that cannot claim needs none of it
+   * For other state that is shared on the same server; a process that cannot claim does not need it
    * either.
    */
   get link(): Pick<RedisLink, "run"> {
     return this.#scripts;
   }
 
-  /** Resolves when the first claim can be sent, or after `withinMs`: it then continues trying. */
+  /**
+   * Resolves once the first claim can be sent, or after `withinMs`; it then continues to connect.
+   */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
   }
@@ -224,7 +226,7 @@ export class RedisLimitStore implements LimitStore {
     // Earlier steps count first.
     this.#calls.flush();
     this.#scripts.run("peekLimits", spec.keys, [this.#time()]).then(
-      (answer) => end(isNumbers(answer) ? usagesOf(spec, answer) : undefined),
+      (answer) => end(isNumbers(answer) ? readUsages(spec, answer) : undefined),
       (fault: unknown) => {
         this.#reportDown(fault);
         end(undefined);
@@ -234,7 +236,7 @@ export class RedisLimitStore implements LimitStore {
 
   #answered(asked: AskedClaim, answer: unknown): void {
     const [kind, ...rest] = isNumbers(answer) ? answer : [];
-    const refused = kind === REFUSED ? refusedBy(asked, rest) : undefined;
+    const refused = kind === REFUSED ? readRefused(asked, rest) : undefined;
     if (kind === GRANTED && rest.length === 4 + asked.spec.turns) this.#grant(asked, rest);
     else if (refused !== undefined) this.#end(asked, refused);
     else if (kind === REBUILD && asked.tries < TRIES_MAX) this.#refill(asked);

@@ -1,10 +1,10 @@
 import { markKey, type ClaimSpec } from "./claim-spec.ts";
 import type { LimitScript } from "./limit-scripts.ts";
 
-/** So many steps, or leases of a refresh, go in one call: a script keeps all others waiting. */
+/** The bound of steps, or of refreshed leases, in one call, because a script blocks all others. */
 export const STEPS_MAX = 1_000;
 
-/** One thing that is asked of a slot. */
+/** One step of a slot's script. */
 export interface SlotStep {
   readonly kind: "claim" | "change";
   /** As how many it counts in a call: at most `STEPS_MAX`. */
@@ -24,9 +24,9 @@ type Run = (
 ) => Promise<unknown>;
 
 /**
- * Gathers what one turn of the event loop asks of each slot, and sends it when the turn ends: one
- * script call for each slot, its steps in their order. Nothing waits for a timer or for an answer
- * to an earlier call.
+ * Collects the steps for each slot during one turn of the event loop and sends them at its end: one
+ * script call for each slot, with the steps in order. It waits neither for a timer nor for an
+ * earlier answer.
  */
 export class SlotCalls {
   readonly #run: Run;
@@ -35,7 +35,7 @@ export class SlotCalls {
   readonly #open: Map<string, SlotCall> = new Map();
   #unsent: SlotCall[] = [];
 
-  /** `time`: the first argument of a call, of all its steps. */
+  /** `time` returns the first argument of a call, for all its steps. */
   constructor(run: Run, time: () => string) {
     this.#run = run;
     this.#time = time;

@@ -2,7 +2,10 @@ import type { RedisLink } from "../../../kernel/index.ts";
 import type { RecentCharge, RecentUse } from "../recent-use.ts";
 import { markKey, usageKey } from "./claim-spec.ts";
 
-/** So many slots of this process are refilled at once: the journal has other work too. */
+/**
+ * The bound of slots that this process refills concurrently, because the journal has other work
+ * too.
+ */
 const REBUILDS_AT_ONCE = 4;
 
 /** Refills slots that Redis lost, from the journal; each once at a time. */
@@ -34,7 +37,7 @@ export class SlotRebuild {
       this.#busy += 1;
     }
     try {
-      const { ids, rows } = rowsOf(await this.#recentUse.recentUse(slot));
+      const { ids, rows } = toRows(await this.#recentUse.recentUse(slot));
       const keys = [markKey(slot), ...ids.map((id) => usageKey(slot, id))];
       await this.#link.run("rebuildLimits", keys, [now, JSON.stringify(rows)]);
     } finally {
@@ -51,7 +54,7 @@ interface Rows {
   readonly rows: readonly (readonly number[])[];
 }
 
-function rowsOf(charges: readonly RecentCharge[]): Rows {
+function toRows(charges: readonly RecentCharge[]): Rows {
   const ids: string[] = [];
   const places = new Map<string, number>();
   const sums = new Map<string, [number, number, number, number, number, number]>();

@@ -4,7 +4,7 @@ const LEASE_SECONDS = 15;
 /** Longest silence after which a slot is still known to be complete. */
 export const MARK_SECONDS = 3_600;
 
-/** How long a plain scope is kept: the window, and a clock that steps back by as much. */
+/** How long a plain scope is stored: for the window, and for a clock that steps back by as much. */
 export const USAGE_SECONDS = 130;
 
 /*

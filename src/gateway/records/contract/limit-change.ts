@@ -37,7 +37,7 @@ export type LimitSource = Static<typeof LimitSource>;
 const SCOPES = ["org", "key", "model"] as const;
 const FilledText = Type.String({ minLength: 1, says: "must be a non-empty string" });
 
-/** Which limit is meant. */
+/** The identity of the limit to change. */
 export const NamedLimit = Type.Object({
   scope: Type.Unsafe<(typeof SCOPES)[number]>({
     ...oneOf(...SCOPES),
@@ -48,7 +48,7 @@ export const NamedLimit = Type.Object({
 });
 export type NamedLimit = Static<typeof NamedLimit>;
 
-/** Absent: unchanged. Null: the own value is removed. */
+/** Absent: unchanged. Null if the own value is removed. */
 export const LimitValues = Type.Partial(
   Type.Object(
     byLimit(() =>
@@ -69,7 +69,7 @@ export const LimitChange = Type.Object(
 );
 export type LimitChange = Static<typeof LimitChange>;
 
-/** The stored limit, and the limit that applies to requests because of it. */
+/** The stored limit, and the limit that applies to requests as a result. */
 export const ChangedLimit = Type.Object({
   scope: oneOf(...SCOPES),
   key_id: Type.Optional(Type.String()),

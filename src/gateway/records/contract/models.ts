@@ -237,7 +237,7 @@ function countCreatedSeconds(model: ListedModel): number {
   return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
 }
 
-/** The lowest prices of any provider, where they are below those of the one tried first. */
+/** The lowest prices of any provider, if they are below those of the one that is tried first. */
 function findLowestPricing({
   deployments: [first, ...others],
 }: ListedModel): Static<typeof LowestPricing> | undefined {
@@ -253,7 +253,7 @@ function findLowestPricing({
   return { prompt: usdPerToken(from.prompt), completion: usdPerToken(from.completion) };
 }
 
-/** The same in the wire_b shape. */
+/** The model in the format of wire_b. */
 export const messagesModel = shape((is: DefineField<ListedModel>) => ({
   type: is(Type.Literal("model"), () => "model" as const),
   id: is(Type.String(), (model) => model.id),

@@ -26,7 +26,7 @@ import {
   Whole,
 } from "../../../kernel/index.ts";
 import { type Balance, type MonthSpend, RefusalReason } from "../../../ledger/index.ts";
-import { answerHeadersOf, droppedParamsOf } from "../answer-headers.ts";
+import { buildAnswerHeaders, listDroppedParams } from "../answer-headers.ts";
 import type {
   AttemptRecord,
   PricedAttempt,
@@ -229,8 +229,8 @@ const request = shape((is: DefineField<RequestRecord>) => ({
   usage: is(Tokens, ({ attempts }) =>
     showTokens(sumUsage(attempts.flatMap(({ usage }) => usage ?? []))),
   ),
-  dropped_params: is(List(Type.String(), { description: DROPPED }), droppedParamsOf),
-  response_headers: is(Headers, answerHeadersOf),
+  dropped_params: is(List(Type.String(), { description: DROPPED }), listDroppedParams),
+  response_headers: is(Headers, buildAnswerHeaders),
   attempts: is(
     List(attempt.schema, { description: "every request that was sent to a provider" }),
     ({ attempts }) => attempts.map(attempt.show),

@@ -27,7 +27,7 @@ export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
 const SENTENCES_OF_COPY = 3;
 
 /** Copies of a text that is another one in each run: each has as many tokens as any other. */
-export function proseOf(chance: Chance, copies: number): string {
+export function writeProse(chance: Chance, copies: number): string {
   const chosen = chance.shuffled("sentences", SENTENCES.slice(1)).slice(0, SENTENCES_OF_COPY);
   return Array.from({ length: copies }, (_each, at) =>
     chance.shuffled(`copy ${at}`, chosen).join(" "),
@@ -42,7 +42,7 @@ export function smallBounds({ chance }: Subject): readonly [number, number] {
 const COUNTED_NUMBERS = 120;
 
 /** The numbers that an answer to `long` has. */
-export function countedNumbers({ chance }: Subject, attempt = 1): readonly number[] {
+export function listCountedNumbers({ chance }: Subject, attempt = 1): readonly number[] {
   const first = chance.whole(`count ${attempt}`, 200, 800);
   return Array.from({ length: COUNTED_NUMBERS }, (_each, at) => first + at);
 }
@@ -57,7 +57,7 @@ export function stopWord({ chance }: Subject): string {
 const CITIES = ["Lisbon", "Oslo", "Nairobi", "Quito", "Hanoi", "Perth"] as const;
 
 /** The city that a probe for a call is about: each another one. */
-export function askedCity({ chance }: Subject, stream: boolean, attempt: number): string {
+export function chooseCity({ chance }: Subject, stream: boolean, attempt: number): string {
   return chance.shuffled("cities", CITIES)[2 * attempt - (stream ? 1 : 2)] ?? CITIES[0];
 }
 
@@ -103,7 +103,7 @@ const ALPHABETS_LINE = [
 
 /** Texts of which an answer is a copy: English, and some other alphabets. */
 const RECITED = {
-  english: (chance: Chance): string => proseOf(chance, 1),
+  english: (chance: Chance): string => writeProse(chance, 1),
   alphabets: (chance: Chance): string => chance.shuffled("alphabets", ALPHABETS_LINE).join(" "),
 } as const;
 
@@ -117,17 +117,17 @@ export const LARGE_BOUND = 4_096;
 
 /** The probes of a chat listing, in the wire of its provider unless another is named. */
 export const chatProbes = {
-  short: (deployment: Deployment, wire = wireOf(deployment), stream = false): Probe =>
+  short: (deployment: Deployment, wire = findWire(deployment), stream = false): Probe =>
     probe(
       deployment,
       { name: stream ? "short stream" : "short answer", wire },
       { text: SHORT_TEXT, maxTokens: ANSWER_TOKENS, stream },
     ),
-  shortStream: (deployment: Deployment, wire = wireOf(deployment)): Probe =>
+  shortStream: (deployment: Deployment, wire = findWire(deployment)): Probe =>
     chatProbes.short(deployment, wire, true),
   measured: (subject: Subject, copies: number, how: "" | ", stream" | ", again" = ""): Probe =>
     chatProbe(subject, `measured text, ${copies} ${copies === 1 ? "copy" : "copies"}${how}`, {
-      text: proseOf(subject.chance, copies),
+      text: writeProse(subject.chance, copies),
       maxTokens: smallBounds(subject)[1],
       stream: how === ", stream",
     }),
@@ -135,19 +135,19 @@ export const chatProbes = {
   framed: (subject: Subject): Probe =>
     chatProbe(subject, "measured text, system message", {
       system: FRAMED_SYSTEM,
-      text: proseOf(subject.chance, 1),
+      text: writeProse(subject.chance, 1),
       maxTokens: smallBounds(subject)[1],
     }),
   /** An answer of some length, whatever the model is: a copy of what the prompt has. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
     chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
-      // One of them plain, the other one as a part of a request that has more.
+      // One of the two probes is plain, and the other is part of a request with more fields.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
       maxTokens: ANSWER_TOKENS,
       stream,
     }),
-  /** A text of the model's own, sent back: `copies` of it. */
+  /** Sends back `copies` of a text that the model wrote. */
   echoed: (
     subject: Subject,
     text: string,
@@ -162,7 +162,7 @@ export const chatProbes = {
       },
     ),
   long: (subject: Subject, maxTokens: number, stream = false, attempt = 1): Probe => {
-    const numbers = countedNumbers(subject, attempt);
+    const numbers = listCountedNumbers(subject, attempt);
     return chatProbe(
       subject,
       `long answer, at most ${maxTokens} tokens${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`,
@@ -188,7 +188,7 @@ export const chatProbes = {
       `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`,
       {
         // What would follow is long: who bills it bills more than the answer can have.
-        text: `Repeat exactly this line: first second third fourth fifth sixth ${proseOf(subject.chance, 1)}`,
+        text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
         maxTokens: ANSWER_TOKENS,
         stops: isSecond ? ["seventh", word] : [word],
         stream,
@@ -198,13 +198,13 @@ export const chatProbes = {
   tool: (
     subject: Subject,
     stream: boolean,
-    { wire = wireOf(subject.deployment), attempt = 1 }: { wire?: Wire; attempt?: number } = {},
+    { wire = findWire(subject.deployment), attempt = 1 }: { wire?: Wire; attempt?: number } = {},
   ): Probe =>
     probe(
       subject.deployment,
       { name: `tool call${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`, wire },
       {
-        text: `What is the weather in ${askedCity(subject, stream, attempt)} in celsius? Use get_weather.`,
+        text: `What is the weather in ${chooseCity(subject, stream, attempt)} in celsius? Use get_weather.`,
         maxTokens: ANSWER_TOKENS,
         tools: { of: [TIME_TOOL, WEATHER_TOOL], choice: { name: WEATHER_TOOL.name } },
         stream,
@@ -291,7 +291,7 @@ export function otherWires(deployment: Deployment): readonly Wire[] {
   );
 }
 
-export function wireOf(deployment: Deployment): Wire {
+export function findWire(deployment: Deployment): Wire {
   return wires.get(deployment.wire);
 }
 
@@ -305,7 +305,7 @@ function probe(
   asked: { readonly name: string; readonly wire?: Wire },
   question: ChatQuestion,
 ): Probe {
-  const wire = asked.wire ?? wireOf(deployment);
+  const wire = asked.wire ?? findWire(deployment);
   const isOwn = wire.id === deployment.wire;
   const maxTokens = boundFor(deployment, question.maxTokens);
   return {

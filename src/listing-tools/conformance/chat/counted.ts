@@ -1,7 +1,7 @@
 import { failed, type Finding } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
-import { boundFor, chatProbes, countedNumbers, LARGE_BOUND, wireOf } from "./chat-probes.ts";
+import { boundFor, chatProbes, listCountedNumbers, LARGE_BOUND, findWire } from "./chat-probes.ts";
 import { readChat } from "./read-chat.ts";
 
 /**
@@ -9,24 +9,24 @@ import { readChat } from "./read-chat.ts";
  * model may count badly: only what ends in the middle of plain numbers, or what is right in the
  * other form, is the provider's.
  */
-export async function countedFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
+export async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;
   const bound = boundFor(deployment, LARGE_BOUND);
   const first = await lab.ask(chatProbes.long(lab, bound, stream));
   if (!isServed(first) || !isCounted(lab, first)) return undefined;
-  if (flawOf(lab, first, 1) === undefined) return undefined;
+  if (findFlaw(lab, first, 1) === undefined) return undefined;
   const second = await lab.ask(chatProbes.long(lab, bound, stream, 2));
-  const flaw = flawOf(lab, second, 2);
+  const flaw = findFlaw(lab, second, 2);
   if (flaw === undefined || !isCounted(lab, second)) return undefined;
   const other = await lab.ask(chatProbes.long(lab, bound, !stream));
-  if (!flaw.isCut && flawOf(lab, other, 1) !== undefined) return undefined;
+  if (!flaw.isCut && findFlaw(lab, other, 1) !== undefined) return undefined;
   return failed(`${stream ? "a long stream" : "a long answer"} is not whole: ${flaw.what}`);
 }
 
-/** Did it end by itself? One that its bound has cut lacks its end. */
+/** True for a natural end; an answer that was cut at its bound lacks its end. */
 function isCounted({ deployment }: Lab, seen: Observation): boolean {
   const finish = readChat(deployment, seen)?.finish ?? "";
-  return wireOf(deployment).providerQuestions?.finishes.stopped.includes(finish) === true;
+  return findWire(deployment).providerQuestions?.finishes.stopped.includes(finish) === true;
 }
 
 interface Flaw {
@@ -35,10 +35,10 @@ interface Flaw {
   readonly isCut: boolean;
 }
 
-function flawOf(lab: Lab, seen: Observation, attempt: number): Flaw | undefined {
+function findFlaw(lab: Lab, seen: Observation, attempt: number): Flaw | undefined {
   const text = readChat(lab.deployment, seen)?.text ?? "";
   const all = [...text.matchAll(/\d+/g)].map(([number]) => Number(number));
-  const wanted = countedNumbers(lab, attempt);
+  const wanted = listCountedNumbers(lab, attempt);
   const [first, second] = wanted;
   // Some models announce what they will do, numbers included.
   const from = all.findIndex((number, at) => number === first && all[at + 1] === second);

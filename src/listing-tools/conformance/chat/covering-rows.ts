@@ -12,23 +12,23 @@ export function coveringRows<D extends Dimensions>(dimensions: D): readonly RowO
       (dimensions[name] ?? []).map((value) => ({ ...row, [name]: value })),
     );
   }
-  const open = new Set(all.flatMap(pairsOf));
+  const open = new Set(all.flatMap(listPairs));
   const rows: Record<string, unknown>[] = [];
   while (open.size > 0) {
     let best: Record<string, unknown> | undefined;
     let most = 0;
     for (const row of all) {
-      const covered = pairsOf(row).filter((pair) => open.has(pair)).length;
+      const covered = listPairs(row).filter((pair) => open.has(pair)).length;
       if (covered > most) [best, most] = [row, covered];
     }
     if (best === undefined) break;
-    for (const pair of pairsOf(best)) open.delete(pair);
+    for (const pair of listPairs(best)) open.delete(pair);
     rows.push(best);
   }
   return rows as unknown as readonly RowOf<D>[];
 }
 
-function pairsOf(row: Readonly<Record<string, unknown>>): readonly string[] {
+function listPairs(row: Readonly<Record<string, unknown>>): readonly string[] {
   const parts = Object.entries(row).map(([name, value]) => `${name}=${String(value)}`);
   return parts.flatMap((part, at) => parts.slice(at + 1).map((other) => `${part} ${other}`));
 }

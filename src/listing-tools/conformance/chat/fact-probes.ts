@@ -3,7 +3,7 @@ import type { ChatQuestion, QuestionTool } from "../../../formats/index.ts";
 import type { Chance } from "../probing/chance.ts";
 import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
-import { ANSWER_TOKENS, chatProbe, proseOf, WEATHER_TOOL } from "./chat-probes.ts";
+import { ANSWER_TOKENS, chatProbe, writeProse, WEATHER_TOOL } from "./chat-probes.ts";
 import { coveringRows, type RowOf } from "./covering-rows.ts";
 
 /** Something that a prompt says in one place, and that the answer has to say again. */
@@ -17,7 +17,7 @@ export interface Fact {
 /** A question for facts, with the size of what surrounds them. */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
-  /** How many of them are not in Latin letters. */
+  /** The number of facts that are not in Latin letters. */
   readonly otherFacts: number;
   readonly hasTools: boolean;
   readonly hasSystem: boolean;
@@ -46,9 +46,9 @@ type Row = RowOf<typeof DIMENSIONS>;
 /** One row of the table, asked whole, streamed, and longer. */
 export interface FactRow {
   readonly whole: FactProbe;
-  /** The same prompt to the letter. */
+  /** Sends exactly the same prompt as a stream. */
   readonly stream: FactProbe;
-  /** The same with more copies of the measured text, and other facts. */
+  /** Sends more copies of the measured text, with other facts. */
   readonly longer: FactProbe;
 }
 
@@ -63,7 +63,7 @@ export function factRows(subject: Subject): readonly FactRow[] {
   const { supportedParameters } = deployment;
   const tools = supportedParameters.has("tools") ? DIMENSIONS.tools : (["without"] as const);
   const covering: readonly Row[] = coveringRows({ ...DIMENSIONS, tools });
-  const parameters = parametersOf(deployment);
+  const parameters = listParameters(deployment);
   const count = Math.max(covering.length, parameters.length);
   return Array.from({ length: count }, (_each, at) => {
     const row = covering[at % covering.length] as Row;
@@ -97,7 +97,7 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
   const { deployment, chance } = subject;
   const { row, at, parameter, copies, stream, again } = asking;
   const attempt = again?.attempt ?? 1;
-  const prose = proseOf(chance, copies);
+  const prose = writeProse(chance, copies);
   // A whole answer and a stream are of one prompt.
   const said = new Facts(chance, `${at} ${copies} ${attempt}`, row.alphabet);
   const hasHistory = row.history === "with";
@@ -229,7 +229,7 @@ interface Parameter {
 }
 
 /** A value of every declared parameter that has no probe of its own. */
-function parametersOf({ supportedParameters }: Deployment): readonly Parameter[] {
+function listParameters({ supportedParameters }: Deployment): readonly Parameter[] {
   const own = supportedParameters.has("thinking")
     ? [{ name: "thinking", tokens: 2_048, body: { thinking: THINKING } }]
     : [];
@@ -237,7 +237,7 @@ function parametersOf({ supportedParameters }: Deployment): readonly Parameter[]
     const value = usualValue(name, supportedParameters.get(name));
     return value === undefined ? [] : [{ name, body: { [name]: value } }];
   });
-  // First: a request without tools, because a call in its history would need a thought of its own.
+  // The first one has no tools, because a tool call in its history could require reasoning.
   return [...own, ...plain];
 }
 
@@ -314,11 +314,11 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   const parts = [said.in("the start of a long text", `long ${attempt}`)];
   for (const [at, count] of before.entries()) {
     parts.push(
-      proseOf(chance, count - (before[at - 1] ?? 0)),
+      writeProse(chance, count - (before[at - 1] ?? 0)),
       said.in("the middle of a long text"),
     );
   }
-  parts.push(proseOf(chance, copies - (before.at(-1) ?? 0)));
+  parts.push(writeProse(chance, copies - (before.at(-1) ?? 0)));
   parts.push(said.in("the end of a long text"), said.question(again?.of));
   return {
     ...chatProbe(subject, attempt === 1 ? name : `${name}, try ${attempt}`, {

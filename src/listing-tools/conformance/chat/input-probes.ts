@@ -1,6 +1,6 @@
 import type { Deployment, InputModality } from "../../../catalog/index.ts";
-import { boundFor, wireOf } from "./chat-probes.ts";
-import { BLUE, mp4Of, pdfOf, pngOf, RED, wavOf } from "../probing/media-files.ts";
+import { boundFor, findWire } from "./chat-probes.ts";
+import { BLUE, renderMp4, renderPdf, renderPng, RED, renderWav } from "../probing/media-files.ts";
 import type { Probe } from "../probing/probe.ts";
 
 export type MediaKind = Exclude<InputModality, "text">;
@@ -26,29 +26,29 @@ const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
   image: {
     text: "Which colour fills this image, red or blue? Answer with one word.",
     samples: () => [
-      { word: "red", bytes: pngOf(RED) },
-      { word: "blue", bytes: pngOf(BLUE) },
+      { word: "red", bytes: renderPng(RED) },
+      { word: "blue", bytes: renderPng(BLUE) },
     ],
   },
   file: {
     text: "Which fruit does this document name? Answer with one word.",
     samples: () => [
-      { word: "plum", bytes: pdfOf("The fruit of this page is the plum.") },
-      { word: "quince", bytes: pdfOf("The fruit of this page is the quince.") },
+      { word: "plum", bytes: renderPdf("The fruit of this page is the plum.") },
+      { word: "quince", bytes: renderPdf("The fruit of this page is the quince.") },
     ],
   },
   audio: {
     text: "Is there a tone in this recording, or silence? Answer with one word, tone or silence.",
     samples: () => [
-      { word: "tone", bytes: wavOf(440) },
-      { word: "silence", bytes: wavOf(0) },
+      { word: "tone", bytes: renderWav(440) },
+      { word: "silence", bytes: renderWav(0) },
     ],
   },
   video: {
     text: "Which colour fills this video, red or blue? Answer with one word.",
     samples: () => [
-      { word: "red", bytes: mp4Of("red") },
-      { word: "blue", bytes: mp4Of("blue") },
+      { word: "red", bytes: renderMp4("red") },
+      { word: "blue", bytes: renderMp4("blue") },
     ],
   },
 };
@@ -63,11 +63,11 @@ interface ManyImages {
 export function manyImages(deployment: Deployment): readonly ManyImages[] {
   const partOf = PARTS[deployment.wire]?.image;
   if (partOf === undefined) return [];
-  const [red, blue] = [RED, BLUE].map((colour) => partOf(pngOf(colour).toString("base64")));
+  const [red, blue] = [RED, BLUE].map((colour) => partOf(renderPng(colour).toString("base64")));
   const of = (which: string, colours: string, parts: readonly unknown[]): Probe => {
     const text = `Which colour fills the ${which} of these two images, red or blue? Answer with one word.`;
     const name = `two images, ${colours}, the ${which}`;
-    return asked(deployment, name, [...parts, { type: "text", text }]);
+    return buildProbe(deployment, name, [...parts, { type: "text", text }]);
   };
   return [
     {
@@ -90,14 +90,14 @@ export interface MediaPair {
   readonly words: readonly [string, string];
 }
 
-/** Undefined: the wire has no part for files of this kind. */
+/** Undefined if the wire has no part for files of this kind. */
 export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | undefined {
   const partOf = PARTS[deployment.wire]?.[kind];
   if (partOf === undefined) return undefined;
   const { text, samples } = QUESTIONS[kind];
   const [one, other] = samples();
   const asking = (name: string, { bytes }: MediaSample): Probe =>
-    asked(deployment, name, [partOf(bytes.toString("base64")), { type: "text", text }]);
+    buildProbe(deployment, name, [partOf(bytes.toString("base64")), { type: "text", text }]);
   return {
     first: asking(`${kind} input: ${one.word}`, one),
     second: asking(`${kind} input: ${other.word}`, other),
@@ -131,12 +131,12 @@ const PARTS: Readonly<Record<string, Partial<Record<MediaKind, PartWriter>>>> = 
   },
 };
 
-function asked(deployment: Deployment, name: string, content: unknown): Probe {
+function buildProbe(deployment: Deployment, name: string, content: unknown): Probe {
   const coldest = deployment.supportedParameters.get("temperature");
   const isCold = coldest?.type === "range" && coldest.min <= 0;
   return {
     name,
-    wire: wireOf(deployment),
+    wire: findWire(deployment),
     body: {
       max_tokens: boundFor(deployment, ANSWER_TOKENS),
       messages: [{ role: "user", content }],

@@ -1,5 +1,12 @@
 import type { Check } from "./check.ts";
-import { type Evidence, failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
+import {
+  type Evidence,
+  failed,
+  type Finding,
+  passed,
+  warned,
+  chooseWorst,
+} from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
 import { plainProbe } from "./modality-probes.ts";
@@ -24,7 +31,7 @@ export const reachability: Check = {
     const keyed = deployment.apiKeyEnv === undefined ? [] : probes;
     const parts: Finding[] = [];
     for (const probe of keyed) parts.push(await wrongKeyFinding(lab, probe));
-    return worstOf(parts, reached);
+    return chooseWorst(parts, reached);
   },
 };
 

@@ -1,12 +1,12 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { chatProbes, otherWires } from "../chat/chat-probes.ts";
-import { countedFinding } from "../chat/counted.ts";
+import { checkCounted } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
 import { decisionShape } from "../decisions/decision-answers.ts";
 import { failed, type Finding, passed, skipped } from "../report/finding.ts";
 import { imageShape } from "../images/image-answers.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, problemOf } from "../probing/observation.ts";
+import { isServed, describeFailure } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 
 /** C2: a whole answer has the fields of its wire, and what was asked for. */
@@ -36,18 +36,18 @@ async function chatShape(lab: Lab): Promise<Finding> {
   const [flaw] = answer.flaws;
   if (flaw !== undefined) return failed(flaw, evidence);
   if (!isServed(seen)) {
-    return failed(`the gateway cannot use the answer: ${problemOf(seen)}`);
+    return failed(`the gateway cannot use the answer: ${describeFailure(seen)}`);
   }
   if (answer.text === "") return failed("the answer has no text");
   for (const wire of otherWires(deployment)) {
     const translated = await lab.ask(chatProbes.short(deployment, wire));
     if (!isServed(translated)) {
-      const why = problemOf(translated);
+      const why = describeFailure(translated);
       return failed(`the answer cannot be translated to ${wire.id}: ${why}`);
     }
   }
   return (
-    (await countedFinding(lab, false)) ??
+    (await checkCounted(lab, false)) ??
     passed("one choice with the fields of its wire, on every wire")
   );
 }

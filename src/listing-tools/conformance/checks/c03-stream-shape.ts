@@ -1,8 +1,8 @@
 import { boundFor, chatProbes, LARGE_BOUND, otherWires } from "../chat/chat-probes.ts";
-import { countedFinding } from "../chat/counted.ts";
+import { checkCounted } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
 import { failed, passed, skipped, warned } from "../report/finding.ts";
-import { isServed, problemOf } from "../probing/observation.ts";
+import { isServed, describeFailure } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 
 /** C3: a stream has the events of its wire in their order, one end, and usage in its last part. */
@@ -19,7 +19,7 @@ export const streamShape: Check = {
     if (flaw !== undefined)
       return failed(flaw, { status: seen.status, flaws: answer.flaws.slice(0, 5) });
     if (!isServed(seen)) {
-      return failed(`the gateway cannot use the stream: ${problemOf(seen)}`);
+      return failed(`the gateway cannot use the stream: ${describeFailure(seen)}`);
     }
     if (answer.usage === undefined) return failed("the stream ends without usage");
     if (answer.finish === undefined) return failed("the stream ends without a finish reason");
@@ -27,10 +27,12 @@ export const streamShape: Check = {
     for (const wire of otherWires(deployment)) {
       const translated = await lab.ask(chatProbes.shortStream(deployment, wire));
       if (!isServed(translated)) {
-        return failed(`the stream cannot be translated to ${wire.id}: ${problemOf(translated)}`);
+        return failed(
+          `the stream cannot be translated to ${wire.id}: ${describeFailure(translated)}`,
+        );
       }
     }
-    const counted = await countedFinding(lab, true);
+    const counted = await checkCounted(lab, true);
     if (counted !== undefined) return counted;
     const { pieces } = await lab.ask(chatProbes.long(lab, boundFor(deployment, LARGE_BOUND), true));
     if (pieces === 1) {

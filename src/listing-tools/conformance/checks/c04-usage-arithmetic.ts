@@ -1,10 +1,10 @@
 import { type Deployment, exactCost } from "../../../catalog/index.ts";
 import { promptTokensTotal, type Usage } from "../../../kernel/index.ts";
-import { chatProbes, proseOf } from "../chat/chat-probes.ts";
+import { chatProbes, writeProse } from "../chat/chat-probes.ts";
 import { type FactProbe, factRows, longFacts } from "../chat/fact-probes.ts";
 import type { Check } from "./check.ts";
 import { decisionUsage } from "../decisions/decision-answers.ts";
-import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import { imageUsage } from "../images/image-answers.ts";
 import type { Lab } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
@@ -49,7 +49,7 @@ async function chatUsage(lab: Lab): Promise<Finding> {
     ...arithmeticFindings(lab.seen()),
     ...lab.seen().map((seen) => outputFinding(lab, seen) ?? dearFinding(lab, seen)),
   ];
-  return worstOf(parts, passed("usage adds up, and agrees with itself and with the text"));
+  return chooseWorst(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
 
 /** How much more is billed than there is, in whole percent. */
@@ -264,7 +264,7 @@ async function lengthFinding(
   if (!isServed(thrice) || thrice.usage === undefined || once.usage === undefined) return {};
   const first = promptTokensTotal(once.usage);
   const perCopy = (promptTokensTotal(thrice.usage) - first) / 2;
-  const reference = await referenceCount(lab.deployment, proseOf(lab.chance, 1));
+  const reference = await referenceCount(lab.deployment, writeProse(lab.chance, 1));
   const { kind, tolerancePercent } = compareTokens(perCopy, reference);
   const evidence = {
     percent_too_much: percentOf(perCopy, reference.tokens),
@@ -323,7 +323,7 @@ function sizeFinding(
 ): Finding | undefined {
   if (!isPlain || usage === undefined || plainBytes === undefined) return undefined;
   if (wire?.id !== deployment.wire || seen.failure !== undefined) return undefined;
-  const text = (SIZE_FACTOR_MAX * plainBytes * perCopy) / proseOf(chance, 1).length;
+  const text = (SIZE_FACTOR_MAX * plainBytes * perCopy) / writeProse(chance, 1).length;
   const beside = /tool|call|fact/.test(probe) ? TOOLS_TOKENS_MAX : FORMAT_TOKENS_MAX;
   const tokens = promptTokensTotal(usage);
   const most = Math.round(Math.max(own, 0) + text + beside);

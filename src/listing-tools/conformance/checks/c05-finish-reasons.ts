@@ -5,10 +5,10 @@ import {
   LARGE_BOUND,
   smallBounds,
   stopWord,
-  wireOf,
+  findWire,
 } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
@@ -27,7 +27,7 @@ export const finishReasons: Check = {
     modality === "text" ? undefined : "only chat answers have a finish reason",
   run: async (lab) => {
     const { deployment } = lab;
-    const words = wireOf(deployment).providerQuestions?.finishes;
+    const words = findWire(deployment).providerQuestions?.finishes;
     if (words === undefined) return skipped("there is no reader of this wire");
     await lab.ask(chatProbes.short(deployment));
     const parts = [
@@ -44,7 +44,7 @@ export const finishReasons: Check = {
       }
     }
     parts.push(...lab.seen().map((seen) => endFinding(lab, seen, words)));
-    return worstOf(parts, passed("short, cut and stopped answers say why they ended"));
+    return chooseWorst(parts, passed("short, cut and stopped answers say why they ended"));
   },
 };
 
@@ -67,9 +67,9 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
 }
 
 /**
- * Checks the end of every answer: one that ended by itself says so, and one that was cut has as
- * many tokens as its bound. A model that speaks until it is cut is truly cut, even where a word was
- * asked for.
+ * Checks the end of every answer: a natural end must be reported as such, and a cut answer must
+ * have as many tokens as its bound. A model that talks until it is cut is truly cut, even if one
+ * word was requested.
  */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;

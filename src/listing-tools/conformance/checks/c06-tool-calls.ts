@@ -1,16 +1,16 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import {
-  askedCity,
+  chooseCity,
   chatProbes,
   FORMAT_SCHEMA,
   otherWires,
   WEATHER_TOOL,
 } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { asObject, tryParse } from "../../../kernel/index.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, type Observation, problemOf } from "../probing/observation.ts";
+import { isServed, type Observation, describeFailure } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 import type { ProviderCall } from "../../../formats/index.ts";
 import { readChat } from "../chat/read-chat.ts";
@@ -38,7 +38,7 @@ export const toolCalls: Check = {
     if (has(deployment, "response_format")) {
       parts.push(await formatFinding(lab, false), await formatFinding(lab, true));
     }
-    return worstOf(
+    return chooseWorst(
       parts,
       passed("calls and formats are as they were asked for, whole and streamed"),
     );
@@ -61,13 +61,13 @@ async function callFinding(lab: Lab, stream: boolean): Promise<Finding | undefin
 async function callFlaw(lab: Lab, stream: boolean, attempt: number): Promise<string | undefined> {
   const seen = await lab.ask(chatProbes.tool(lab, stream, { attempt }));
   const how = stream ? "the streamed call" : "the call";
-  if (!isServed(seen)) return `${how} failed: ${problemOf(seen)}`;
+  if (!isServed(seen)) return `${how} failed: ${describeFailure(seen)}`;
   const [call, ...more] = readChat(lab.deployment, seen)?.calls ?? [];
   if (call === undefined) return `the forced tool was not called${stream ? " in a stream" : ""}`;
   if (more.length > 0) return `${how} came ${more.length + 1} times`;
-  const isAsked = call.argumentsText.includes(askedCity(lab, stream, attempt));
+  const isAsked = call.argumentsText.includes(chooseCity(lab, stream, attempt));
   const misfit =
-    misfitOf(call) ?? (isAsked ? undefined : "is about another city than was asked for");
+    findMisfit(call) ?? (isAsked ? undefined : "is about another city than was asked for");
   return misfit && `${how} ${misfit}`;
 }
 
@@ -84,7 +84,7 @@ async function swappedFinding(lab: Lab, stream: boolean): Promise<Finding | unde
 }
 
 /** The flaw of a call of the weather tool; undefined: none. */
-function misfitOf({ id, name, argumentsText }: ProviderCall): string | undefined {
+function findMisfit({ id, name, argumentsText }: ProviderCall): string | undefined {
   if (id === "") return "has no id, so that its result cannot be given";
   if (name !== WEATHER_TOOL.name) return "names another tool";
   const given = asObject(tryParse(argumentsText)?.value);
@@ -163,7 +163,7 @@ async function countFinding(
   const first = await ask(probe);
   const { answer: seen, calls, isRight } = first.isRight ? first : await ask(againOf(probe));
   const evidence = { probe: probe.name, status: seen.status };
-  if (!isServed(seen)) return failed(`${probe.name}: refused: ${problemOf(seen)}`, evidence);
+  if (!isServed(seen)) return failed(`${probe.name}: refused: ${describeFailure(seen)}`, evidence);
   if (!isRight) return failed(what, evidence);
   const ids = new Set(calls.map(({ id }) => id));
   return ids.size < calls.length || ids.has("")
@@ -180,7 +180,7 @@ async function formatFinding(lab: Lab, stream: boolean): Promise<Finding | undef
 }
 
 function formatFlaw(lab: Lab, seen: Observation): string | undefined {
-  if (!isServed(seen)) return `in a format is refused: ${problemOf(seen)}`;
+  if (!isServed(seen)) return `in a format is refused: ${describeFailure(seen)}`;
   const answer = asObject(tryParse(readChat(lab.deployment, seen)?.text ?? "")?.value);
   if (answer === undefined) return "is not the JSON that was asked for";
   const fits = Number.isInteger(answer["boats"]) && typeof answer["harbour"] === "string";

@@ -1,8 +1,8 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { servedModelOf } from "../../../kernel/index.ts";
-import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import { readServedModel } from "../../../kernel/index.ts";
+import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { plainProbe } from "./modality-probes.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
@@ -26,7 +26,7 @@ export const noSubstitution: Check = {
     const named = answers.filter((seen) => reportedNames(deployment, seen).length > 0).length;
     const jobsNamed = lab.endedJobs().filter(({ model }) => typeof model === "string").length;
     const expected = { expected: deployment.upstreamModelId };
-    return worstOf(
+    return chooseWorst(
       parts,
       named + jobsNamed === 0
         ? skipped("its answers name no model, and need not")
@@ -48,9 +48,9 @@ function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefin
     if (mayBeNameless(deployment)) return undefined;
     return failed("an answer names no model", { sent: upstreamModelId, probe: seen.probe });
   }
-  const other = names.find((name) => servedModelOf(deployment, name)?.isSubstituted !== false);
+  const other = names.find((name) => readServedModel(deployment, name)?.isSubstituted !== false);
   if (other !== undefined) {
-    const reported = servedModelOf(deployment, other)?.name ?? "";
+    const reported = readServedModel(deployment, other)?.name ?? "";
     return failed("an answer names another model", {
       sent: upstreamModelId,
       reported,
@@ -65,7 +65,7 @@ function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefin
 
 /** A finished video names its model in its record, if at all. */
 function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined {
-  const served = servedModelOf(deployment, reported);
+  const served = readServedModel(deployment, reported);
   if (served?.isSubstituted !== true) return undefined;
   const evidence = { sent: deployment.upstreamModelId, reported: served.name };
   return failed("the record of a video names another model", evidence);

@@ -1,9 +1,9 @@
 import type { Check } from "./check.ts";
-import { failed, type Finding, passed, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { badProbes } from "./modality-probes.ts";
 import type { Observation } from "../probing/observation.ts";
-import { jsonOf } from "../chat/read-chat.ts";
+import { parseFields } from "../chat/read-chat.ts";
 
 /** C8: what cannot be served is refused at once, as JSON, and with the status of a refusal. */
 export const errorShape: Check = {
@@ -18,7 +18,10 @@ export const errorShape: Check = {
       parts.push(refusalFinding(seen));
       answers.push(`${seen.probe}: ${seen.status ?? "no answer"}`);
     }
-    const worst = worstOf(parts, passed(`${parts.length} bad requests get a 4xx with a JSON body`));
+    const worst = chooseWorst(
+      parts,
+      passed(`${parts.length} bad requests get a 4xx with a JSON body`),
+    );
     // All of them, so that a provider repairs all at once.
     return { ...worst, evidence: { ...worst.evidence, answers } };
   },
@@ -32,7 +35,7 @@ function refusalFinding({ probe, status, timedOut, body }: Observation): Finding
   if (status < 400) return failed(`${probe}: answered with ${status}`, evidence);
   if (status >= 500)
     return failed(`${probe}: answered with ${status}, as if the server broke`, evidence);
-  if (jsonOf(body) === undefined)
+  if (parseFields(body) === undefined)
     return failed(`${probe}: the error is not a JSON object`, evidence);
   return passed(`${probe}: ${status}`, evidence);
 }

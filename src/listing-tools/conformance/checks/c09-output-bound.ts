@@ -1,7 +1,7 @@
 import { outputTokensTotal } from "../../../kernel/index.ts";
 import { boundFor, chatProbes, LARGE_BOUND, smallBounds } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 
@@ -19,7 +19,7 @@ export const outputBound: Check = {
       parts.push(await boundFinding(lab, bound, false), await boundFinding(lab, bound, true));
     }
     parts.push(...lab.seen().map(excessFinding));
-    return worstOf(
+    return chooseWorst(
       parts,
       passed(`no answer is longer than its bound of ${bounds.join(", ")} tokens`),
     );

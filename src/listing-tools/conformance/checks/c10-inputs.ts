@@ -1,8 +1,8 @@
 import { chatProbes } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { answersOf, openedBody } from "../decisions/decision-flaws.ts";
+import { listAnswers, openBody } from "../decisions/decision-flaws.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
-import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import {
   type Fact,
   type FactProbe,
@@ -13,9 +13,9 @@ import {
 } from "../chat/fact-probes.ts";
 import { manyImages, MEDIA_KINDS, type MediaKind, mediaPair } from "../chat/input-probes.ts";
 import type { Lab } from "../probing/lab.ts";
-import { BLUE, pngOf, RED } from "../probing/media-files.ts";
+import { BLUE, renderPng, RED } from "../probing/media-files.ts";
 import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
-import { jsonOf, readChat } from "../chat/read-chat.ts";
+import { parseFields, readChat } from "../chat/read-chat.ts";
 
 /** C10: what a listing says that it reads is read: each declared kind of file, each part of a prompt. */
 export const declaredInputs: Check = {
@@ -38,18 +38,18 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   }
   const parts: Finding[] = [];
   for (const kind of MEDIA_KINDS.filter((each) => inputModalities.has(each))) {
-    parts.push(await findingOf(`${kind} input`, () => kindFinding(lab, kind)));
+    parts.push(await guardFinding(`${kind} input`, () => kindFinding(lab, kind)));
   }
   if (inputModalities.has("image")) {
-    parts.push(await findingOf("two images", () => manyImagesFinding(lab)));
+    parts.push(await guardFinding("two images", () => manyImagesFinding(lab)));
   }
   parts.push(...(await factFindings(lab)));
   const unasked = parts.find(({ status }) => status === "skip");
-  return worstOf(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
+  return chooseWorst(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
 /** The finding of one input is not lost when another one is over the budget. */
-async function findingOf(what: string, find: () => Promise<Finding>): Promise<Finding> {
+async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
   } catch (fault) {
@@ -63,7 +63,7 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
   if (pair === undefined) return passed(`${kind}: not asked, because its wire has no such part`);
   const [first, second] = [await lab.ask(pair.first), await lab.ask(pair.second)];
   const refused = [first, second].find((seen) => !isServed(seen));
-  if (refused !== undefined) return refusedFinding(`a declared ${kind}`, refused);
+  if (refused !== undefined) return toRefusedFinding(`a declared ${kind}`, refused);
   const [one, other] = [answerText(lab, first), answerText(lab, second)];
   const [word, otherWord] = pair.words;
   const evidence = { kind, answers: [one.slice(0, SHOWN_CHARS), other.slice(0, SHOWN_CHARS)] };
@@ -103,7 +103,7 @@ function names(answer: string, word: string, otherWord: string): boolean {
   return answer.includes(word) && !answer.includes(otherWord);
 }
 
-function refusedFinding(what: string, { status, failure }: Observation): Finding {
+function toRefusedFinding(what: string, { status, failure }: Observation): Finding {
   const why = failure?.refusal.message ?? "";
   return failed(`${what} is answered with ${status ?? "nothing"}: ${why}`, { status });
 }
@@ -117,14 +117,17 @@ function answerText({ deployment }: Lab, seen: Observation): string {
     .trim();
 }
 
-/** Every row of the table, and long texts: what was told is known, and no other request's answer. */
+/**
+ * Checks every row of the table, and long texts: the model must know what it was told, and must not
+ * repeat another request's answer.
+ */
 async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
   const parts: Finding[] = [];
   const told = new Set<string>();
   const judge = async (probe: FactProbe): Promise<void> => {
     for (const { value } of probe.facts) told.add(value);
-    parts.push(await findingOf(probe.about, () => factFinding(lab, probe, told)));
+    parts.push(await guardFinding(probe.about, () => factFinding(lab, probe, told)));
   };
   for (const probe of rows) await judge(probe);
   for (let number = 1; number <= AT_ONCE_REPEATS; number += 2) {
@@ -149,7 +152,7 @@ async function factFinding(
   told: ReadonlySet<string>,
 ): Promise<Finding> {
   const seen = await lab.ask(probe);
-  if (!isServed(seen)) return refusedFinding(`a request (${probe.about})`, seen);
+  if (!isServed(seen)) return toRefusedFinding(`a request (${probe.about})`, seen);
   const first = textIn(lab, seen);
   const own = new Set(probe.facts.map(({ value }) => value));
   if ([...told].some((value) => !own.has(value) && first.includes(value))) {
@@ -192,13 +195,13 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   if (!isServed(await lab.ask(decisionProbes.one(lab.deployment)))) {
     return skipped("a usual request is not answered either");
   }
-  const first = await lab.ask(decisionProbes.image(pngOf(RED), "image in the state: red"));
-  const second = await lab.ask(decisionProbes.image(pngOf(BLUE), "image in the state: blue"));
+  const first = await lab.ask(decisionProbes.image(renderPng(RED), "image in the state: red"));
+  const second = await lab.ask(decisionProbes.image(renderPng(BLUE), "image in the state: blue"));
   const refused = [first, second].find((seen) => !isServed(seen));
-  if (refused !== undefined) return refusedFinding("a declared image", refused);
+  if (refused !== undefined) return toRefusedFinding("a declared image", refused);
   const [one, other] = [first, second].map(({ body }) => {
-    const opened = openedBody(jsonOf(body) ?? {}, decisions);
-    return JSON.stringify(answersOf(opened, decisions?.wire ?? "systemone"));
+    const opened = openBody(parseFields(body) ?? {}, decisions);
+    return JSON.stringify(listAnswers(opened, decisions?.wire ?? "systemone"));
   });
   return one === other
     ? failed("two different images in the state get the same answer")

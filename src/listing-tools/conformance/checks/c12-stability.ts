@@ -3,7 +3,7 @@ import type { Check } from "./check.ts";
 import { failed, passed, warned } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { plainProbe } from "./modality-probes.ts";
-import { type Observation, ProbeNotSent, problemOf } from "../probing/observation.ts";
+import { type Observation, ProbeNotSent, describeFailure } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 
 const REPEATS = 10;
@@ -54,10 +54,10 @@ function isBroken({ status, wasReset, timedOut }: Observation): boolean {
 function howItBroke(answer: Observation): string {
   if (answer.timedOut) return "it did not end in time";
   if (answer.wasReset) return "the connection was closed in the answer";
-  return problemOf(answer);
+  return describeFailure(answer);
 }
 
-/** A model that lets probes wait is asked no more: what it did until then is judged all the same. */
+/** Stops asking a model that queues the probes; the answers so far are still judged. */
 async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
   const answers: Observation[] = [];
   for (let n = 0; n < REPEATS; n += AT_ONCE) {

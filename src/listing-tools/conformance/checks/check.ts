@@ -6,7 +6,7 @@ import type { Lab } from "../probing/lab.ts";
 export interface Check {
   readonly id: CheckId;
   readonly title: string;
-  /** Why it says nothing about this listing; undefined: it applies. */
+  /** Why the check does not apply to this listing; undefined if it does. */
   inapplicable(deployment: Deployment): string | undefined;
   /** May reject with `ProbeNotSent`; any other error is a bug of ours. */
   run(lab: Lab): Promise<Finding>;

@@ -3,16 +3,16 @@ import { outputTokensTotal, promptTokensTotal } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import {
   answersFlaw,
-  answersOf,
+  listAnswers,
   envelopeFlaw,
-  openedBody,
+  openBody,
   otherMembers,
 } from "./decision-flaws.ts";
 import { type DecisionProbe, decisionProbes, STATE_COPIES } from "./decision-probes.ts";
-import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
-import { contentTypeOf, jsonOf } from "../chat/read-chat.ts";
+import { readContentType, parseFields } from "../chat/read-chat.ts";
 import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
 
 /** C2 of decisions: an answer to each question and no other, with probabilities that are some. */
@@ -22,7 +22,7 @@ export async function decisionShape(lab: Lab): Promise<Finding> {
   for (const probe of [decisionProbes.one(deployment), decisionProbes.several(deployment)]) {
     parts.push(shapeFinding(deployment, probe, await lab.ask(probe)));
   }
-  return worstOf(parts, passed("an answer to each question, with probabilities that sum to 1"));
+  return chooseWorst(parts, passed("an answer to each question, with probabilities that sum to 1"));
 }
 
 function shapeFinding(
@@ -34,15 +34,15 @@ function shapeFinding(
   const evidence = { probe, status };
   if (status !== 200)
     return failed(`${probe}: a usual request is answered with ${status}`, evidence);
-  const json = jsonOf(seen.body);
+  const json = parseFields(seen.body);
   if (json === undefined) return failed(`${probe}: the body is not a JSON object`, evidence);
-  const type = contentTypeOf(seen);
+  const type = readContentType(seen);
   if (type !== "application/json") {
     return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
   }
   const envelope = envelopeFlaw(json, decisions?.envelope);
   if (envelope !== undefined) return failed(envelope, evidence);
-  const answers = answersOf(openedBody(json, decisions), decisions?.wire ?? "systemone");
+  const answers = listAnswers(openBody(json, decisions), decisions?.wire ?? "systemone");
   const flaw = answersFlaw(answers, questions);
   if (flaw !== undefined) return failed(`${probe}: ${flaw}`, evidence);
   if (!isServed(seen)) {
@@ -65,7 +65,7 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
   const parts = [once, long, again].map(arithmeticFinding);
   const [a, b, c] = [once, long, again].map(inputTokens);
   if (a === undefined || b === undefined || c === undefined) {
-    return worstOf(parts, failed("an answer reports no usage"));
+    return chooseWorst(parts, failed("an answer reports no usage"));
   }
   const sure = passed("usage adds up, and agrees with itself and with the state", { input: a });
   const length = await lengthFinding(deployment, a, b);
@@ -79,7 +79,7 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
     besideFinding(a, b),
     ...lab.seen().map(outputFinding),
   ];
-  return worstOf([...parts, ...more], sure);
+  return chooseWorst([...parts, ...more], sure);
 }
 
 function inputTokens({ usage }: Observation): number | undefined {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import {
   answersFlaw,
-  answersOf,
+  listAnswers,
   envelopeFlaw,
   otherMembers,
   probabilityFlaw,
@@ -14,7 +14,7 @@ const things: AskedQuestion = { id: "things", kind: "entities", body: {} };
 const good = { type: "choice", choice: "a", probabilities: { a: 0.7, b: 0.3 } };
 
 function systemone(answers: unknown, questions = [place]): string | undefined {
-  return answersFlaw(answersOf({ answers, model: "m" }, "systemone"), questions);
+  return answersFlaw(listAnswers({ answers, model: "m" }, "systemone"), questions);
 }
 
 describe("there is an answer to each question and no other", () => {
@@ -41,7 +41,7 @@ describe("there is an answer to each question and no other", () => {
     ["in the body itself", { place: "a", things: {}, token_usage: 3, id: "x", model: "m" }],
     ["under the name of their kind", { result: { place: "a", entities: {} } }],
   ])("of GLiNER %s", (_how, body) => {
-    expect(answersFlaw(answersOf(body, "gliner"), [place, things])).toBeUndefined();
+    expect(answersFlaw(listAnswers(body, "gliner"), [place, things])).toBeUndefined();
   });
 });
 

@@ -31,7 +31,7 @@ export function otherMembers(
 }
 
 /** The contents of a declared envelope, or the whole body. */
-export function openedBody(json: Fields, decisions: Deployment["decisions"]): Fields {
+export function openBody(json: Fields, decisions: Deployment["decisions"]): Fields {
   return decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
 }
 
@@ -41,7 +41,7 @@ type NamedAnswer = readonly [name: string, answer: unknown];
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /** The answers of an opened body, by the names that the provider gives them. */
-export function answersOf(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
+export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
   const { answers, result } = body;
   if (Array.isArray(answers)) {
     return answers.map((answer: unknown, at) => {
@@ -86,10 +86,10 @@ const SHARES: ReadonlySet<string> = new Set(["noul", "probability", "confidence"
 
 /** The flaw of the probabilities anywhere in an answer; undefined: none. */
 export function probabilityFlaw(answer: unknown): string | undefined {
-  if (Array.isArray(answer)) return firstOf(answer, probabilityFlaw);
+  if (Array.isArray(answer)) return findFirstFlaw(answer, probabilityFlaw);
   const fields = asObject(answer);
   if (fields === undefined) return undefined;
-  return firstOf(Object.entries(fields), ([name, value]) => {
+  return findFirstFlaw(Object.entries(fields), ([name, value]) => {
     if (name === "probabilities") return distributionFlaw(value);
     if (SHARES.has(name) && typeof value === "number" && !isShare(value)) {
       return `${name} is ${value}, not between 0 and 1`;
@@ -141,7 +141,7 @@ function isShare(value: number): boolean {
   return value >= 0 && value <= 1;
 }
 
-function firstOf<T>(
+function findFirstFlaw<T>(
   items: readonly T[],
   flawOf: (item: T) => string | undefined,
 ): string | undefined {

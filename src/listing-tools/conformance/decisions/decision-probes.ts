@@ -2,7 +2,7 @@ import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
 import { assert, asObject, tryParse } from "../../../kernel/index.ts";
 import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
-import { pngOf, RED } from "../probing/media-files.ts";
+import { renderPng, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 
@@ -45,20 +45,20 @@ export const STATE_COPIES = 3;
 export const decisionProbes = {
   /** One question about one copy of the measured text. */
   one: (deployment: Deployment): DecisionProbe =>
-    asking({ name: "one question", copies: 1, questions: firstOf(deployment) }),
-  /** The same question about a state of several copies. */
+    asking({ name: "one question", copies: 1, questions: firstQuestion(deployment) }),
+  /** Asks the same question about a state of several copies. */
   read: (deployment: Deployment, attempt = 1): DecisionProbe =>
     asking({
       name: attempt === 1 ? "one question, longer state" : "one question, longer state, again",
       copies: STATE_COPIES,
-      questions: firstOf(deployment),
+      questions: firstQuestion(deployment),
     }),
   /** Four questions about that state. */
   several: (deployment: Deployment): DecisionProbe =>
     asking({
       name: "four questions, longer state",
       copies: STATE_COPIES,
-      questions: SEVERAL[grammarOf(deployment)],
+      questions: SEVERAL[findGrammar(deployment)],
     }),
   /**
    * Questions of which each has one true answer. The three states of a run name different things,
@@ -76,7 +76,7 @@ export const decisionProbes = {
     const isMany = wrong === undefined ? at === 1 : Number(wrong.get("birds")) < 3;
     const birds = isMany ? 5 : 1;
     const fact = `In the ${place} a ${colour} ${animal} was seen beside ${birds} birds.`;
-    const isGliner = grammarOf(deployment) === "gliner";
+    const isGliner = findGrammar(deployment) === "gliner";
     const labelled = (name: keyof typeof TOLD): AskedQuestion =>
       isGliner
         ? { id: name, kind: "classification", body: { type: "classification", labels: TOLD[name] } }
@@ -124,17 +124,17 @@ export const decisionProbes = {
   },
   /** A probe for each kind of question that the listing's grammar has. */
   kinds: (deployment: Deployment): readonly DecisionProbe[] => {
-    const { readsImages } = listingOf(deployment);
-    const ofText = KINDS[grammarOf(deployment)].map((question) =>
+    const { readsImages } = requireDecisions(deployment);
+    const ofText = KINDS[findGrammar(deployment)].map((question) =>
       asking({ name: `question: ${question.kind}`, copies: 1, questions: [question] }),
     );
     return readsImages ? [...ofText, boxProbe()] : ofText;
   },
-  /** Two questions of one name; undefined: the form has names as keys, which cannot be equal. */
+  /** Two questions of one name; undefined if the form has names as keys, which cannot be equal. */
   sameName: (deployment: Deployment): Probe | undefined => {
-    const { wire, form } = listingOf(deployment);
+    const { wire, form } = requireDecisions(deployment);
     if (wire === "systemone" && form === "public") return undefined;
-    const [question] = firstOf(deployment);
+    const [question] = firstQuestion(deployment);
     assert(question !== undefined, "a grammar has a first question");
     const { id, body } = question;
     return {
@@ -165,17 +165,17 @@ export const decisionProbes = {
   }),
 } as const;
 
-function listingOf({ decisions }: Deployment): DecisionsListing {
+function requireDecisions({ decisions }: Deployment): DecisionsListing {
   assert(decisions !== undefined, "a decisions listing says how it is asked");
   return decisions;
 }
 
-function grammarOf(deployment: Deployment): Grammar {
-  return listingOf(deployment).wire;
+function findGrammar(deployment: Deployment): Grammar {
+  return requireDecisions(deployment).wire;
 }
 
-function firstOf(deployment: Deployment): readonly AskedQuestion[] {
-  return SEVERAL[grammarOf(deployment)].slice(0, 1);
+function firstQuestion(deployment: Deployment): readonly AskedQuestion[] {
+  return SEVERAL[findGrammar(deployment)].slice(0, 1);
 }
 
 function asking({
@@ -282,13 +282,13 @@ function boxProbe(): DecisionProbe {
   return {
     name: "question: box",
     questions: [{ id: "area", kind: "box", body }],
-    body: { state: stateWith(pngOf(RED)), questions: { area: body } },
+    body: { state: stateWith(renderPng(RED)), questions: { area: body } },
   };
 }
 
 /** In the form that the provider reads, whichever it is. */
 function withSecondQuestion(body: Buffer): Buffer {
-  const { questions, schema } = parsedBody(body);
+  const { questions, schema } = parseBody(body);
   if (Array.isArray(questions))
     return withMembers(body, { questions: [...questions, ...questions] });
   const sections = asObject(schema) ?? {};
@@ -298,11 +298,11 @@ function withSecondQuestion(body: Buffer): Buffer {
 }
 
 function withoutQuestions(body: Buffer): Buffer {
-  const isSchema = Object.hasOwn(parsedBody(body), "schema");
+  const isSchema = Object.hasOwn(parseBody(body), "schema");
   const name = isSchema ? "schema" : "questions";
   return withMembers(body, { [name]: {} });
 }
 
-function parsedBody(body: Buffer): Readonly<Record<string, unknown>> {
+function parseBody(body: Buffer): Readonly<Record<string, unknown>> {
   return asObject(tryParse(body.toString("utf8"))?.value) ?? {};
 }

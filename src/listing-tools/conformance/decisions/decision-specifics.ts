@@ -2,10 +2,10 @@ import type { Deployment } from "../../../catalog/index.ts";
 import { promptTokensTotal } from "../../../kernel/index.ts";
 import { askEach } from "../probing/ask-each.ts";
 import { decisionProbes } from "./decision-probes.ts";
-import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
-import { toldFindings } from "./told-answers.ts";
+import { checkTold } from "./told-answers.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** C11 of decisions: each kind of question, names that differ, and how often the state counts. */
@@ -23,14 +23,14 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
     ...kinds.parts,
     await sameNameFinding(lab),
     await countFinding(lab),
-    ...(await toldFindings(lab)),
+    ...(await checkTold(lab)),
   ];
   const sure = passed(`${probes.length} kinds of question are answered`, {
     kinds: probes.map(({ questions }) => questions[0]?.kind ?? ""),
     is_state_per_question: isDeclaredPerQuestion(deployment),
   });
   const { unsent } = kinds;
-  return worstOf(parts, unsent ? { status: unsent.status, message: unsent.message } : sure);
+  return chooseWorst(parts, unsent ? { status: unsent.status, message: unsent.message } : sure);
 }
 
 /** `judgesAnswer`: it does not belong to what C2 has seen already. */

@@ -1,24 +1,24 @@
 import { asObject } from "../../../kernel/index.ts";
-import { jsonOf } from "../chat/read-chat.ts";
+import { parseFields } from "../chat/read-chat.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import { failed, type Finding } from "../report/finding.ts";
-import { answersOf, chosenIn, levelIn, openedBody } from "./decision-flaws.ts";
+import { listAnswers, chosenIn, levelIn, openBody } from "./decision-flaws.ts";
 import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
 
 /**
- * The state is read, at its start and at its end, and every question of it: what two states in turn
- * get a wrong answer to is not.
+ * Checks that the model reads the start and the end of the state, and every question. A question
+ * counts as unread if its answers to two different states are wrong.
  */
-export async function toldFindings(lab: Lab): Promise<readonly (Finding | undefined)[]> {
+export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
   // Two states that begin alike: an answer that is kept by a beginning is another one's.
   for (const [at, isFirst] of [true, false, false].entries()) {
     const first = decisionProbes.told(lab, { at, isFirst });
-    const wrong = wrongOf(lab, first, await lab.ask(first));
+    const wrong = findWrong(lab, first, await lab.ask(first));
     if (wrong.size === 0) continue;
     const second = decisionProbes.told(lab, { at, isFirst, wrong });
-    const again = wrongOf(lab, second, await lab.ask(second));
+    const again = findWrong(lab, second, await lab.ask(second));
     const name = [...wrong.keys()].find((each) => again.has(each));
     if (name === undefined) continue;
     const place = isFirst ? "start" : "end";
@@ -32,15 +32,15 @@ export async function toldFindings(lab: Lab): Promise<readonly (Finding | undefi
 }
 
 /** The wrong choices and levels, by question. */
-function wrongOf(
+function findWrong(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,
   seen: Observation,
 ): ReadonlyMap<string, string | number> {
   const wrong = new Map<string, string | number>();
   if (!isServed(seen)) return wrong;
-  const opened = openedBody(jsonOf(seen.body) ?? {}, decisions);
-  const answers = new Map(answersOf(opened, decisions?.wire ?? "systemone"));
+  const opened = openBody(parseFields(seen.body) ?? {}, decisions);
+  const answers = new Map(listAnswers(opened, decisions?.wire ?? "systemone"));
   for (const [at, { id, kind }] of questions.entries()) {
     const answer = answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`);
     if (answer === undefined || isTrue(answer, truth[id], String(body["state"]))) continue;

@@ -5,7 +5,7 @@ import { type Answer, imageListing, stubLab } from "../fixtures/stub-lab.ts";
 import { imageShape, imageUsage } from "./image-answers.ts";
 import { imageCount } from "./image-probes.ts";
 import { imageSpecifics } from "./image-specifics.ts";
-import { pngOf } from "../probing/media-files.ts";
+import { renderPng } from "../probing/media-files.ts";
 import type { Probe } from "../probing/probe.ts";
 
 const byToken = imageListing("token");
@@ -14,7 +14,7 @@ const byCost = imageListing("reported_cost");
 /** A picture that is another one for each text. */
 function pngOfSize(width: number, height: number, of = ""): string {
   const colour = Buffer.from(of).reduce((sum, byte) => (31 * sum + byte) % 65_521, 7);
-  return pngOf([colour >> 8, colour & 255, 0], width, height).toString("base64");
+  return renderPng([colour >> 8, colour & 255, 0], width, height).toString("base64");
 }
 
 interface Report {

@@ -6,14 +6,14 @@ import {
   asObject,
 } from "../../../kernel/index.ts";
 import { type ImageReport, readImageReport, type Fields } from "../../../formats/index.ts";
-import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { imageCount, imageProbes } from "./image-probes.ts";
-import { pictureOf } from "./image-picture.ts";
-import { fileOfBase64, type ImageSize, imageSizeOf } from "./image-size.ts";
+import { hashPicture } from "./image-picture.ts";
+import { fileOfBase64, type ImageSize, readImageSize } from "./image-size.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
-import { contentTypeOf, jsonOf } from "../chat/read-chat.ts";
+import { readContentType, parseFields } from "../chat/read-chat.ts";
 
 /** A provider's images as it sent them. */
 export interface ImageAnswer {
@@ -25,16 +25,16 @@ export interface ImageAnswer {
   readonly report: ImageReport;
 }
 
-/** Undefined: there is not a JSON object to read. */
+/** Undefined if there is not a JSON object to read. */
 export function readImages({ body, status }: Observation): ImageAnswer | undefined {
-  const json = jsonOf(body);
+  const json = parseFields(body);
   if (json === undefined || status !== 200) return undefined;
   const items: readonly unknown[] = Array.isArray(json["data"]) ? json["data"] : [];
   const images = items.map((item) => {
     const text = asObject(item)?.["b64_json"];
     const file = typeof text === "string" ? fileOfBase64(text) : undefined;
-    const size = file && imageSizeOf(file);
-    const picture = file && size && pictureOf(file, size);
+    const size = file && readImageSize(file);
+    const picture = file && size && hashPicture(file, size);
     return picture === undefined ? undefined : { size, picture };
   });
   const sizes = images.map((image) => image?.size);
@@ -49,7 +49,7 @@ export async function imageShape(lab: Lab): Promise<Finding> {
   for (const probe of probes) {
     if (probe !== undefined) parts.push(shapeFinding(lab.deployment, probe, await lab.ask(probe)));
   }
-  return worstOf(parts, passed("as many images as were asked for, as PNG, JPEG or WebP"));
+  return chooseWorst(parts, passed("as many images as were asked for, as PNG, JPEG or WebP"));
 }
 
 function shapeFinding(
@@ -64,7 +64,7 @@ function shapeFinding(
   }
   const answer = readImages(seen);
   if (answer === undefined) return failed(`${seen.probe}: the body is not a JSON object`, evidence);
-  const type = contentTypeOf(seen);
+  const type = readContentType(seen);
   if (type !== "application/json") {
     return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
   }
@@ -82,7 +82,10 @@ function shapeFinding(
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
 }
 
-/** Does it cost more than the gateway would hold? Then nothing of it is delivered. */
+/**
+ * True if the answer costs more than the gateway would hold, which means that it would not be
+ * delivered.
+ */
 function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswer): boolean {
   const { prices, billing, modelId, maxOutputTokens: ceiling } = deployment;
   const { usage, costUsd } = answer.report;
@@ -107,7 +110,7 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
     if (answer !== undefined) parts.push(usageFinding(deployment, probe, answer));
   }
   if (parts.length === 0) return skipped("no request for images was answered");
-  return worstOf(parts, passed("the tokens that are reported are counts, and add up"));
+  return chooseWorst(parts, passed("the tokens that are reported are counts, and add up"));
 }
 
 /** Where the cost itself is reported, tokens need not be: C11 asks for the cost. */

@@ -5,9 +5,9 @@ import type { ImageSize } from "./image-size.ts";
 
 /**
  * The hash of the drawn part of a file: two files with one hash are of one picture, whatever else
- * is in them. Undefined: it cannot be decoded.
+ * is in them. Undefined if it cannot be decoded.
  */
-export function pictureOf(file: Buffer, size: ImageSize): string | undefined {
+export function hashPicture(file: Buffer, size: ImageSize): string | undefined {
   const drawn = DRAWN[size.format](file, size);
   return drawn && createHash("sha256").update(drawn).digest("hex");
 }

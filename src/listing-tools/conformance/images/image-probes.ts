@@ -7,7 +7,7 @@ const COLOURS = ["white", "black", "green", "brown"];
 const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];
 
 /** Two prompts of one length; which ones is known in the run alone. */
-function promptOf({ chance }: Subject, which: 0 | 1): string {
+function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const colour = chance.shuffled("colours", COLOURS)[which];
   const thing = chance.shuffled("things", THINGS)[which];
   return `A ${colour} ${thing} in the middle of a plain background.`;
@@ -21,21 +21,24 @@ export type ShapeParameter = (typeof SHAPE_PARAMETERS)[number];
 export interface ShapeProbe {
   readonly parameter: ShapeParameter;
   readonly value: string;
-  /** The format of the file; undefined: none is requested. */
+  /** The format of the file; undefined if none is requested. */
   readonly format: string | undefined;
   readonly isUsual: boolean;
   readonly probe: Probe;
 }
 
 export const imageProbes = {
-  one: (subject: Subject): Probe => ({ name: "one image", body: { prompt: promptOf(subject, 0) } }),
-  /** Undefined: the listing makes one image for each request. */
+  one: (subject: Subject): Probe => ({
+    name: "one image",
+    body: { prompt: writePrompt(subject, 0) },
+  }),
+  /** Undefined if the listing makes one image for each request. */
   two: (subject: Subject): Probe | undefined => {
     const count = subject.deployment.supportedParameters.get("n");
     const most = count?.type === "integer" ? (count.max ?? 2) : 1;
     return most < 2
       ? undefined
-      : { name: "two images", body: { prompt: promptOf(subject, 0), n: 2 } };
+      : { name: "two images", body: { prompt: writePrompt(subject, 0), n: 2 } };
   },
   /**
    * Every value that the listing declares, with the defaults of everything else but the format of
@@ -43,12 +46,12 @@ export const imageProbes = {
    */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;
-    const prompt = promptOf(subject, 1);
-    const formats = valuesOf(supportedParameters.get("output_format"));
+    const prompt = writePrompt(subject, 1);
+    const formats = listValues(supportedParameters.get("output_format"));
     return SHAPE_PARAMETERS.flatMap((parameter) => {
       const descriptor = supportedParameters.get(parameter);
       const usual = descriptor?.type === "enum" ? descriptor.default : undefined;
-      return valuesOf(descriptor).map((value, at) => {
+      return listValues(descriptor).map((value, at) => {
         const isUsual = value === usual;
         const format = isUsual ? undefined : formats[at % formats.length];
         const body = { prompt, [parameter]: value, ...(format && { output_format: format }) };
@@ -62,11 +65,11 @@ export const imageProbes = {
       });
     });
   },
-  /** The image of another prompt: one of the usual shape, where there is one. */
+  /** An image for another prompt, with a usual shape if there is one. */
   other: (subject: Subject): Probe =>
     imageProbes.shapes(subject).find(({ isUsual }) => isUsual)?.probe ?? {
       name: "another image",
-      body: { prompt: promptOf(subject, 1) },
+      body: { prompt: writePrompt(subject, 1) },
     },
   notJson: (subject: Subject): Probe => ({
     ...imageProbes.one(subject),
@@ -91,6 +94,6 @@ export function imageCount({ body }: Probe): number {
   return typeof body["n"] === "number" ? body["n"] : 1;
 }
 
-function valuesOf(descriptor: CapabilityDescriptor | undefined): readonly string[] {
+function listValues(descriptor: CapabilityDescriptor | undefined): readonly string[] {
   return descriptor?.type === "enum" ? descriptor.values : [];
 }

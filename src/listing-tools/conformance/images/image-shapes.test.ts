@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { askedShape, hasShape } from "./image-shapes.ts";
+import { parseShape, hasShape } from "./image-shapes.ts";
 
 function fits(parameter: "size" | "aspect_ratio", value: string, width: number, height: number) {
-  const asked = askedShape(parameter, value);
+  const asked = parseShape(parameter, value);
   return asked && hasShape({ format: "png", width, height }, asked);
 }
 
@@ -39,7 +39,7 @@ describe("an image of another shape is noticed", () => {
 test.each(["auto", "square", "1K", "0x0", "1024", "1024x", "a:b"])(
   "%s promises no shape",
   (value) => {
-    expect(askedShape("size", value)).toBeUndefined();
-    expect(askedShape("aspect_ratio", value)).toBeUndefined();
+    expect(parseShape("size", value)).toBeUndefined();
+    expect(parseShape("aspect_ratio", value)).toBeUndefined();
   },
 );

@@ -15,8 +15,8 @@ const SIDE_TOLERANCE = 0.02;
 /** Ratios are made of such sides: 1344 by 768 is what some call 16:9. */
 const RATIO_TOLERANCE = 0.05;
 
-/** Undefined: the value names no shape, as `auto` does. */
-export function askedShape(parameter: ShapeParameter, value: string): AskedShape | undefined {
+/** Undefined if the value names no shape, as `auto` does. */
+export function parseShape(parameter: ShapeParameter, value: string): AskedShape | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([x×*:/])\s*(\d+(?:\.\d+)?)$/i.exec(value.trim());
   if (match === null) return undefined;
   const [width, height] = [Number(match[1]), Number(match[3])];

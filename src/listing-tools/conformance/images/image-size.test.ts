@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { pictureOf } from "./image-picture.ts";
-import { fileOfBase64, imageSizeOf, SIZE_BYTES } from "./image-size.ts";
-import { pngOf, RED } from "../probing/media-files.ts";
+import { hashPicture } from "./image-picture.ts";
+import { fileOfBase64, readImageSize, SIZE_BYTES } from "./image-size.ts";
+import { renderPng, RED } from "../probing/media-files.ts";
 
 /** 33 by 17 pixels, written by common encoders. */
 const FILES = {
@@ -39,13 +39,13 @@ describe("the size of an image is read from its file", () => {
   test.each(FORMATS)("%s", (name, format) => {
     const file = fileOfBase64(FILES[name]) ?? Buffer.alloc(0);
     const size = { format, width: 33, height: 17 };
-    expect(imageSizeOf(file)).toEqual(size);
-    expect(pictureOf(file, size)).toMatch(/^[0-9a-f]{64}$/);
-    expect(pictureOf(file.subarray(0, file.length / 2), size)).toBeUndefined();
+    expect(readImageSize(file)).toEqual(size);
+    expect(hashPicture(file, size)).toMatch(/^[0-9a-f]{64}$/);
+    expect(hashPicture(file.subarray(0, file.length / 2), size)).toBeUndefined();
   });
 
   test("whose head alone is there", () => {
-    expect(imageSizeOf(pngOf(RED).subarray(0, 24))).toEqual({
+    expect(readImageSize(renderPng(RED).subarray(0, 24))).toEqual({
       format: "png",
       width: 64,
       height: 64,
@@ -59,13 +59,13 @@ describe("the size of an image is read from its file", () => {
     const before = [file.subarray(0, 2), profile, profile, Buffer.of(0xff, 0x01, 0xff, 0xff)];
     const whole = Buffer.concat([...before, file.subarray(2)]);
     expect(whole.length).toBeLessThan(SIZE_BYTES);
-    expect(imageSizeOf(whole)).toEqual({ format: "jpeg", width: 33, height: 17 });
+    expect(readImageSize(whole)).toEqual({ format: "jpeg", width: 33, height: 17 });
   });
 
   test("where a JPEG is a progressive one", () => {
     const file = Buffer.from(bytesOf("jpeg"));
     file[file.indexOf(Buffer.from("ffc0", "hex")) + 1] = 0xc2;
-    expect(imageSizeOf(file)).toMatchObject({ width: 33, height: 17 });
+    expect(readImageSize(file)).toMatchObject({ width: 33, height: 17 });
   });
 });
 
@@ -73,7 +73,7 @@ describe("what is no image has no size", () => {
   test.each(FORMATS)("%s that ends before its size", (name) => {
     const file = bytesOf(name);
     for (let length = 0; length < 20; length += 1) {
-      expect(imageSizeOf(file.subarray(0, length))).toBeUndefined();
+      expect(readImageSize(file.subarray(0, length))).toBeUndefined();
     }
   });
 
@@ -84,7 +84,7 @@ describe("what is no image has no size", () => {
     ["a sound in the same container as WebP", Buffer.from("RIFF0000WAVEfmt 0000000000000000")],
     ["a WebP of an unknown kind", Buffer.from("RIFF0000WEBPVP9 0000000000000000")],
   ])("%s", (_what, file) => {
-    expect(imageSizeOf(file)).toBeUndefined();
+    expect(readImageSize(file)).toBeUndefined();
   });
 
   test.each([
@@ -94,12 +94,12 @@ describe("what is no image has no size", () => {
     ["base64 with a line break", `${FILES.png.slice(0, 75)}\n${FILES.png.slice(76)}`],
   ])("%s", (_what, text) => {
     const file = fileOfBase64(text);
-    expect(file && imageSizeOf(file)).toBeUndefined();
+    expect(file && readImageSize(file)).toBeUndefined();
   });
 });
 
 function withoutWidth(): Buffer {
-  const file = Buffer.from(pngOf(RED));
+  const file = Buffer.from(renderPng(RED));
   file.writeUInt32BE(0, 16);
   return file;
 }

@@ -8,14 +8,14 @@ export interface ImageSize {
 /** Bytes that are enough: a JPEG may have a colour profile and a preview before its size. */
 export const SIZE_BYTES = 262_144;
 
-/** Reads the size from the first bytes of a file; undefined: it is not a PNG, JPEG or WebP. */
-export function imageSizeOf(file: Buffer): ImageSize | undefined {
+/** Reads the size from the first bytes of a file; undefined if it is not a PNG, JPEG or WebP. */
+export function readImageSize(file: Buffer): ImageSize | undefined {
   const first = file.subarray(0, SIZE_BYTES);
   const size = pngSize(first) ?? jpegSize(first) ?? webpSize(first);
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** The file that a text is in base64; undefined: it is none. */
+/** Decodes a file from base64; undefined if the text is not base64. */
 export function fileOfBase64(text: string): Buffer | undefined {
   return text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, "base64") : undefined;
 }

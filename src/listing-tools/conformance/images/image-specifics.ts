@@ -1,10 +1,10 @@
 import { type Deployment, quoteImages } from "../../../catalog/index.ts";
 import { floorToMicroUsd, formatUsd, parseUsdToPico } from "../../../kernel/index.ts";
 import { askEach } from "../probing/ask-each.ts";
-import { failed, type Finding, passed, skipped, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { type ImageAnswer, readImages } from "./image-answers.ts";
 import { imageCount, imageProbes, type ShapeProbe } from "./image-probes.ts";
-import { type AskedShape, askedShape, hasShape } from "./image-shapes.ts";
+import { type AskedShape, parseShape, hasShape } from "./image-shapes.ts";
 import type { ImageSize } from "./image-size.ts";
 import type { Lab } from "../probing/lab.ts";
 import type { Observation } from "../probing/observation.ts";
@@ -34,7 +34,7 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
           shapes: shapes.map(({ value }) => value),
         })
       : notAll(unsent, shaped.parts.length, shapes.length);
-  return worstOf(parts, otherwise);
+  return chooseWorst(parts, otherwise);
 }
 
 function notAll(
@@ -58,7 +58,7 @@ function shapeFinding(
   const answer = readImages(seen);
   // How an answer is formed is C2's promise.
   if (answer === undefined) return undefined;
-  const asked = askedShape(parameter, value);
+  const asked = parseShape(parameter, value);
   const made = answer.sizes.slice(0, imageCount(probe));
   const other = asked && made.find((size) => size !== undefined && !hasShape(size, asked));
   if (asked !== undefined && other !== undefined) return misshapen(parameter, asked, other);

@@ -6,7 +6,7 @@ import type { Probe } from "./probe.ts";
 /** The results of probes of which each is judged by itself. */
 export interface Judged<J> {
   readonly parts: readonly J[];
-  /** Why the others were not sent; undefined: all were. */
+  /** Why the others were not sent; undefined if all were. */
   readonly unsent: ProbeNotSent | undefined;
 }
 

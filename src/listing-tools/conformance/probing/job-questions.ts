@@ -18,7 +18,7 @@ export interface JobQuestions {
   /** Longest life of a job, in milliseconds: what is not over by then is late. */
   readonly deadlineMs: number;
   nowMs(): number;
-  /** Asks once. Undefined: there was no answer in time. */
+  /** Asks once. Undefined if there was no answer in time. */
   ask(jobId: string): Promise<JobAnswer | undefined>;
   /** Reads bytes of the file, the first and the last included. */
   read(jobId: string, range: ByteRange): Promise<FilePart>;
@@ -30,7 +30,7 @@ export interface JobQuestions {
 
 export interface JobAnswer {
   readonly status: number;
-  /** Undefined: the answer is not a record of a job. */
+  /** Undefined if the answer is not a record of a job. */
   readonly job: ProviderJob | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ByteRange {
 /** The result for a file. */
 export interface FilePart {
   readonly end: ContentEnd;
-  /** Undefined: there was no file. */
+  /** Undefined if there was no file. */
   readonly status: number | undefined;
   readonly contentRange: string | undefined;
   /** Never more than was asked for. */

@@ -18,10 +18,10 @@ const ENOUGH_TOKENS = 256;
 /** A listing and what is random in its run. */
 export type Subject = Pick<Lab, "deployment" | "chance">;
 
-/** One model under test: what was asked of it, and what it answered. */
+/** One model under test, with its probes and its answers. */
 export class Lab {
   readonly deployment: Deployment;
-  /** The questions to a video listing; undefined: this run does not ask after jobs. */
+  /** The questions to a video listing; undefined if this run does not ask after jobs. */
   readonly jobs: JobQuestions | undefined;
   readonly chance: Chance;
   readonly #send: Send;

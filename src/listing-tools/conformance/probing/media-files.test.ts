@@ -2,10 +2,10 @@ import { crc32, inflateSync } from "node:zlib";
 
 import { expect, test } from "vitest";
 
-import { BLUE, mp4Of, pdfOf, pngOf, RED, wavOf } from "./media-files.ts";
+import { BLUE, renderMp4, renderPdf, renderPng, RED, renderWav } from "./media-files.ts";
 
 test("a PNG is whole, and has its colour in every pixel", () => {
-  const file = pngOf(BLUE);
+  const file = renderPng(BLUE);
   const chunks = pngChunks(file);
   expect(chunks.map(({ name }) => name)).toEqual(["IHDR", "IDAT", "IEND"]);
   const rows = inflateSync(chunks[1]?.data ?? Buffer.alloc(0));
@@ -14,7 +14,7 @@ test("a PNG is whole, and has its colour in every pixel", () => {
     const inRow = at % (1 + 64 * 3);
     expect(rows[at]).toBe(inRow === 0 ? 0 : BLUE[(inRow - 1) % 3]);
   }
-  expect(pngOf(RED)).not.toEqual(file);
+  expect(renderPng(RED)).not.toEqual(file);
 });
 
 function pngChunks(file: Buffer): { readonly name: string; readonly data: Buffer }[] {
@@ -32,7 +32,7 @@ function pngChunks(file: Buffer): { readonly name: string; readonly data: Buffer
 }
 
 test("a PDF says where each of its objects and its table begin", () => {
-  const file = pdfOf("The fruit of this page is the plum.").toString("latin1");
+  const file = renderPdf("The fruit of this page is the plum.").toString("latin1");
   const tableAt = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(file)?.[1]);
   expect(file.slice(tableAt, tableAt + 9)).toBe("xref\n0 6\n");
   const offsets = Array.from(file.slice(tableAt).matchAll(/^(\d{10}) 00000 n $/gm), ([, at]) =>
@@ -48,7 +48,7 @@ test("a PDF says where each of its objects and its table begin", () => {
 });
 
 test("a WAV is a second of samples: a tone, or silence", () => {
-  const [tone, silence] = [wavOf(440), wavOf(0)];
+  const [tone, silence] = [renderWav(440), renderWav(0)];
   for (const file of [tone, silence]) {
     expect(file.readUInt32LE(4)).toBe(file.length - 8);
     expect(file.readUInt32LE(40)).toBe(file.length - 44);
@@ -63,14 +63,14 @@ test("a WAV is a second of samples: a tone, or silence", () => {
 
 test("an MP4 has boxes that fill it, and its frames are where it says", () => {
   for (const colour of ["red", "blue"] as const) {
-    const file = mp4Of(colour);
+    const file = renderMp4(colour);
     const boxes = boxesOf(file);
     expect(boxes.map(({ name }) => name)).toEqual(["ftyp", "moov", "free", "mdat"]);
     const offsetsAt = file.indexOf("stco");
     expect(file.readUInt32BE(offsetsAt + 12)).toBe((boxes[3]?.at ?? 0) + 8);
   }
-  expect(mp4Of("red")).toHaveLength(mp4Of("blue").length);
-  expect(mp4Of("red")).not.toEqual(mp4Of("blue"));
+  expect(renderMp4("red")).toHaveLength(renderMp4("blue").length);
+  expect(renderMp4("red")).not.toEqual(renderMp4("blue"));
 });
 
 function boxesOf(file: Buffer): { readonly name: string; readonly at: number }[] {

@@ -10,7 +10,7 @@ const SIDE = 64;
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
 /** A PNG file of one colour. */
-export function pngOf(colour: Colour, width = SIDE, height = SIDE): Buffer {
+export function renderPng(colour: Colour, width = SIDE, height = SIDE): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
@@ -34,7 +34,7 @@ function pngChunk(name: string, data: Buffer): Buffer {
 }
 
 /** A PDF file of one page that shows this line: letters, digits, spaces and full stops. */
-export function pdfOf(line: string): Buffer {
+export function renderPdf(line: string): Buffer {
   const drawn = `BT /F1 24 Tf 40 120 Td (${line}) Tj ET`;
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -63,7 +63,7 @@ const LOUDNESS = 12_000;
 const WAV_HEAD_BYTES = 44;
 
 /** A WAV file of one second: a tone of this frequency, or silence at 0. */
-export function wavOf(hertz: number): Buffer {
+export function renderWav(hertz: number): Buffer {
   const samples = SAMPLES_PER_SECOND * SOUND_SECONDS;
   const file = Buffer.alloc(WAV_HEAD_BYTES + 2 * samples);
   file.write("RIFF", 0, "latin1");
@@ -87,10 +87,10 @@ export function wavOf(hertz: number): Buffer {
 }
 
 /**
- * An MP4 file of two seconds, 64 by 64 pixels of one colour, in H.264: one picture and three frames
- * that repeat it. The two files differ in the colour alone.
+ * An MP4 file in H.264 of two seconds, 64 by 64 pixels of one colour: one picture and three frames
+ * that repeat it. The two files differ only in colour.
  */
-export function mp4Of(colour: "red" | "blue"): Buffer {
+export function renderMp4(colour: "red" | "blue"): Buffer {
   return Buffer.concat([MP4_HEAD, Buffer.from(MP4_FRAMES[colour], "base64")]);
 }
 

@@ -5,7 +5,7 @@ import type { UpstreamFailure, Wire } from "../../../formats/index.ts";
 export interface Observation {
   /** Name of the probe. */
   readonly probe: string;
-  /** Was it asked as a customer could ask? */
+  /** True if a customer could have sent the probe. */
   readonly isPlain: boolean;
   /** The client's wire; undefined for other modalities. */
   readonly wire: Wire | undefined;
@@ -28,7 +28,7 @@ export interface Observation {
   readonly wasReset: boolean;
   /** The usage of a usable answer, as settlement would read it. */
   readonly usage: Usage | undefined;
-  /** Why its counts cannot be right; undefined: they can. */
+  /** Why its counts cannot be right; undefined if they can. */
   readonly usageFlaw: string | undefined;
   /** Its finish reason is missing, or names a call that is not there. */
   readonly hasWrongFinish: boolean;
@@ -51,12 +51,12 @@ export class ProbeNotSent extends Error {
   }
 }
 
-/** The answer that the gateway would give its client instead; empty: the answer is usable. */
-export function problemOf({ failure }: Observation): string {
+/** The answer that the gateway would give its client instead; empty if the answer is usable. */
+export function describeFailure({ failure }: Observation): string {
   return failure?.refusal.message ?? "";
 }
 
-/** Did the gateway's own reader take it as a complete answer? */
+/** True if the gateway's own reader accepted it as a complete answer. */
 export function isServed(observation: Observation): boolean {
   return observation.failure === undefined;
 }

@@ -2,7 +2,7 @@ import type { Wire } from "../../../formats/index.ts";
 
 /** One question to a provider, written as a client of the gateway would write it. */
 export interface Probe {
-  /** Unique among the probes of a model: what is asked twice is sent once. */
+  /** Unique among the probes of a model: a probe that is asked twice is sent once. */
   readonly name: string;
   /** The client's wire of a chat; absent for the other modalities. */
   readonly wire?: Wire;
@@ -18,7 +18,7 @@ export interface Probe {
   readonly timeoutMs?: number;
 }
 
-/** Is it what a customer could send? Others say nothing about what customers get. */
+/** True if a customer could send this request; others reveal nothing about what customers get. */
 export function isPlain(probe: Probe): boolean {
   return probe.changeBody === undefined && probe.as === undefined;
 }

@@ -6,7 +6,7 @@ import {
   type Clock,
   type Deadlines,
   type MicroUsd,
-  newRequestId,
+  createRequestId,
   parseUsdToPico,
   ZERO_MICRO_USD,
   asNumber,
@@ -115,16 +115,16 @@ function prepareFor<R extends CallRequest>(
     );
   }
   const body = Buffer.from(JSON.stringify({ model: deployment.modelId, ...probe.body }));
-  const read = kind.read({ body, header: headerOf });
+  const read = kind.read({ body, header: findHeader });
   if (!read.ok) throw new ProbeNotSent("error", read.refusal.message);
   const { request } = read;
-  const target = targetOf(deployment, probe);
+  const target = chooseTarget(deployment, probe);
   const problem = kind.servabilityProblem(request, target);
   if (problem !== undefined) throw new ProbeNotSent("skip", problem.message);
   const encoded = kind.encode(request, target);
   if (!encoded.ok) throw new ProbeNotSent("skip", encoded.refusal.message);
   const worstMicroUsd = kind.quote(request, target);
-  const upstream = changed(encoded.upstream, probe);
+  const upstream = changeUpstream(encoded.upstream, probe);
   const dispatch: Prepared["dispatch"] = (deps, recorder) => {
     const totalMs = probe.timeoutMs ?? deps.timeoutMs;
     const { clock, classify } = deps;
@@ -140,7 +140,7 @@ function prepareFor<R extends CallRequest>(
       commitDueMs: Number.POSITIVE_INFINITY,
       openBridge: () =>
         kind.openAnswer(request, target, {
-          requestId: newRequestId(clock.nowMs()),
+          requestId: createRequestId(clock.nowMs()),
           createdSeconds: Math.floor(clock.nowMs() / 1000),
           reserveMicroUsd: worstMicroUsd,
         }),
@@ -160,17 +160,17 @@ function prepareFor<R extends CallRequest>(
 /** A provider has this long to close an answer behind its end mark. */
 const TRAILING_MS = 2_500;
 
-function changed(upstream: UpstreamRequest, { changeBody }: Probe): UpstreamRequest {
+function changeUpstream(upstream: UpstreamRequest, { changeBody }: Probe): UpstreamRequest {
   if (changeBody === undefined) return upstream;
   const { body } = upstream;
   return { ...upstream, body: changeBody(Buffer.isBuffer(body) ? body : body.toBuffer()) };
 }
 
-function headerOf(name: string): string | undefined {
+function findHeader(name: string): string | undefined {
   return name === "content-type" ? "application/json" : undefined;
 }
 
-function targetOf(deployment: Deployment, probe: Probe): Deployment {
+function chooseTarget(deployment: Deployment, probe: Probe): Deployment {
   return probe.as === "unknown_model"
     ? { ...deployment, upstreamModelId: UNKNOWN_MODEL }
     : deployment;
@@ -190,15 +190,15 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
     // Bytes behind the end mark are of no use to a customer, and reveal something about the
     // provider.
     if (result.upstreamStatus !== null) await recorder.closed(TRAILING_MS);
-    costMicroUsd = costOf(ready, result);
-    return observationOf(ready, { result, recorder, tries });
+    costMicroUsd = computeCost(ready, result);
+    return toObservation(ready, { result, recorder, tries });
   } finally {
     spending.settle(ready.worstMicroUsd, costMicroUsd);
   }
 }
 
 /** The provider's bill, as far as it reports it; a 2xx without a report may cost its worst. */
-function costOf({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
+function computeCost({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
   const { upstreamStatus, bridge } = result;
   if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;
   const reported = parseUsdToPico(bridge?.reportedCostUsd ?? "");
@@ -217,12 +217,12 @@ function plainBytesOf({ body }: Probe): number | undefined {
   return PLAIN.test(text) && !text.includes("base64") ? text.length : undefined;
 }
 
-function boundOf({ body }: Probe): number | undefined {
+function readBound({ body }: Probe): number | undefined {
   const { max_tokens: bound } = body;
   return asNumber(bound);
 }
 
-function observationOf(
+function toObservation(
   { probe, deployment, stream }: Prepared,
   seen: {
     readonly result: AttemptResult;
@@ -238,7 +238,7 @@ function observationOf(
     isPlain: isPlain(probe),
     wire: deployment.modality === "text" ? (probe.wire ?? wires.get(deployment.wire)) : undefined,
     stream,
-    bound: boundOf(probe),
+    bound: readBound(probe),
     plainBytes: plainBytesOf(probe),
     status: result.upstreamStatus,
     headers: recorder.headers,

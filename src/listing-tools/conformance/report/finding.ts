@@ -62,8 +62,8 @@ export function skipped(message: string, evidence?: Evidence): Finding {
   return found("skip", message, evidence);
 }
 
-/** The worst of these, or `otherwise` when there is none: a check that has several parts. */
-export function worstOf(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
+/** The worst of several findings of one check, or `otherwise` if there is none. */
+export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
   const real = parts.filter((part) => part !== undefined);
   for (const status of SEVERITY) {
     const first = real.find((part) => part.status === status);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { PROVIDER_TEXT_CHARS_MAX, Redaction } from "./redaction.ts";
-import { shownFinding } from "./shown-finding.ts";
+import { presentFinding } from "./shown-finding.ts";
 
 test("a text of a provider is one line, bounded, and no character is cut in two", () => {
   const redaction = new Redaction([]);
@@ -39,7 +39,7 @@ test("a prompt that is sent back is taken out, whole, in part and inside JSON te
 });
 
 test("a finding is cleaned in its message and in every text of its evidence", () => {
-  const shown = shownFinding(
+  const shown = presentFinding(
     {
       status: "fail",
       message: "it said canary-key-1",

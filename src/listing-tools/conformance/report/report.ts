@@ -90,11 +90,11 @@ function junitSuite({ provider }: ConformanceReport, model: ModelReport): string
 
 function junitCase(className: string, check: CheckLine, ready: boolean): string {
   const head = `    <testcase classname="${xml(className)}" name="${check.id} ${xml(check.title)}" time="${check.ms / 1000}"`;
-  const detail = detailOf(check, ready);
+  const detail = renderDetail(check, ready);
   return detail === undefined ? `${head}/>` : `${head}>${detail}</testcase>`;
 }
 
-function detailOf({ status, message }: CheckLine, ready: boolean): string | undefined {
+function renderDetail({ status, message }: CheckLine, ready: boolean): string | undefined {
   if (status === "skip") return `<skipped message="${xml(message)}"/>`;
   if (status === "error") return `<error message="${xml(message)}"/>`;
   if (status === "fail" && ready) return `<failure message="${xml(message)}"/>`;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { CHECK_IDS, type CheckId, type CheckStatus } from "./finding.ts";
-import { exitCodeOf, modelVerdict, providerVerdict, type Verdict } from "./verdict.ts";
+import { toExitCode, modelVerdict, providerVerdict, type Verdict } from "./verdict.ts";
 
 function all(status: CheckStatus, changes: Partial<Record<CheckId, CheckStatus>> = {}) {
   return CHECK_IDS.map((id) => ({ id, status: changes[id] ?? status }));
@@ -65,7 +65,7 @@ describe("the verdict on a provider", () => {
   });
 
   test("is the exit code of the command", () => {
-    const codes = (["pass", "warn", "staged", "fail", "inconclusive"] as const).map(exitCodeOf);
+    const codes = (["pass", "warn", "staged", "fail", "inconclusive"] as const).map(toExitCode);
     expect(codes).toEqual([0, 0, 0, 1, 2]);
   });
 });

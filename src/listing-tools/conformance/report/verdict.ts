@@ -3,7 +3,7 @@ import type { CheckId, CheckStatus } from "./finding.ts";
 /** `inconclusive`: something could not be asked, and nothing that was asked failed. */
 export type Verdict = "pass" | "warn" | "fail" | "inconclusive";
 
-/** `staged`: every listing of the manifest is one that is not offered yet. */
+/** `staged`: none of the manifest's listings is offered yet. */
 export type ProviderVerdict = Verdict | "staged";
 
 export interface JudgedCheck {
@@ -42,7 +42,7 @@ const WORST_FIRST: readonly Verdict[] = ["fail", "inconclusive", "warn", "pass"]
 /** 0: every listing holds (`warn` included); 1: one does not; 2: not known; 3: see the manifest. */
 export type ConformanceExit = 0 | 1 | 2 | 3;
 
-export function exitCodeOf(verdict: ProviderVerdict): ConformanceExit {
+export function toExitCode(verdict: ProviderVerdict): ConformanceExit {
   if (verdict === "fail") return 1;
   return verdict === "inconclusive" ? 2 : 0;
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 export type Film =
   | {
       readonly ok: true;
-      /** Undefined: its head does not say it. */
+      /** Undefined if its head does not say it. */
       readonly seconds: number | undefined;
       /** A hash of the first bytes of what is shown. */
       readonly shown: string;
@@ -22,7 +22,7 @@ export async function readFilm(
 ): Promise<Film> {
   const first = await read(0);
   if (first.subarray(0, WEBM.length).equals(WEBM)) {
-    return { ok: true, seconds: undefined, shown: hashOf(first) };
+    return { ok: true, seconds: undefined, shown: sha256Hex(first) };
   }
   if (first.toString("latin1", 4, 8) !== "ftyp") return flawed("the file is no film");
   let seconds: number | undefined;
@@ -32,12 +32,12 @@ export async function readFilm(
     const bytes = at === 0 ? first : await read(at);
     if (bytes.length < 8) return flawed("the file ends in the middle of the film");
     const kind = bytes.toString("latin1", 4, 8);
-    const [head, size] = sizeOf(bytes, lengthBytes - at);
+    const [head, size] = readSizes(bytes, lengthBytes - at);
     if (size < head || at + size > lengthBytes) {
       return flawed("the file ends in the middle of the film");
     }
     if (kind === "moov") seconds = secondsIn(bytes) ?? seconds;
-    if (kind === "mdat" && size > head) shown ??= hashOf(bytes.subarray(head, size));
+    if (kind === "mdat" && size > head) shown ??= sha256Hex(bytes.subarray(head, size));
     at += size;
   }
   return shown === undefined ? flawed("the file has no film in it") : { ok: true, seconds, shown };
@@ -47,12 +47,12 @@ function flawed(flaw: string): Film {
   return { ok: false, flaw };
 }
 
-function hashOf(bytes: Buffer): string {
+function sha256Hex(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** The size of a box's head, and of the box; 0 is all that is left, after 1 the size follows in 64 bits. */
-function sizeOf(bytes: Buffer, left: number): readonly [head: number, size: number] {
+function readSizes(bytes: Buffer, left: number): readonly [head: number, size: number] {
   const size = bytes.readUInt32BE(0);
   if (size === 0) return [8, left];
   if (size !== 1 || bytes.length < BOX_HEAD_BYTES) return [8, size];

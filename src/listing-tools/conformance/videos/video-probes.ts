@@ -6,21 +6,21 @@ import type { Probe } from "../probing/probe.ts";
 const PLACES = ["beach", "river", "field", "street"];
 const TIMES = ["morning", "evening", "midday"];
 
-/** Each job has a prompt of its own; which one is known in the run alone. */
-function promptOf({ chance }: Subject, which: 0 | 1): string {
+/** Each job has its own prompt, which only this run knows. */
+function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const place = chance.shuffled("places", PLACES)[which];
   return `Wind over a quiet ${place} in the light of the ${chance.shuffled("times", TIMES)[which]}.`;
 }
 
 export const videoProbes = {
-  shortest: (subject: Subject): Probe => ofSeconds(subject, secondsOf(subject).min, 0),
+  shortest: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).min, 0),
   /** As long as a request that names no length; where that is the shortest, another one of it. */
-  usual: (subject: Subject): Probe => ofSeconds(subject, secondsOf(subject).usual, 1),
+  usual: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).usual, 1),
   /** One second more than the listing allows, which the gateway itself would refuse. */
   tooLong: (subject: Subject): Probe => {
-    const seconds = secondsOf(subject).max + 1;
+    const seconds = readSeconds(subject).max + 1;
     return {
-      ...changed(subject, { seconds }),
+      ...changeShortest(subject, { seconds }),
       name: `${seconds} seconds, one above the maximum`,
     };
   },
@@ -35,7 +35,7 @@ export const videoProbes = {
     as: "unknown_model",
   }),
   negativeSeconds: (subject: Subject): Probe => ({
-    ...changed(subject, { seconds: -1 }),
+    ...changeShortest(subject, { seconds: -1 }),
     name: "seconds of -1",
   }),
 } as const;
@@ -48,12 +48,12 @@ export function videoSeconds({ body }: Probe): number {
 }
 
 function ofSeconds(subject: Subject, seconds: number, which: 0 | 1): Probe {
-  const isAnother = which === 1 && seconds === secondsOf(subject).min;
+  const isAnother = which === 1 && seconds === readSeconds(subject).min;
   const name = `video of ${seconds} s${isAnother ? ", another" : ""}`;
-  return { name, body: { prompt: promptOf(subject, which), seconds } };
+  return { name, body: { prompt: writePrompt(subject, which), seconds } };
 }
 
-function changed(
+function changeShortest(
   subject: Subject,
   members: Readonly<Record<string, unknown>>,
 ): Omit<Probe, "name"> {
@@ -69,7 +69,7 @@ interface Seconds {
   readonly usual: number;
 }
 
-function secondsOf({ deployment: { supportedParameters } }: Subject): Seconds {
+function readSeconds({ deployment: { supportedParameters } }: Subject): Seconds {
   const descriptor = supportedParameters.get("seconds");
   assert(descriptor?.type === "integer", "a video listing has a descriptor of seconds");
   const { min = 1, max = min, default: usual = min } = descriptor;

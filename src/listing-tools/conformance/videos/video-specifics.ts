@@ -1,7 +1,7 @@
 import { type Deployment, quoteWorstCase } from "../../../catalog/index.ts";
 import { floorToMicroUsd, formatExactUsd, formatUsd, type PicoUsd } from "../../../kernel/index.ts";
 import { type ProviderJob, readJob } from "../../../formats/index.ts";
-import { failed, type Finding, passed, skipped, warned, worstOf } from "../report/finding.ts";
+import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import { followJob } from "../probing/follow-job.ts";
 import type { FilePart, JobQuestions } from "../probing/job-questions.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -14,17 +14,17 @@ import { videoProbes, videoSeconds } from "./video-probes.ts";
 export async function videoSpecifics(lab: Lab): Promise<Finding> {
   const { jobs } = lab;
   if (jobs === undefined) return skipped("this run does not ask after jobs");
-  const parts = [await findingOf(videoProbes.tooLong(lab), () => tooLongFinding(lab, jobs))];
+  const parts = [await guardFinding(videoProbes.tooLong(lab), () => tooLongFinding(lab, jobs))];
   const films = new Set<string>();
   for (const probe of [videoProbes.shortest(lab), videoProbes.usual(lab)]) {
-    parts.push(await findingOf(probe, () => videoFinding(lab, { jobs, films }, probe)));
+    parts.push(await guardFinding(probe, () => videoFinding(lab, { jobs, films }, probe)));
   }
   const skip = parts.find(({ status }) => status === "skip");
-  return worstOf(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
+  return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
 /** The finding of one video is not lost when another one is over the budget. */
-async function findingOf({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
+async function guardFinding({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
   } catch (fault) {
@@ -68,7 +68,7 @@ async function videoFinding(lab: Lab, asking: Asking, probe: Probe): Promise<Fin
     return failed(`${name}: the job is ${end.state} after ${seconds} s`, { polls: end.polls });
   }
   lab.noteEnded(end.job);
-  return await endedFinding(lab, asking, { probe, id, job: end.job });
+  return await checkEnded(lab, asking, { probe, id, job: end.job });
 }
 
 interface EndedVideo {
@@ -77,7 +77,7 @@ interface EndedVideo {
   readonly job: ProviderJob;
 }
 
-async function endedFinding(
+async function checkEnded(
   { deployment }: Lab,
   { jobs, films }: Asking,
   { probe, id, job }: EndedVideo,

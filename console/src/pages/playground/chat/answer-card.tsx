@@ -21,7 +21,7 @@ import { ToolCalls } from "./tool-calls.tsx";
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  /** Undefined: its calls have results already, or none are due. */
+  /** Undefined if its calls have results already, or none are due. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 

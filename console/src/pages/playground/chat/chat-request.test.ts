@@ -5,7 +5,7 @@ import {
   chatBody,
   chatMessages,
   sentParameters,
-  shownParameters,
+  presentParameters,
   takenKinds,
 } from "./chat-request.ts";
 import type { Turn } from "./chat-types.ts";
@@ -54,7 +54,7 @@ const reasoner = model("b", {
 
 describe("parameters", () => {
   test("only what a model declares is shown, and nothing that no field can set", () => {
-    const names = shownParameters([temperate, reasoner]).map(({ name }) => name);
+    const names = presentParameters([temperate, reasoner]).map(({ name }) => name);
     expect(names).toEqual(["temperature", "reasoning_effort", "response_format", "stop"]);
   });
 

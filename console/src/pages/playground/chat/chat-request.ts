@@ -1,6 +1,6 @@
 import type { Descriptor, Model } from "../../../../../src/account/console-api/contract.ts";
 import type { Attachment, ChatAnswer, ChatSettings, ParameterValues, Turn } from "./chat-types.ts";
-import { structuresOf } from "./request-structures.ts";
+import { buildStructures } from "./request-structures.ts";
 
 /** One message of a request, in the format of the chat-completions route. */
 export interface RequestMessage {
@@ -34,8 +34,8 @@ const STRUCTURES = new Set([
   "n",
 ]);
 
-/** The parameters for these models: every one that at least one of them declares. */
-export function shownParameters(models: readonly Model[]): readonly ShownParameter[] {
+/** The parameters for these models: all that at least one of them declares. */
+export function presentParameters(models: readonly Model[]): readonly ShownParameter[] {
   const shown = new Map<string, Descriptor>();
   for (const { parameters } of models) {
     for (const [name, descriptor] of Object.entries(parameters)) {
@@ -73,7 +73,7 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
 /** Everything but the messages: what is set for all models, changed by what is set for this one. */
 export function requestParameters(model: Model, settings: ChatSettings): Record<string, unknown> {
   const values = { ...settings.parameters, ...settings.own?.[model.id] };
-  return { ...sentParameters(model, values), ...structuresOf(model, settings) };
+  return { ...sentParameters(model, values), ...buildStructures(model, settings) };
 }
 
 /** The conversation as this model saw it; another's answer is used where it was not asked. */
@@ -146,7 +146,7 @@ function attachmentPart({ kind, name, dataUrl }: Attachment): object {
 /** The values that a model takes, each in the shape that the route wants. */
 export function sentParameters(model: Model, values: ParameterValues): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
-  for (const { name, descriptor } of shownParameters([model])) {
+  for (const { name, descriptor } of presentParameters([model])) {
     const value = values[name];
     if (value === undefined || value === "") continue;
     if (name === "stop") {

@@ -7,7 +7,7 @@ import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
 import classes from "../playground.module.css";
-import { shownParameters } from "./chat-request.ts";
+import { presentParameters } from "./chat-request.ts";
 import type { ChatSettings } from "./chat-types.ts";
 import { StructureFields } from "./structure-fields.tsx";
 
@@ -63,7 +63,7 @@ export function ChatSettingsPanel(props: {
 
 const ALL = "";
 
-/** Parameters of all chosen models, or what differs for one of them. */
+/** The parameters for all chosen models, or the overrides for one of them. */
 function Parameters(props: {
   readonly chosen: readonly Model[];
   readonly settings: ChatSettings;
@@ -74,7 +74,7 @@ function Parameters(props: {
   const [picked, setPicked] = useState(ALL);
   // A model that is chosen no more has no parameters to show.
   const one = chosen.length > 1 ? chosen.find(({ id }) => id === picked) : undefined;
-  const shown = shownParameters(one === undefined ? chosen : [one]);
+  const shown = presentParameters(one === undefined ? chosen : [one]);
   if (shown.length === 0) return null;
   const values = one === undefined ? parameters : { ...parameters, ...own[one.id] };
   function set(name: string, value: string | number | boolean | undefined): void {

@@ -81,7 +81,7 @@ export default function ChatTab(props: TabProps): ReactElement {
       </aside>
       <Suspense fallback={null}>
         {dialog === "code" ? (
-          <CodeDialog calls={chosen.map((model) => codeOf(chat, model))} onClose={close} />
+          <CodeDialog calls={chosen.map((model) => buildCode(chat, model))} onClose={close} />
         ) : null}
         {dialog === "presets" ? (
           <PresetDialog
@@ -126,7 +126,7 @@ const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, rou
 const WIDE = "(min-width: 62.01em)";
 
 /** The call that was made last, or would be made first. */
-function codeOf(chat: Chat, model: Model): CodeCall {
+function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];
   return {

@@ -20,7 +20,7 @@ export function emptyConversation(orgId: string, settings: ChatSettings): Conver
   };
 }
 
-export function newTurn(
+export function createTurn(
   text: string,
   attachments: readonly Attachment[],
   modelIds: readonly string[],
@@ -33,10 +33,10 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * The turns up to this one, whose answers are asked for once more: of one model, or of all of them.
- * What was said after it is dropped: it followed from another answer.
+ * The turns up to this one, to ask for its answers again: from one model, or from all of them.
+ * Later turns are dropped, because they replied to the former answer.
  */
-export function asked(
+export function turnsBefore(
   turns: readonly Turn[],
   turnId: string,
   modelId?: string,
@@ -74,11 +74,11 @@ export function answeredTools(
     };
     return [...turns.slice(0, at + 1), joined];
   }
-  const turn = { ...newTurn("", [], [modelId]), toolResults: { [modelId]: results } };
+  const turn = { ...createTurn("", [], [modelId]), toolResults: { [modelId]: results } };
   return [...turns.slice(0, at + 1), turn];
 }
 
-export function titleOf(turns: readonly Turn[]): string {
+export function chooseTitle(turns: readonly Turn[]): string {
   const first = turns[0];
   const said = first?.text.trim().split("\n")[0] ?? "";
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";

@@ -2,7 +2,7 @@
 export const OpenThread = {
   recall(orgId: string): string | undefined {
     try {
-      return sessionStorage.getItem(nameOf(orgId)) ?? undefined;
+      return sessionStorage.getItem(toStorageName(orgId)) ?? undefined;
     } catch {
       return undefined;
     }
@@ -11,14 +11,14 @@ export const OpenThread = {
   /** Undefined: none. */
   remember(orgId: string, conversationId: string | undefined): void {
     try {
-      if (conversationId === undefined) sessionStorage.removeItem(nameOf(orgId));
-      else sessionStorage.setItem(nameOf(orgId), conversationId);
+      if (conversationId === undefined) sessionStorage.removeItem(toStorageName(orgId));
+      else sessionStorage.setItem(toStorageName(orgId), conversationId);
     } catch {
       // A browser that keeps nothing has nothing to show again.
     }
   },
 };
 
-function nameOf(orgId: string): string {
+function toStorageName(orgId: string): string {
   return `tm-playground-open:${orgId}`;
 }

@@ -34,7 +34,7 @@ export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
     .join(",");
 }
 
-/** Why these files cannot be added to what is attached; undefined: they can. */
+/** Why these files cannot be attached too; undefined if they can. */
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
   before: {
@@ -68,8 +68,8 @@ function sizeProblem(
     sent,
   }: { readonly attached: readonly Attachment[]; readonly sent: readonly Attachment[] },
 ): string | undefined {
-  const sentBytes = bytesOf(sent);
-  const bytes = files.reduce((sum, { size }) => sum + size, bytesOf(attached)) + sentBytes;
+  const sentBytes = countBytes(sent);
+  const bytes = files.reduce((sum, { size }) => sum + size, countBytes(attached)) + sentBytes;
   if (bytes <= ATTACHMENT_BYTES_MAX) return undefined;
   const found = `Attachments would be ${megabytes(bytes)} in total, and at most ${megabytes(ATTACHMENT_BYTES_MAX)} can be sent.`;
   return sentBytes === 0
@@ -77,7 +77,7 @@ function sizeProblem(
     : `${found} Earlier messages count too: start a new conversation, or choose smaller files.`;
 }
 
-function bytesOf(attached: readonly Attachment[]): number {
+function countBytes(attached: readonly Attachment[]): number {
   return attached.reduce((sum, { dataUrl }) => sum + Math.ceil((dataUrl.length * 3) / 4), 0);
 }
 
@@ -88,7 +88,10 @@ function megabytes(bytes: number): string {
 /** Reads the size of a picture; rejects a file that is none. */
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
-/** The file as it is sent, or why it cannot be: what only looks like a picture costs a request. */
+/**
+ * Reads the file for sending, or says why it cannot be sent. A file that only looks like a picture
+ * would waste a request.
+ */
 export async function readAttachment(
   file: File,
   decode: Decode = decodeInBrowser,

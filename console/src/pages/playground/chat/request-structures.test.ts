@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import { modelOf } from "../../models/sample-models.test-data.ts";
+import { buildModel } from "../../models/sample-models.test-data.ts";
 import { chatMessages, requestParameters } from "./chat-request.ts";
 import type { ChatAnswer, ChatSettings, Turn } from "./chat-types.ts";
-import { answeredTools, asked, withAnswer } from "./conversation.ts";
+import { answeredTools, turnsBefore, withAnswer } from "./conversation.ts";
 import { readSchema, readTools, routingBody, settingsProblem } from "./request-structures.ts";
 
-const able = modelOf({
+const able = buildModel({
   id: "able",
   parameters: {
     temperature: { type: "range", min: 0, max: 2 },
@@ -15,8 +15,8 @@ const able = modelOf({
     reasoning_effort: { type: "enum", values: ["none", "high"] },
   },
 });
-const thinking = modelOf({ id: "thinking", parameters: { thinking: { type: "boolean" } } });
-const plain = modelOf({ id: "plain", parameters: {} });
+const thinking = buildModel({ id: "thinking", parameters: { thinking: { type: "boolean" } } });
+const plain = buildModel({ id: "plain", parameters: {} });
 
 const settings: ChatSettings = {
   modelIds: ["able"],
@@ -107,7 +107,7 @@ describe("a conversation with tools", () => {
 
   test("is asked again without what came after", () => {
     const later: Turn = { id: "t2", text: "later", attachments: [], answers: [] };
-    const again = asked([first, later], "t1", "b") ?? [];
+    const again = turnsBefore([first, later], "t1", "b") ?? [];
     expect(again.map(({ id }) => id)).toEqual(["t1"]);
     expect(again[0]?.answers.map(({ state }) => state)).toEqual(["done", "waiting"]);
   });

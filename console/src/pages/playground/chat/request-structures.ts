@@ -13,7 +13,7 @@ export interface Read<T> {
 }
 
 /** The structures of a request: tools, a schema, the providers, and reasoning off. */
-export function structuresOf(model: Model, settings: ChatSettings): Record<string, unknown> {
+export function buildStructures(model: Model, settings: ChatSettings): Record<string, unknown> {
   const { value: tools } = readTools(settings.tools ?? "");
   const { value: schema } = readSchema(settings.schema ?? "");
   const provider = routingBody(settings.routing);
@@ -44,7 +44,6 @@ export function takes(model: Model, parameter: string): boolean {
   return model.parameters[parameter] !== undefined;
 }
 
-/** Can reasoning be turned off for this model? */
 export function canReasonOff(model: Model): boolean {
   return Object.keys(reasoningOff(model)).length > 0;
 }

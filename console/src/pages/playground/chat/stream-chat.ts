@@ -6,9 +6,9 @@ import type { ChatAnswer, ToolCall } from "./chat-types.ts";
 export type AnswerChange = Partial<ChatAnswer>;
 
 /**
- * Streams one answer and reports every change of it. Never rejects: what went wrong is a state of
- * the answer, and what had come by then stays. The cost of an answer that ended early comes later,
- * from its record.
+ * Streams one answer and reports each change of it. Never rejects: a failure is a state of the
+ * answer, and the text so far is kept. The cost of an answer that ended early is read from its
+ * record later.
  */
 export async function streamChat(
   body: object,
@@ -22,7 +22,7 @@ export async function streamChat(
     const response = await send("/chat/completions", { body, signal });
     requestId = response.headers.get("x-request-id") ?? undefined;
     report({
-      ...known({ requestId, provider: response.headers.get("x-tm-provider") ?? undefined }),
+      ...dropUndefined({ requestId, provider: response.headers.get("x-tm-provider") ?? undefined }),
       state: "streaming",
     });
     await readStream(response, reader, report);
@@ -32,7 +32,7 @@ export async function streamChat(
     if (fault instanceof GatewayFault) return;
   }
   if (reader.costUsd !== undefined || requestId === undefined) return;
-  report(known({ costUsd: await settledCost(requestId) }));
+  report(dropUndefined({ costUsd: await settledCost(requestId) }));
 }
 
 async function readStream(
@@ -74,7 +74,7 @@ export class AnswerAssembler {
       this.#isDone = true;
       return;
     }
-    const chunk = parsed(data);
+    const chunk = tryParse(data);
     const choices = member(chunk, "choices");
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
     const delta = member(choice, "delta");
@@ -96,7 +96,7 @@ export class AnswerAssembler {
       reasoning: this.#reasoning,
       ...this.#tokens,
       ...this.#error,
-      ...known({ costUsd: this.costUsd, firstByteMs: this.#firstByteMs }),
+      ...dropUndefined({ costUsd: this.costUsd, firstByteMs: this.#firstByteMs }),
       ...(this.#finish === "length" ? { isCutOff: true } : {}),
       ...(this.#calls.size > 0 ? { toolCalls: [...this.#calls.values()] } : {}),
     };
@@ -134,7 +134,7 @@ export class AnswerAssembler {
   #readError(error: unknown): void {
     if (typeof error !== "object" || error === null) return;
     this.#error = {
-      ...known({
+      ...dropUndefined({
         errorType:
           text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code")),
       }),
@@ -149,17 +149,17 @@ function failed(fault: unknown, signal: AbortSignal): AnswerChange {
     return { state: "ended_early", message: "The connection was lost. Try again." };
   }
   const { errorType, message, requestId } = fault;
-  return { state: "refused", message, ...known({ errorType, requestId }) };
+  return { state: "refused", message, ...dropUndefined({ errorType, requestId }) };
 }
 
 /** Without the members that nothing is known of. */
-function known<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+function dropUndefined<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
 }
 
-function parsed(data: string): unknown {
+function tryParse(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {

@@ -24,7 +24,7 @@ export function Thread(props: ThreadProps): ReactElement {
     <>
       {settings.modelIds.length > 1 ? <Columns {...props} /> : <Messages {...props} />}
       <span role="status" className={shared.hidden}>
-        {isBusy ? "" : endsOf(turns)}
+        {isBusy ? "" : announceEnds(turns)}
       </span>
     </>
   );
@@ -117,12 +117,12 @@ function useActions(chat: Chat): Actions {
 }
 
 /** The announcement of a screen reader for each answer, once all of them have ended. */
-function endsOf(turns: readonly Turn[]): string {
+function announceEnds(turns: readonly Turn[]): string {
   const answers = turns.at(-1)?.answers ?? [];
-  return answers.map(endOf).join(" ");
+  return answers.map(describeEnd).join(" ");
 }
 
-function endOf({ state, toolCalls = [] }: ChatAnswer): string {
+function describeEnd({ state, toolCalls = [] }: ChatAnswer): string {
   if (state === "done" && toolCalls.length > 0) return "The model is waiting for tool results.";
   return ENDS[state] ?? "";
 }

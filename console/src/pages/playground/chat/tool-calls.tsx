@@ -8,7 +8,7 @@ import type { ToolCall, ToolResult } from "./chat-types.ts";
 /** The calls that a model asks for, and what they gave: a person answers in place of the tools. */
 export function ToolCalls(props: {
   readonly calls: readonly ToolCall[];
-  /** Undefined: they have results, or cannot have any now. */
+  /** Undefined if they have results, or cannot have any now. */
   readonly onResults: ((results: readonly ToolResult[]) => void) | undefined;
 }): ReactElement {
   const { calls, onResults } = props;

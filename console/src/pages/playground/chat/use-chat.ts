@@ -7,11 +7,11 @@ import { chatBody } from "./chat-request.ts";
 import type { Attachment, ChatSettings, Conversation, ToolResult, Turn } from "./chat-types.ts";
 import {
   answeredTools,
-  asked,
+  turnsBefore,
   emptyConversation,
   isEnd,
-  newTurn,
-  titleOf,
+  createTurn,
+  chooseTitle,
   withAnswer,
   withEnds,
 } from "./conversation.ts";
@@ -64,7 +64,7 @@ export function useChat(options: {
 
   return useMemo(() => {
     const go = (turns: readonly Turn[]): void => {
-      const next = { ...conversation, title: titleOf(turns), updatedAtMs: Date.now(), turns };
+      const next = { ...conversation, title: chooseTitle(turns), updatedAtMs: Date.now(), turns };
       setConversation(next);
       OpenThread.remember(orgId, next.id);
       // A message is kept at once: whoever leaves the page before the answer loses only the answer.
@@ -72,7 +72,7 @@ export function useChat(options: {
       ask(turns, conversation.settings);
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
-      go([...before, newTurn(said, files, conversation.settings.modelIds)]);
+      go([...before, createTurn(said, files, conversation.settings.modelIds)]);
     /** An answer that is still coming in ends here; its text so far is kept. */
     const leave = (): void => {
       stop();
@@ -96,7 +96,7 @@ export function useChat(options: {
         if (at >= 0) say(conversation.turns.slice(0, at), said, files);
       },
       regenerate: (turnId, modelId) => {
-        const turns = asked(conversation.turns, turnId, modelId);
+        const turns = turnsBefore(conversation.turns, turnId, modelId);
         if (turns !== undefined) go(turns);
       },
       editAnswer: (turnId, modelId, text) => {

@@ -63,7 +63,7 @@ export function decisionBody(
   wire: DecisionWire,
   draft: DecisionDraft,
 ): { readonly body: Readonly<Record<string, unknown>> } | DraftProblem {
-  const state = stateOf(draft);
+  const state = readState(draft);
   if ("message" in state) return state;
   if (draft.questions.length === 0) {
     return { field: "questions", message: "Ask at least one question." };
@@ -85,7 +85,7 @@ export function decisionBody(
 
 type Made = { readonly question: object } | Omit<DraftProblem, "questionId">;
 
-function stateOf(draft: DecisionDraft): { readonly value: unknown } | DraftProblem {
+function readState(draft: DecisionDraft): { readonly value: unknown } | DraftProblem {
   if (draft.state.trim() === "") {
     return { field: "state", message: "Enter the state the questions are about." };
   }
@@ -102,7 +102,7 @@ function stateOf(draft: DecisionDraft): { readonly value: unknown } | DraftProbl
 }
 
 function systemoneQuestion(draft: QuestionDraft): Made {
-  const schema = schemaOf(draft);
+  const schema = toSchema(draft);
   if ("message" in schema) return schema;
   const instructions = draft.instructions.trim();
   return {
@@ -112,8 +112,8 @@ function systemoneQuestion(draft: QuestionDraft): Made {
 
 type Schema = { readonly schema: object } | Omit<DraftProblem, "questionId">;
 
-function schemaOf(draft: QuestionDraft): Schema {
-  const labels = labelsOf(draft.labels);
+function toSchema(draft: QuestionDraft): Schema {
+  const labels = parseLabels(draft.labels);
   switch (draft.type) {
     case "enum":
       return labels.length < 2
@@ -141,7 +141,7 @@ function schemaOf(draft: QuestionDraft): Schema {
 }
 
 function glinerQuestion(draft: QuestionDraft): Made {
-  const labels = labelsOf(draft.labels);
+  const labels = parseLabels(draft.labels);
   const names = labels.map(({ label }) => label);
   const instructions = draft.instructions.trim();
   const reported = instructions === "" ? {} : { instructions };
@@ -174,7 +174,7 @@ interface Label {
   readonly meaning: string | null;
 }
 
-function labelsOf(text: string): readonly Label[] {
+function parseLabels(text: string): readonly Label[] {
   return text
     .split("\n")
     .map((line) => line.trim())

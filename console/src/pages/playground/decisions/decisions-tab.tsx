@@ -120,7 +120,7 @@ export default function DecisionsTab(props: TabProps): ReactElement {
               <Button
                 variant="default"
                 leftSection={<Plus size={14} aria-hidden />}
-                onClick={() => change({ questions: [...draft.questions, newQuestion(wire)] })}
+                onClick={() => change({ questions: [...draft.questions, createQuestion(wire)] })}
               >
                 Add a question
               </Button>
@@ -140,7 +140,7 @@ export default function DecisionsTab(props: TabProps): ReactElement {
   );
 }
 
-function newQuestion(wire: DecisionWire): QuestionDraft {
+function createQuestion(wire: DecisionWire): QuestionDraft {
   return {
     id: crypto.randomUUID(),
     name: "",

@@ -10,7 +10,7 @@ import {
   type QuestionDraft,
 } from "./decision-body.ts";
 
-/** The fields of one question: those that its type needs. */
+/** The fields of one question, which depend on its type. */
 export function QuestionFields(props: {
   readonly number: number;
   readonly wire: DecisionWire;

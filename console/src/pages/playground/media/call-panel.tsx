@@ -44,7 +44,7 @@ export function CallPanel(props: {
   );
 }
 
-/** The values that this model declares: those of another model are not sent. */
+/** The values that this model declares; those of another model are not sent. */
 export function declaredValues(model: Model, values: FieldValues): FieldValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {

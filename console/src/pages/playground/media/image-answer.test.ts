@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { picturesOf } from "./image-answer.ts";
+import { readPictures } from "./image-answer.ts";
 
 test("every picture has the type of its bytes and a name to be saved under", () => {
   const bytes = {
@@ -11,7 +11,7 @@ test("every picture has the type of its bytes and a name to be saved under", () 
   const data = Object.values(bytes).map((each) => ({
     b64_json: btoa(String.fromCharCode(...each)),
   }));
-  const pictures = picturesOf({ data }, "req-1");
+  const pictures = readPictures({ data }, "req-1");
   expect(pictures.map(({ fileName }) => fileName)).toEqual([
     "req-1-1.png",
     "req-1-2.jpg",
@@ -25,6 +25,6 @@ test("every picture has the type of its bytes and a name to be saved under", () 
 });
 
 test("an answer without pictures has none", () => {
-  expect(picturesOf(undefined, undefined)).toEqual([]);
-  expect(picturesOf({ data: [{ url: "https://example.com" }] }, undefined)).toEqual([]);
+  expect(readPictures(undefined, undefined)).toEqual([]);
+  expect(readPictures({ data: [{ url: "https://example.com" }] }, undefined)).toEqual([]);
 });

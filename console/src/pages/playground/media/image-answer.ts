@@ -7,20 +7,20 @@ export interface Picture {
 }
 
 /** The pictures of an answer of the images route. */
-export function picturesOf(answer: unknown, requestId: string | undefined): readonly Picture[] {
+export function readPictures(answer: unknown, requestId: string | undefined): readonly Picture[] {
   const data = member(answer, "data");
   if (!Array.isArray(data)) return [];
   return data.flatMap((each: unknown, at) => {
     const base64 = text(member(each, "b64_json"));
     if (base64 === undefined) return [];
-    const format = formatOf(base64);
+    const format = detectFormat(base64);
     const fileName = `${requestId ?? "image"}-${at + 1}.${format === "jpeg" ? "jpg" : format}`;
     return [{ dataUrl: `data:image/${format};base64,${base64}`, fileName }];
   });
 }
 
 /** By the first bytes, as base64 writes them: what a provider says of its files is not needed. */
-export function formatOf(base64: string): "png" | "jpeg" | "webp" {
+export function detectFormat(base64: string): "png" | "jpeg" | "webp" {
   if (base64.startsWith("/9j/")) return "jpeg";
   return base64.startsWith("UklGR") ? "webp" : "png";
 }

@@ -10,7 +10,7 @@ import { sendJson, type JsonAnswer } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { useShelf } from "../use-shelf.ts";
-import { picturesOf, type Picture } from "./image-answer.ts";
+import { readPictures, type Picture } from "./image-answer.ts";
 import { MediaForm } from "./media-form.tsx";
 
 /** The page reads the files out of the answer itself, and a call makes whole answers only. */
@@ -51,7 +51,7 @@ export default function ImagesTab(props: TabProps): ReactElement {
           updatedAtMs: Date.now(),
           prompt: body.prompt,
           modelName,
-          pictures: picturesOf(json, requestId),
+          pictures: readPictures(json, requestId),
           costUsd,
           provider,
           requestId,

@@ -5,7 +5,7 @@ import { GatewayFault, sendJson } from "../gateway.ts";
 import { useFreshBalance } from "../use-fresh-balance.ts";
 import { useShelf } from "../use-shelf.ts";
 import type { MediaCall } from "./media-form.tsx";
-import { isRunning, readJob, waitMsOf, type VideoJob } from "./video-job.ts";
+import { isRunning, readJob, chooseWaitMs, type VideoJob } from "./video-job.ts";
 
 const KEPT_MAX = 100;
 const shelf = new BrowserShelf<VideoJob>("videos", KEPT_MAX);
@@ -68,7 +68,7 @@ function keepLooking(
   let timer: ReturnType<typeof setTimeout>;
   let polls = 0;
   const next = (): void => {
-    timer = setTimeout(() => void poll(), waitMsOf(polls));
+    timer = setTimeout(() => void poll(), chooseWaitMs(polls));
     polls += 1;
   };
   const poll = async (): Promise<void> => {

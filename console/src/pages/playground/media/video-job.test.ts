@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { failureMessage, readJob, waitMsOf } from "./video-job.ts";
+import { failureMessage, readJob, chooseWaitMs } from "./video-job.ts";
 
 function reported(json: unknown): ReturnType<typeof readJob> {
   return readJob({
@@ -42,7 +42,7 @@ test("what is not a job is refused", () => {
 });
 
 test("polls become rarer, from 3 seconds to 30", () => {
-  const waits = Array.from({ length: 12 }, (_none, polls) => waitMsOf(polls));
+  const waits = Array.from({ length: 12 }, (_none, polls) => chooseWaitMs(polls));
   expect(waits[0]).toBe(3_000);
   expect(waits.at(-1)).toBe(30_000);
   expect(waits).toEqual(waits.toSorted((a, b) => a - b));

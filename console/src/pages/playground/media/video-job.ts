@@ -1,6 +1,6 @@
 import { type JsonAnswer, member, text } from "../gateway.ts";
 
-/** A video of this browser: what was asked for, and what is known of it. */
+/** A video that this browser requested, with its last known state. */
 export interface VideoJob {
   readonly id: string;
   readonly orgId: string;
@@ -12,7 +12,7 @@ export interface VideoJob {
   readonly progress: number;
   readonly seconds: string | undefined;
   readonly createdAtMs: number;
-  /** Null: the provider does not say. */
+  /** Null if the provider does not say. */
   readonly expiresAtMs: number | null;
   readonly errorCode: string | undefined;
   readonly costUsd: string | undefined;
@@ -35,7 +35,7 @@ export function readJob({ json, costUsd }: JsonAnswer): Reported | undefined {
     progress: whole(member(json, "progress")) ?? 0,
     seconds: text(member(json, "seconds")),
     createdAtMs: (whole(member(json, "created_at")) ?? 0) * 1000,
-    expiresAtMs: msOf(whole(member(json, "expires_at"))),
+    expiresAtMs: toMs(whole(member(json, "expires_at"))),
     errorCode: text(member(member(json, "error"), "code")),
     costUsd,
     requestId: text(member(json, "request_id")),
@@ -48,7 +48,7 @@ function whole(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? Math.floor(value) : undefined;
 }
 
-function msOf(seconds: number | undefined): number | null {
+function toMs(seconds: number | undefined): number | null {
   return seconds === undefined ? null : seconds * 1000;
 }
 
@@ -59,8 +59,8 @@ export function isRunning({ status }: Pick<VideoJob, "status">): boolean {
 const FIRST_WAIT_MS = 3_000;
 const WAIT_MS_MAX = 30_000;
 
-/** How long to wait before the next poll: the provider is polled every three seconds at most. */
-export function waitMsOf(polls: number): number {
+/** The wait before the next poll. The provider itself is polled at most every three seconds. */
+export function chooseWaitMs(polls: number): number {
   return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));
 }
 
