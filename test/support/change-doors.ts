@@ -108,6 +108,7 @@ export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/alerts/destinations/:destination_id/send-again",
   "POST /api/console/optimize-estimate",
   "POST /api/console/top-up/card",
+  "POST /api/manifest-check",
 ];
 
 const SIGNING_IN: readonly ActionName[] = [

@@ -68,8 +68,6 @@ function describePeriod(fact: Fact): { readonly adjective: string; readonly end:
   }
 }
 
-const MONTH = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
-
 function callsOf(fact: Fact): string {
   const calls = fact("calls");
   return `${calls.charAt(0).toUpperCase()}${calls.slice(1)} requests`;

@@ -228,7 +228,15 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   is_automatic: "whether automatic top-up made it",
   granted_at: "when the credit came into the balance; null: it has not",
   paid_at: "when it was paid",
+  receipt: "the number of the receipt; null: there is none",
   receipt_url: "the payment provider's receipt; null: none",
+  net_usd: "the amount without tax",
+  tax_usd: "the tax",
+  no_tax_reason: "why there is no tax on it; empty: the issuer has not said it",
+  payment_method:
+    "how it was paid, such as `Visa 4242`; null: the payment provider has not said it",
+  provider_url: "the payment provider's own document of the payment; null: none",
+  buyer: "the organization's name when it paid",
   payment_reference: "the reference at the payment provider; null: none",
   checkout_url: "the payment page",
   back_to: "the page that a paid purchase leads back to; default `billing`",
@@ -265,6 +273,8 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   cap_percents: "an alert when so many percent of a cap are used",
   restrictions: "whether restrictions after unusual use are reported",
   key_expiry: "whether expiring keys are reported",
+  provider_trouble: "whether a provider that failed most calls of an hour is reported",
+  balance_follows: "whether the threshold is a fifth of the last purchase, at least $5",
   destinations: "where alerts go",
   destination_id: "the destination's id; null: there was none",
   channel: "e-mail or webhook; null: there was no destination",
@@ -277,6 +287,11 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   tries: "how often it was tried; null: it was not",
   next_try_at: "when it is tried again; null: it is not",
   last_answer: "the answer to the last try; null: there was none",
+
+  // Manifests
+  problems: "the problems by their places, 50 at most",
+  pointer: "the place in the manifest, as a JSON pointer",
+  found: "the number of problems",
 
   ...TRAFFIC_WORDS,
 };

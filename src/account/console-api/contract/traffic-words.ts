@@ -102,6 +102,7 @@ export const TRAFFIC_WORDS: Readonly<Record<string, string>> = {
   substitutions: "models whose answers were reported to come from another one",
   share_24h: "the share of those answers; null: not shown",
   success: "the share of calls that succeeded; null: nothing was measured",
+  share_of_calls: "its share of all calls that these figures count",
   uptime: "the share of hours in which a call succeeded; null: nothing was measured",
   tokens_per_second: "output tokens a second; null: nothing was measured",
   calls: "the number of calls; null: it is not shown",
@@ -120,6 +121,7 @@ export const TRAFFIC_WORDS: Readonly<Record<string, string>> = {
 
   // Conformance
   verdict: "the verdict of the run; null: there was none",
+  overbilled_percent: "how much more than it should the provider billed in the run; null: nothing",
   checked_at: "when the run ended; null: there was none",
   ends_at: "when it stops counting; null: it does not count",
   flaws: "the checks that did not pass",
