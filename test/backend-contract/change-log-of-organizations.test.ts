@@ -131,14 +131,10 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       const rules = { balanceBelowMicroUsd, hasPurchases: true, hasRestrictions: false };
       await backend.alertStore.changeRules(orgId, { ...rules, capPercents: [80] }, account);
       const none = { balance_below_usd: null, cap_percents: [], purchases: false };
-      const before = { ...none, restrictions: false, key_expiry: false };
+      const rest = { restrictions: false, key_expiry: false, provider_trouble: false };
+      const before = { ...none, ...rest };
       const said = { balance_below_usd: "5.000000", cap_percents: ["80"], purchases: true };
-      return {
-        by: account,
-        target: orgId,
-        before,
-        after: { ...said, restrictions: false, key_expiry: false },
-      };
+      return { by: account, target: orgId, before, after: { ...said, ...rest } };
     },
   },
   "alert.destination": {

@@ -33,6 +33,7 @@ test("purchases, refunds and disputes of the lost time come back once; unknown p
   for (const sql of [
     "delete from purchase_claim",
     "delete from purchase",
+    "delete from receipt_series",
     "delete from payment_event",
     "delete from transfer",
     "delete from transfer_ref",
