@@ -177,7 +177,7 @@ function usageTable<T extends UsageLine>(
 function dollars(usd: string): string {
   const [, sign = "", whole = "", part = ""] = /^(-?)(\d+)\.(\d+)$/.exec(usd) ?? [];
   const cents = part.replace(/0{1,4}$/, "").padEnd(2, "0");
-  const thousands = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  const thousands = BigInt(whole).toLocaleString("en-US");
   return `${sign}$${thousands}.${cents.length === 2 ? cents : part}`;
 }
 

@@ -97,7 +97,7 @@ export function quoted(text: string): string {
 export function dollars(amount: string): string {
   const [, sign = "", whole = "0", cents = "00", rest = ""] =
     /^(-?)(\d+)(?:\.(\d\d)(\d*))?$/.exec(amount) ?? [];
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  const grouped = BigInt(whole).toLocaleString("en-US");
   const isSmall = whole === "0" && cents === "00" && /[1-9]/.test(rest);
   return `${sign}$${grouped}.${cents}${isSmall ? rest.replace(/0+$/, "") : ""}`;
 }

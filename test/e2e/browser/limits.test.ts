@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await expectAccessible(page, "a cap that stops requests");
     // Another amount is another question.
     await field.fill("0.000001");
-    await anyway.click();
+    await save(dialog);
     await dialog.getByText("of $0.000001 is already spent").waitFor();
     await anyway.click();
     await dialog.waitFor({ state: "detached" });

@@ -27,13 +27,16 @@ const FREE = new Set([
   "GET /api/providers.json",
   // While the operator shows none.
   "GET /api/listing-figures.json",
+  "POST /api/manifest-check",
 ]);
 
 const ALL = [
   ...Object.entries<RouteContract>(ROUTES)
     // Without any operator these do not exist, whatever the state of the database.
     .filter(([, { access }]) => access !== "operator")
-    .map(([name]) => [name, {}] as const),
+    .map(
+      ([name]) => [name, name === "POST /api/manifest-check" ? { manifest: "{}" } : {}] as const,
+    ),
   ["POST /auth/sign-out", {}] as const,
   ["GET /playground/v1/limits", {}] as const,
   ["POST /playground/v1/chat/completions", chatBody("test/a")] as const,
