@@ -2,7 +2,7 @@
 // node examples/conformance/check.mjs lab.json: what `tokenmarket conformance run` does, as a program.
 import { readFileSync, writeFileSync } from "node:fs";
 
-import { exitCodeOf, junitReport, markdownReport, runSuite } from "tokenmarket/conformance";
+import { toExitCode, junitReport, markdownReport, runSuite } from "tokenmarket/conformance";
 
 const [file = "lab.json", ...flags] = process.argv.slice(2);
 const outcome = await runSuite({
@@ -22,7 +22,7 @@ if (outcome.ok) {
     const failed = model.checks.filter(({ status }) => status === "fail");
     for (const { id, message, evidence } of failed) console.error(model.id, id, message, evidence);
   }
-  process.exitCode = exitCodeOf(report.verdict);
+  process.exitCode = toExitCode(report.verdict);
 } else {
   console.error(outcome.problems.join("\n"));
   process.exitCode = 3;

@@ -92,7 +92,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(needed);
     }
     const allowed =
-      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|listing-tools\/conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/kernel\/storage\/migrations\/.+\.sql|dist\/listing-tools\/(listing-sources|moving-in)\/[a-z-]+\.json|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
+      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|listing-tools\/conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/kernel\/storage\/migrations\/.+\.sql|dist\/listing-tools\/(listing-sources|moving-in)\/[a-z-]+\.json|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+|console\/public\/overview-(light|dark)\.webp)$/;
     expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
     const unneeded = /\.test\.|fixtures|\.map$|\.built-from|\.chunks\.json|docs\/decisions\//;
     expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);
