@@ -1,6 +1,6 @@
 /**
  * The direct address of each database whose stores use a pooler, in runs that do so
- * (`addressesOf`). Addresses that a test gets lead through the pooler.
+ * (`listAddresses`). Addresses that a test gets lead through the pooler.
  */
 export const directOf: Map<string, string> = new Map();
 

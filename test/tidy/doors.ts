@@ -16,6 +16,7 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/kernel/core/cap-period.ts":
     "the contract, which the pages share, names the caps of a key after it",
   "src/kernel/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
+  "src/kernel/core/top-up-pauses.ts": "its words are those of the contract, which the pages share",
   "src/kernel/json/schema-parts.ts": "the contract, which the pages share, is made of these",
   "src/ledger/refusal-reason-schema.ts":
     "the console's contract, which the pages share, shows it as it is kept",

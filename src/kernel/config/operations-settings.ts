@@ -46,7 +46,8 @@ const CONFORMANCE_SETTINGS: {
 } = {
   requireVerified: flag(
     "catalog.require_verified",
-    "Routes only to listings whose last conformance run passed, with this manifest, in the last 30 days.",
+    "Routes only to listings whose last conformance run passed, or only warned, with this manifest, " +
+      "in the last 30 days.",
   ),
   liveBadPercent: atMost(
     integer(

@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 
+import { PAUSE_REASONS } from "../../../kernel/core/top-up-pauses.ts";
 import { Instant, nullable, oneOf, Usd, UsdInput, Fields } from "./shared.ts";
 
 export const TopUpCard = Type.Object({
@@ -17,16 +18,7 @@ export const TopUpRule = Type.Object({
 });
 
 export const TopUpPause = Type.Object({
-  reason: oneOf(
-    "card_declined",
-    "card_expired",
-    "authentication_required",
-    "card_missing",
-    "charge_refused",
-    "payment_parked",
-    "amount_not_allowed",
-    "operator",
-  ),
+  reason: oneOf(...PAUSE_REASONS),
   /** The event and the next step, in a sentence. */
   text: Type.String(),
   since: Instant,
