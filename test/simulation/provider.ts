@@ -8,7 +8,7 @@ import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
 import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
 import { isObject, type JsonObject } from "../../src/dev/simulator/json.ts";
-import { toBytes } from "../../src/formats/modality/fixtures/request-kit.ts";
+import { toBytes } from "../fixtures/modality/request-kit.ts";
 import type { UpstreamRequest } from "../../src/formats/wire/modality.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";

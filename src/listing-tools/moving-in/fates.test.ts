@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { stringify } from "yaml";
 import { describe, expect, test } from "vitest";
 
-import { moveText, parsed } from "./fixtures/move-text.ts";
+import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
 import { isEmpty, pathText, type Setting, type SettingPath } from "./setting-tree.ts";
 import { settingGroups } from "./fates.ts";
 

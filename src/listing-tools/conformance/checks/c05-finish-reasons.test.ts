@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Usage } from "../../../kernel/core/usage.ts";
-import { chatListing, stubLab } from "../fixtures/stub-lab.ts";
+import { chatListing, stubLab } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { CheckStatus } from "../report/finding.ts";
 import { finishReasons } from "./c05-finish-reasons.ts";
 

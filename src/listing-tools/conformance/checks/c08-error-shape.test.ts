@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { chatListing, stubLab } from "../fixtures/stub-lab.ts";
+import { chatListing, stubLab } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import { errorShape } from "./c08-error-shape.ts";
 
 const ERROR = { error: { message: "no" } };

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
-import { type Answer, chatListing, decisionListing, stubLab } from "../fixtures/stub-lab.ts";
+import {
+  type Answer,
+  chatListing,
+  decisionListing,
+  stubLab,
+} from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import type { FactProbe } from "../chat/fact-probes.ts";
 import { declaredInputs } from "./c10-inputs.ts";

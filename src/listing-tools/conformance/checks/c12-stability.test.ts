@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { chatListing, observed } from "../fixtures/stub-lab.ts";
+import { chatListing, observed } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import { Lab } from "../probing/lab.ts";
 import type { Observation } from "../probing/observation.ts";
 import { stability } from "./c12-stability.ts";
