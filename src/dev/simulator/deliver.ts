@@ -3,7 +3,6 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
-import { isCheating } from "./cheating.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
 import type { HeldAnswers } from "./held-answers.ts";
 import { jsonText, type JsonObject } from "./json.ts";
@@ -50,26 +49,17 @@ export async function deliverJson(
   json: JsonObject,
 ): Promise<void> {
   const { faults } = delivery;
-  const isPage = status >= 400 && isCheating(faults, "errors-as-html");
-  const isHtml = isPage || faults.body === "html";
+  const refusal = status >= 400 ? faults.cheat?.refuse?.(status) : undefined;
+  const isHtml = refusal?.isPage === true || faults.body === "html";
   const clean = Buffer.from(isHtml ? HTML : jsonText(json));
   const bytes = faults.bad_utf8 === true ? withBadUtf8(clean) : clean;
   const body = {
-    status: cheatedStatus(status, faults),
+    status: refusal?.status ?? status,
     type: isHtml ? "text/html" : "application/json",
     lengthBytes: bytes.length,
     pieces: [bytes],
   };
   await deliverPieces(delivery, body);
-}
-
-/* What a provider answers to a request that cannot be served; 401 and 429 are not among it. */
-const BAD_REQUEST = new Set([400, 404, 413, 422]);
-
-function cheatedStatus(status: number, faults: Faults): number {
-  if (!BAD_REQUEST.has(status)) return status;
-  if (isCheating(faults, "error-as-500")) return 500;
-  return isCheating(faults, "error-as-200") ? 200 : status;
 }
 
 /** A body that is made while it is sent, so that a large one is never in memory whole. */

@@ -1,5 +1,5 @@
-import type { SimAnswer } from "./answer.ts";
-import { estimateTokens } from "./sim-request.ts";
+import type { SimAnswer } from "../../../src/dev/simulator/answer.ts";
+import { estimateTokens } from "../../../src/dev/simulator/sim-request.ts";
 import { type Asked, prompt, type TextCheats, type TextEffect } from "./text-effects.ts";
 
 const NONE = "none, because it is honest";

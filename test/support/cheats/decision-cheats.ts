@@ -1,8 +1,8 @@
-import { textOf } from "../../../kernel/index.ts";
-import { listEffects, isCheating, type Cheating } from "../cheating.ts";
-import { isObject, type JsonObject } from "../json.ts";
-import type { Decided } from "./decision-order.ts";
-import { rounded } from "./decision-order.ts";
+import { textOf } from "../../../src/kernel/index.ts";
+import type { DecisionCheat } from "../../../src/dev/simulator/cheat.ts";
+import { isObject, type JsonObject } from "../../../src/dev/simulator/json.ts";
+import type { Decided } from "../../../src/dev/simulator/decisions/decision-order.ts";
+import { rounded } from "../../../src/dev/simulator/decisions/decision-order.ts";
 
 /** The effect of a cheat on decisions. */
 export interface DecisionEffect {
@@ -199,47 +199,36 @@ function first(answer: JsonObject): JsonObject {
   };
 }
 
-/** The body as it is read: images are all the same to a host that ignores them. */
-export function cheatedDecisionBody(body: JsonObject, cheating: Cheating): JsonObject {
-  const read = isCheating(cheating, "image-ignored") ? fieldsWithoutPictures(body) : body;
-  return listEffects(cheating, DECISION_CHEATS).reduce(
-    (left, effect) => effect.read?.(left) ?? left,
-    read,
-  );
+/** The body as it is read by a host to which all images are the same. */
+export function withoutPictures(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blank(inner)]));
 }
 
-function fieldsWithoutPictures(value: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, withoutPictures(inner)]),
-  );
-}
-
-function withoutPictures(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutPictures);
+function blank(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(blank);
   if (!isObject(value)) return value;
   const { type, image_url: image } = value;
-  if (type !== "image_url" || !isObject(image)) return fieldsWithoutPictures(value);
+  if (type !== "image_url" || !isObject(image)) return withoutPictures(value);
   // The part before the comma decides whether the host takes it at all.
   const url = textOf(image["url"]).replace(/,.*$/s, ",AAAA");
   return { type, image_url: { url } };
 }
 
-/** The decision and the report. */
-export function cheatedDecision(
-  decided: Decided,
-  cheating: Cheating,
-  by: { readonly body: JsonObject; readonly number: number; readonly kept: Map<string, unknown> },
-): Decided {
-  return listEffects(cheating, DECISION_CHEATS).reduce((left, effect) => {
-    const { every = 1, decided: change, answer, replay } = effect;
-    const changed = by.number % every === 0 ? { ...left, ...change?.(left) } : left;
-    const key = replay?.(String(by.body["state"] ?? by.body["text"]));
-    const answers = key === undefined ? changed.answers : keptAnswers(changed, key, by.kept);
-    if (answer === undefined) return { ...changed, answers };
-    const all = Object.values(answers);
-    const entries = Object.entries(answers).map(([id, each]) => [id, answer(each, all)] as const);
-    return { ...changed, answers: Object.fromEntries(entries) };
-  }, decided);
+/** The decisions of a host that cheats with this effect. */
+export function playDecision(effect: DecisionEffect): DecisionCheat {
+  const { read, every = 1, decided: change, answer, replay } = effect;
+  return {
+    ...(read !== undefined && { read }),
+    decide: (decided, { body, number, kept }) => {
+      const changed = number % every === 0 ? { ...decided, ...change?.(decided) } : decided;
+      const key = replay?.(String(body["state"] ?? body["text"]));
+      const answers = key === undefined ? changed.answers : keptAnswers(changed, key, kept);
+      if (answer === undefined) return { ...changed, answers };
+      const all = Object.values(answers);
+      const entries = Object.entries(answers).map(([id, each]) => [id, answer(each, all)] as const);
+      return { ...changed, answers: Object.fromEntries(entries) };
+    },
+  };
 }
 
 /** The answers of the first request with this key and these questions. */

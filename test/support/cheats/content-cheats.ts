@@ -1,5 +1,5 @@
-import { answerTo } from "./answer.ts";
-import { pickObjects } from "./json.ts";
+import { answerTo } from "../../../src/dev/simulator/answer.ts";
+import { pickObjects } from "../../../src/dev/simulator/json.ts";
 import {
   isSaid,
   textOfPart,

@@ -1,8 +1,8 @@
-import { textOf } from "../../kernel/index.ts";
-import { answerTo, type SimAnswer, type SimUsage } from "./answer.ts";
-import type { Frame } from "./dialect.ts";
-import { isObject, pickObjects, type JsonObject } from "./json.ts";
-import { estimateTokens, type SimRequest } from "./sim-request.ts";
+import { textOf } from "../../../src/kernel/index.ts";
+import { answerTo, type SimAnswer, type SimUsage } from "../../../src/dev/simulator/answer.ts";
+import type { Frame } from "../../../src/dev/simulator/dialect.ts";
+import { isObject, pickObjects, type JsonObject } from "../../../src/dev/simulator/json.ts";
+import { estimateTokens, type SimRequest } from "../../../src/dev/simulator/sim-request.ts";
 
 /** A request as a cheat sees it. */
 export interface Asked {

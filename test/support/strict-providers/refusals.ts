@@ -1,6 +1,11 @@
-import { textOf } from "../../../kernel/index.ts";
-import { isAbsent, isObject, pickObjects, type JsonObject } from "../json.ts";
-import type { RequestHeaders, SimError } from "../sim-error.ts";
+import { textOf } from "../../../src/kernel/index.ts";
+import {
+  isAbsent,
+  isObject,
+  pickObjects,
+  type JsonObject,
+} from "../../../src/dev/simulator/json.ts";
+import type { RequestHeaders, SimError } from "../../../src/dev/simulator/sim-error.ts";
 import type { StrictProvider } from "./strict-provider.ts";
 
 type Complaint = string | undefined;

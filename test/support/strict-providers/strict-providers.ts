@@ -1,4 +1,4 @@
-import { wordSet } from "../json.ts";
+import { wordSet } from "../../../src/dev/simulator/json.ts";
 import type { StrictProvider } from "./strict-provider.ts";
 
 /*

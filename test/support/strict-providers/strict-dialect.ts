@@ -1,22 +1,16 @@
-import type { SimAnswer } from "../answer.ts";
-import type { Dialect, Envelope, Frame } from "../dialect.ts";
-import { isObject, pickObjects, type JsonObject } from "../json.ts";
+import type { SimAnswer } from "../../../src/dev/simulator/answer.ts";
+import type { Dialect, Envelope, Frame } from "../../../src/dev/simulator/dialect.ts";
+import { isObject, pickObjects, type JsonObject } from "../../../src/dev/simulator/json.ts";
 import { findRefusal } from "./refusals.ts";
 import type { StrictProvider } from "./strict-provider.ts";
 import { STRICT_PROVIDERS } from "./strict-providers.ts";
 
-/** Ids of the providers whose strictness can be played. */
-export function strictProviderIds(): readonly string[] {
-  return Object.keys(STRICT_PROVIDERS);
-}
-
-/** The id in a path such as `/as-mistral/v1/models`; undefined: none. */
-export function providerOfPath(path: string): string | undefined {
-  return /^\/as-([a-z0-9-]+)\//.exec(path)?.[1];
-}
-
-/** A dialect as this provider speaks it; the dialect itself where it speaks another one. */
-export function strictDialect(dialect: Dialect, wire: string, id: string | undefined): Dialect {
+/**
+ * A dialect as the provider speaks it that a path such as `/as-mistral/v1/models` names; the dialect
+ * itself where it names none, or one of another wire.
+ */
+export function speakStrictly(dialect: Dialect, wire: string, path: string): Dialect {
+  const id = /^\/as-([a-z0-9-]+)\//.exec(path)?.[1];
   const provider = id === undefined ? undefined : STRICT_PROVIDERS[id];
   if (provider?.wire !== wire) return dialect;
   return {

@@ -1,27 +1,9 @@
-import type { VideoOrder } from "./video-order.ts";
-
-/** The effect of a cheat on a job and its file. */
-export interface VideoEffect {
-  /** As it is billed. */
-  readonly billed?: (order: VideoOrder) => Partial<VideoOrder>;
-  /** Seconds of the film. */
-  readonly seconds?: (asked: number) => number;
-  /** The seed of the film. */
-  readonly seed?: string;
-  /** The first job's file is every other one's. */
-  readonly isFirst?: boolean;
-  /** The file is this text. */
-  readonly page?: string;
-  /** Bytes of the film that are there, of all. */
-  readonly share?: number;
-  /** The model that the record names. */
-  readonly model?: string;
-}
+import type { VideoCheat } from "../../../src/dev/simulator/cheat.ts";
 
 const PAGE = `<!doctype html><html><body>${"Not a film. ".repeat(100)}</body></html>`;
 
 type Rows = Readonly<
-  Record<string, readonly [check: string, does: string, VideoEffect, needs?: string]>
+  Record<string, readonly [check: string, does: string, VideoCheat, needs?: string]>
 >;
 
 /** Every cheat of a video host: which check finds it, what it does, and how. */
@@ -29,12 +11,12 @@ export const VIDEO_CHEATS: Rows = {
   "video-failed-but-billed": [
     "C11",
     "Every video job fails and reports the cost of a finished one.",
-    {},
+    { billsFailed: true },
   ],
   "video-seconds-over-max-accepted": [
     "C11",
     "A video of more seconds than the host makes is accepted.",
-    {},
+    { acceptsLong: true },
   ],
   "video-page": ["C11", "The file of a video is a page of HTML.", { page: PAGE }],
   "video-one-second": ["C11", "Every video has one second.", { seconds: () => 1 }],

@@ -1,5 +1,5 @@
-import { answerTo } from "./answer.ts";
-import { estimateTokens } from "./sim-request.ts";
+import { answerTo } from "../../../src/dev/simulator/answer.ts";
+import { estimateTokens } from "../../../src/dev/simulator/sim-request.ts";
 import {
   textOfPart,
   prompt,

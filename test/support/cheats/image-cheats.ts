@@ -1,23 +1,8 @@
-import type { ImageOrder } from "./image-order.ts";
-import { type Canvas, pngWithComment } from "./picture.ts";
-
-/** The effect of a cheat on an answer with images. */
-export interface ImageEffect {
-  /** Images in the answer. */
-  readonly count?: (asked: number) => number;
-  readonly canvas?: (canvas: Canvas) => Canvas;
-  /** The part of the prompt and its number on which the picture depends. */
-  readonly seed?: (prompt: string, index: number) => string;
-  readonly file?: (bytes: Buffer, call: number) => Buffer;
-  /** As it is billed. */
-  readonly order?: (order: ImageOrder) => Partial<ImageOrder>;
-  /** The model that the answer names. */
-  readonly model?: string;
-  readonly isSilent?: boolean;
-}
+import type { ImageCheat } from "../../../src/dev/simulator/cheat.ts";
+import { pngWithComment } from "../../../src/dev/simulator/images/picture.ts";
 
 type Rows = Readonly<
-  Record<string, readonly [check: string, does: string, ImageEffect, needs?: string]>
+  Record<string, readonly [check: string, does: string, ImageCheat, needs?: string]>
 >;
 
 /** Every cheat of an image host: which check finds it, what it does, and how. */
@@ -95,16 +80,16 @@ export const IMAGE_CHEATS: Rows = {
     { canvas: (canvas) => ({ ...canvas, format: "png" }) },
     "formats of files",
   ],
-  "image-usage-missing": ["C4", "No usage is reported.", { isSilent: true }],
+  "image-usage-missing": ["C4", "No usage is reported.", { hidesUsage: true }],
   "image-billed-twice": [
     "C11",
     "Twice the tokens of each image are reported.",
-    { order: ({ imageTokens }) => ({ imageTokens: 2 * imageTokens }) },
+    { billed: ({ imageTokens }) => ({ imageTokens: 2 * imageTokens }) },
   ],
   "image-prompt-plus-constant": [
     "C4",
     "1,000 tokens more of the prompt are reported.",
-    { order: ({ promptTokens }) => ({ promptTokens: promptTokens + 1_000 }) },
+    { billed: ({ promptTokens }) => ({ promptTokens: promptTokens + 1_000 }) },
   ],
   "image-model": ["C7", "Another model is named.", { model: "another-model" }],
 };
