@@ -5,6 +5,7 @@ import {
   type Answer,
   chatListing,
   decisionListing,
+  runOn,
   stubLab,
 } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { Probe } from "../probing/probe.ts";
@@ -39,7 +40,7 @@ async function findingOf(deployment: Deployment, say: Say = honest) {
       ? said
       : { body: inWire(deployment, said) };
   });
-  return { ...(await declaredInputs.run(lab)), asked };
+  return { ...(await runOn(lab, declaredInputs)), asked };
 }
 
 function inWire({ wire }: Deployment, text: string): object {
@@ -200,8 +201,8 @@ describe("a decisions listing that declares images", () => {
   });
 
   test("is not asked where it declares none", () => {
-    expect(declaredInputs.inapplicable(listing)).toBeUndefined();
-    expect(declaredInputs.inapplicable(decisionListing())).toBe(
+    expect(declaredInputs.inapplicable?.(listing)).toBeUndefined();
+    expect(declaredInputs.inapplicable?.(decisionListing())).toBe(
       "the listing does not declare images",
     );
   });
