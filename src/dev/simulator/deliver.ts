@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
-import type { HeldAnswers } from "./held-answers.ts";
 import { jsonText, type JsonObject } from "./json.ts";
 
 /** One answer on its way: where it goes, what goes wrong with it, and whether anybody listens. */
@@ -265,4 +264,24 @@ async function hang({ gone }: Delivery): Promise<never> {
 function breakOff(response: ServerResponse): never {
   response.socket?.resetAndDestroy();
   throw new BrokenOff();
+}
+
+/** Answers that are kept back until all of them are released together. */
+export class HeldAnswers {
+  readonly #waiting = new Set<() => void>();
+
+  /** Waits for `release`; rejects when the client has left before. */
+  async wait(gone: AbortSignal): Promise<void> {
+    gone.throwIfAborted();
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve);
+      gone.addEventListener("abort", () => resolve(), { once: true });
+    });
+    gone.throwIfAborted();
+  }
+
+  release(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
 }

@@ -164,9 +164,6 @@ export type FaultReading =
   | { readonly kind: "faults"; readonly faults: Faults }
   | { readonly kind: "unknown"; readonly message: string };
 
-/** Names of all faults, for help texts. */
-const FAULT_NAMES: readonly string[] = Object.keys(READERS);
-
 /** Reads `name`, `name:argument`, or several of them joined by `;`; `cheat:NAME` is one of `cheats`. */
 export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
@@ -197,7 +194,7 @@ function isFaultName(name: string): name is keyof Readers {
 }
 
 function unknownFault(clause: string): string {
-  return `no fault is written ${JSON.stringify(clause)}; known: ${FAULT_NAMES.join(", ")}`;
+  return `no fault is written ${JSON.stringify(clause)}; known: ${Object.keys(READERS).join(", ")}`;
 }
 
 function parseFlag(argument: string): true | undefined {

@@ -72,5 +72,5 @@ async function deliverAnswer(generation: Generation, reply: ChatReply): Promise<
 function findProblem(generation: Generation): SimError | undefined {
   const { dialect, delivery, headers } = generation;
   const { readBody = (body: JsonObject) => body } = delivery.faults.cheat ?? {};
-  return findRequestProblem(generation, (body) => dialect.problemOf(readBody(body), headers));
+  return findRequestProblem(generation, (body) => dialect.findProblem(readBody(body), headers));
 }

@@ -20,14 +20,14 @@ export function findKeyProblem(
 /** The problem of a call before its order is read: its key, its body, its model. */
 export function findRequestProblem(
   call: ReceivedCall,
-  problemOf: (body: JsonObject) => SimError | undefined,
+  findProblem: (body: JsonObject) => SimError | undefined,
 ): SimError | undefined {
   const { headers, body, delivery, servesModel } = call;
   const isStream = isObject(body) && body["stream"] === true;
   const keyProblem = findKeyProblem(headers, delivery.faults, isStream);
   if (keyProblem !== undefined) return keyProblem;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  const problem = problemOf(body);
+  const problem = findProblem(body);
   const model = String(body["model"]);
   const isServed =
     servesModel(model) || delivery.faults.cheat?.servesUnknownModel?.(isStream) === true;

@@ -1,5 +1,5 @@
 import type { ImageCheat } from "../../../src/dev/simulator/cheat.ts";
-import { pngWithComment } from "../../../src/dev/simulator/images/picture.ts";
+import { pngChunk } from "../../../src/dev/simulator/images/picture.ts";
 
 type Rows = Readonly<
   Record<string, readonly [check: string, does: string, ImageCheat, needs?: string]>
@@ -93,3 +93,11 @@ export const IMAGE_CHEATS: Rows = {
   ],
   "image-model": ["C7", "Another model is named.", { model: "another-model" }],
 };
+
+/** A file of the same picture, with a text in it; of another format as it is. */
+function pngWithComment(file: Buffer, comment: string): Buffer {
+  const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
+  if (end < 0 || file.toString("latin1", 1, 4) !== "PNG") return file;
+  const text = pngChunk("tEXt", Buffer.from(`Comment\0${comment}`));
+  return Buffer.concat([file.subarray(0, end), text, file.subarray(end)]);
+}

@@ -15,8 +15,9 @@ export function speakStrictly(dialect: Dialect, wire: string, path: string): Dia
   if (provider?.wire !== wire) return dialect;
   return {
     ...dialect,
-    problemOf: (body, headers) =>
-      findRefusal(provider, body, headers) ?? dialect.problemOf(usualForm(provider, body), headers),
+    findProblem: (body, headers) =>
+      findRefusal(provider, body, headers) ??
+      dialect.findProblem(usualForm(provider, body), headers),
     read: (body) => {
       const read = dialect.read(usualForm(provider, body));
       const isUnasked = provider.usage !== undefined && read.stream;

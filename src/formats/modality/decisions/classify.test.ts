@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { DecisionsListing, Deployment } from "../../../catalog/catalog.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import type { UpstreamFailure } from "../../wire/failure/failures.ts";
 import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
 import { classifyDecision } from "./classify.ts";
 

@@ -201,7 +201,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
  * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
  * them.
  */
-const CALLERS_NOTES: ReadonlySet<string> = new Set([
+export const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
   "safety_identifier",
   "metadata",
@@ -226,9 +226,4 @@ function readImageFields(
 /** True if the listing must declare the field. A null counts as absent. */
 export function isForListing(doc: JsonDocument, name: string, { value }: ImageField): boolean {
   return !OWN_FIELDS.has(name) && !doc.isNull(value);
-}
-
-/** True if the field may be dropped when the listing does not declare it. */
-export function isCallersNote(name: string): boolean {
-  return CALLERS_NOTES.has(name);
 }
