@@ -30,6 +30,7 @@ export function isModelId(id: string): boolean {
   return MODEL_ID.test(id);
 }
 
+/** True if a manifest can name this model of a provider. */
 export function isUpstreamId(id: string): boolean {
   return UPSTREAM_ID.test(id);
 }
