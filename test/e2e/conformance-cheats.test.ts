@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { type Cheat, CHEAT_NAMES as NAMES, CHEATS } from "../../src/dev/simulator/cheats.ts";
+import { CHEAT_NAMES as NAMES, CHEATS, type NamedCheat } from "../support/cheats/cheats.ts";
 import { type Host, HOSTS, runAgainst } from "../support/conformance-run.ts";
 import { isDeep, quickOrDeep } from "../support/depth.ts";
 
@@ -33,7 +33,7 @@ describe.concurrent(
   "who breaks one promise is caught by the check of that promise, and by no other",
   () => {
     test.each(PLAYED)("%s", async (name) => {
-      const cheat = CHEATS[name] as Cheat;
+      const cheat = CHEATS[name] as NamedCheat;
       const able = HOSTS.filter((host) => isAskedOf(host, cheat));
       expect(able).not.toEqual([]);
       // A quick run picks one host for each cheat, in rotation, so that every host meets some of
@@ -75,12 +75,15 @@ const STRIDE = 7;
 const CALLS_FIRST = 3;
 
 function kindOf(name: string): string {
-  const { modalities, checks, needs } = CHEATS[name] as Cheat;
+  const { modalities, checks, needs } = CHEATS[name] as NamedCheat;
   return [modalities, checks, needs].join();
 }
 
 /** Does the host have what the cheat is about? */
-function isAskedOf({ modality, lacks = [] }: Host, { modalities, needs = "" }: Cheat): boolean {
+function isAskedOf(
+  { modality, lacks = [] }: Host,
+  { modalities, needs = "" }: NamedCheat,
+): boolean {
   return modalities.includes(modality) && !lacks.includes(needs);
 }
 

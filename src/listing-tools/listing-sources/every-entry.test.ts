@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import { validateManifest } from "../../catalog/index.ts";
 import { type RawJson, RawNumber, type RawObject } from "../../kernel/index.ts";
-import { importFor, SNAPSHOTS, buildSource } from "./fixtures/snapshots.ts";
+import {
+  importFor,
+  SNAPSHOTS,
+  buildSource,
+} from "../../../test/fixtures/listing-sources/snapshots.ts";
 import { readSource, type SourceInput } from "./import-listings.ts";
 import { isImportable, providerHeads } from "./provider-heads.ts";
 

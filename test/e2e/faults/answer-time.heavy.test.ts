@@ -15,13 +15,9 @@ import {
   openStream,
   requestId,
   toolDelta,
-} from "../../../src/formats/modality/fixtures/answer-kit.ts";
-import {
-  buildDeployment,
-  encode,
-  readBody,
-} from "../../../src/formats/modality/fixtures/request-kit.ts";
-import { openBridge } from "../../../src/formats/modality/images/fixtures/image-kit.ts";
+} from "../../fixtures/modality/answer-kit.ts";
+import { buildDeployment, encode, readBody } from "../../fixtures/modality/request-kit.ts";
+import { openBridge } from "../../fixtures/images/image-kit.ts";
 import { readJob } from "../../../src/formats/modality/videos/read-job.ts";
 import type { AnswerBridge } from "../../../src/formats/wire/answer/answer-bridge.ts";
 import { classifyFailure } from "../../../src/formats/wire/failure/classify-failure.ts";

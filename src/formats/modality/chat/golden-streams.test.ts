@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
-import { openStream, play } from "../fixtures/answer-kit.ts";
-import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
-import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
-import type { KnownWire } from "../fixtures/request-kit.ts";
+import { openStream, play } from "../../../../test/fixtures/modality/answer-kit.ts";
+import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
+import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
+import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
 
 const FOLDERS = {
   wire_a: new URL("../../wire/openai-chat/fixtures/", import.meta.url),

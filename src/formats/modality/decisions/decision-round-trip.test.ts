@@ -9,7 +9,7 @@ import {
   publicForm,
   readDecisionBody,
   sentDecision,
-} from "../fixtures/decision-kit.ts";
+} from "../../../../test/fixtures/modality/decision-kit.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 import type { Question } from "./question.ts";
 import { servabilityProblem } from "./servability.ts";

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
-import { type Answer, imageListing, stubLab } from "../fixtures/stub-lab.ts";
+import {
+  type Answer,
+  imageListing,
+  stubLab,
+} from "../../../../test/fixtures/conformance/stub-lab.ts";
 import { imageShape, imageUsage } from "./image-answers.ts";
 import { imageCount } from "./image-probes.ts";
 import { imageSpecifics } from "./image-specifics.ts";
