@@ -1,17 +1,8 @@
-import { type Setting, text } from "./setting.ts";
-
-/** The operator's company, as statements and receipts show it. */
-export interface IssuerConfig {
-  readonly issuerName: string;
-  readonly issuerAddress: string;
-  readonly issuerTaxId: string;
-  readonly issuerNote: string;
-  readonly issuerNoTaxReason: string;
-}
+import { type ConfigOf, type Setting, text } from "./setting.ts";
 
 const CHARACTERS_MAX = 400;
 
-export const ISSUER_SETTINGS: { readonly [K in keyof IssuerConfig]: Setting<IssuerConfig[K]> } = {
+export const ISSUER_SETTINGS = {
   issuerName: bounded(
     "billing.issuer.name",
     "Legal name of your company on statements and receipts. Empty: only the name of the installation.",
@@ -31,6 +22,9 @@ export const ISSUER_SETTINGS: { readonly [K in keyof IssuerConfig]: Setting<Issu
   },
 };
 
+/** The operator's company, as statements and receipts show it. */
+export type IssuerConfig = ConfigOf<typeof ISSUER_SETTINGS>;
+
 function bounded(path: string, doc: string): Setting<string> {
   return { ...text(path, "", doc), problem: lineProblem };
 }
@@ -41,22 +35,14 @@ function lineProblem(value: string): string | undefined {
 }
 
 /** The people who may open the operator pages of the console. */
-export interface OperatorConfig {
-  readonly operators: string;
-}
-
-export const OPERATOR_SETTINGS: {
-  readonly [K in keyof OperatorConfig]: Setting<OperatorConfig[K]>;
-} = {
-  operators: {
-    path: "operators",
-    kind: "string",
-    fallback: "",
-    problem: addressesProblem,
-    doc:
-      "E-mail addresses, separated by commas, of the accounts that may open `/operator` in the console. The " +
+export const OPERATOR_SETTINGS = {
+  operators: text(
+    "operators",
+    "",
+    "E-mail addresses, separated by commas, of the accounts that may open `/operator` in the console. The " +
       "address must be verified by the identity provider. Checked on every request. Empty: no account.",
-  },
+    { problem: addressesProblem },
+  ),
 };
 
 /** The addresses of a list as it is written in the setting. */

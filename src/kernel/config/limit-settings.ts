@@ -1,20 +1,7 @@
 import { REFUSALS_PER_MINUTE } from "../core/constants.ts";
-import { integer, type SettingRows } from "./setting.ts";
+import { type ConfigOf, integer } from "./setting.ts";
 
-/** The limits that apply where nothing else is agreed. */
-export interface LimitConfig {
-  readonly orgRequestsPerMinute: number;
-  readonly unfundedRequestsPerMinute: number;
-  readonly refusalsPerMinute: number;
-  readonly keyRequestsPerMinute: number;
-  readonly tokensPerMinute: number;
-  readonly concurrentRequests: number;
-  readonly concurrentDrains: number;
-  readonly platformRequestsPerMinute: number;
-  readonly platformConcurrentRequests: number;
-}
-
-export const LIMIT_SETTINGS: SettingRows<LimitConfig> = {
+export const LIMIT_SETTINGS = {
   orgRequestsPerMinute: integer(
     "limits.org_requests_per_minute",
     300,
@@ -72,3 +59,6 @@ export const LIMIT_SETTINGS: SettingRows<LimitConfig> = {
     "Requests in flight of all organizations together; 0: no limit. Above it: 503 `gateway_error`.",
   ),
 };
+
+/** The limits that apply where nothing else is agreed. */
+export type LimitConfig = ConfigOf<typeof LIMIT_SETTINGS>;

@@ -1,20 +1,6 @@
-import { integer, type SettingRows } from "./setting.ts";
+import { type ConfigOf, integer } from "./setting.ts";
 
-/** Time limits of calls, in milliseconds. */
-export interface TimeoutConfig {
-  readonly streamHeadersTimeoutMs: number;
-  readonly generationTimeoutMs: number;
-  readonly streamIdleTimeoutMs: number;
-  readonly routingTimeoutMs: number;
-  readonly firstContentTimeoutMs: number;
-  readonly streamTotalMs: number;
-  readonly commitSilenceMs: number;
-  readonly keepaliveMs: number;
-  readonly videoAcceptTimeoutMs: number;
-  readonly decisionsTimeoutMs: number;
-}
-
-export const TIMEOUT_SETTINGS: SettingRows<TimeoutConfig> = {
+export const TIMEOUT_SETTINGS = {
   streamHeadersTimeoutMs: integer(
     "timeouts.stream_headers_ms",
     20_000,
@@ -72,3 +58,6 @@ export const TIMEOUT_SETTINGS: SettingRows<TimeoutConfig> = {
   ),
   decisionsTimeoutMs: integer("timeouts.decisions_ms", 60_000, 1, "Maximum wait for a decision."),
 };
+
+/** Time limits of calls, in milliseconds. */
+export type TimeoutConfig = ConfigOf<typeof TIMEOUT_SETTINGS>;

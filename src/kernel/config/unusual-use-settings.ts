@@ -1,22 +1,10 @@
 import { parseUsd } from "../core/money.ts";
-import { atMost, integer, type SettingRows, text } from "./setting.ts";
+import { atMost, type ConfigOf, integer, text } from "./setting.ts";
 
 /** Each is a mark in memory for as long as the window. */
 const CLIENT_ADDRESSES_MAX = 1_000;
 
-/** The thresholds for unusual use on trial credit, and the consequences. */
-export interface UnusualUseConfig {
-  readonly unusualUseWindowSeconds: number;
-  readonly unusualUseRefusedRequests: number;
-  readonly unusualUseClientAddresses: number;
-  readonly unusualUseErrorPercent: number;
-  readonly unusualUseRequestsMin: number;
-  readonly unusualUseSpendUsd: string;
-  readonly unusualUseLimitedSeconds: number;
-  readonly unusualUseRepeatHours: number;
-}
-
-export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = {
+export const UNUSUAL_USE_SETTINGS = {
   unusualUseWindowSeconds: integer(
     "unusual_use.window_seconds",
     300,
@@ -53,17 +41,17 @@ export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = {
     1,
     "Minimum number of requests in the window for the share of failed requests to count.",
   ),
-  unusualUseSpendUsd: {
-    ...text(
-      "unusual_use.spend_usd",
-      "5.00",
-      "Dollars spent in the window that are unusual; empty: not checked.",
-    ),
-    problem: (value) =>
-      value === "" || (parseUsd(value) ?? 0n) > 0n
-        ? undefined
-        : 'must be dollars above 0 such as "5.00", or "" to turn the check off',
-  },
+  unusualUseSpendUsd: text(
+    "unusual_use.spend_usd",
+    "5.00",
+    "Dollars spent in the window that are unusual; empty: not checked.",
+    {
+      problem: (value) =>
+        value === "" || (parseUsd(value) ?? 0n) > 0n
+          ? undefined
+          : 'must be dollars above 0 such as "5.00", or "" to turn the check off',
+    },
+  ),
   unusualUseLimitedSeconds: integer(
     "unusual_use.limited_seconds",
     600,
@@ -77,3 +65,6 @@ export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = {
     "A second finding within this time restricts the kind of request until an operator lifts it.",
   ),
 };
+
+/** The thresholds for unusual use on trial credit, and the consequences. */
+export type UnusualUseConfig = ConfigOf<typeof UNUSUAL_USE_SETTINGS>;
