@@ -1,13 +1,16 @@
 import type { CapPeriod } from "../kernel/index.ts";
 import {
+  computeCharge,
+  createSpender,
   listCaps,
   type ModelAccount,
+  type ModelCharge,
+  type ModelClose,
   type ModelOrg,
   type ModelSpender,
+  NOTHING,
   openMonth,
-  createSpender,
 } from "./model-accounts.ts";
-import { computeCharge, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
 // The ledger in plain memory, one row after the other, no batches and no locks: what the SQL functions
 // must agree with. Amounts are micro-dollars, exact costs pico-dollars.

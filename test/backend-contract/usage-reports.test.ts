@@ -4,9 +4,9 @@ import { createRequestId, type KeyId } from "../../src/kernel/core/ids.ts";
 import type { ManagedOrigin } from "../../src/kernel/core/managed-keys.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/kernel/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { requestIdFrom } from "../../src/ledger/request-ids.ts";
+import { requestIdFrom } from "../../src/ledger/attempt-columns.ts";
 import type { UsageReports } from "../../src/gateway/records/postgres-usage-reports.ts";
-import type { UsageQuery } from "../../src/gateway/records/record-store.ts";
+import type { UsageQuery } from "../../src/gateway/records/record-rows.ts";
 import type {
   ReportedRequest,
   ReportFilter,

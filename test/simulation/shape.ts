@@ -1,5 +1,4 @@
-import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
-import type { Principal } from "../../src/gateway/accounts/principal.ts";
+import { PLAIN_RULES, type Principal } from "../../src/gateway/accounts/principal.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { CallTimeouts } from "../../src/gateway/call/ports.ts";
 import type { LedgerModel } from "../../src/ledger/ledger-model.ts";

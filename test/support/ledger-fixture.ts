@@ -25,7 +25,7 @@ import {
   type ModelReserve,
   type ModelReserveOutcome,
 } from "../../src/ledger/ledger-model.ts";
-import type { ModelClose } from "../../src/ledger/model-charge.ts";
+import type { ModelClose } from "../../src/ledger/model-accounts.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import {
   closeRow,

@@ -20,7 +20,7 @@ import {
   presentKeyId,
   text,
 } from "../../kernel/index.ts";
-import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/limit-ceilings.ts";
 import {
   type AbuseRestriction,
   type AccountRules,
@@ -28,7 +28,7 @@ import {
   type DedicatedEndpoint,
   PLAIN_RULES,
   type RoutingPolicy,
-} from "./account-rules.ts";
+} from "./principal.ts";
 import type { LimitChange, LimitTarget } from "./account-store.ts";
 import type { KeyRecord } from "./key-store.ts";
 

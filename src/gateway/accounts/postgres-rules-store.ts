@@ -15,7 +15,7 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import type { StoredLimit } from "../limits/stored-limit.ts";
+import type { StoredLimit } from "../limits/limit-ceilings.ts";
 import {
   type AccountRulesRow,
   changeLimit,
@@ -27,7 +27,7 @@ import {
   policyColumns,
   valueFacts,
 } from "./account-rules-rows.ts";
-import type { RoutingPolicy } from "./account-rules.ts";
+import type { RoutingPolicy } from "./principal.ts";
 import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./account-store.ts";
 

@@ -1,5 +1,5 @@
 import { parseUsd } from "../core/money.ts";
-import { type ConfigOf, flag, integer, text } from "./setting.ts";
+import { atMost, type ConfigOf, flag, integer, type Setting, text } from "./setting.ts";
 
 export const CONSOLE_SETTINGS = {
   oidcIssuer: text(
@@ -133,4 +133,101 @@ function purchaseProblem(value: string): string | undefined {
 export function purchasesProblem(of: ConsoleConfig): string | undefined {
   const [min = 0n, max = 0n] = [of.purchaseMinUsd, of.purchaseMaxUsd].map(parseUsd);
   return min > max ? "billing.purchase_min_usd is above billing.purchase_max_usd" : undefined;
+}
+
+const CHARACTERS_MAX = 400;
+
+export const ISSUER_SETTINGS = {
+  issuerName: bounded(
+    "billing.issuer.name",
+    "Legal name of your company on statements and receipts. Empty: only the name of the installation.",
+  ),
+  issuerAddress: bounded(
+    "billing.issuer.address",
+    "Its address, with ` | ` between the lines: `1 Main St | 12345 Springfield | US`.",
+  ),
+  issuerTaxId: bounded("billing.issuer.tax_id", "Its tax id, as statements and receipts show it."),
+  issuerNote: bounded(
+    "billing.issuer.note",
+    "A line under your company on every statement and receipt, such as a register number.",
+  ),
+  issuerNoTaxReason: {
+    ...bounded("billing.issuer.no_tax_reason", "Why receipts charge no tax, as they say it."),
+    fallback: "Tax is not charged when prepaid credit is sold.",
+  },
+};
+
+/** The operator's company, as statements and receipts show it. */
+export type IssuerConfig = ConfigOf<typeof ISSUER_SETTINGS>;
+
+function bounded(path: string, doc: string): Setting<string> {
+  return { ...text(path, "", doc), problem: lineProblem };
+}
+
+function lineProblem(value: string): string | undefined {
+  if (value.length > CHARACTERS_MAX) return `must be at most ${CHARACTERS_MAX} characters`;
+  return /\p{Cc}/u.test(value) ? "must be one line without control characters" : undefined;
+}
+
+/** The people who may open the operator pages of the console. */
+export const OPERATOR_SETTINGS = {
+  operators: text(
+    "operators",
+    "",
+    "E-mail addresses, separated by commas, of the accounts that may open `/operator` in the console. The " +
+      "address must be verified by the identity provider. Checked on every request. Empty: no account.",
+    { problem: addressesProblem },
+  ),
+};
+
+/** The addresses of a list as it is written in the setting. */
+export function splitAddresses(list: string): readonly string[] {
+  return list
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+function addressesProblem(value: string): string | undefined {
+  const wrong = splitAddresses(value).find((each) => !/^[^@\s]+@[^@\s]+$/.test(each));
+  if (wrong === undefined) return undefined;
+  return `must be e-mail addresses, separated by commas; "${wrong}" is none`;
+}
+
+const SECURITY: ReadonlySet<string> = new Set(["starttls", "tls", "none"]);
+
+export const MAIL_SETTINGS = {
+  smtpHost: text("smtp.host", "", "Host of the SMTP server that sends alerts. Empty: no e-mail."),
+  smtpPort: atMost(integer("smtp.port", 587, 1, "Port of the SMTP server."), 65_535),
+  smtpSecurity: text(
+    "smtp.security",
+    "starttls",
+    "`starttls`: encryption is required after the greeting. `tls`: from the first byte (port 465). " +
+      "`none`: not encrypted, for a relay on the same machine.",
+    { problem: (value) => (SECURITY.has(value) ? undefined : "must be starttls, tls or none") },
+  ),
+  smtpUser: text("smtp.user", "", "User at the SMTP server. Empty: no sign-in."),
+  smtpPassword: { ...text("smtp.password", "", "Password of that user."), secret: true },
+  smtpFrom: text(
+    "smtp.from",
+    "",
+    "Sender of every e-mail: `Token Market <alerts@example.com>`. Empty: `smtp.user`.",
+  ),
+  smtpInvitationsPerHour: integer(
+    "smtp.invitations_per_hour",
+    200,
+    1,
+    "E-mails with an invitation that all organizations together send in an hour. Above it, as above 5 a " +
+      "day to one address and 50 a day by one organization, the inviting person gets the link to pass on.",
+  ),
+};
+
+/** The SMTP server that e-mail goes through. */
+export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
+
+/** The setting that is missing for e-mail to be sent at all; undefined: none. */
+export function mailProblem(mail: MailConfig): string | undefined {
+  const { smtpHost, smtpUser, smtpFrom } = mail;
+  if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;
+  return "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`";
 }

@@ -1,7 +1,6 @@
 import { networksProblem } from "../core/client-address.ts";
-import { ISSUER_SETTINGS, OPERATOR_SETTINGS } from "./issuer-settings.ts";
+import { ISSUER_SETTINGS, MAIL_SETTINGS, OPERATOR_SETTINGS } from "./console-settings.ts";
 import { LISTING_SETTINGS } from "./listing-settings.ts";
-import { MAIL_SETTINGS } from "./mail-settings.ts";
 import { atMost, flag, integer, text } from "./setting.ts";
 import { STORE_SETTINGS } from "./store-settings.ts";
 import { TELEMETRY_SETTINGS } from "./telemetry-settings.ts";

@@ -7,10 +7,8 @@ import {
 } from "../core/constants.ts";
 import { CONSOLE_SETTINGS } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS } from "./operations-settings.ts";
-import { LIMIT_SETTINGS } from "./limit-settings.ts";
-import { TIMEOUT_SETTINGS } from "./timeout-settings.ts";
-import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
-import { UNUSUAL_USE_SETTINGS } from "./unusual-use-settings.ts";
+import { LIMIT_SETTINGS, UNUSUAL_USE_SETTINGS } from "./limit-settings.ts";
+import { TIMEOUT_SETTINGS, UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 import { atMost, type ConfigOf, flag, integer, text } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";

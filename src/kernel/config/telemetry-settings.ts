@@ -1,4 +1,4 @@
-import { headerListProblem, pairListProblem } from "./key-value-list.ts";
+import { headerListProblem, pairListProblem } from "./listing-settings.ts";
 import { atMost, integer, text } from "./setting.ts";
 
 const INCOMING: ReadonlySet<string> = new Set(["continue", "restart"]);

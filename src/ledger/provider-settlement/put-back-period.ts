@@ -1,8 +1,12 @@
 import type { PoolClient } from "pg";
 
 import { assert } from "../../kernel/index.ts";
-import { bearLostCosts, type LostCost } from "./lost-costs.ts";
-import type { ClosedPeriodFile, PutBackOutcome } from "./lost-terms.ts";
+import {
+  bearLostCosts,
+  type ClosedPeriodFile,
+  type LostCost,
+  type PutBackOutcome,
+} from "./lost-costs.ts";
 import { readFacts, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";
 import { sumLines, planPeriods, type SettlementLine } from "./settlement-plan.ts";
 import { SettlementFault } from "./settlement-store.ts";

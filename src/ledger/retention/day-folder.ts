@@ -6,7 +6,7 @@ import { pipeline as piped } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 
 import { flushPath } from "../../kernel/index.ts";
-import { dayFiles, type Day, type DayArchive } from "./retention.ts";
+import { dayFiles, type Day, type DayArchive } from "./retention-tally.ts";
 
 /** Exports name every customer: other users of the machine cannot read them. */
 const FILE_MODE = 0o600;

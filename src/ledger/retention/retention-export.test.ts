@@ -10,7 +10,7 @@ import {
   type ExportCheck,
 } from "./retention-export.ts";
 import { readManifest, signManifest } from "./retention-manifest.ts";
-import { parseDay, type Day } from "./retention.ts";
+import { parseDay, type Day } from "./retention-tally.ts";
 
 const DAY = parseDay("2026-04-10") as Day;
 const RANGE = { fromId: 100n, toId: 200n };

@@ -3,8 +3,13 @@ import type { KeyObject } from "node:crypto";
 import { formatUsd } from "../../kernel/index.ts";
 import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
 import { readManifest, signManifest, type DayManifest } from "./retention-manifest.ts";
-import { sameSums } from "./retention-tally.ts";
-import { dayFiles, type Day, type DayArchive, type DaySurvey } from "./retention.ts";
+import {
+  type Day,
+  type DayArchive,
+  dayFiles,
+  type DaySurvey,
+  sameSums,
+} from "./retention-tally.ts";
 import type { RetentionSession } from "./postgres-retention-store.ts";
 
 /** An export that went wrong; nothing was taken out of the journal. */
