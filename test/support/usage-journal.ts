@@ -24,7 +24,8 @@ export const PROVIDERS = ["acme-ai", "other-ai"];
 export const KEYS = 4;
 
 export interface AttemptSpec {
-  readonly end: "settled" | "void" | "gone" | "blamed" | "crashed" | "corrected" | "restored" | "open";
+  readonly end:
+    "settled" | "void" | "gone" | "blamed" | "crashed" | "corrected" | "restored" | "open";
   /** When it ends: before the first sums are made, between them, or never. */
   readonly late: boolean;
   readonly provider: number;

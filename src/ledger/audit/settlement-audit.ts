@@ -1,5 +1,5 @@
 import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-rows.ts";
-import { attemptDay, type AuditQuery } from "./audit-query.ts";
+import { attemptDay, type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 import type { AuditSpan } from "./audit-span.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
@@ -51,17 +51,7 @@ const BROKEN_MOVES = `
     select ref, 'payable:' || provider_id, 'cash:payouts', payable
     from provider_payment join provider_period using (provider_id, start_at)
   )
-  select concat('transfer ', ref),
-    case when t.amount is null then 'none'
-      else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end,
-    case when e.amount is null then 'none'
-      else format('%s from %s to %s', e.amount, e.debit_account, e.credit_account) end
-  from expected e full join (
-    select ref, debit_account, credit_account, amount from transfer
-    where attempt_id is null and kind in ('period', 'provider_payment')
-  ) t using (ref)
-  where (t.debit_account, t.credit_account, t.amount)
-    is distinct from (e.debit_account, e.credit_account, e.amount)`;
+  ${differingTransfersSql(["period", "provider_payment"])}`;
 
 /**
  * Each closed attempt that a settlement has processed must be in exactly one period, unchanged. For

@@ -1,5 +1,22 @@
-import { assert, eachSku, floorToMicroUsd, fractionBelowMicroUsd, microUsd, type MicroUsd, picoUsd, type PicoUsd, type Sku, ZERO_MICRO_USD, ZERO_PICO_USD } from "../../kernel/index.ts";
-import { boundaryAtOrBefore, findSpan, type SettlementInterval, type SettlementSpan } from "./settlement-interval.ts";
+import {
+  assert,
+  eachSku,
+  floorToMicroUsd,
+  fractionBelowMicroUsd,
+  microUsd,
+  type MicroUsd,
+  picoUsd,
+  type PicoUsd,
+  type Sku,
+  ZERO_MICRO_USD,
+  ZERO_PICO_USD,
+} from "../../kernel/index.ts";
+import {
+  boundaryAtOrBefore,
+  findSpan,
+  type SettlementInterval,
+  type SettlementSpan,
+} from "./settlement-interval.ts";
 
 /**
  * The sum over the ends of some attempts. An attempt ends when it is closed; one that was closed as

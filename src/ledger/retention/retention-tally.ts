@@ -174,15 +174,10 @@ function sameMap(
   return true;
 }
 
+const SUM_NAMES = Object.keys(ZERO_SUMS) as (keyof AttemptSums)[];
+
 function sameAttempts(a: AttemptSums, b: AttemptSums): boolean {
-  return (
-    a.attempts === b.attempts &&
-    a.debitMicroUsd === b.debitMicroUsd &&
-    a.overrunMicroUsd === b.overrunMicroUsd &&
-    a.refundMicroUsd === b.refundMicroUsd &&
-    a.costPicoUsd === b.costPicoUsd &&
-    a.owedPicoUsd === b.owedPicoUsd
-  );
+  return SUM_NAMES.every((name) => a[name] === b[name]);
 }
 
 /** Where a row has what is added up. */
