@@ -2,6 +2,7 @@ export * from "./abuse/unusual-use.ts";
 export * from "./abuse/postgres-abuse-restriction-store.ts";
 export * from "./abuse/trial-abuse-monitor.ts";
 export * from "./accounts/account-notices.ts";
+export * from "./accounts/account-rules.ts";
 export * from "./accounts/principal.ts";
 export * from "./accounts/account-store.ts";
 export * from "./accounts/authenticate.ts";

@@ -26,7 +26,6 @@ export * from "./core/email-address.ts";
 export * from "./core/expiring-cache.ts";
 export * from "./core/glob.ts";
 export * from "./core/ids.ts";
-export * from "./core/json-output.ts";
 export * from "./core/json-values.ts";
 export * from "./core/key-tags.ts";
 export * from "./core/log.ts";

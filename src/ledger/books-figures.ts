@@ -30,8 +30,8 @@ export interface BooksFigures {
   /** Providers with a period over for 36 hours and not closed; the first counts as a month. */
   readonly unclosedPeriods: number;
   readonly owedMicroUsd: MicroUsd;
-  /** Undefined if there was no audit yet. */
-  readonly lastAudit: { readonly endedAtMs: number; readonly violations: number } | undefined;
+  /** Absent if there was no audit yet. */
+  readonly lastAudit?: { readonly endedAtMs: number; readonly violations: number };
   /** Number of the newest step of the schema. */
   readonly schemaLevel: number;
 }
@@ -45,8 +45,8 @@ export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
   const row = await inTransaction(
     pool,
     async (client) => {
-      const inTime = (text: string): QueryConfig & { readonly query_timeout: number } => ({
-        text,
+      const inTime = (sql: string): QueryConfig & { readonly query_timeout: number } => ({
+        text: sql,
         query_timeout: ANSWER_TIMEOUT_MS,
       });
       await client.query(inTime(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`));
@@ -58,7 +58,7 @@ export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
   return figureColumns.read(row);
 }
 
-const figureColumns: Columns<BooksFigures> = columns({
+const figureColumns: Columns<BooksFigures> = columns<BooksFigures>({
   openAttempts: count("open_attempts"),
   oldestOpenSeconds: opaque("oldest_open_seconds"),
   partitionsAhead: count("partitions_ahead"),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/principal.ts";
+import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/account-rules.ts";
 import type { LimitTarget } from "../../src/gateway/accounts/account-store.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { findKey } from "../support/find-key.ts";

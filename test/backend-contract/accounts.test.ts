@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { PLAIN_RULES } from "../../src/gateway/accounts/principal.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";

@@ -414,4 +414,8 @@ test("the largest groups have most of what is asked about, and a day has both it
   const { series } = await backend.usageReports.report(range, "model");
   const day = series.find(({ atMs }) => atMs === journal.startOf(1));
   expect([day?.firstByteP50Ms, day?.firstByteP95Ms]).toEqual([20, 30]);
+  // The same question has the same text as its answer: the parts are in the order of their names.
+  const names = [...(day?.parts.keys() ?? [])];
+  expect(names.length).toBeGreaterThan(2);
+  expect(names).toEqual(names.toSorted());
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RoutingPolicy } from "../../src/gateway/accounts/principal.ts";
+import type { RoutingPolicy } from "../../src/gateway/accounts/account-rules.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {

@@ -1,4 +1,5 @@
-import { PLAIN_RULES, type Principal } from "../../src/gateway/accounts/principal.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { CallTimeouts } from "../../src/gateway/call/ports.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { BooksModel } from "../support/books-model.ts";

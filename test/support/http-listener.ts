@@ -4,7 +4,8 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 
 import { pino } from "pino";
 
-import { PLAIN_RULES, type Principal } from "../../src/gateway/accounts/principal.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { BufferPool } from "../../src/kernel/core/buffer-pool.ts";
 import { ClientAddresses } from "../../src/kernel/core/client-address.ts";
 import { Deadlines, systemClock } from "../../src/kernel/core/time.ts";

@@ -1,7 +1,8 @@
 import type { Dispatcher } from "undici";
 
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
-import { PLAIN_RULES, type Principal } from "../../src/gateway/accounts/principal.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
 import type { Deployment } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";

@@ -1,4 +1,4 @@
-import type { AccountRules } from "../../src/gateway/accounts/principal.ts";
+import type { AccountRules } from "../../src/gateway/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";

@@ -21,7 +21,7 @@ import {
   text,
 } from "../../kernel/index.ts";
 import type { CallFamily } from "../../formats/index.ts";
-import type { AbuseRestriction } from "../accounts/principal.ts";
+import type { AbuseRestriction } from "../accounts/account-rules.ts";
 
 const LISTED_MAX = 1_000;
 

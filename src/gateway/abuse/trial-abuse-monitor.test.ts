@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import type { CallFamily } from "../../formats/index.ts";
-import { type AbuseRestriction, PLAIN_RULES, type Principal } from "../accounts/principal.ts";
+import { type AbuseRestriction, PLAIN_RULES } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
 import { NO_ABUSE_MONITOR, type UsageEvent } from "./unusual-use.ts";
 import type { UsageFinding } from "./postgres-abuse-restriction-store.ts";
 import {

@@ -9,7 +9,8 @@ import {
   RETRY_AFTER_SECONDS_MAX,
 } from "../../kernel/index.ts";
 import type { CallFamily } from "../../formats/index.ts";
-import type { AbuseRestriction, Principal } from "../accounts/principal.ts";
+import type { AbuseRestriction } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
 import { digestHex } from "../accounts/authenticate.ts";
 import {
   type AbuseMonitor,

@@ -28,7 +28,7 @@ import {
   type DedicatedEndpoint,
   PLAIN_RULES,
   type RoutingPolicy,
-} from "./principal.ts";
+} from "./account-rules.ts";
 import type { LimitChange, LimitTarget } from "./account-store.ts";
 import type { KeyRecord } from "./key-store.ts";
 

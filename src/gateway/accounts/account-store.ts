@@ -1,6 +1,6 @@
 import type { Caps, MicroUsd, OrgId } from "../../kernel/index.ts";
 import type { EndpointLimits, LimitTarget } from "../limits/limit-ceilings.ts";
-import type { DedicatedEndpoint } from "./principal.ts";
+import type { DedicatedEndpoint } from "./account-rules.ts";
 
 export interface OrgSummary {
   readonly orgId: OrgId;

@@ -9,7 +9,7 @@ import {
   UNKNOWN_KEYS_MAX,
 } from "../../kernel/core/constants.ts";
 import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
-import { PLAIN_RULES } from "./principal.ts";
+import { PLAIN_RULES } from "./account-rules.ts";
 import {
   type AuthenticatorOptions,
   digestHex,

@@ -23,7 +23,7 @@ import {
   text,
 } from "../../kernel/index.ts";
 import { ACCOUNT_CHANNEL } from "./account-notices.ts";
-import type { AccountRules } from "./principal.ts";
+import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
 

@@ -27,7 +27,7 @@ import {
   policyColumns,
   valueFacts,
 } from "./account-rules-rows.ts";
-import type { RoutingPolicy } from "./principal.ts";
+import type { RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./account-store.ts";
 

@@ -1,69 +1,7 @@
-import type { CallFamily } from "../../formats/index.ts";
-import { isManagedOrigin, type KeyId, type OrgId, type ProviderId } from "../../kernel/index.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/limit-ceilings.ts";
+import { isManagedOrigin, type KeyId, type OrgId } from "../../kernel/index.ts";
+import type { AccountRules } from "./account-rules.ts";
 import type { OrgSummary } from "./account-store.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
-
-/** Capacity of a private manifest that one organization has for itself. */
-export interface DedicatedEndpoint {
-  readonly endpointId: string;
-  /** The provider id of the private manifest, which serves the models exclusively. */
-  readonly providerId: ProviderId;
-  readonly limits: EndpointLimits;
-}
-
-/** The routing policy of an organization, for every request that does not say otherwise. */
-export interface RoutingPolicy {
-  /** Routing deadline in milliseconds, shorter than the installation's. */
-  readonly timeoutMs?: number;
-  /** Defaults of `provider.only` and `provider.ignore`: a request that sends its own replaces them. */
-  readonly only?: readonly string[];
-  readonly ignore?: readonly string[];
-  /** If set, providers that retain prompts are never used. */
-  readonly promptLogging?: "none";
-}
-
-/** A stored provider key that belongs to the customer. */
-export interface Connection {
-  readonly connectionId: string;
-  readonly providerId: ProviderId;
-  /** Absent if every key of the organization may use it. */
-  readonly keyId?: KeyId;
-  /** Encrypted; only `dispatch` opens it, to send it to the provider. */
-  readonly sealedKey: Buffer;
-}
-
-/** The consequence of unusual use, for one kind of request. */
-export interface AbuseRestriction {
-  readonly family: CallFamily;
-  readonly state: "limited" | "restricted";
-  /** Wall-clock end of `limited`; a restriction stays until an operator lifts it. */
-  readonly untilMs?: number;
-}
-
-/** Everything about an account that is not the key itself; read together with the key. */
-export interface AccountRules {
-  readonly limits: readonly StoredLimit[];
-  readonly endpoints: readonly DedicatedEndpoint[];
-  /** The connections that this key may use; one of the key itself precedes one of the organization. */
-  readonly connections: readonly Connection[];
-  readonly policy?: RoutingPolicy;
-  readonly abuseRestrictions: readonly AbuseRestriction[];
-  /** True if the organization has never bought credit. Unusual use is only detected for these. */
-  readonly isTrial: boolean;
-  /** True if a virtual key may set limits of its organization. */
-  readonly keysMaySetOrgLimits: boolean;
-}
-
-/** An organization with credit and nothing else said about it: nearly every one. */
-export const PLAIN_RULES: AccountRules = Object.freeze({
-  limits: [],
-  endpoints: [],
-  connections: [],
-  abuseRestrictions: [],
-  isTrial: false,
-  keysMaySetOrgLimits: false,
-});
 
 /** The accepted caller: the facts of a key that the rest of the gateway may know. */
 export interface Principal {

@@ -8,7 +8,8 @@ import {
   type Result,
   RETRY_AFTER_SECONDS_MAX,
 } from "../../kernel/index.ts";
-import type { DedicatedEndpoint, Principal } from "../accounts/principal.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
 import { departedScopes } from "../limits/departed-scopes.ts";
 import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
 import {

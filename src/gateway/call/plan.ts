@@ -16,7 +16,8 @@ import {
   refused,
   type Result,
 } from "../../kernel/index.ts";
-import type { DedicatedEndpoint, Organization, Principal } from "../accounts/principal.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import type { Organization, Principal } from "../accounts/principal.ts";
 import { explainRoute } from "../routing/explain-route.ts";
 import { hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
 import { type CallKind, callTokens } from "./call-kind.ts";

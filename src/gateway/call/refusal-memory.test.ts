@@ -6,7 +6,8 @@ import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import { invalidRequest, refusal } from "../../kernel/core/refusals.ts";
 import type { ReserveOutcome, ReserveRow } from "../../ledger/ledger-store.ts";
-import { PLAIN_RULES, type Principal } from "../accounts/principal.ts";
+import { PLAIN_RULES } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
 import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
 import { RefusalWindows, Shortfalls } from "./refusal-memory.ts";
 

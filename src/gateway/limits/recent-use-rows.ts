@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
+import { columns, count, integer, type Public, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
 /** The charges of one second of the last minute, to scopes of one slot. */
@@ -25,29 +25,21 @@ export interface PoolMember {
   readonly modelId: string;
 }
 
-/**
- * Reads the use of the last minute from the journal, which does not know which listings share a
- * pool.
- */
-export interface JournalRecentUse {
-  recentUse(
-    slot: string,
-    membersOf: (poolId: string) => readonly PoolMember[],
-  ): Promise<readonly RecentCharge[]>;
-}
+export type JournalRecentUse = Public<PostgresRecentUse>;
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
  * attempt without a report counts with its estimate, as prompt and as completion, and exempt
  * requests and those with a customer's own provider key count like all others.
  */
-export class PostgresRecentUse implements JournalRecentUse {
+export class PostgresRecentUse {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
+  /** The journal does not know which listings share a pool; `membersOf` does. */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],

@@ -1,9 +1,5 @@
-import {
-  type DedicatedEndpoint,
-  type Organization,
-  type Principal,
-  toPrincipal,
-} from "../accounts/principal.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import { type Organization, type Principal, toPrincipal } from "../accounts/principal.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import type { CallPorts } from "../call/ports.ts";
 import { type ClaimPart, claimParts, toClaimPart } from "../call/claim.ts";
@@ -16,7 +12,7 @@ import {
   orgScopes,
 } from "../limits/effective-limits.ts";
 import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
-import type { RecordStore } from "./record-rows.ts";
+import type { RecordStore } from "./postgres-record-store.ts";
 
 /** The parts that the routes about limits work with. */
 export interface LimitDeps extends CallPorts {

@@ -45,17 +45,6 @@ export interface ListingHistory {
   readonly hours: readonly ListingSums[];
 }
 
-/** Reads the figures of listings from daily sums; it reads no attempts. */
-export interface ListingFiguresStore {
-  /** An organization's own calls since some instants. */
-  own(
-    filter: ListingFilter,
-    from: { readonly dayMs: number; readonly hourMs: number },
-  ): Promise<ListingHistory>;
-  /** The sums of all organizations, for days on which they reveal nothing about a single one. */
-  published(fromDayMs: number): Promise<readonly ListingSums[]>;
-}
-
 /** The figures of several spans of time together. */
 export function computeFigures(sums: readonly ListingSums[]): ListingFigures {
   const total = (of: (each: ListingSums) => number): number =>

@@ -1,7 +1,6 @@
-import { assert, columns, count, opaque, type Row, text } from "../../kernel/index.ts";
+import { assert, columns, count, opaque, type Public, type Row, text } from "../../kernel/index.ts";
 import {
   countsTogether,
-  type ListingFiguresStore,
   type ListingFilter,
   type ListingHistory,
   type ListingSums,
@@ -11,14 +10,17 @@ import type { ReportSources } from "./report-sources.ts";
 /** The most rows; the oldest beyond them are left out. */
 const ROWS_MAX = 50_000;
 
+export type ListingFiguresStore = Public<PostgresListingFigures>;
+
 /** Figures of listings from PostgreSQL. A day that is not summed up is put together from hours. */
-export class PostgresListingFigures implements ListingFiguresStore {
+export class PostgresListingFigures {
   readonly #sources: Pick<ReportSources, "run">;
 
   constructor(sources: Pick<ReportSources, "run">) {
     this.#sources = sources;
   }
 
+  /** An organization's own calls since some instants. */
   async own(
     filter: ListingFilter,
     from: { readonly dayMs: number; readonly hourMs: number },
@@ -37,6 +39,7 @@ export class PostgresListingFigures implements ListingFiguresStore {
     };
   }
 
+  /** The sums of all organizations, for days on which they reveal nothing about a single one. */
   async published(fromDayMs: number): Promise<readonly ListingSums[]> {
     const from = [new Date(fromDayMs)];
     const rows = await this.#sources.run(

@@ -11,6 +11,7 @@ import {
   micro,
   type OrgId,
   orNull,
+  type Public,
   queryInTime,
   type RequestId,
   type Row,
@@ -27,6 +28,7 @@ import {
   type PeriodSpend,
   readCreatedAt,
   requestIdFrom,
+  type SpendReads,
   usageColumns,
 } from "../../ledger/index.ts";
 import { MANAGED_SQL } from "../accounts/key-store.ts";
@@ -35,7 +37,6 @@ import {
   NOTICE_FACTS_SQL,
   noticeFacts,
   type NoticeFacts,
-  type NoticeFactsRow,
   noticeFactsValues,
   REFUSED_CAUSES_SQL,
   type RefusedFor,
@@ -43,7 +44,6 @@ import {
 import {
   PRICED_ATTEMPTS_SQL,
   pricedAttempt,
-  type RecordStore,
   REFUSED_SQL,
   refusedColumns,
   requestColumns,
@@ -60,8 +60,13 @@ import { attemptedSql, findSums, type RequestSpan } from "./request-rows.ts";
 export const MANAGED_KEY_SQL: string = `
   select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
 
-/** Reads of the journal. A request is its attempts; its id carries when it came. */
-export class PostgresRecordStore implements RecordStore {
+export type RecordStore = Public<PostgresRecordStore>;
+
+/**
+ * Reads of the journal, each for one organization. A request is its attempts; its id carries when
+ * it came.
+ */
+export class PostgresRecordStore implements SpendReads {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
@@ -83,6 +88,7 @@ export class PostgresRecordStore implements RecordStore {
     return rows.map(periodColumns.read);
   }
 
+  /** Newest first; attempts of one request are one row, its debit the sum. */
   async usagePage(
     query: UsageQuery,
   ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
@@ -103,19 +109,22 @@ export class PostgresRecordStore implements RecordStore {
     });
   }
 
+  /** Facts for the notices on every page, from one bounded statement. */
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
     const values = noticeFactsValues(orgId, nowMs);
-    const { rows } = await this.#read<NoticeFactsRow>(NOTICE_FACTS_SQL, values);
+    const { rows } = await this.#read<Row>(NOTICE_FACTS_SQL, values);
     const [row] = rows;
     assert(row !== undefined, "a statement of sums answers with a row");
     return noticeFacts(row);
   }
 
+  /** The causes of refusals since then, most first; of the newest ten thousand. */
   async refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]> {
     const values = [orgId, requestIdFrom(fromMs)];
     return (await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, values)).rows;
   }
 
+  /** Undefined if the organization has no such request. */
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
     const { rows } = await this.#read<Row>(PRICED_ATTEMPTS_SQL, [orgId, requestId]);
     const [first] = rows;

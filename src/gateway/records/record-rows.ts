@@ -26,9 +26,7 @@ import {
   type RefusalReason,
   servedColumns,
   type SettlementBasis,
-  type SpendReads,
 } from "../../ledger/index.ts";
-import type { NoticeFacts, RefusedFor } from "./notice-facts.ts";
 
 export interface AttemptRecord {
   readonly ordinal: number;
@@ -114,24 +112,6 @@ export interface UsageGroup {
   readonly requests: number;
   readonly usage: Usage;
   readonly debitMicroUsd: MicroUsd;
-}
-
-/** Reads of what the ledger wrote. Every query carries the organization. */
-export interface RecordStore extends SpendReads {
-  /** Newest first; attempts of one request are one row, its debit the sum. */
-  usagePage(
-    query: UsageQuery,
-  ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }>;
-  usageGroups(
-    query: UsageQuery,
-    by: "day" | "model" | "key" | "provider",
-  ): Promise<readonly UsageGroup[]>;
-  /** Facts for the notices on every page, from one bounded statement. */
-  noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts>;
-  /** The causes of refusals since then, most first; of the newest ten thousand. */
-  refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]>;
-  /** Undefined if the organization has no such request. */
-  generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined>;
 }
 
 /* Without usage, the sheet of the shortest prompt applies. */

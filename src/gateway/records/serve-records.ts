@@ -7,7 +7,8 @@ import { generation, usagePage } from "./contract/usage.ts";
 import { modelListA, modelListB } from "./list-models.ts";
 import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
 import { queryReader, readUsageQuery } from "./read-query.ts";
-import type { RecordStore, UsageQuery } from "./record-rows.ts";
+import type { RecordStore } from "./postgres-record-store.ts";
+import type { UsageQuery } from "./record-rows.ts";
 import type { UsageCsv } from "./usage-csv.ts";
 
 /** The parts that the read routes work with. */

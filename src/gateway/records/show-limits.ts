@@ -1,6 +1,6 @@
 import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../../kernel/index.ts";
 import type { MonthSpend, PeriodSpend } from "../../ledger/index.ts";
-import type { DedicatedEndpoint } from "../accounts/principal.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
 import { type LimitValues, type StoredLimit, takeLower } from "../limits/limit-ceilings.ts";
 import type { ScopeUsage } from "../limits/limit-store.ts";

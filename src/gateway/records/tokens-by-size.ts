@@ -55,7 +55,7 @@ const MEDIA_ROUTES = [
  */
 export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery {
   const { orgId, fromMs, toMs, modelId = null } = filter;
-  const text = `
+  const sql = `
   with counted as materialized (
     select model_id, starts_with(price_pin_id, $8) as is_own_key, debit,
       ${hourUsageColumns.sql},
@@ -83,7 +83,7 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
     OWN_KEY_PINS,
     modelId,
   ];
-  return { text, values };
+  return { text: sql, values };
 }
 
 /** A bucket begins at its bound; what is above a bound begins one token later. */

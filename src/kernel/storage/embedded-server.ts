@@ -236,10 +236,10 @@ export class ServerSupervisor {
   }
 
   async #bringBack(retryMs: number): Promise<void> {
-    const { bringBack, log, detail } = this.#options;
+    const { log, detail } = this.#options;
     const { signal } = this.#stopping;
     try {
-      const { started } = await bringBack(signal);
+      const { started } = await this.#options.bringBack(signal);
       log.info({ ...detail, started }, "the embedded PostgreSQL is available again");
       this.#scheduleCheck(WATCH_MS, () => this.#check());
     } catch (error) {

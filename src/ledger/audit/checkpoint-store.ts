@@ -220,9 +220,9 @@ export type TextRow = readonly Text[];
 /** The rows of a statement in blocks, so that a journal of any length fits into memory. */
 export async function* readBlocks(
   client: PoolClient,
-  sql: string,
+  lines: string,
 ): AsyncGenerator<readonly TextRow[]> {
-  await client.query(`declare block no scroll cursor for ${sql}`);
+  await client.query(`declare block no scroll cursor for ${lines}`);
   for (;;) {
     const rows = await readRows(client, `fetch ${BLOCK_ROWS} from block`);
     if (rows.length > 0) yield rows;
@@ -231,8 +231,8 @@ export async function* readBlocks(
   await client.query("close block");
 }
 
-export async function readRows(client: PoolClient, sql: string): Promise<readonly TextRow[]> {
-  const options: QueryArrayConfig = { text: sql, rowMode: "array", types: textTypes };
+export async function readRows(client: PoolClient, select: string): Promise<readonly TextRow[]> {
+  const options: QueryArrayConfig = { text: select, rowMode: "array", types: textTypes };
   return (await client.query<(string | null)[]>(options)).rows;
 }
 

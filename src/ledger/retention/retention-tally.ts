@@ -51,20 +51,6 @@ export interface DetachedDay {
   readonly sha256: Buffer;
 }
 
-/** A folder of exported days. Written means flushed to the disk. */
-export interface DayArchive {
-  readonly folder: string;
-  /** Writes the day's rows, compressed, under a name that marks it as unfinished. */
-  stage(day: Day, csv: AsyncIterable<string>): Promise<void>;
-  /** The uncompressed bytes of the staged file, as the disk has them. */
-  readStaged(day: Day): AsyncIterable<Uint8Array>;
-  /** Gives the staged rows their name and writes the manifest beside them. */
-  publish(day: Day, manifestText: string): Promise<void>;
-  /** Undefined if this folder has no such day. */
-  readManifest(day: Day): Promise<string | undefined>;
-  readPublished(day: Day): AsyncIterable<Uint8Array>;
-}
-
 /** The names of a day's two files. */
 export function dayFiles(day: Day): { readonly rows: string; readonly manifest: string } {
   return { rows: `attempt-${day}.csv.gz`, manifest: `attempt-${day}.json` };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { AccountRules } from "../../../src/gateway/accounts/principal.ts";
+import type { AccountRules } from "../../../src/gateway/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
 import {
   openPostgresBackend,
