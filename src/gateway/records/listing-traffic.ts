@@ -1,5 +1,12 @@
+import {
+  columns,
+  type OrgId,
+  type Row,
+  text,
+  TOKEN_BUCKETS,
+  type Usage,
+} from "../../kernel/index.ts";
 import { hourUsageColumns, SUMMED_USAGE_SQL } from "../../ledger/index.ts";
-import { type OrgId, TOKEN_BUCKETS, type Usage } from "../../kernel/index.ts";
 import { attemptsOutsideSql, idsOfDay, SKUS } from "./report-parts.ts";
 import type { ReportSources } from "./report-sources.ts";
 import { withEarlier } from "./request-rows.ts";
@@ -27,19 +34,16 @@ export async function listingTraffic(
     const summed = await client.query<{ day: string }>(SUMMED_DAYS_SQL, [fromDay]);
     const days = summed.rows.map(({ day }) => day);
     const values = [providerId, days, idsOfDay(fromDay).first];
-    return (await client.query<TrafficRow>(trafficSql(days), values)).rows;
+    return (await client.query<Row>(trafficSql(days), values)).rows;
   });
-  return rows.map((row) => ({
-    orgId: row.org_id,
-    modelId: row.model_id,
-    usage: hourUsageColumns.read(row),
-  }));
+  return rows.map(trafficColumns.read);
 }
 
-interface TrafficRow {
-  readonly org_id: OrgId;
-  readonly model_id: string;
-}
+const trafficColumns = columns<ListingTraffic>({
+  orgId: text("org_id"),
+  modelId: text("model_id"),
+  usage: hourUsageColumns,
+});
 
 /** $1 the first day: days whose sums of every organization hold. */
 const SUMMED_DAYS_SQL = `

@@ -1,5 +1,22 @@
 import type { RefusalClass } from "./refusals.ts";
 
+/** Names of the headers that an answer has and its record shows, each once. */
+export const ANSWER_HEADERS = {
+  provider: "x-tm-provider",
+  attempts: "x-tm-attempts",
+  remainingRequests: "x-tm-remaining-rpm",
+  remainingTokens: "x-tm-remaining-tpm",
+  queueMs: "x-tm-queue-ms",
+  droppedParams: "x-tm-dropped-params",
+  errorCode: "x-tm-error-code",
+  errorOrigin: "x-tm-error-origin",
+  limitScope: "x-tm-limit-scope",
+  limitKind: "x-tm-limit-kind",
+  limitId: "x-tm-limit-id",
+  capReset: "x-tm-cap-reset",
+  retryAfter: "retry-after",
+} as const;
+
 /** The meaning of a class of refusal or failure for the person who meets it, and the next step. */
 export function explainRefusal(errorClass: string): string {
   return Object.hasOwn(WORDS, errorClass)

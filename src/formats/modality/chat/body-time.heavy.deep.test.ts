@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { JSON_KEYS_MAX } from "../../../kernel/core/constants.ts";
-import { JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
+import { JSON_KEYS_MAX, JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
 import { readDecisionBody } from "../../../../test/fixtures/modality/decision-kit.ts";
 import { profiled } from "../../../../test/fixtures/modality/profile-kit.ts";
 import {
