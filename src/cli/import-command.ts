@@ -14,7 +14,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { SHIPPED_MANIFESTS } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import { isOwnVariable, loadConfig } from "../kernel/index.ts";
+import { defined, isOwnVariable, loadConfig } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
   renderFiles,
@@ -86,8 +86,7 @@ async function importLitellm(
   const teams = await readExport(flags, "teams");
   const moved = moveLitellm({
     config: reading.value,
-    ...(keys === undefined ? {} : { keys }),
-    ...(teams === undefined ? {} : { teams }),
+    ...defined({ keys, teams }),
     nowMs: clock.nowMs(),
     finder: {
       shipped: shippedListings(shippedManifests()),

@@ -9,7 +9,6 @@ export interface ConsoleConfig {
   readonly oidcProviderName: string;
   readonly oidcIsEmailTrusted: boolean;
   readonly oidcVerifiedAsText: boolean;
-  readonly oidcRefresh: boolean;
   readonly localSignIn: boolean;
   readonly allowInsecureConsole: boolean;
   readonly stripeSecretKey: string;
@@ -64,11 +63,6 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
     oidcVerifiedAsText: flag(
       "oidc.verified_as_text",
       'Accepts `email_verified: "true"`, for a provider that sends a string.',
-    ),
-    oidcRefresh: flag(
-      "oidc.refresh",
-      "Requests `offline_access` and checks every 15 minutes of activity whether the provider's session " +
-        "is still active; needs `encryption_key`.",
     ),
     localSignIn: flag(
       "local_sign_in",
