@@ -14,7 +14,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { SHIPPED_MANIFESTS } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import { asText, isOwnVariable, loadConfig, type RawJson } from "../kernel/index.ts";
+import { asText, defined, isOwnVariable, loadConfig, type RawJson } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
   renderFiles,
@@ -85,8 +85,7 @@ async function importLitellm(
   const teams = await readExport(flags, "teams");
   const moved = moveLitellm({
     config: reading.value,
-    ...(keys === undefined ? {} : { keys }),
-    ...(teams === undefined ? {} : { teams }),
+    ...defined({ keys, teams }),
     nowMs: clock.nowMs(),
     finder: {
       shipped: shippedListings(shippedManifests()),

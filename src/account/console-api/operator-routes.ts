@@ -1,5 +1,6 @@
 import { CreditFault } from "../../ledger/index.ts";
 import {
+  defined,
   formatUsd,
   parseKeyId,
   parseUsd,
@@ -180,18 +181,15 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
       "a contract of the whole organization cannot name a key; remove the key, or choose the scope key",
     );
   }
-  const change = {
-    ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
-    ...(tpm === undefined ? {} : { tokensPerMinute: tpm }),
-    ...(concurrency === undefined ? {} : { concurrent: concurrency }),
-  };
+  const change = defined({
+    requestsPerMinute: rpm,
+    tokensPerMinute: tpm,
+    concurrent: concurrency,
+  });
   if (Object.keys(change).length === 0) {
     return invalidField("rpm", "set at least one of rpm, tpm and concurrency");
   }
-  const of = {
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(model === undefined ? {} : { modelId: model }),
-  };
+  const of = defined({ keyId, modelId: model });
   return { target: { source: "contract", scope, ...of }, change };
 }
 

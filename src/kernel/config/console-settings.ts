@@ -32,11 +32,6 @@ export const CONSOLE_SETTINGS = {
     "oidc.verified_as_text",
     'Accepts `email_verified: "true"`, for a provider that sends a string.',
   ),
-  oidcRefresh: flag(
-    "oidc.refresh",
-    "Requests `offline_access` and checks every 15 minutes of activity whether the provider's session " +
-      "is still active; needs `encryption_key`.",
-  ),
   localSignIn: flag(
     "local_sign_in",
     "Allows sign-in with links of `console-link` when the console is not on loopback.",

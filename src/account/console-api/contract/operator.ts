@@ -76,7 +76,6 @@ export const OperatorOrg = Type.Object({
   /** Reserves of what is in flight now. */
   held_usd: Usd,
   cap_usd: nullable(Usd),
-  /** Of this UTC month. */
   spent_month_usd: Usd,
   /** The best of its credit: `trial` is free, `granted` is an operator's, `bought` was paid. */
   credit: oneOf("none", "trial", "granted", "bought"),
@@ -300,7 +299,7 @@ export const operatorRoutes = {
     summary: "Organizations with balance and holds, newest first",
     command: {
       usage: "org list",
-      columns: ["org_id", "name", "email", "balance_usd", "held_usd", "credit"],
+      columns: "org_id name email balance_usd held_usd credit",
     },
     access: "operator",
     gate: "reads",
