@@ -10,6 +10,7 @@ import {
   createRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
+import { findNewAlerts } from "../alerts/postgres-alert-store.ts";
 import {
   accountBy,
   toEmailChange,
@@ -133,10 +134,18 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endFormer(run, accountId, signIn);
+  // Only the first owner's first verified sign-in turns them on.
+  const alerts = isVerified ? await findNewAlerts(run, orgId) : [];
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
   return {
-    changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted, ...welcomed],
+    changes: [
+      ...found.changes,
+      startedSession(owner, signIn.claim.issuer),
+      ...alerts,
+      ...minted,
+      ...welcomed,
+    ],
     ended,
     accountId,
     orgId,

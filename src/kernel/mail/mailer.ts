@@ -13,6 +13,8 @@ export interface MailMessage {
   readonly html: string;
   /** Default: none. */
   readonly attachments?: readonly MailAttachment[];
+  /** Where its reader stops such messages, for the button of a mail program. Default: none. */
+  readonly stopUrl?: string;
   /** Equal for every try, so that a mailbox can recognize a repetition. */
   readonly messageId: string;
 }

@@ -14,13 +14,13 @@ import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
-import { AddWebhookDialog } from "./add-webhook-dialog.tsx";
+import { AddDestinationDialog } from "./add-destination-dialog.tsx";
 import { DestinationActions } from "./destination-actions.tsx";
 
 /** Where alerts go. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const mayChange = useMay("billing");
-  const [isAdding, setIsAdding] = useState(false);
+  const [adding, setAdding] = useState<AlertDestination["channel"]>();
   // Kept until the reader has it, and nowhere else.
   const [secret, setSecret] = useState<string>();
   return (
@@ -29,8 +29,13 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
       actions={
         <Group gap="xs">
           <AddMe alerts={alerts} />
+          {alerts.can_email && mayChange ? (
+            <Button variant="default" onClick={() => setAdding("email")}>
+              Add address
+            </Button>
+          ) : null}
           {alerts.can_webhook && mayChange ? (
-            <Button variant="default" onClick={() => setIsAdding(true)}>
+            <Button variant="default" onClick={() => setAdding("webhook")}>
               Add webhook
             </Button>
           ) : null}
@@ -45,11 +50,12 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
         rowKey={({ destination_id: id }) => id}
         empty={<Empty title="No destinations yet. Alerts are only listed below." />}
       />
-      <AddWebhookDialog
-        opened={isAdding}
+      <AddDestinationDialog
+        opened={adding !== undefined}
+        channel={adding ?? "email"}
         kinds={alerts.kinds}
-        onClose={() => setIsAdding(false)}
-        onAdded={setSecret}
+        onClose={() => setAdding(undefined)}
+        onSecret={setSecret}
       />
       <SecretOnce
         opened={secret !== undefined}
@@ -150,17 +156,18 @@ function describeEvents({ kinds }: AlertDestination, all: Alerts["kinds"]): stri
 }
 
 const DISABLED = {
-  paused: "Disabled",
-  failing: "Disabled after failures",
-  gone: "Disabled: it answered 410",
+  paused: { tone: "quiet", label: "Disabled" },
+  failing: { tone: "bad", label: "Disabled after failures" },
+  gone: { tone: "bad", label: "Disabled: it answered 410" },
+  unconfirmed: { tone: "warn", label: "Not confirmed" },
+  stopped: { tone: "quiet", label: "Stopped by its reader" },
 } as const;
 
 function Status({ destination }: { readonly destination: AlertDestination }): ReactNode {
   const { disabled_reason: reason, failing_since: failingSince } = destination;
   if (reason !== null) {
-    return (
-      <StatusBadge tone={reason === "paused" ? "quiet" : "bad"}>{DISABLED[reason]}</StatusBadge>
-    );
+    const { tone, label } = DISABLED[reason];
+    return <StatusBadge tone={tone}>{label}</StatusBadge>;
   }
   return failingSince === null ? (
     <StatusBadge tone="ok">Active</StatusBadge>
