@@ -119,7 +119,7 @@ test("a mail says amounts to the cent, and never that a balance is what it is be
   const { text } = alertText(
     { ...event, kind: "balance.low", facts },
     "https://c.example",
-    "https://c.example/alerts/stop",
+    "https://c.example/alerts/link",
   );
   expect(text).toContain("$4.99, below your threshold of $5.00.");
 });

@@ -144,8 +144,7 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   "GET /auth/recheck": ["session.end"],
   "POST /auth/sign-out": ["session.end"],
   "POST /auth/backchannel-logout": ["session.end"],
-  "POST /alerts/confirm": ["alert.destination"],
-  "POST /alerts/stop": ["alert.destination"],
+  "POST /alerts/link": ["alert.destination"],
   "POST /webhooks/stripe": [
     "alert.rules",
     "purchase.grant",

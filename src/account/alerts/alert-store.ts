@@ -53,11 +53,9 @@ export interface NewDestination extends Pick<
   readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
 }
 
-/** A link in an e-mail of alerts: whoever has it reads that mailbox. */
-export type AlertLink = "confirm" | "stop";
-
-/** What such a link is about. */
+/** What a link in an e-mail does: whoever has it reads that mailbox. */
 export interface LinkedAddress {
+  readonly link: "confirm" | "stop";
   readonly destinationId: string;
   readonly orgId: OrgId;
   readonly orgName: string;

@@ -8,11 +8,10 @@ import {
   pauseSentence,
 } from "../../kernel/index.ts";
 import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
-import type { AlertLink } from "./alert-store.ts";
 
-/** The address that the link in an e-mail leads to. */
-export function alertLink(link: AlertLink, token: string, consoleUrl: string): string {
-  return `${consoleUrl}/alerts/${link}?t=${token}`;
+/** The address of the link in an e-mail that confirms an address, or stops the alerts to it. */
+export function alertLink(token: string, consoleUrl: string): string {
+  return `${consoleUrl}/alerts/link?t=${token}`;
 }
 
 /** Asks the reader of an address whether alerts may go there. */

@@ -121,7 +121,7 @@ export class AlertWorker {
     if (mailer === undefined) return { end: "unsent", answer: "no mail server is configured" };
     const messageId = `<${event.eventId}.${destinationId}@alerts.tokenmarket>`;
     const attachments = await this.#attachmentsOf(event);
-    const stopUrl = alertLink("stop", stopToken, consoleUrl());
+    const stopUrl = alertLink(stopToken, consoleUrl());
     const text = alertText(event, consoleUrl(), stopUrl);
     const message = { to: address, messageId, attachments, stopUrl, ...text };
     const { kind, answer } = await mailer.send(message);

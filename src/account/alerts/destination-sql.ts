@@ -8,7 +8,7 @@ import {
   type Column,
   text,
 } from "../../kernel/index.ts";
-import type { AlertDestination, AlertLink, DisabledReason, LinkedAddress } from "./alert-store.ts";
+import type { AlertDestination, DisabledReason, LinkedAddress } from "./alert-store.ts";
 
 /** The most questions to confirm, within a day, to one mailbox and of one organization. */
 const ADDRESS_MAILS_MAX = 3;
@@ -60,9 +60,9 @@ export const IS_THERE_SQL = `
 export const ADD_SQL = `
   insert into alert_destination (destination_id, org_id, channel, address, kinds, sealed_secret,
     confirm_hash, confirm_until, disabled_at, disabled_reason)
-  values ($1, $2, $3, $4, $5, $6, $7, case when $7::bytea is not null then now() + interval '7 days' end,
-    case when $7::bytea is not null then now() end,
-    case when $7::bytea is not null then 'unconfirmed' end)
+  select $1, $2, $3, $4, $5, $6, $7, asked + interval '7 days', asked,
+    case when asked is not null then 'unconfirmed' end
+  from (select case when $7::bytea is not null then now() end as asked) a
   returning ${destinationColumns.sql}`;
 
 export const LOCK_ADDRESS_SQL =
@@ -75,10 +75,10 @@ export const LOCK_ADDRESS_SQL =
 export const CLAIM_CONFIRMATION_SQL = `
   update invitation_hour set hour = $3, mails = 1 + case when hour = $3 then mails else 0 end
   where (hour <> $3 or mails < $4)
-    and (select count(*) from alert_destination where confirm_until is not null
-      and created_at > now() - interval '24 hours' and lower(address) = lower($2)) < ${ADDRESS_MAILS_MAX}
-    and (select count(*) from alert_destination where confirm_until is not null
-      and created_at > now() - interval '24 hours' and org_id = $1) < ${ORG_MAILS_MAX}`;
+    and (select count(*) filter (where lower(address) = lower($2)) < ${ADDRESS_MAILS_MAX}
+        and count(*) filter (where org_id = $1) < ${ORG_MAILS_MAX}
+      from alert_destination
+      where confirm_until is not null and created_at > now() - interval '24 hours')`;
 
 export const FIND_SQL = `
   select ${destinationColumns.sql} from alert_destination
@@ -149,18 +149,17 @@ export const AGAIN_SQL = `
   )
   select exists (select from queued) as is_queued from asked`;
 
-const OF_LINK_SQL = `
-  select t.destination_id, t.org_id, t.address, o.name as org_name
-  from alert_destination t join org o using (org_id)`;
-
-/** By the hash of a link's token. One that stops works as long as its event is kept. */
-export const FIND_LINK_SQL: Readonly<Record<AlertLink, string>> = {
-  confirm: `${OF_LINK_SQL}
-    where confirm_hash = $1 and disabled_reason = 'unconfirmed' and confirm_until > now()`,
-  stop: `${OF_LINK_SQL} join alert_delivery d using (destination_id) where d.stop_hash = $1`,
-};
+/** By the hash of a link's token. One that stops alerts works as long as its event is kept. */
+export const FIND_LINK_SQL = `
+  select link, t.destination_id, t.org_id, t.address, o.name as org_name
+  from (
+    select 'confirm' as link, destination_id from alert_destination
+    where confirm_hash = $1 and disabled_reason = 'unconfirmed' and confirm_until > now()
+    union all select 'stop', destination_id from alert_delivery where stop_hash = $1
+  ) l join alert_destination t using (destination_id) join org o using (org_id)`;
 
 export const linkedColumns: Columns<LinkedAddress> = columns<LinkedAddress>({
+  link: text("link"),
   destinationId: text("destination_id"),
   orgId: text("org_id"),
   orgName: text("org_name"),
@@ -168,21 +167,16 @@ export const linkedColumns: Columns<LinkedAddress> = columns<LinkedAddress>({
 });
 
 /** No row: it was used before, or alerts go to this address already. */
-export const USE_LINK_SQL: Readonly<Record<AlertLink, string>> = {
+export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
   confirm: `
-    update alert_destination t
-    set disabled_at = null, disabled_reason = null, confirm_hash = null
+    update alert_destination t set disabled_at = null, disabled_reason = null, confirm_hash = null
     where destination_id = $1 and disabled_reason = 'unconfirmed' and not exists (
-      select from alert_destination o
-      where o.org_id = t.org_id and o.channel = 'email' and o.disabled_at is null
-        and lower(o.address) = lower(t.address)
-    )
-    returning address`,
+      select from alert_destination o where o.org_id = t.org_id and o.channel = 'email'
+        and o.disabled_at is null and lower(o.address) = lower(t.address))`,
   stop: `
     update alert_destination
     set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'stopped'
-    where destination_id = $1 and coalesce(disabled_reason, '') not in ('removed', 'stopped')
-    returning address`,
+    where destination_id = $1 and coalesce(disabled_reason, '') not in ('removed', 'stopped')`,
 };
 
 export const KEEP_STOP_SQL = `

@@ -25,7 +25,6 @@ import {
 } from "../../kernel/index.ts";
 import type {
   AlertDestination,
-  AlertLink,
   AlertRules,
   DeliveryRecord,
   LinkedAddress,
@@ -129,18 +128,17 @@ export class PostgresAlertStore {
   }
 
   /** What a link in an e-mail is about; undefined: it has expired, was used, or never was one. */
-  async findLink(link: AlertLink, hash: Buffer): Promise<LinkedAddress | undefined> {
-    const { rows } = await this.#pool.query<Row>(sql.FIND_LINK_SQL[link], [hash]);
+  async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
+    const { rows } = await this.#pool.query<Row>(sql.FIND_LINK_SQL, [hash]);
     return rows.map(sql.linkedColumns.read)[0];
   }
 
   /** Begins the alerts to the address of a link, or stops them; as `findLink`. */
-  async useLink(link: AlertLink, hash: Buffer): Promise<LinkedAddress | undefined> {
+  async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
+    const found = await this.findLink(hash);
+    if (found === undefined) return undefined;
+    const { destinationId: target, orgId, address, link } = found;
     return await this.#changes.write(byGateway("alerts"), async (client, note) => {
-      const { rows } = await client.query<Row>(sql.FIND_LINK_SQL[link], [hash]);
-      const found = rows.map(sql.linkedColumns.read)[0];
-      if (found === undefined) return undefined;
-      const { destinationId: target, orgId, address } = found;
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rowCount } = await client.query(sql.USE_LINK_SQL[link], [target]);
       // A second press stops nothing more, and its answer is the same.

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { escapeHtml, plainPage, type PlainPage, textOf } from "../../kernel/index.ts";
-import type { AlertLink, LinkedAddress } from "../alerts/alert-store.ts";
+import type { LinkedAddress } from "../alerts/alert-store.ts";
 import { hashToken, isToken } from "../identity/browser-token.ts";
 import { sendPlainPage } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -14,63 +14,50 @@ import type { ConsoleDeps } from "./console-deps.ts";
 export function alertLinkRoutes(app: FastifyInstance, { alerts: { store } }: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, _body, done) => done(null));
-  const find: Find = (link, hash) => store.findLink(link, hash);
-  const use: Find = (link, hash) => store.useLink(link, hash);
-  app.get("/alerts/confirm", async (request, reply) =>
-    answer({ request, reply, link: "confirm", find, show: askPage }),
-  );
-  app.post("/alerts/confirm", async (request, reply) =>
-    answer({ request, reply, link: "confirm", find: use, show: donePage }),
-  );
-  app.get("/alerts/stop", async (request, reply) =>
-    answer({ request, reply, link: "stop", find, show: askPage }),
-  );
-  app.post("/alerts/stop", async (request, reply) =>
-    answer({ request, reply, link: "stop", find: use, show: donePage }),
-  );
+  app.get("/alerts/link", async (request, reply) => {
+    const token = readToken(request);
+    return answer(reply, askPage(token), isToken(token) && store.findLink(hashToken(token)));
+  });
+  app.post("/alerts/link", async (request, reply) => {
+    const token = readToken(request);
+    return answer(reply, donePage, isToken(token) && store.useLink(hashToken(token)));
+  });
 }
 
-type Find = (link: AlertLink, hash: Buffer) => Promise<LinkedAddress | undefined>;
-
-async function answer(of: {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly link: AlertLink;
-  readonly find: Find;
-  readonly show: (link: AlertLink, of: LinkedAddress, token: string) => PlainPage;
-}): Promise<FastifyReply> {
-  const { request, reply, link, find, show } = of;
-  const token = textOf((request.query as Readonly<Record<string, unknown>>)["t"]);
-  const found = isToken(token) ? await find(link, hashToken(token)) : undefined;
-  return found === undefined
-    ? sendPlainPage(reply, 410, SPENT)
-    : sendPlainPage(reply, 200, show(link, found, token));
+function readToken({ query }: FastifyRequest): string {
+  return textOf((query as Readonly<Record<string, unknown>>)["t"]);
 }
 
-const WORDS = {
-  confirm: { title: "Get alerts", button: "Get these alerts", done: "Alerts begin" },
-  stop: { title: "Stop alerts", button: "Stop all alerts to this address", done: "Alerts stopped" },
-} as const;
+async function answer(
+  reply: FastifyReply,
+  show: (of: LinkedAddress) => PlainPage,
+  finding: Promise<LinkedAddress | undefined> | false,
+): Promise<FastifyReply> {
+  const found = (await finding) || undefined;
+  return sendPlainPage(reply, found === undefined ? 410 : 200, found ? show(found) : SPENT);
+}
 
-function askPage(link: AlertLink, { address, orgName }: LinkedAddress, token: string): PlainPage {
-  const { title, button } = WORDS[link];
-  return page(
-    title,
-    `<p>Alerts of the organization <strong>${escapeHtml(orgName)}</strong> to
+const askPage =
+  (token: string) =>
+  ({ link, address, orgName }: LinkedAddress): PlainPage =>
+    page(
+      link === "confirm" ? "Get alerts" : "Stop alerts",
+      `<p>Alerts of the organization <strong>${escapeHtml(orgName)}</strong> to
   <strong>${escapeHtml(address)}</strong>.</p>
-<form method="post" action="/alerts/${link}?t=${token}"><button type="submit">${button}</button></form>`,
-  );
-}
+<form method="post" action="/alerts/link?t=${token}"><button type="submit">${
+        link === "confirm" ? "Get these alerts" : "Stop all alerts to this address"
+      }</button></form>`,
+    );
 
-function donePage(link: AlertLink, { address, orgName }: LinkedAddress): PlainPage {
+function donePage({ link, address, orgName }: LinkedAddress): PlainPage {
   const [who, where] = [escapeHtml(orgName), escapeHtml(address)];
-  return page(
-    WORDS[link].done,
-    link === "confirm"
-      ? `<p>Alerts of ${who} go to ${where} from now on. Each has a link that stops them.</p>`
-      : `<p>No alert of ${who} goes to ${where} any more. To get them again, ask a member to remove the
+  return link === "confirm"
+    ? page("Alerts begin", `<p>Alerts of ${who} go to ${where} from now on.</p>`)
+    : page(
+        "Alerts stopped",
+        `<p>No alert of ${who} goes to ${where} any more. To get them again, ask a member to remove the
   address and add it again.</p>`,
-  );
+      );
 }
 
 function page(title: string, text: string): PlainPage {

@@ -195,7 +195,7 @@ async function addEmail(
   const added = await alerts.store.addDestination(orgId, { ...wanted, confirm }, asked.by);
   if (typeof added !== "string") {
     const { name: orgName } = await requireOrg(deps, session);
-    const url = alertLink("confirm", token, deps.consoleUrl());
+    const url = alertLink(token, deps.consoleUrl());
     const sent = await alerts.mailer.send({
       to: address,
       messageId: `<${destinationId}@tokenmarket.confirm-alerts>`,

@@ -29,8 +29,7 @@ export async function giveOwnOrg(
     orgId,
   ]);
   // By no person: a member of another organization is not named in this one's log.
-  const query = async (sql: string, values: unknown[]): Promise<readonly Row[]> =>
-    (await client.query<Row>(sql, values)).rows;
+  const query = async (...of: [string, unknown[]]) => (await client.query<Row>(...of)).rows;
   return await recordChanges(client, byGateway("members"), [
     createdOrg(orgId, orgName, email),
     ...(await findNewAlerts(query, orgId)),

@@ -13,6 +13,8 @@ import { KindsField, type ChosenKinds } from "./kinds-field.tsx";
 
 interface AddProps {
   readonly channel: AlertDestination["channel"];
+  /** The e-mail address that is proposed. */
+  readonly first: string;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
   /** With the secret of a webhook, which is shown once. */
@@ -24,7 +26,7 @@ const FORMS = {
     title: "Add address",
     field: "address",
     label: "Email address",
-    description: "Its reader gets a message first, and alerts once it is confirmed.",
+    description: "Yours gets alerts at once. The reader of another one is asked to confirm first.",
     placeholder: "ops@example.com",
     type: "email",
   },
@@ -50,11 +52,11 @@ export function AddDestinationDialog({
   );
 }
 
-function AddForm({ channel, kinds, onClose, onSecret }: AddProps): ReactNode {
+function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps): ReactNode {
   const client = useQueryClient();
   const submission = useSubmission();
   const { title, field, label, description, placeholder, type } = FORMS[channel];
-  const [where, setWhere] = useState("");
+  const [where, setWhere] = useState(channel === "email" ? first : "");
   const [chosen, setChosen] = useState<ChosenKinds>(null);
 
   const send = (): void => {

@@ -3,14 +3,12 @@ import { Info } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -20,6 +18,8 @@ import { DestinationActions } from "./destination-actions.tsx";
 /** Where alerts go. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const mayChange = useMay("billing");
+  const own = useSession().user?.email ?? "";
+  const isThere = alerts.destinations.some(({ address }) => address === own);
   const [adding, setAdding] = useState<AlertDestination["channel"]>();
   // Kept until the reader has it, and nowhere else.
   const [secret, setSecret] = useState<string>();
@@ -28,7 +28,6 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
       title="Where to report"
       actions={
         <Group gap="xs">
-          <AddMe alerts={alerts} />
           {alerts.can_email && mayChange ? (
             <Button variant="default" onClick={() => setAdding("email")}>
               Add address
@@ -53,6 +52,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
       <AddDestinationDialog
         opened={adding !== undefined}
         channel={adding ?? "email"}
+        first={isThere ? "" : own}
         kinds={alerts.kinds}
         onClose={() => setAdding(undefined)}
         onSecret={setSecret}
@@ -86,33 +86,6 @@ function Unavailable({ alerts }: { readonly alerts: Alerts }): ReactNode {
       {canMail ? null : <div>{mail}</div>}
       {canPost ? null : <div>{post}</div>}
     </Alert>
-  );
-}
-
-function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
-  const { user } = useSession();
-  const mayChange = useMay("billing");
-  const add = useChange("POST /api/console/alerts/destinations", {
-    refreshes: ["GET /api/console/alerts"],
-  });
-  const email = user?.email ?? "";
-  const isThere = alerts.destinations.some(
-    ({ address, disabled_at: at }) => address === email && at === null,
-  );
-  if (!alerts.can_email || isThere || !mayChange) return null;
-  return (
-    <Button
-      variant="default"
-      loading={add.isPending}
-      onClick={() =>
-        add.mutate(
-          { body: { channel: "email" } },
-          { onSuccess: () => notifyDone(`Alerts go to ${email}`), onError: notifyFault },
-        )
-      }
-    >
-      Email me
-    </Button>
   );
 }
 

@@ -262,8 +262,7 @@ export const operatorRoutes = {
     answer: OperatorDesk,
   },
   "GET /api/operator/look-up": {
-    summary:
-      "Whose a request, a purchase, a receipt, a key or an e-mail address is; it is recorded",
+    summary: "Whose a request, purchase, receipt, key or e-mail address is; it is recorded",
     access: "operator",
     changes: ["customer.look-up"],
     gate: "reads",
@@ -276,8 +275,7 @@ export const operatorRoutes = {
     answer: Type.Object({ data: Type.Array(OperatorFound) }),
   },
   "GET /api/operator/organizations/:org_id/requests/:request_id": {
-    summary:
-      "One request of an organization with every attempt, as its members see it; it is recorded",
+    summary: "One request of an organization, as its members see it; it is recorded",
     access: "operator",
     changes: ["customer.look-up"],
     gate: "reads",
