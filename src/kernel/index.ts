@@ -21,6 +21,7 @@ export * from "./core/constants.ts";
 export * from "./core/csv.ts";
 export * from "./core/visible-text.ts";
 export * from "./core/defined.ts";
+export * from "./core/document-words.ts";
 export * from "./core/time.ts";
 export * from "./core/money.ts";
 export * from "./core/email-address.ts";

@@ -212,7 +212,8 @@ export const MAIL_SETTINGS = {
     "smtp.invitations_per_hour",
     200,
     1,
-    "E-mails with an invitation that all organizations together send in an hour. Above it, as above 5 a " +
+    "E-mails with an invitation, or a question to confirm an address for alerts, that all organizations " +
+      "together send in an hour. Above it, as above 5 invitations a " +
       "day to one address and 50 a day by one organization, the inviting person gets the link to pass on.",
   ),
 };

@@ -47,7 +47,11 @@ function LookUp(): ReactElement {
     TYPING_MS,
   );
   const q = (search.q ?? "").trim();
-  const found = useAnswer("GET /api/operator/look-up", { query: { q } }, { enabled: q !== "" });
+  const found = useAnswer(
+    "GET /api/operator/look-up",
+    { query: { q } },
+    { enabled: q !== "", isRecorded: true },
+  );
   return (
     <Panel title="Look up">
       <Stack gap="md">

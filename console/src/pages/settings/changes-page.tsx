@@ -90,6 +90,9 @@ const KINDS: { readonly value: ChangeKind | ""; readonly label: string }[] = [
   { value: "company", label: "Company data" },
   { value: "optimize", label: "Optimize" },
   { value: "member", label: "Members" },
+  { value: "alert", label: "Alerts" },
+  { value: "topup", label: "Automatic top-up" },
+  { value: "card", label: "Saved card" },
   { value: "account", label: "Accounts" },
   { value: "session", label: "Sign-ins" },
 ];

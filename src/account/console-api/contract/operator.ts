@@ -261,8 +261,9 @@ export const operatorRoutes = {
     answer: OperatorDesk,
   },
   "GET /api/operator/look-up": {
-    summary: "Whose a request, a purchase, a receipt, a key or an e-mail address is",
+    summary: "Whose a request, purchase, receipt, key or e-mail address is; it is recorded",
     access: "operator",
+    changes: ["customer.look-up"],
     gate: "reads",
     query: Fields({
       q: ShortText(
@@ -273,8 +274,9 @@ export const operatorRoutes = {
     answer: Type.Object({ data: Type.Array(OperatorFound) }),
   },
   "GET /api/operator/organizations/:org_id/requests/:request_id": {
-    summary: "One request of an organization with every attempt, as its members see it",
+    summary: "One request of an organization, as its members see it; it is recorded",
     access: "operator",
+    changes: ["customer.look-up"],
     gate: "reads",
     params: Type.Object({ org_id: Id, request_id: Id }),
     answer: RequestDetail,
