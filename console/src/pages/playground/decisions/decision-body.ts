@@ -95,9 +95,8 @@ function readState(draft: DecisionDraft): { readonly value: unknown } | DraftPro
     if (typeof value === "string" || (typeof value === "object" && value !== null))
       return { value };
     return { field: "state", message: "The state must be an object, an array, or text." };
-  } catch (fault) {
-    const reason = fault instanceof Error ? fault.message : "it cannot be read";
-    return { field: "state", message: sentence(`This is not valid JSON: ${reason}`) };
+  } catch {
+    return { field: "state", message: "This is not valid JSON." };
   }
 }
 
