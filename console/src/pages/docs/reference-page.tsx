@@ -160,7 +160,7 @@ const FIELD_COLUMNS: readonly Column<FieldRow>[] = [
   {
     id: "required",
     label: "Required",
-    phone: "end",
+    phone: "line",
     render: ({ isRequired }) => (isRequired ? "Yes" : ""),
   },
   {

@@ -49,6 +49,7 @@ export function LimitsPage(): ReactNode {
     >
       <RoleNote need="keys" what="change limits and caps of keys" />
       <RoleNote need="billing" what="change the organization's cap" />
+      <RefusalPanel />
       <Answer of={answer} skeleton={<LimitsSkeleton />}>
         {(limits) => (
           <>
@@ -66,7 +67,6 @@ export function LimitsPage(): ReactNode {
           </>
         )}
       </Answer>
-      <RefusalPanel />
     </Page>
   );
 }
