@@ -492,9 +492,21 @@ async function statusOf(code: string, key: string): Promise<string> {
 
 /** Every page of an organization that changes something. */
 const VIEWED = [
-  ...["/playground", "/playground?tab=images", "/optimize", "/optimize/$search", "/keys"],
-  ...["/keys/$key", "/limits", "/connections", "/billing", "/billing/company", "/welcome"],
-  ...["/settings/organization", "/settings/members", "/settings/alerts", "/docs/quick-start"],
+  "/playground",
+  "/playground?tab=images",
+  "/optimize",
+  "/optimize/$search",
+  "/keys",
+  "/keys/$key",
+  "/limits",
+  "/connections",
+  "/billing",
+  "/billing/company",
+  "/welcome",
+  "/settings/organization",
+  "/settings/members",
+  "/settings/alerts",
+  "/docs/quick-start",
 ];
 /** Buttons without a call to the gateway, and the one that every member may press. */
 const NOT_PRESSED = /^$|Leave|Copy|Columns|Get code|Shell|curl|Python|TypeScript/;

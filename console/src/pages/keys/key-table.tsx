@@ -176,10 +176,12 @@ function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
   return (
     <RowLine className={tables.first}>
       {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
-      <KeyName named={shown} isLink />
-      <span className={tables.deskOnly}>
-        <KeyLabel labelled={shown} />
-      </span>
+      <div>
+        <KeyName named={shown} isLink />
+        <div className={tables.deskOnly}>
+          <KeyLabel labelled={shown} />
+        </div>
+      </div>
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
     </RowLine>
   );
@@ -253,7 +255,8 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
     <Text
       span
       ff="monospace"
-      fz="0.9em"
+      size="xs"
+      c="dimmed"
       style={{ whiteSpace: "nowrap" }}
       td={labelled.disabled_at === null ? undefined : "line-through"}
     >

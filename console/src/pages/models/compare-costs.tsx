@@ -134,7 +134,11 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
       id: "model",
       label: "Model",
       phone: "lead",
-      render: ({ model, name }) => <NameLine of={model} name={name} />,
+      render: ({ model, name }) => (
+        <div className={styles.nowrap}>
+          <NameLine of={model} name={name} />
+        </div>
+      ),
     },
     {
       id: "cost",
@@ -155,12 +159,7 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
       phone: "line",
       render: ({ listings }) => <Difference text={differenceLabel(listings[0], spent)} />,
     },
-    {
-      id: "others",
-      label: "With other providers",
-      align: "right",
-      render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
-    },
+    ...(models.some(({ listings }) => listings.length > 1) ? [OTHERS] : []),
     {
       id: "notes",
       label: "Notes",
@@ -174,6 +173,13 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
     },
   ];
 }
+
+const OTHERS: Column<ComparedModel> = {
+  id: "others",
+  label: "With other providers",
+  align: "right",
+  render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
+};
 
 /** The costs as bars: the highest is as wide as its column. */
 function CostBar(props: {

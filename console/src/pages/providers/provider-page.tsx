@@ -253,6 +253,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "checked",
     label: "Prices checked",
+    shownFrom: "wide",
     render: ({ listing }) => <CheckedNote listing={listing} />,
   },
   {

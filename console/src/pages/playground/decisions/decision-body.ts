@@ -1,4 +1,3 @@
-import { sentence } from "../../../ui/sentence.ts";
 
 /** A question as it is in the form: only the fields of its type count. */
 export interface QuestionDraft {
