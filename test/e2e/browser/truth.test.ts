@@ -215,7 +215,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
         // What opens or hides others may have taken it away.
         const name = await button.innerText({ timeout: 100 }).catch(() => "");
         if (NOT_PRESSED.test(name)) continue;
-        await button.click({ timeout: 2_000 }).catch(() => undefined);
+        await button.click({ timeout: 500 }).catch(() => undefined);
         pressed += 1;
         const sending = page.getByRole("dialog").locator("button[type=submit]:enabled");
         expect(await sending.allInnerTexts(), `${path}: ${name}`).toEqual([]);

@@ -1,4 +1,3 @@
-
 /** A question as it is in the form: only the fields of its type count. */
 export interface QuestionDraft {
   readonly id: string;
