@@ -121,6 +121,7 @@ export type OperatorFound = Static<typeof OperatorFound>;
 
 export const OperatorRestriction = Type.Object({
   org_id: Id,
+  org_name: Type.String(),
   family: CallFamily,
   state: oneOf("limited", "restricted"),
   /** The unusual figures; the customer never sees them. */
@@ -195,6 +196,7 @@ export type OperatorOrgPage = Static<typeof OperatorOrgPage>;
 export const WaitingPurchase = Type.Object({
   purchase_id: Id,
   org_id: Id,
+  org_name: Type.String(),
   amount_usd: Usd,
   /** `parked`: paid, but not as ordered; `pending`: the payment is in progress. */
   status: oneOf("parked", "pending"),
