@@ -6,7 +6,7 @@ import { isDeep, quickOrDeep } from "../support/depth.ts";
 
 const CHAT = HOSTS.filter(({ modality }) => modality === "text");
 
-const HONEST_RUNS = quickOrDeep(2 * HOSTS.length, 50);
+const HONEST_RUNS = quickOrDeep(HOSTS.length, 50);
 
 const [DISHONEST, CLUMSY] = [false, true].map((isHonest) =>
   NAMES.filter((name) => name.startsWith("honest-") === isHonest),
@@ -18,15 +18,12 @@ const PLAYED = DISHONEST.filter(
 );
 
 describe.concurrent("who is honest and clumsy is failed by no check", () => {
-  test.each(CLUMSY.flatMap((name) => CHAT.map((host) => [name, host] as const)))(
-    "%s, $1.name",
-    async (name, host) => {
-      const { report } = await runAgainst(host, { fault: `cheat:${name}` });
-      const lines = report.models.flatMap(({ checks }) => checks);
-      expect(lines.filter(({ status }) => status === "fail" || status === "error")).toEqual([]);
-      expect(["pass", "warn"]).toContain(report.verdict);
-    },
-  );
+  test.each(CLUMSY.flatMap(hostsOfClumsy))("%s, $1.name", async (name, host) => {
+    const { report } = await runAgainst(host, { fault: `cheat:${name}` });
+    const lines = report.models.flatMap(({ checks }) => checks);
+    expect(lines.filter(({ status }) => status === "fail" || status === "error")).toEqual([]);
+    expect(["pass", "warn"]).toContain(report.verdict);
+  });
 });
 
 describe.concurrent(
@@ -73,6 +70,12 @@ const SHARE = Math.floor(HONEST_RUNS / HOSTS.length);
 /** Which request is answered with 429 is another one in each run. */
 const STRIDE = 7;
 const CALLS_FIRST = 3;
+
+/** In a quick run one host for each, in rotation. */
+function hostsOfClumsy(name: string, turn: number): readonly (readonly [string, Host])[] {
+  const hosts = CHAT.filter((_host, at) => isDeep || at === turn % CHAT.length);
+  return hosts.map((host) => [name, host]);
+}
 
 function kindOf(name: string): string {
   const { modalities, checks, needs } = CHEATS[name] as NamedCheat;

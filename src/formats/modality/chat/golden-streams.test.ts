@@ -35,10 +35,12 @@ describe.each(goldens)("$name of $upstream for a client of $client", (wires) => 
   });
 
   test("gives the same bytes for every place the provider's bytes can be cut at", () => {
-    for (let at = 1; at < transcript.length; at++) {
+    const places = Array.from({ length: transcript.length - 1 }, (_, at) => at + 1);
+    const wrong = places.filter((at) => {
       const pieces = [transcript.subarray(0, at), transcript.subarray(at)];
-      expect(play(openStream(wires), pieces).text).toBe(expected);
-    }
+      return play(openStream(wires), pieces).text !== expected;
+    });
+    expect(wrong).toEqual([]);
   });
 
   test("gives the same bytes for any chunking", () => {
