@@ -1,6 +1,5 @@
 import { type Check, forAll } from "./check.ts";
 import { failed, type Finding, passed, chooseWorst } from "../report/finding.ts";
-import type { Lab } from "../probing/lab.ts";
 import { badProbes } from "./modality-probes.ts";
 import type { Observation } from "../probing/observation.ts";
 import { parseFields } from "../chat/read-chat.ts";
