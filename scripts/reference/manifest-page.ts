@@ -19,7 +19,7 @@ interface Node {
 
 /** docs/reference/manifest.md, from the schema of the manifest: a table per object, then rules. */
 export function manifestPage(): string {
-  const objects = objectsOf(manifestSchema as Node);
+  const objects = objectsOf(manifestSchema);
   return page(
     "Provider manifest",
     "Source: `src/manifest`. A provider publishes one such JSON document to be listed. " +
