@@ -46,7 +46,7 @@ export * from "./records/key-activity.ts";
 export * from "./records/limit-use.ts";
 export * from "./records/listing-activity.ts";
 export * from "./records/listing-figures.ts";
-export * from "./records/listing-traffic.ts";
+export * from "./records/listing-losses.ts";
 export * from "./records/operator-desk.ts";
 export * from "./records/notice-facts.ts";
 export * from "./records/postgres-listing-figures.ts";

@@ -20,6 +20,8 @@ export * from "./core/client-address.ts";
 export * from "./core/constants.ts";
 export * from "./core/csv.ts";
 export * from "./core/visible-text.ts";
+export * from "./core/defined.ts";
+export * from "./core/document-words.ts";
 export * from "./core/time.ts";
 export * from "./core/money.ts";
 export * from "./core/email-address.ts";

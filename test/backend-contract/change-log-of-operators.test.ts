@@ -46,6 +46,14 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
       return { by: operator, target: "a…@example.com", before: null, after };
     },
   },
+  "customer.look-up": {
+    run: async () => {
+      const after = { asked: "a…@example.com", found: 0 };
+      const change = { action: "customer.look-up", orgId: null, target: "customers" } as const;
+      await books.backend.changeStore.record({ ...change, before: null, after }, operator);
+      return { by: operator, target: "customers", before: null, after };
+    },
+  },
   "price.change": {
     run: async () => {
       await books.backend.ledgerBatchStore.ensurePricePins([pin(1_250_000n)]);

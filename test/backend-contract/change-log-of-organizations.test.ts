@@ -79,7 +79,7 @@ function signIn(
   const expiresAtMs = session.nowMs + 600_000;
   const { digest, label } = createVirtualKey();
   const trial = { digest, label, name: "Trial key", ceiling: 20, sealedKey: randomBytes(64) };
-  const sealedParts = { idpSid: null, sealedRefresh: null, userAgent: null };
+  const sealedParts = { idpSid: null, userAgent: null };
   return {
     claim: said,
     nowMs: session.nowMs,

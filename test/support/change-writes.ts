@@ -19,6 +19,7 @@ export type OperatorAction = Extract<
   | `settlement.${string}`
   | `ledger.${string}`
   | `changes.${string}`
+  | "customer.look-up"
   | "backup.create"
 >;
 

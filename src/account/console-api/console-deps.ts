@@ -34,7 +34,9 @@ import type {
   IssuerConfig,
   ClientAddresses,
   Clock,
+  Logger,
   OrgId,
+  Mailer,
 } from "../../kernel/index.ts";
 import type {
   CreditStore,
@@ -44,8 +46,8 @@ import type {
   SettlementTerms,
   SigningKey,
 } from "../../ledger/index.ts";
-import type { Identity } from "../identity/identity.ts";
-import type { OptimizeSearches } from "../optimize/optimize.ts";
+import type { Identity } from "../identity/open-identity.ts";
+import type { OptimizeSearches } from "../optimize/open-optimize.ts";
 import type { Invitations } from "../team/invitations.ts";
 import type { TeamStore } from "../team/postgres-team-store.ts";
 import type { PurchaseStore } from "../billing/postgres-purchase-store.ts";
@@ -55,14 +57,6 @@ export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
   /** `reason` is a code such as ECONNREFUSED, or a message. */
   | { readonly verdict: "unreachable"; readonly reason: string };
-
-/** The console's log, with the methods of a pino logger. */
-export interface ConsoleLog {
-  debug(detail: object, message: string): void;
-  info(detail: object, message: string): void;
-  warn(detail: object, message: string): void;
-  error(detail: object, message: string): void;
-}
 
 /** The parts that an operation works with, in the console and in a command. */
 export interface OperationDeps extends Pick<
@@ -123,8 +117,10 @@ export interface ConsoleDeps {
   readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
-    /** False: no mail server is configured. */
-    readonly canMail: boolean;
+    /** Undefined: no mail server is configured. */
+    readonly mailer: Mailer | undefined;
+    /** Questions to confirm an address, and invitations, of all organizations together. */
+    readonly mailsPerHourMax: number;
     /**
      * Why a webhook cannot use this address; `busy` if too many addresses of its organization are
      * being checked.
@@ -168,7 +164,7 @@ export interface ConsoleDeps {
     "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
   >;
   readonly clock: Clock;
-  readonly log: ConsoleLog;
+  readonly log: Logger & { debug(detail: object, message: string): void };
   /** Folder of the built pages; they answer 503 where it does not exist. */
   readonly staticDir: string;
   /** The published OpenAPI document of the gateway. */
@@ -188,15 +184,16 @@ export interface OperatorDeps {
   readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
   /** As the manifests are at this moment. */
   readonly readSettlementTerms: () => TermsRead;
-  readonly changes: Pick<ChangeStore, "list">;
+  readonly changes: Pick<ChangeStore, "list" | "record">;
   readonly desk: OperatorDesk;
   readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
   readonly installation: Installation;
 }
 
 /** The payment terms of providers, or why they are unknown. */
-type TermsRead =
+export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
+  /** Terms that were guessed would close periods that cannot be opened again. */
   | { readonly ok: false; readonly problem: string };
 
 /** The state of the installation as this instance knows it. */

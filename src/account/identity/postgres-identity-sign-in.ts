@@ -10,6 +10,7 @@ import {
   createRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
+import { findNewAlerts } from "../alerts/postgres-alert-store.ts";
 import {
   accountBy,
   toEmailChange,
@@ -108,11 +109,7 @@ async function recordSignIn(
 
 function buildRunner(client: PoolClient): Run {
   return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
-    const query: { text: string; values: unknown[]; query_timeout: number } = {
-      text,
-      values,
-      query_timeout: STEP_TIMEOUT_MS,
-    };
+    const query = { text, values, query_timeout: STEP_TIMEOUT_MS };
     return (await client.query<R>(query)).rows;
   };
 }
@@ -133,10 +130,12 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endFormer(run, accountId, signIn);
+  const session = startedSession(owner, signIn.claim.issuer);
+  const alerts = isVerified ? await findNewAlerts(run, orgId) : [];
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
   return {
-    changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted, ...welcomed],
+    changes: [...found.changes, session, ...alerts, ...minted, ...welcomed],
     ended,
     accountId,
     orgId,
@@ -358,8 +357,8 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
   await run(
     // In the organization that the account worked with last.
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
-      expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh, user_agent, org_id)
-    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8, $9,
+      expires_at, last_seen_at, idp_checked_at, idp_tried_at, user_agent, org_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8,
       (select org_id from console_session where account_id = $2 order by started_at desc limit 1))`,
     [
       session.sessionId,
@@ -369,7 +368,6 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
       session.idpSid,
       new Date(nowMs),
       new Date(session.expiresAtMs),
-      session.sealedRefresh,
       session.userAgent,
     ],
   );

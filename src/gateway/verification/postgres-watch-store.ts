@@ -32,8 +32,6 @@ export class PostgresWatchStore {
   }
 }
 
-export type WatchStore = Public<PostgresWatchStore>;
-
 /**
  * The only session among all processes, until it is closed or its process dies. Its connection does
  * nothing but hold the lock, so a run survives its loss.

@@ -32,11 +32,6 @@ export const CONSOLE_SETTINGS = {
     "oidc.verified_as_text",
     'Accepts `email_verified: "true"`, for a provider that sends a string.',
   ),
-  oidcRefresh: flag(
-    "oidc.refresh",
-    "Requests `offline_access` and checks every 15 minutes of activity whether the provider's session " +
-      "is still active; needs `encryption_key`.",
-  ),
   localSignIn: flag(
     "local_sign_in",
     "Allows sign-in with links of `console-link` when the console is not on loopback.",
@@ -217,7 +212,8 @@ export const MAIL_SETTINGS = {
     "smtp.invitations_per_hour",
     200,
     1,
-    "E-mails with an invitation that all organizations together send in an hour. Above it, as above 5 a " +
+    "E-mails with an invitation, or a question to confirm an address for alerts, that all organizations " +
+      "together send in an hour. Above it, as above 5 invitations a " +
       "day to one address and 50 a day by one organization, the inviting person gets the link to pass on.",
   ),
 };

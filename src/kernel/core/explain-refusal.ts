@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<RefusalClass, string>> = {
   model_unavailable:
     "There is no such model, or none of its providers could be reached. Choose a model ID from the models page. If the model is listed there, try again in a moment.",
   upstream_error:
-    "Every provider of the model failed or took too long. Try again in a few seconds. The request page shows which providers were tried.",
+    "Every provider of the model failed or took too long. Try again in a few seconds.",
   not_found:
     "The path does not exist, or the record does not belong to your organization. Check the path and the ID.",
   request_too_large: "The body was larger than the route accepts. Send a smaller body.",

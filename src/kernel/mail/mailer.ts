@@ -17,6 +17,8 @@ export interface MailMessage {
   readonly html: string;
   /** Default: none. */
   readonly attachments?: readonly MailAttachment[];
+  /** Where its reader stops such messages, for the button of a mail program. Default: none. */
+  readonly stopUrl?: string;
   /** Equal for every try, so that a mailbox can recognize a repetition. */
   readonly messageId: string;
 }
@@ -64,7 +66,8 @@ export function openMailer(options: SmtpOptions): Mailer | undefined {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const send = async ({ to, attachments = [], ...message }: MailMessage): Promise<MailAnswer> => {
+  const send = async (asked: MailMessage): Promise<MailAnswer> => {
+    const { to, attachments = [], stopUrl, ...message } = asked;
     // A text that a mail program parses may be another mailbox than the one that was counted.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
@@ -72,7 +75,15 @@ export function openMailer(options: SmtpOptions): Mailer | undefined {
       // As an object, an address is one recipient whatever its text holds.
       const recipient = { name: "", address: to };
       const files = { attachments: [...attachments] };
-      const sent = await transport.sendMail({ from, to: recipient, ...message, ...files });
+      const headers: Record<string, string> =
+        stopUrl === undefined
+          ? {}
+          : {
+              "List-Unsubscribe": `<${stopUrl}>`,
+              // The mail program's own button posts to that address.
+              "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+            };
+      const sent = await transport.sendMail({ from, to: recipient, headers, ...message, ...files });
       return { kind: "sent", answer: cut(sent.response) };
     } catch (fault) {
       return toMailAnswer(fault);

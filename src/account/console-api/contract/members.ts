@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, RoleName, Fields } from "./shared.ts";
+import { Email, Count, Id, Instant, nullable, oneOf, RoleName, Fields } from "./shared.ts";
 
 export const Member = Type.Object({
   account_id: Id,
@@ -65,7 +65,6 @@ export const ReceivedInvitation = Type.Object({
 });
 export type ReceivedInvitation = Static<typeof ReceivedInvitation>;
 
-const Email = Type.String({ minLength: 3, maxLength: 320 });
 const ofMember = Type.Object({ account_id: Id });
 const ofInvitation = Type.Object({ invitation_id: Id });
 const Joined = Type.Object({ org_id: Id });
@@ -75,7 +74,7 @@ export const memberRoutes = {
     summary: "The members of the organization, and open invitations",
     command: {
       usage: "member list",
-      columns: ["account_id", "role", "email", "joined_at", "invitation_id", "expires_at"],
+      columns: "account_id role email joined_at invitation_id expires_at",
     },
     needs: "read",
     answer: Team,

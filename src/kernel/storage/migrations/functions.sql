@@ -1215,8 +1215,7 @@ declare
   v_ended bigint;
 begin
   delete from console_reveal;
-  update console_session set ended_at = clock_timestamp(), ended_reason = 'signed-out',
-    sealed_refresh = null
+  update console_session set ended_at = clock_timestamp(), ended_reason = 'signed-out'
   where ended_at is null;
   get diagnostics v_ended = row_count;
   delete from local_claim;

@@ -170,14 +170,12 @@ create table console_session (
   idp_tried_at timestamptz not null,
   -- Since when the browser, in use, has been expected to ask for a confirmation.
   recheck_asked_at timestamptz,
-  sealed_refresh bytea,
   user_agent text,
   ended_at timestamptz,
   ended_reason text check (ended_reason in ('signed-out', 'idp-ended')),
   -- The organization that it looks at; null: the account's own.
   org_id text,
-  check ((ended_at is null) = (ended_reason is null)),
-  check (ended_at is null or sealed_refresh is null)
+  check ((ended_at is null) = (ended_reason is null))
 );
 create index console_session_by_account on console_session (account_id);
 create index console_session_by_identity on console_session (issuer, subject)
@@ -1077,7 +1075,10 @@ create table alert_destination (
   failing_since timestamptz,
   disabled_at timestamptz,
   disabled_reason text constraint alert_destination_disabled_reason
-    check (disabled_reason in ('removed', 'failing', 'gone', 'paused')),
+    check (disabled_reason in ('removed', 'failing', 'gone', 'paused', 'unconfirmed', 'stopped')),
+  -- Of an address that its reader had to confirm: the link, until it is used, and when it expires.
+  confirm_hash bytea unique,
+  confirm_until timestamptz,
   -- Which events go there; null: all.
   kinds text[],
   -- Sealed by the encryption key of the installation; none of an e-mail address.
@@ -1105,6 +1106,8 @@ create table alert_delivery (
   -- The answer to the last try: a status, or the reason why there was none.
   last_answer text,
   last_at timestamptz,
+  -- The link of its newest e-mail that stops the alerts to its destination.
+  stop_hash bytea unique,
   unique (event_id, destination_id)
 );
 create index alert_delivery_due on alert_delivery (next_at) where state = 'waiting';
