@@ -99,7 +99,7 @@ export class PostgresOperatorDesk {
    * of a receipt, an e-mail address, or the beginning of a key, of which only the label is read.
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
-    const { sql, values } = questionOf(asked.trim());
+    const { sql, values } = readQuestion(asked.trim());
     return (await this.#rows(`${sql} limit ${FOUND_MAX}`, values)).map(foundColumns.read);
   }
 
@@ -196,10 +196,10 @@ interface Question {
 }
 
 /** One thing has one form: no question reads a table that cannot have it. */
-function questionOf(asked: string): Question {
+function readQuestion(asked: string): Question {
   const requestId = parseRequestId(asked);
   if (requestId !== undefined)
-    return { sql: REQUEST_SQL, values: [requestId, ...idsOf(requestId)] };
+    return { sql: REQUEST_SQL, values: [requestId, ...findAttemptSpan(requestId)] };
   if (asked.includes("@")) return { sql: EMAIL_SQL, values: [normaliseEmail(asked)] };
   const [, prefix, digits] = /^(R|TEST)-(\d{1,18})$/i.exec(asked) ?? [];
   if (prefix !== undefined && digits !== undefined) {
@@ -221,7 +221,7 @@ function questionOf(asked: string): Question {
 }
 
 /** The attempts of a request are near its own time, which its id carries. */
-function idsOf(requestId: string): readonly bigint[] {
+function findAttemptSpan(requestId: string): readonly bigint[] {
   const first = attemptIdFrom(readCreatedAt(requestId));
   return [first - TWO_DAYS_OF_IDS, first + TWO_DAYS_OF_IDS];
 }
