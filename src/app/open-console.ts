@@ -254,7 +254,8 @@ function openAlerts(
     worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, documentOf, clock, log }),
     alerts: {
       store: backend.alertStore,
-      canMail: mailer !== undefined,
+      mailer,
+      mailsPerHourMax: config.smtpInvitationsPerHour,
       checkAddress: (url, orgId) =>
         checkWebhookAddress(url, { allowPrivate, find: names.of(orgId) }),
     },

@@ -23,8 +23,13 @@ test("a model is described by what it reads and does", () => {
       id: "anthropic/claude-opus-5.5" as ModelId,
       inputModalities: ["text", "image", "file"],
       names: ["thinking", "tools", "max_tokens"],
+      contextLength: 1_050_000,
     }),
-  ).toBe("Anthropic's chat model for text, images and files, with tools and reasoning.");
+  ).toBe(
+    "Anthropic's chat model for text, images and files, with tools, reasoning and 1.05M tokens of context.",
+  );
+  const hosted = { id: "openrouter/nvidia/nemotron-9" as ModelId, contextLength: 131_072 };
+  expect(described(hosted)).toBe("NVIDIA's chat model for text, with 131K tokens of context.");
 });
 
 test("the sentence of a listing is said as it is", () => {

@@ -1,20 +1,52 @@
 import type { InputModality, ListedModel } from "./catalog.ts";
 
-/** The makers of models by an id's first part; a host's own ids have none. */
+/** The makers of models by a part of the id; what only its host names has none. */
 const LABS: Readonly<Record<string, string>> = {
+  ai21: "AI21",
+  "aion-labs": "AionLabs",
+  allenai: "Ai2",
   amazon: "Amazon",
   anthropic: "Anthropic",
+  "arcee-ai": "Arcee AI",
+  baidu: "Baidu",
+  bytedance: "ByteDance",
   cohere: "Cohere",
+  deepcogito: "Deep Cogito",
   deepseek: "DeepSeek",
+  "deepseek-ai": "DeepSeek",
   google: "Google",
-  "meta-llama": "Meta",
+  "ibm-granite": "IBM",
+  inception: "Inception",
+  inclusionai: "inclusionAI",
+  inflection: "Inflection",
+  kwaipilot: "Kwaipilot",
+  liquid: "Liquid AI",
   meta: "Meta",
+  "meta-llama": "Meta",
+  "meta-models": "Meta",
+  microsoft: "Microsoft",
   minimax: "MiniMax",
   mistralai: "Mistral AI",
   moonshotai: "Moonshot AI",
+  morph: "Morph",
+  nousresearch: "Nous Research",
+  nvidia: "NVIDIA",
   openai: "OpenAI",
+  perceptron: "Perceptron",
+  perplexity: "Perplexity",
   qwen: "Alibaba",
+  reflection: "Reflection",
+  rekaai: "Reka",
+  relace: "Relace",
+  "ricursive-ai": "Ricursive",
+  sao10k: "Sao10K",
+  stepfun: "StepFun",
+  tencent: "Tencent",
+  thedrummer: "TheDrummer",
+  upstage: "Upstage",
+  writer: "Writer",
   "x-ai": "xAI",
+  xiaomi: "Xiaomi",
   "z-ai": "Z.ai",
 };
 
@@ -44,19 +76,32 @@ const ABILITIES: readonly (readonly [parameters: readonly string[], ability: str
 export function describeModel(
   model: Pick<
     ListedModel,
-    "id" | "modality" | "inputModalities" | "supportedParameters" | "description"
+    "id" | "modality" | "inputModalities" | "supportedParameters" | "description" | "contextLength"
   >,
 ): string {
   if (model.description !== undefined) return model.description;
-  const lab = model.id.slice(0, Math.max(0, model.id.indexOf("/")));
+  // A host's own id has the host before the maker.
+  const lab = model.id.split("/", 2).find((part) => Object.hasOwn(LABS, part));
   const kind = KINDS[model.modality];
-  const what = Object.hasOwn(LABS, lab) ? `${LABS[lab]}'s ${kind}` : sentence(kind);
+  const what = lab === undefined ? sentence(kind) : `${LABS[lab]}'s ${kind}`;
   const inputs = listed(model.inputModalities.map((each) => INPUTS[each]));
   const abilities = ABILITIES.flatMap(([names, ability]) =>
     names.some((name) => model.supportedParameters.has(name)) ? [ability] : [],
   );
+  if (model.contextLength !== undefined) {
+    abilities.push(`${shortCount(model.contextLength)} tokens of context`);
+  }
   return `${what} ${inputs}${abilities.length === 0 ? "" : `, with ${listed(abilities)}`}.`;
 }
+
+/** `200K`, `1.05M` */
+function shortCount(count: number): string {
+  const [unit, of] = count < MILLION ? (["K", THOUSAND] as const) : (["M", MILLION] as const);
+  return count < THOUSAND ? String(count) : `${Number((count / of).toPrecision(3))}${unit}`;
+}
+
+const THOUSAND = 1_000;
+const MILLION = 1_000_000;
 
 function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -177,11 +177,26 @@ export function answerChecks(
 
 /** Says what went wrong on standard error; a stack only for unexpected errors. */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
-  const error = fault instanceof Error ? fault : new Error(String(fault));
+  const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
   const detail = foreseen || env["LOG_LEVEL"] !== "debug" ? error.message : error.stack;
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
+
+/** A file that could not be opened, as a sentence with the next step. */
+function fileFault(fault: unknown): UsageFault | undefined {
+  const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
+  const problem = FILE_PROBLEMS[code];
+  if (syscall !== "open" || path === undefined || problem === undefined) return undefined;
+  return new UsageFault(`${path}: ${problem}`);
+}
+
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  EEXIST: "is there already, and is not replaced; name another file",
+  ENOENT: "there is no such file or folder; check the name",
+  EISDIR: "is a folder; name a file",
+  EACCES: "this user may not open it; check its permissions",
+};
 
 /** 1: nothing is wrong with the call, and a later one may pass. */
 export function chooseExitCode(fault: unknown): ExitCode {

@@ -116,6 +116,10 @@ test("the mail of a purchase has its receipt as a PDF file, and another mail has
 test("a mail says amounts to the cent, and never that a balance is what it is below", () => {
   const facts = { balance_usd: "4.999999", threshold_usd: "5.000000" };
   const event = { eventId: "evt_1", orgId, orgName: "Acme", atMs: 0 };
-  const { text } = alertText({ ...event, kind: "balance.low", facts }, "https://c.example");
+  const { text } = alertText(
+    { ...event, kind: "balance.low", facts },
+    "https://c.example",
+    "https://c.example/alerts/link",
+  );
   expect(text).toContain("$4.99, below your threshold of $5.00.");
 });

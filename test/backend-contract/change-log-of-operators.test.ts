@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect } from "vitest";
 
-import { byGateway } from "../../src/kernel/changes/changed-by.ts";
+import { byGateway } from "../../src/kernel/changes/change.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { ModelId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
@@ -44,6 +44,14 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
       );
       const after = { expires_at: isoInstant };
       return { by: operator, target: "a…@example.com", before: null, after };
+    },
+  },
+  "customer.look-up": {
+    run: async () => {
+      const after = { asked: "a…@example.com", found: 0 };
+      const change = { action: "customer.look-up", orgId: null, target: "customers" } as const;
+      await books.backend.changeStore.record({ ...change, before: null, after }, operator);
+      return { by: operator, target: "customers", before: null, after };
     },
   },
   "price.change": {

@@ -2,12 +2,11 @@ import { randomBytes } from "node:crypto";
 
 import { beforeAll, describe, expect } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { ActionName } from "../../src/kernel/changes/actions.ts";
-import type { ChangedBy } from "../../src/kernel/changes/change.ts";
-import { byGateway, byProviderNews } from "../../src/kernel/changes/changed-by.ts";
+import { byGateway, byProviderNews, type ChangedBy } from "../../src/kernel/changes/change.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import {
   createRecordId,

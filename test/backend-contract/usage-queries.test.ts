@@ -10,7 +10,7 @@ import {
 import { REFUSALS } from "../../src/kernel/core/refusals.ts";
 import { ATTEMPT_OUTCOMES, toRequestStatus } from "../../src/kernel/core/request-status.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { statusOfEndSql } from "../../src/gateway/records/request-status-sql.ts";
+import { statusOfEndSql } from "../../src/gateway/records/request-rows.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { ReportTimeout } from "../../src/gateway/records/report-sources.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";

@@ -126,7 +126,7 @@ describe("GET /v1/models", () => {
       created: Date.UTC(2026, 2, 1) / 1000,
       owned_by: "prov-rich",
       name: "Rich One",
-      description: "Chat model for text, images and files.",
+      description: "Chat model for text, images and files, with 128K tokens of context.",
       context_length: 128_000,
       architecture: {
         input_modalities: ["text", "image", "file"],

@@ -24,12 +24,19 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
     "listing.suspect",
     "purchase.grant",
     "purchase.start",
+    "alert.rules",
     "topup.pause",
     "card.save",
     "alert.destination",
   ],
   dev: ["schema.migrate", "price.change", "org.create", "credit.grant", "key.create"],
-  "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
+  "billing recover": [
+    "purchase.recover",
+    "purchase.grant",
+    "purchase.state",
+    "purchase.claim",
+    "alert.rules",
+  ],
   "backup create": ["backup.create"],
   "console-link": ["console-link.create"],
   "manifest refresh": ["manifest.refresh"],
@@ -77,7 +84,13 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/reveal": ["key.reveal"],
   "POST /api/console/reveal/saved": ["key.saved"],
   "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
-  "POST /api/console/leave": ["member.leave", "org.create", "alert.destination", "member.uninvite"],
+  "POST /api/console/leave": [
+    "member.leave",
+    "org.create",
+    "alert.rules",
+    "alert.destination",
+    "member.uninvite",
+  ],
   "POST /api/console/invitations": ["member.invite"],
   "POST /api/console/invitations/:invitation_id/renew": ["member.invite"],
   "POST /api/console/received-invitations/:invitation_id/accept": ["member.join"],
@@ -85,7 +98,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/sessions/:session_id/end": ["session.end"],
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // A return from the checkout makes the program ask the payment provider for the result.
-  "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
+  "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state", "alert.rules"],
   "PATCH /api/console/top-up": ["topup.rule"],
   "POST /api/console/top-up/card/remove": ["card.remove", "topup.rule"],
   "POST /api/console/company": ["company.change"],
@@ -112,6 +125,8 @@ export const READING_CONSOLE_ROUTES: readonly string[] = [
 ];
 
 const SIGNING_IN: readonly ActionName[] = [
+  "alert.rules",
+  "alert.destination",
   "account.create",
   "account.link",
   "account.verify",
@@ -129,7 +144,9 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   "GET /auth/recheck": ["session.end"],
   "POST /auth/sign-out": ["session.end"],
   "POST /auth/backchannel-logout": ["session.end"],
+  "POST /alerts/link": ["alert.destination"],
   "POST /webhooks/stripe": [
+    "alert.rules",
     "purchase.grant",
     "purchase.state",
     "purchase.claim",

@@ -18,6 +18,8 @@ export interface AnswerOptions {
   readonly enabled?: boolean;
   /** Ask again after this many milliseconds, for as long as the page is seen. */
   readonly refetchMs?: number;
+  /** True: it is not asked again by itself, since the answer is recorded. */
+  readonly isRecorded?: boolean;
   /** While another value of this query parameter loads, the previous answer stays visible. */
   readonly staysDespite?: string;
 }
@@ -32,6 +34,7 @@ export function useAnswer<N extends RouteName>(
     queryKey: answerKey(name, asked),
     queryFn: ({ signal }) => callLoosely(name, { ...asked, signal }),
     enabled: options.enabled ?? true,
+    ...(options.isRecorded === true ? { staleTime: Number.POSITIVE_INFINITY } : {}),
     refetchInterval: options.refetchMs ?? false,
     placeholderData: (before, query) =>
       isSameBut(options.staysDespite, query?.queryKey[1], asked) ? before : undefined,

@@ -48,9 +48,3 @@ const PARTS: Intl.DateTimeFormatOptions = {
 /* Made once: making one costs more than all the rest of a table's cell. */
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
-
-/** `November 2026` of `2026-11`. */
-export function monthName(month: string): string {
-  const at = new Date(`${month}-01T00:00:00Z`);
-  return at.toLocaleDateString("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
-}

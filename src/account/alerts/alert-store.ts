@@ -1,4 +1,4 @@
-import type { MicroUsd } from "../../kernel/index.ts";
+import type { MicroUsd, OrgId } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 
 /** The alerts that an organization has chosen. */
@@ -20,10 +20,10 @@ export interface AlertRules {
 export type AlertChannel = "email" | "webhook";
 
 /**
- * Why a destination is disabled: by a person, after days of failures, or because its address
- * answered 410.
+ * Why a destination is disabled: by a person, after days of failures, because its address answered
+ * 410, or because its reader has not confirmed it yet or has stopped it.
  */
-export type DisabledReason = "paused" | "failing" | "gone";
+export type DisabledReason = "paused" | "failing" | "gone" | "unconfirmed" | "stopped";
 
 /** A destination of alerts. */
 export interface AlertDestination {
@@ -39,6 +39,8 @@ export interface AlertDestination {
   readonly disabledReason: DisabledReason | null;
   /** Until then deliveries are also signed with the secret from before a rotation. */
   readonly formerSecretUntilMs: number | null;
+  /** When the link expires with which its reader confirms it; null: nobody has to. */
+  readonly confirmUntilMs: number | null;
 }
 
 export interface NewDestination extends Pick<
@@ -47,6 +49,17 @@ export interface NewDestination extends Pick<
 > {
   /** Present only for a webhook. */
   readonly sealedSecret?: Buffer;
+  /** Present for an address whose reader has to confirm it first. */
+  readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
+}
+
+/** What a link in an e-mail does: whoever has it reads that mailbox. */
+export interface LinkedAddress {
+  readonly link: "confirm" | "stop";
+  readonly destinationId: string;
+  readonly orgId: OrgId;
+  readonly orgName: string;
+  readonly address: string;
 }
 
 /** One event on its way to one destination. */
@@ -74,6 +87,8 @@ export interface DueDelivery {
   readonly address: string;
   /** The secrets of a webhook: the one in force, and the former one as long as it is valid. */
   readonly sealedSecrets: readonly Buffer[];
+  /** For the link in an e-mail that stops the alerts to its address. */
+  readonly stopToken?: string;
 }
 
 /**

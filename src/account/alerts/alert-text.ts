@@ -2,15 +2,47 @@ import {
   dayAndHour,
   dollars,
   mailText,
+  monthName,
   nameInMail,
   PAUSE_REASONS,
   pauseSentence,
 } from "../../kernel/index.ts";
-import { monthName } from "../billing/documents.ts";
 import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
 
+/** The address of the link in an e-mail that confirms an address, or stops the alerts to it. */
+export function alertLink(token: string, consoleUrl: string): string {
+  return `${consoleUrl}/alerts/link?t=${token}`;
+}
+
+/** Asks the reader of an address whether alerts may go there. */
+export function confirmationText(of: {
+  readonly orgName: string;
+  /** The member who added the address. */
+  readonly askedBy: string;
+  readonly address: string;
+  readonly url: string;
+}): ReturnType<typeof mailText> {
+  const orgName = nameInMail(of.orgName);
+  return mailText({
+    subject: `Confirm alerts of ${orgName}`,
+    sentences: [
+      `${of.askedBy} wants to send alerts of the organization “${orgName}” on Token Market to ` +
+        `${of.address}: low balances, used caps, purchases and the like.`,
+    ],
+    action: { label: "Get these alerts", url: of.url },
+    foot: [
+      "The link works for 7 days, once.",
+      "If you do not know the sender, ignore this message: nothing is sent to you.",
+    ],
+  });
+}
+
 /** The text of an e-mail; `consoleUrl` has no slash at its end. */
-export function alertText(event: AlertEvent, consoleUrl: string): ReturnType<typeof mailText> {
+export function alertText(
+  event: AlertEvent,
+  consoleUrl: string,
+  stopUrl: string,
+): ReturnType<typeof mailText> {
   const orgName = nameInMail(event.orgName);
   const fact: Fact = (name) => {
     const value = String(event.facts[name] ?? "");
@@ -26,7 +58,7 @@ export function alertText(event: AlertEvent, consoleUrl: string): ReturnType<typ
     subject: `${subject} – ${orgName}`,
     sentences: [sentence],
     action: { label: action, url: `${consoleUrl}${path}` },
-    foot: [about, foot],
+    foot: [about, foot, `Stop all alerts to this address: ${stopUrl}`],
   });
 }
 

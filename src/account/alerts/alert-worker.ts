@@ -7,7 +7,7 @@ import {
 } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
-import { alertText } from "./alert-text.ts";
+import { alertLink, alertText } from "./alert-text.ts";
 import type { AlertQueue } from "./postgres-alert-queue.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
 
@@ -115,12 +115,15 @@ export class AlertWorker {
     }
   }
 
-  async #mail({ event, address, destinationId }: DueDelivery): Promise<TryAnswer> {
+  async #mail(due: DueDelivery): Promise<TryAnswer> {
+    const { event, address, destinationId, stopToken = "" } = due;
     const { mailer, consoleUrl } = this.#deps;
     if (mailer === undefined) return { end: "unsent", answer: "no mail server is configured" };
     const messageId = `<${event.eventId}.${destinationId}@alerts.tokenmarket>`;
     const attachments = await this.#attachmentsOf(event);
-    const message = { to: address, messageId, attachments, ...alertText(event, consoleUrl()) };
+    const stopUrl = alertLink(stopToken, consoleUrl());
+    const text = alertText(event, consoleUrl(), stopUrl);
+    const message = { to: address, messageId, attachments, stopUrl, ...text };
     const { kind, answer } = await mailer.send(message);
     return { end: MAIL_ENDS[kind], answer };
   }

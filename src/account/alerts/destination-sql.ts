@@ -8,7 +8,11 @@ import {
   type Column,
   text,
 } from "../../kernel/index.ts";
-import type { AlertDestination, DisabledReason } from "./alert-store.ts";
+import type { AlertDestination, DisabledReason, LinkedAddress } from "./alert-store.ts";
+
+/** The most questions to confirm, within a day, to one mailbox and of one organization. */
+const ADDRESS_MAILS_MAX = 3;
+const ORG_MAILS_MAX = 20;
 
 const reason: Column<DisabledReason | null> = orNull(text("disabled_reason"));
 
@@ -26,6 +30,10 @@ export const destinationColumns: Columns<AlertDestination> = columns<AlertDestin
     "case when former_until > now() then former_until end",
     orNull(instantMs("former_until")),
   ),
+  confirmUntilMs: computed(
+    "case when disabled_reason = 'unconfirmed' then confirm_until end",
+    orNull(instantMs("confirm_until")),
+  ),
 });
 
 export const DESTINATIONS_SQL = `
@@ -34,15 +42,43 @@ export const DESTINATIONS_SQL = `
   order by created_at, destination_id
   limit 50`;
 
+/** Those of the transaction under way. */
+export const NEW_DESTINATIONS_SQL = `
+  select ${destinationColumns.sql} from alert_destination
+  where org_id = $1 and created_at = now()`;
+
 export const COUNT_SQL = `
   select count(*) from alert_destination
   where org_id = $1 and disabled_reason is distinct from 'removed'`;
 
+/* An address is one mailbox however it is written, and one that waits for its reader has its place. */
+export const IS_THERE_SQL = `
+  select from alert_destination
+  where org_id = $1 and channel = $2 and (disabled_at is null or disabled_reason = 'unconfirmed')
+    and (address = $3 or channel = 'email' and lower(address) = lower($3))`;
+
 export const ADD_SQL = `
-  insert into alert_destination (destination_id, org_id, channel, address, kinds, sealed_secret)
-  values ($1, $2, $3, $4, $5, $6)
-  on conflict do nothing
+  insert into alert_destination (destination_id, org_id, channel, address, kinds, sealed_secret,
+    confirm_hash, confirm_until, disabled_at, disabled_reason)
+  select $1, $2, $3, $4, $5, $6, $7, asked + interval '7 days', asked,
+    case when asked is not null then 'unconfirmed' end
+  from (select case when $7::bytea is not null then now() end as asked) a
   returning ${destinationColumns.sql}`;
+
+export const LOCK_ADDRESS_SQL =
+  "select pg_advisory_xact_lock(hashtextextended('tokenmarket alert address ' || lower($1), 0))";
+
+/*
+ * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All
+ * organizations together send as many an hour as invitations, with which these are counted.
+ */
+export const CLAIM_CONFIRMATION_SQL = `
+  update invitation_hour set hour = $3, mails = 1 + case when hour = $3 then mails else 0 end
+  where (hour <> $3 or mails < $4)
+    and (select count(*) filter (where lower(address) = lower($2)) < ${ADDRESS_MAILS_MAX}
+        and count(*) filter (where org_id = $1) < ${ORG_MAILS_MAX}
+      from alert_destination
+      where confirm_until is not null and created_at > now() - interval '24 hours')`;
 
 export const FIND_SQL = `
   select ${destinationColumns.sql} from alert_destination
@@ -53,7 +89,8 @@ export const FIND_SQL = `
 export const IS_TAKEN_SQL = `
   select from alert_destination t join alert_destination o using (org_id, channel, address)
   where t.org_id = $1 and t.destination_id = $2
-    and o.destination_id <> t.destination_id and o.disabled_at is null`;
+    and o.destination_id <> t.destination_id
+    and (o.disabled_at is null or o.disabled_reason = 'unconfirmed')`;
 
 export const CHANGE_SQL = `
   update alert_destination
@@ -111,3 +148,37 @@ export const AGAIN_SQL = `
     returning d.delivery_id
   )
   select exists (select from queued) as is_queued from asked`;
+
+/** By the hash of a link's token. One that stops alerts works as long as its event is kept. */
+export const FIND_LINK_SQL = `
+  select link, t.destination_id, t.org_id, t.address, o.name as org_name
+  from (
+    select 'confirm' as link, destination_id from alert_destination
+    where confirm_hash = $1 and disabled_reason = 'unconfirmed' and confirm_until > now()
+    union all select 'stop', destination_id from alert_delivery where stop_hash = $1
+  ) l join alert_destination t using (destination_id) join org o using (org_id)`;
+
+export const linkedColumns: Columns<LinkedAddress> = columns<LinkedAddress>({
+  link: text("link"),
+  destinationId: text("destination_id"),
+  orgId: text("org_id"),
+  orgName: text("org_name"),
+  address: text("address"),
+});
+
+/** No row: it was used before, or alerts go to this address already. */
+export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
+  confirm: `
+    update alert_destination t set disabled_at = null, disabled_reason = null, confirm_hash = null
+    where destination_id = $1 and disabled_reason = 'unconfirmed' and not exists (
+      select from alert_destination o where o.org_id = t.org_id and o.channel = 'email'
+        and o.disabled_at is null and lower(o.address) = lower(t.address))`,
+  stop: `
+    update alert_destination
+    set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'stopped'
+    where destination_id = $1 and coalesce(disabled_reason, '') not in ('removed', 'stopped')`,
+};
+
+export const KEEP_STOP_SQL = `
+  update alert_delivery d set stop_hash = new.hash
+  from unnest($1::bigint[], $2::bytea[]) as new (id, hash) where d.delivery_id = new.id`;

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from "pg";
+import type { Pool } from "pg";
 
 import {
   capColumn,
@@ -24,14 +24,16 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
     const purchases = await client.query<PurchaseRow>(PURCHASES_SQL);
     const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
     const expiries = await client.query<ExpiryRow>(EXPIRIES_SQL);
-    const topUps = await topUpEvents(client);
+    const charged = await client.query<PurchaseRow>(CHARGED_SQL);
+    const paused = await client.query<PausedRow>(PAUSED_SQL);
     const troubles = await client.query<TroubleRow>(TROUBLES_SQL);
     const events = [
       ...keepHighest(crossed.rows).map(crossingEvent),
-      ...purchases.rows.map(purchaseEvent),
+      ...purchases.rows.map((row) => purchaseEvent(row, "purchase.granted", "purchase")),
       ...restrictions.rows.map(restrictionEvent),
       ...expiries.rows.map(expiryEvent),
-      ...topUps,
+      ...charged.rows.map((row) => purchaseEvent(row, "topup.charged", "topup.charged")),
+      ...paused.rows.map(pausedEvent),
       ...troubles.rows.map(troubleEvent),
     ];
     for (const forget of FORGET_SQL) await client.query(forget);
@@ -96,13 +98,13 @@ function crossingEvent(row: CrossedRow): NewEvent {
   return { orgId, kind, facts: { ...cap, period, key_id: keyId, key_name: name } };
 }
 
-function purchaseEvent({
-  org_id: orgId,
-  purchase_id: id,
-  micro_usd: amount,
-}: PurchaseRow): NewEvent {
+function purchaseEvent(
+  { org_id: orgId, purchase_id: id, micro_usd: amount }: PurchaseRow,
+  kind: "purchase.granted" | "topup.charged",
+  name: string,
+): NewEvent {
   const facts = { purchase_id: id, amount_usd: formatUsd(microUsd(amount)) };
-  return { orgId, kind: "purchase.granted", facts, once: `purchase ${id}` };
+  return { orgId, kind, facts, once: `${name} ${id}` };
 }
 
 /** The reason of a restriction stays with the operator. */
@@ -291,33 +293,13 @@ const TROUBLES_SQL = `
       || provider_id || ' ' || to_char(hour at time zone 'utc', 'YYYY-MM-DD'))
   order by hour`;
 
-/**
- * Automatic purchases that were credited, where purchases are reported, and rules that were paused,
- * always: a customer must not find out from refused requests.
- */
-async function topUpEvents(client: Pick<PoolClient, "query">): Promise<NewEvent[]> {
-  const charged = await client.query<ChargedRow>(CHARGED_SQL);
-  const paused = await client.query<PausedRow>(PAUSED_SQL);
-  return [...charged.rows.map(chargedEvent), ...paused.rows.map(pausedEvent)];
-}
-
-interface ChargedRow {
-  readonly org_id: OrgId;
-  readonly purchase_id: string;
-  readonly micro_usd: bigint;
-}
-
 interface PausedRow {
   readonly org_id: OrgId;
   readonly reason: PauseReason;
   readonly once: string;
 }
 
-function chargedEvent({ org_id: orgId, purchase_id: id, micro_usd: amount }: ChargedRow): NewEvent {
-  const facts = { purchase_id: id, amount_usd: formatUsd(microUsd(amount)) };
-  return { orgId, kind: "topup.charged", facts, once: `topup.charged ${id}` };
-}
-
+/** Always reported: a customer must not find out from refused requests. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

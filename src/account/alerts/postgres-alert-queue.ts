@@ -13,7 +13,9 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
+import { createBrowserToken } from "../identity/browser-token.ts";
 import type { DeliveryEnd, DueDelivery } from "./alert-store.ts";
+import { KEEP_STOP_SQL } from "./destination-sql.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./alert-kinds.ts";
 
@@ -51,7 +53,7 @@ export class PostgresAlertQueue {
       if (locked.rows.length === 0) return [];
       const ids = locked.rows.map(({ destination_id: id }) => id);
       const { rows } = await client.query<Row>(TAKE_SQL, [limit, LEASE_S, TRIES_AT_ONCE, ids]);
-      return rows.map(dueColumns.read);
+      return await withStopTokens(client, rows.map(dueColumns.read));
     });
   }
 
@@ -82,6 +84,22 @@ export class PostgresAlertQueue {
 
 export type AlertQueue = Public<PostgresAlertQueue>;
 
+/** An e-mail has a link of its own that stops the next ones; a later try has another. */
+async function withStopTokens(
+  client: PoolClient,
+  due: readonly DueDelivery[],
+): Promise<readonly DueDelivery[]> {
+  const mails = due.filter(({ channel }) => channel === "email");
+  const tokens = new Map(mails.map(({ deliveryId: id }) => [id, createBrowserToken()]));
+  if (tokens.size === 0) return due;
+  const hashes = [...tokens.values()].map(({ hash }) => hash);
+  await client.query(KEEP_STOP_SQL, [[...tokens.keys()], hashes]);
+  return due.map((each) => {
+    const stop = tokens.get(each.deliveryId);
+    return stop === undefined ? each : { ...each, stopToken: stop.token };
+  });
+}
+
 async function reportDisabled(
   client: PoolClient,
   { destinationId, channel, address, event }: DueDelivery,
@@ -93,7 +111,7 @@ async function reportDisabled(
 
 const ALERTS = byGateway("alerts");
 
-const dueColumns = columns<DueDelivery>({
+const dueColumns = columns<Omit<DueDelivery, "stopToken">>({
   deliveryId: big("delivery_id"),
   tries: integer("tries"),
   event: columns({

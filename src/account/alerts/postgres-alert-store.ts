@@ -1,6 +1,8 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
+  byGateway,
+  type Change,
   type ChangedBy,
   type ChangeLog,
   type Facts,
@@ -25,6 +27,7 @@ import type {
   AlertDestination,
   AlertRules,
   DeliveryRecord,
+  LinkedAddress,
   NewDestination,
 } from "./alert-store.ts";
 import * as sql from "./destination-sql.ts";
@@ -96,37 +99,69 @@ export class PostgresAlertStore {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
-  /** `taken`: the destination exists already; `full`: the organization has the maximum number. */
+  /**
+   * `taken`: the destination exists already; `full`: the organization has the maximum number;
+   * `bound`: enough addresses were asked to confirm in this day or hour.
+   */
   async addDestination(
     orgId: OrgId,
     wanted: NewDestination,
     by: ChangedBy,
-  ): Promise<AlertDestination | "taken" | "full"> {
-    const { destinationId, channel, address, kinds, sealedSecret = null } = wanted;
+  ): Promise<AlertDestination | "taken" | "full" | "bound"> {
+    const { destinationId, channel, address, kinds, sealedSecret = null, confirm } = wanted;
     return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows: counted } = await client.query<{ count: bigint }>(sql.COUNT_SQL, [orgId]);
       if (Number(counted[0]?.count ?? 0) >= DESTINATIONS_MAX) return "full";
+      const there = await client.query(sql.IS_THERE_SQL, [orgId, channel, address]);
+      if (there.rowCount !== 0) return "taken";
+      if (confirm !== undefined && !(await mayAsk(client, { orgId, address }, confirm))) {
+        return "bound";
+      }
       const added = [destinationId, orgId, channel, address, kinds, sealedSecret];
-      const { rows } = await client.query<Row>(sql.ADD_SQL, added);
-      if (rows[0] === undefined) return "taken";
-      const after = { channel, address, ...(kinds === null ? {} : { kinds }) };
+      const { rows } = await client.query<Row>(sql.ADD_SQL, [...added, confirm?.hash ?? null]);
+      const asked = confirm === undefined ? {} : { reader: "asked" };
+      const after = { channel, address, ...asked, ...(kinds === null ? {} : { kinds }) };
       note({ action: "alert.destination", orgId, target: destinationId, before: null, after });
-      return destinationColumns.read(rows[0]);
+      return rows.map(destinationColumns.read)[0] ?? "taken";
+    });
+  }
+
+  /** What a link in an e-mail is about; undefined: it has expired, was used, or never was one. */
+  async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
+    const { rows } = await this.#pool.query<Row>(sql.FIND_LINK_SQL, [hash]);
+    return rows.map(sql.linkedColumns.read)[0];
+  }
+
+  /** Begins the alerts to the address of a link, or stops them; as `findLink`. */
+  async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
+    const found = await this.findLink(hash);
+    if (found === undefined) return undefined;
+    const { destinationId: target, orgId, address, link } = found;
+    return await this.#changes.write(byGateway("alerts"), async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const { rowCount } = await client.query(sql.USE_LINK_SQL[link], [target]);
+      // A second press stops nothing more, and its answer is the same.
+      if (rowCount === 0) return link === "stop" ? found : undefined;
+      if (link === "stop") await client.query(sql.DROP_WAITING_SQL, [target, "its reader stopped"]);
+      const before = { channel: "email", address };
+      const after = { ...before, reader: link === "stop" ? "stopped" : "confirmed" };
+      note({ action: "alert.destination", orgId, target, before, after });
+      return found;
     });
   }
 
   /**
    * Disables or enables a destination, or changes which events it gets. Waiting alerts of a
    * disabled one are not delivered. Undefined if it does not exist; `taken` if another destination
-   * has its address.
+   * has its address; `reader` if only the reader of its address can enable it.
    */
   async changeDestination(
     orgId: OrgId,
     destinationId: string,
     change: { readonly isEnabled?: boolean; readonly kinds?: readonly string[] | null },
     by: ChangedBy,
-  ): Promise<AlertDestination | "taken" | undefined> {
+  ): Promise<AlertDestination | "taken" | "reader" | undefined> {
     const which = [orgId, destinationId];
     return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
@@ -136,6 +171,8 @@ export class PostgresAlertStore {
       const wasEnabled = known.disabledAtMs === null;
       const { isEnabled = wasEnabled, kinds = known.kinds } = change;
       if (isEnabled && !wasEnabled) {
+        const { disabledReason: why } = known;
+        if (why === "unconfirmed" || why === "stopped") return "reader";
         const { rowCount } = await client.query(sql.IS_TAKEN_SQL, which);
         if (rowCount !== 0) return "taken";
       }
@@ -235,6 +272,46 @@ export class PostgresAlertStore {
 }
 
 export type AlertStore = Public<PostgresAlertStore>;
+
+/** Counts a question to confirm; false: there were enough. */
+async function mayAsk(
+  client: PoolClient,
+  { orgId, address }: { readonly orgId: OrgId; readonly address: string },
+  { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
+): Promise<boolean> {
+  await client.query(sql.LOCK_ADDRESS_SQL, [address]);
+  const bounds = [orgId, address, Math.floor(nowMs / HOUR_MS), perHourMax];
+  return (await client.query(sql.CLAIM_CONFIRMATION_SQL, bounds)).rowCount === 1;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * The usual alerts of an organization, as changes, where the caller's transaction has turned them
+ * on: the database does so with the first owner whose address is verified.
+ */
+export async function findNewAlerts(
+  query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
+  orgId: OrgId,
+): Promise<readonly Change[]> {
+  const [rules] = (await query(`${RULES_SQL} and purchases_since = now()`, [orgId])).map(
+    ruleColumns.read,
+  );
+  if (rules === undefined) return [];
+  const made = (await query(sql.NEW_DESTINATIONS_SQL, [orgId])).map(destinationColumns.read);
+  return [
+    { action: "alert.rules", orgId, target: orgId, before: null, after: ruleFacts(rules) },
+    ...made.map(({ destinationId: target, channel, address }): Change => {
+      return {
+        action: "alert.destination",
+        orgId,
+        target,
+        before: null,
+        after: { channel, address },
+      };
+    }),
+  ];
+}
 
 function ruleFacts(rules: AlertRules): Facts {
   const { balanceBelowMicroUsd: below, capPercents } = rules;

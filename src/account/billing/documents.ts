@@ -1,4 +1,4 @@
-import { formatUsd, instant, microUsd } from "../../kernel/index.ts";
+import { formatUsd, instant, microUsd, monthName, receiptFacts } from "../../kernel/index.ts";
 import type { PurchaseRecord, ReceiptFacts } from "./billing.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { Paper, PaperTable } from "./paper.ts";
@@ -28,13 +28,13 @@ export function receiptPaper(purchase: PaidPurchase): Paper {
     ...(purchase.isTestMoney ? { warning: "Test money: no payment was made." } : {}),
     from: linesOfSeller(receipt.seller),
     to: linesOfBuyer(receipt.buyer),
-    facts: [
-      ["Receipt number", receipt.number],
-      ["Date paid", instant(purchase.grantedAtMs).slice(0, DAY_CHARS)],
-      ["Payment method", purchase.paymentMethod ?? "Not reported by the payment provider"],
-      ["Payment reference", purchase.paymentId ?? "None"],
-      ["Purchase", purchase.purchaseId],
-    ],
+    facts: receiptFacts({
+      number: receipt.number,
+      paid: instant(purchase.grantedAtMs).slice(0, DAY_CHARS),
+      method: purchase.paymentMethod,
+      reference: purchase.paymentId,
+      purchaseId: purchase.purchaseId,
+    }),
     tables: [
       {
         title: "Paid",
@@ -92,12 +92,6 @@ export function statementPaper(statement: Statement, seller: Seller, buyer: Buye
     ],
     at: new Date(closedAtMs ?? 0),
   };
-}
-
-/** `November 2026`. */
-export function monthName(month: string): string {
-  const at = new Date(`${month}-01T00:00:00Z`);
-  return at.toLocaleDateString("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 }
 
 const CREDITS: Readonly<Record<string, string>> = {

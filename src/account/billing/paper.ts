@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
-import { setImmediate as otherWork } from "node:timers/promises";
+
+import { printForeignLetters } from "./reader-fonts.ts";
 
 /** A document as an accountant takes it: who, to whom, what, in texts that are ready to be read. */
 export interface Paper {
@@ -38,11 +39,13 @@ const GAP = 6;
 
 type Pdf = InstanceType<typeof import("pdfkit")>;
 
-/** The document as a PDF file. The library and its fonts are loaded when the first one is made. */
-export async function printPaper(paper: Paper): Promise<Buffer> {
+/** The document as a PDF file; it is busy all the time, so `printPaper` does it in a thread. */
+export async function drawPaper(paper: Paper): Promise<Buffer> {
   const { default: PdfDocument } = await import("pdfkit");
   const { resolve } = createRequire(import.meta.url);
   const pdf = new PdfDocument({
+    // The first one with the fonts of `printForeignLetters`.
+    pdfVersion: "1.5",
     size: "A4",
     margin: MARGIN,
     bufferPages: true,
@@ -52,11 +55,12 @@ export async function printPaper(paper: Paper): Promise<Buffer> {
   });
   pdf.registerFont("plain", resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf"));
   pdf.registerFont("bold", resolve("dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf"));
+  printForeignLetters(pdf);
   const pieces: Buffer[] = [];
   pdf.on("data", (piece: Buffer) => pieces.push(piece));
   const ended = new Promise((resolveEnd) => pdf.once("end", resolveEnd));
   drawHead(pdf, paper);
-  for (const table of paper.tables) await drawTable(pdf, table);
+  for (const table of paper.tables) drawTable(pdf, table);
   for (const note of paper.notes) drawNote(pdf, note);
   numberPages(pdf, paper.title);
   pdf.end();
@@ -90,7 +94,7 @@ function drawHead(pdf: Pdf, paper: Paper): void {
   pdf.moveDown();
 }
 
-async function drawTable(pdf: Pdf, table: PaperTable): Promise<void> {
+function drawTable(pdf: Pdf, table: PaperTable): void {
   const { title, columns, rows, sums = 0 } = table;
   if (pdf.y + 60 > BOTTOM) pdf.addPage();
   pdf.font("bold").fontSize(11).text(title, MARGIN, pdf.y, { width: WIDTH });
@@ -98,8 +102,6 @@ async function drawTable(pdf: Pdf, table: PaperTable): Promise<void> {
   const head = columns.map(({ label }) => label);
   drawRow(pdf, table, { row: head, font: "bold" });
   for (const [at, row] of rows.entries()) {
-    // A row takes milliseconds, and the event loop belongs to calls.
-    await otherWork();
     drawRow(pdf, table, { row, font: at >= rows.length - sums ? "bold" : "plain", head });
   }
   pdf.y += 2 * GAP;

@@ -13,6 +13,7 @@ import {
   type Public,
   type Row,
   takeRowsSql,
+  usdOrNull,
 } from "../../kernel/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
 import type { Seller } from "./company.ts";
@@ -159,6 +160,12 @@ export class PostgresPurchaseStore {
       const { org_id: orgId, micro_usd: amount } = row;
       const after = { amount_usd: formatUsd(microUsd(amount)), payment: paymentId };
       note({ action: "purchase.grant", orgId, target: purchaseId, before: null, after });
+      // The threshold of the usual alerts follows what was bought last; unchanged, it is not recorded.
+      const { rows: rules } = await client.query<{ below: bigint | null }>(BELOW_SQL, [orgId]);
+      const [was, is] = [row.was_below, rules[0]?.below ?? null].map((below) => ({
+        balance_below_usd: usdOrNull(below === null ? null : microUsd(below)),
+      }));
+      note({ action: "alert.rules", orgId, target: orgId, before: was ?? null, after: is ?? null });
       return true;
     });
   }
@@ -324,12 +331,18 @@ const WAITING_SQL = `
 const GRANT_SQL = `
   select grant_purchase($1, $2, $3, $4, $5) as answer,
     (select org_id from purchase where purchase_id = $1) as org_id,
-    (select micro_usd from purchase where purchase_id = $1) as micro_usd`;
+    (select micro_usd from purchase where purchase_id = $1) as micro_usd,
+    (select balance_below from alert_rules join purchase using (org_id) where purchase_id = $1)
+      as was_below`;
+
+const BELOW_SQL = "select balance_below as below from alert_rules where org_id = $1";
 
 interface GrantedRow {
   readonly answer: boolean;
   readonly org_id: OrgId;
   readonly micro_usd: bigint;
+  /** From before the grant. */
+  readonly was_below: bigint | null;
 }
 
 const CLAIM_SQL = "select claim_purchase($1, $2, $3, $4, $5, $6) as answer";

@@ -8,6 +8,9 @@ import {
 import type { Handlers } from "./handler.ts";
 import { readCap } from "./read-values.ts";
 import { CHOSEN_KINDS, ALERT_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
+import { alertLink, confirmationText } from "../alerts/alert-text.ts";
+import { createBrowserToken } from "../identity/browser-token.ts";
+import { requireOrg } from "./known-org.ts";
 import { createWebhookSecret, sealSecret } from "../alerts/webhook-secrets.ts";
 import type {
   AlertDestination as StoredDestination,
@@ -20,9 +23,17 @@ import {
   type OrgId,
   type Role,
   instantOrNull,
+  isEmail,
+  normaliseEmail,
   usdOrNull,
 } from "../../kernel/index.ts";
-import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import {
+  conflict,
+  ConsoleRefusal,
+  invalidField,
+  notFound,
+  rateLimited,
+} from "./console-refusal.ts";
 import type { BodyOf, DestinationWithSecret, Alerts } from "./contract.ts";
 import { presentAddress } from "./show-address.ts";
 import { present } from "./present.ts";
@@ -62,7 +73,7 @@ function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinati
   return {
     "POST /api/console/alerts/destinations": ({ session, body, by }) =>
       body.channel === "email"
-        ? addEmail(deps, session, { kinds: body.kinds, by })
+        ? addEmail(deps, session, { ...body, by })
         : addWebhook(deps, session, { ...body, by }),
 
     "PATCH /api/console/alerts/destinations/:destination_id": async (call) => {
@@ -73,6 +84,7 @@ function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinati
       const { destination_id: id } = params;
       const changed = await alerts.store.changeDestination(session.orgId, id, change, by);
       if (changed === undefined) return NO_SUCH_DESTINATION;
+      if (changed === "reader") return READERS;
       return changed === "taken" ? TAKEN : presentDestination(changed, session.role);
     },
 
@@ -115,6 +127,21 @@ const NO_VAULT = conflict(
   "webhooks are not available here; ask the operator to configure an encryption key",
 );
 const TAKEN = conflict("alerts already go to this address; change that destination instead");
+const READERS = conflict(
+  "only the reader of this address can begin its alerts; remove it and add it again to ask once more",
+);
+const BOUND = rateLimited(
+  "enough addresses were asked to confirm alerts; try again tomorrow, or use a webhook",
+  3_600,
+);
+const NOT_ASKED = new ConsoleRefusal({
+  status: 409,
+  code: "conflict",
+  message: "the mail server did not take the message to this address; check it, and add it again",
+  field: "address",
+  isCounted: true,
+});
+const NO_ADDRESS = invalidField("address", "address must be one e-mail address");
 const FULL = conflict("an organization has at most 10 destinations; remove one first");
 const BUSY = new ConsoleRefusal(
   429,
@@ -135,17 +162,47 @@ interface Member {
 }
 
 async function addEmail(
-  { alerts }: ConsoleDeps,
-  // The session's address was verified: no other mailbox can be filled.
-  { orgId, role, email: address }: Member & { readonly email: string },
-  asked: { readonly kinds: readonly string[] | null | undefined; readonly by: ChangedBy },
+  deps: ConsoleDeps,
+  // The session's address was verified; the reader of another one has to confirm it.
+  session: Member & { readonly email: string },
+  asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
-  if (!alerts.canMail) return NO_MAIL;
+  const { alerts } = deps;
+  const { orgId, role, email } = session;
+  if (alerts.mailer === undefined) return NO_MAIL;
   const kinds = readKinds(asked.kinds);
   if (kinds instanceof ConsoleRefusal) return kinds;
+  const { address = email } = asked;
+  if (!isEmail(address)) return NO_ADDRESS;
+  const isOwn = normaliseEmail(address) === normaliseEmail(email);
   const destinationId = createRecordId("dst");
-  const wanted = { destinationId, channel: "email", address, kinds: kinds ?? null } as const;
-  const added = await alerts.store.addDestination(orgId, wanted, asked.by);
+  const wanted = {
+    destinationId,
+    channel: "email",
+    address: isOwn ? email : address,
+    kinds: kinds ?? null,
+  } as const;
+  if (isOwn) {
+    const added = await alerts.store.addDestination(orgId, wanted, asked.by);
+    return presentAdded(added, { secret: null, role });
+  }
+  const { token, hash } = createBrowserToken();
+  const { mailsPerHourMax: perHourMax } = alerts;
+  const confirm = { hash, nowMs: deps.clock.nowMs(), perHourMax };
+  const added = await alerts.store.addDestination(orgId, { ...wanted, confirm }, asked.by);
+  if (typeof added !== "string") {
+    const { name: orgName } = await requireOrg(deps, session);
+    const url = alertLink(token, deps.consoleUrl());
+    const sent = await alerts.mailer.send({
+      to: address,
+      messageId: `<${destinationId}@tokenmarket.confirm-alerts>`,
+      ...confirmationText({ orgName, askedBy: email, address, url }),
+    });
+    if (sent.kind !== "sent") {
+      await alerts.store.removeDestination(orgId, destinationId, asked.by);
+      return NOT_ASKED;
+    }
+  }
   return presentAdded(added, { secret: null, role });
 }
 
@@ -192,10 +249,11 @@ async function rotateSecret(
 }
 
 function presentAdded(
-  added: StoredDestination | "taken" | "full",
+  added: StoredDestination | "taken" | "full" | "bound",
   { secret, role }: { readonly secret: string | null; readonly role: Role },
 ): DestinationWithSecret | ConsoleRefusal {
   if (added === "taken") return TAKEN;
+  if (added === "bound") return BOUND;
   return added === "full" ? FULL : { ...presentDestination(added, role), secret };
 }
 
@@ -232,7 +290,7 @@ export async function readAlerts(
       provider_trouble: rules.hasTrouble,
       balance_follows: rules.isBalanceFollowing,
     },
-    can_email: alerts.canMail,
+    can_email: alerts.mailer !== undefined,
     can_webhook: vault !== undefined,
     kinds: CHOSEN_KINDS.map((kind) => ({ kind, label: ALERT_KINDS[kind].label })),
     destinations: destinations.map((each) => presentDestination(each, role)),

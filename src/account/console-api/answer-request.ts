@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import {
   isStoreFault,
   JOURNAL_RETRY_AFTER_SECONDS,
+  type PlainPage,
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 import { ReportTimeout } from "../../gateway/index.ts";
@@ -144,4 +145,17 @@ export function sendFile(reply: FastifyReply, contentType: string, file: OpenedF
     .headers(file.headers)
     .header("content-disposition", `attachment; filename="${file.fileName}"`)
     .send(stream);
+}
+
+/** A page of a link whose address has a token. */
+export function sendPlainPage(reply: FastifyReply, status: number, page: PlainPage): FastifyReply {
+  return (
+    reply
+      .code(status)
+      .header("content-security-policy", page.policy)
+      // The form must send its origin, but the address with the token must not leak as a referrer.
+      .header("referrer-policy", "strict-origin")
+      .type("text/html; charset=utf-8")
+      .send(page.html)
+  );
 }

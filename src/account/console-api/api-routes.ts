@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { claimOrgSetting, tokenCount } from "../../gateway/index.ts";
+import { claimOrgSetting, clientNetwork, tokenCount } from "../../gateway/index.ts";
 import {
   byCaller,
   type ChangedBy,
@@ -82,8 +82,10 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const session = sessions.get(request);
       const run = (parts: Parts): Promise<unknown> => {
-        const by = buildChangedBy(deps, request, { contract, session });
-        const call = { ...parts, cookieHeader: request.headers.cookie, session, by };
+        const clientAddress = findClientAddress(deps.clientAddresses, request);
+        const by = buildChangedBy(clientAddress, request.id, { contract, session });
+        const network = clientNetwork(clientAddress ?? "");
+        const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
         const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
         const { gate } = contract;
         if (gate === undefined || session === undefined) return work();
@@ -128,12 +130,11 @@ async function answerParts(
 }
 
 function buildChangedBy(
-  { clientAddresses }: ConsoleDeps,
-  { id: requestId, ip, headers }: FastifyRequest,
+  clientAddress: string | undefined,
+  requestId: string,
   of: { readonly contract: RouteContract; readonly session: SignedIn | undefined },
 ): ChangedBy | undefined {
   if (of.session === undefined) return undefined;
-  const clientAddress = findClientAddress(clientAddresses, { ip, headers });
   const kind = of.contract.access === "operator" ? "operator" : "account";
   return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
 }

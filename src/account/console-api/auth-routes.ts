@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { isEmail, type PlainPage, textOf } from "../../kernel/index.ts";
+import { isEmail, textOf } from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity.ts";
-import { sendRefusal } from "./answer-request.ts";
+import { sendPlainPage, sendRefusal } from "./answer-request.ts";
 import { readOrigin, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
@@ -77,7 +77,7 @@ async function redirecting(
 ): Promise<FastifyReply> {
   try {
     const next = await find();
-    return next === undefined ? sendLinkPage(reply, 410, spentLinkPage()) : follow(reply, next);
+    return next === undefined ? sendPlainPage(reply, 410, spentLinkPage()) : follow(reply, next);
   } catch (fault) {
     const { id: request_id, routeOptions } = reply.request;
     log.error({ err: fault, request_id, route: routeOptions.url ?? null }, "signing in failed");
@@ -127,20 +127,20 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
     const asked = (request.query as Readonly<Record<string, unknown>>)["t"];
     const token = textOf(asked);
     const link = await identity.findLink(token);
-    if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
-    return sendLinkPage(reply, 200, linkPage({ token, email: link.email }));
+    if (link === undefined) return sendPlainPage(reply, 410, spentLinkPage());
+    return sendPlainPage(reply, 200, linkPage({ token, email: link.email }));
   });
   scope.post("/auth/link", async (request, reply) => {
     if (!isFromOwnPage(request.headers, consoleUrl())) {
-      return sendLinkPage(reply, 403, foreignLinkPage());
+      return sendPlainPage(reply, 403, foreignLinkPage());
     }
     const token = readField(request, "t");
     const typed = readField(request, "email");
     const link = await identity.findLink(token);
-    if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
+    if (link === undefined) return sendPlainPage(reply, 410, spentLinkPage());
     const email = link.email ?? typed;
     if (!isEmail(email.trim())) {
-      return sendLinkPage(reply, 422, linkPage({ token, email: null, refused: typed }));
+      return sendPlainPage(reply, 422, linkPage({ token, email: null, refused: typed }));
     }
     const { cookie: cookieHeader, "user-agent": userAgent } = request.headers;
     const browser = { cookieHeader, userAgent, ...readOrigin(deps, request) };
@@ -152,16 +152,4 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
 
 function readField({ body }: FastifyRequest, name: string): string {
   return (body instanceof URLSearchParams ? body.get(name) : null) ?? "";
-}
-
-function sendLinkPage(reply: FastifyReply, status: number, page: PlainPage): FastifyReply {
-  return (
-    reply
-      .code(status)
-      .header("content-security-policy", page.policy)
-      // The form must send its origin, but the address with the token must not leak as a referrer.
-      .header("referrer-policy", "strict-origin")
-      .type("text/html; charset=utf-8")
-      .send(page.html)
-  );
 }

@@ -13,7 +13,7 @@ import { presentModel, presentProvider } from "./show-model.ts";
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const facts = new ProviderFacts(deps);
-  const checks = new MinuteBound(CHECKS_PER_MINUTE);
+  const checks = new MinuteBound();
   const ids = memoizeDocument(({ id }) => id);
   const listings = memoizeDocument(presentModel);
   return {
@@ -21,8 +21,8 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 
     "GET /api/catalog.json": () => listings(catalog.current),
 
-    "POST /api/manifest-check": async ({ body }) => {
-      if (!checks.mayRun(deps.clock.monotonicMs())) return TOO_MANY_CHECKS;
+    "POST /api/manifest-check": async ({ body, network }) => {
+      if (!checks.mayRun(network, deps.clock.monotonicMs())) return TOO_MANY_CHECKS;
       const verdict = validateManifest(body.manifest);
       if (verdict.ok) return { listings: verdict.manifest.models.length, problems: [], found: 0 };
       const problems = verdict.problems
@@ -50,31 +50,33 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 }
 
 const PROBLEMS_SHOWN_MAX = 50;
-/** Of all visitors of a process together: the processor belongs to calls. */
-const CHECKS_PER_MINUTE = 60;
+/** Of one visitor, and of all of a process together: the processor belongs to calls. */
+const CHECKS_PER_MINUTE = 20;
+const ALL_CHECKS_PER_MINUTE = 300;
 const MINUTE_MS = 60_000;
 const TOO_MANY_CHECKS = rateLimited(
   "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",
   60,
 );
 
-/** So many in a minute, whoever asks. */
+/** So many in a minute of one network, and of all together. */
 class MinuteBound {
-  readonly #most: number;
   #sinceMs = Number.NEGATIVE_INFINITY;
-  #count = 0;
+  #all = 0;
+  readonly #of = new Map<string, number>();
 
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  mayRun(nowMs: number): boolean {
+  mayRun(network: string, nowMs: number): boolean {
     if (nowMs - this.#sinceMs >= MINUTE_MS) {
       this.#sinceMs = nowMs;
-      this.#count = 0;
+      this.#all = 0;
+      this.#of.clear();
     }
-    this.#count += 1;
-    return this.#count <= this.#most;
+    const count = this.#of.get(network) ?? 0;
+    // A refused one counts for nobody: a stranger uses up no other's.
+    if (count >= CHECKS_PER_MINUTE || this.#all >= ALL_CHECKS_PER_MINUTE) return false;
+    this.#of.set(network, count + 1);
+    this.#all += 1;
+    return true;
   }
 }
 

@@ -36,6 +36,7 @@ import type {
   Clock,
   Logger,
   OrgId,
+  Mailer,
 } from "../../kernel/index.ts";
 import type {
   CreditStore,
@@ -116,8 +117,10 @@ export interface ConsoleDeps {
   readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
-    /** False: no mail server is configured. */
-    readonly canMail: boolean;
+    /** Undefined: no mail server is configured. */
+    readonly mailer: Mailer | undefined;
+    /** Questions to confirm an address, and invitations, of all organizations together. */
+    readonly mailsPerHourMax: number;
     /**
      * Why a webhook cannot use this address; `busy` if too many addresses of its organization are
      * being checked.
@@ -181,7 +184,7 @@ export interface OperatorDeps {
   readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
   /** As the manifests are at this moment. */
   readonly readSettlementTerms: () => TermsRead;
-  readonly changes: Pick<ChangeStore, "list">;
+  readonly changes: Pick<ChangeStore, "list" | "record">;
   readonly desk: OperatorDesk;
   readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
   readonly installation: Installation;

@@ -10,6 +10,7 @@ import {
   SMALL_BODY_BYTES_MAX,
 } from "../../kernel/index.ts";
 import { refuseFault } from "./answer-request.ts";
+import { alertLinkRoutes } from "./alert-link-routes.ts";
 import { apiRoutes } from "./api-routes.ts";
 import { authRoutes } from "./auth-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -80,6 +81,7 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
 function register(app: FastifyInstance, deps: ConsoleDeps): void {
   void app.register(async (scope) => apiRoutes(scope, deps));
   void app.register(async (scope) => authRoutes(scope, deps));
+  void app.register(async (scope) => alertLinkRoutes(scope, deps));
   void app.register(async (scope) => webhookRoutes(scope, deps));
   void app.register(async (scope) => playgroundRoutes(scope, deps));
   void app.register(async (scope) => docsRoutes(scope, deps));

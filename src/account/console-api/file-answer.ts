@@ -3,7 +3,8 @@ import type { ConcurrencyGate } from "./concurrency-gate.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { ReportFilter } from "../../gateway/index.ts";
 import type { UsageFilters } from "./contract.ts";
-import { type Paper, printPaper } from "../billing/paper.ts";
+import type { Paper } from "../billing/paper.ts";
+import { printPaper } from "../billing/print-paper.ts";
 
 /** A file that is made while it is sent; the contract names its type. */
 export interface FileAnswer {

@@ -31,6 +31,8 @@ export interface Call<N extends OperationName> {
   /** The bytes of the body, for the one route that has a stricter reader of its own. */
   readonly rawBody: Buffer;
   readonly cookieHeader: string | undefined;
+  /** Who asks, for bounds: an IPv4 address, or the first 64 bits of an IPv6 one. */
+  readonly network: string;
   /** Undefined on public routes, which read it themselves where they need it. */
   readonly session: Operations[N] extends Public
     ? undefined

@@ -1,9 +1,12 @@
 import type { DeskFigures } from "../../gateway/index.ts";
 import {
   accountsIn,
+  type Change,
   changeSentence,
   formatUsd,
   instantOrNull,
+  maskedEmail,
+  type OrgId,
   parseRequestId,
   type RecordedChange,
 } from "../../kernel/index.ts";
@@ -40,18 +43,24 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
       };
     },
 
-    "GET /api/operator/look-up": async ({ query }) => ({
-      data: (await operator.desk.lookUp(query.q)).map(({ orgId, orgName, ...found }) => {
-        return { ...found, org_id: orgId, org_name: orgName };
-      }),
-    }),
+    "GET /api/operator/look-up": async ({ query, by }) => {
+      const found = await operator.desk.lookUp(query.q);
+      // Before it is shown: nobody looks up a customer without a record.
+      await operator.changes.record(lookedUp(query.q, found), by);
+      const data = found.map(({ orgId, orgName, ...of }) => {
+        return { ...of, org_id: orgId, org_name: orgName };
+      });
+      return { data };
+    },
 
-    "GET /api/operator/organizations/:org_id/requests/:request_id": async ({ params }) => {
+    "GET /api/operator/organizations/:org_id/requests/:request_id": async ({ params, by }) => {
       const org = await operator.orgs.find(params.org_id);
       const requestId = parseRequestId(params.request_id);
       if (org === undefined || requestId === undefined) return noSuch("request");
       const found = await reports.request(org.orgId, requestId);
-      return found === undefined ? noSuch("request") : presentDetail(found);
+      if (found === undefined) return noSuch("request");
+      await operator.changes.record(lookedUp(requestId, [org]), by);
+      return presentDetail(found);
     },
 
     "GET /api/operator/changes": async ({ query }) => {
@@ -68,6 +77,19 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
   };
 }
 
+/** The record keeps no address, and of a key only what its list shows too. */
+function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
+  const text = asked.trim();
+  const [shown = text.slice(0, ASKED_CHARS_MAX)] = text.includes("@")
+    ? [maskedEmail(text)]
+    : (/^tm_vk_.{0,6}/.exec(text) ?? []);
+  const orgs = new Set(found.map(({ orgId }) => orgId));
+  const [orgId = null] = orgs.size === 1 ? orgs : [];
+  const after = { asked: shown, found: found.length };
+  return { action: "customer.look-up", orgId, target: orgId ?? "customers", before: null, after };
+}
+
+const ASKED_CHARS_MAX = 40;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
 

@@ -79,7 +79,8 @@ export function organizationHandlers(
         ...(org !== undefined && { orgId: org.orgId }),
         isWithPast: past === "yes",
       });
-      return { data: found.map(presentRestriction) };
+      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
+      return { data: found.map((each) => presentRestriction(each, names.get(each.orgId))) };
     },
   };
 }
@@ -107,7 +108,9 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
     wallet: wallet.lines.map(presentLine),
     purchases: purchases.slice(0, PAGE_LINES).map(presentPurchase),
     limits: limits.map(presentOperatorLimit),
-    restrictions: restrictions.slice(0, PAGE_LINES).map(presentRestriction),
+    restrictions: restrictions
+      .slice(0, PAGE_LINES)
+      .map((each) => presentRestriction(each, org.name)),
     changes: changes.map((each) => shownOperatorChange(each, emails)),
   };
 }
@@ -151,7 +154,7 @@ function organizationChanges(deps: OperationDeps): Changes {
       const why = body.reason.trim();
       if (why === "") return invalidField("reason", "reason must not be blank");
       const lifted = await abuseRestrictions.lift(org.orgId, body.family, by, why);
-      return { lifted: lifted.map(presentRestriction) };
+      return { lifted: lifted.map((each) => presentRestriction(each, org.name)) };
     },
   };
 }
@@ -192,7 +195,8 @@ function marketReads(deps: ConsoleDeps): Part<"purchases"> & Part<"listings"> {
   return {
     "GET /api/operator/purchases": async () => {
       const found = await operator.purchases.listWaiting(WAITING_MAX);
-      return { data: found.map(presentWaiting) };
+      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
+      return { data: found.map((each) => presentWaiting(each, names.get(each.orgId))) };
     },
 
     "GET /api/operator/listings": async () => {
@@ -208,9 +212,12 @@ function presentOrg(org: ListedOrg): OperatorOrg {
   return present(OperatorOrg, org, { credit });
 }
 
-function presentRestriction(hold: AbuseRestrictionRecord): OperatorRestriction {
+function presentRestriction(
+  hold: AbuseRestrictionRecord,
+  org_name: string = hold.orgId,
+): OperatorRestriction {
   const [since, in_effect] = [instant(hold.createdAtMs), hold.isInEffect];
-  return present(OperatorRestriction, hold, { since, in_effect });
+  return present(OperatorRestriction, hold, { org_name, since, in_effect });
 }
 
 type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
@@ -224,9 +231,12 @@ export function presentOperatorLimit(limit: StoredLimit): OperatorLimit {
   });
 }
 
-function presentWaiting(purchase: StoredPurchase): WaitingPurchase {
+function presentWaiting(
+  purchase: StoredPurchase,
+  org_name: string = purchase.orgId,
+): WaitingPurchase {
   const [status, is_granted] = [purchase.state, purchase.isGrantedByHand];
-  return present(WaitingPurchase, purchase, { status, is_granted });
+  return present(WaitingPurchase, purchase, { org_name, status, is_granted });
 }
 
 const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;

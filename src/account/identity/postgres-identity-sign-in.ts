@@ -10,6 +10,7 @@ import {
   createRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
+import { findNewAlerts } from "../alerts/postgres-alert-store.ts";
 import {
   accountBy,
   toEmailChange,
@@ -108,11 +109,7 @@ async function recordSignIn(
 
 function buildRunner(client: PoolClient): Run {
   return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
-    const query: { text: string; values: unknown[]; query_timeout: number } = {
-      text,
-      values,
-      query_timeout: STEP_TIMEOUT_MS,
-    };
+    const query = { text, values, query_timeout: STEP_TIMEOUT_MS };
     return (await client.query<R>(query)).rows;
   };
 }
@@ -133,10 +130,12 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endFormer(run, accountId, signIn);
+  const session = startedSession(owner, signIn.claim.issuer);
+  const alerts = isVerified ? await findNewAlerts(run, orgId) : [];
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
   return {
-    changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted, ...welcomed],
+    changes: [...found.changes, session, ...alerts, ...minted, ...welcomed],
     ended,
     accountId,
     orgId,

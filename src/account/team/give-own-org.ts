@@ -1,7 +1,14 @@
 import type { PoolClient } from "pg";
 
 import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
-import { byGateway, recordChanges, type RecordedChange, createOrgId } from "../../kernel/index.ts";
+import {
+  byGateway,
+  recordChanges,
+  type RecordedChange,
+  createOrgId,
+  type Row,
+} from "../../kernel/index.ts";
+import { findNewAlerts } from "../alerts/postgres-alert-store.ts";
 import { chooseOrgName } from "../identity/plain-text.ts";
 
 /**
@@ -22,5 +29,9 @@ export async function giveOwnOrg(
     orgId,
   ]);
   // By no person: a member of another organization is not named in this one's log.
-  return await recordChanges(client, byGateway("members"), [createdOrg(orgId, orgName, email)]);
+  const query = async (...of: [string, unknown[]]) => (await client.query<Row>(...of)).rows;
+  return await recordChanges(client, byGateway("members"), [
+    createdOrg(orgId, orgName, email),
+    ...(await findNewAlerts(query, orgId)),
+  ]);
 }

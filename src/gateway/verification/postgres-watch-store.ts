@@ -14,9 +14,8 @@ import {
   text,
   unlockConnection,
 } from "../../kernel/index.ts";
-import { type ListingName, listingKey } from "./listing-name.ts";
-import type { KnownRuns } from "./watch-schedule.ts";
-import type { WatchedRunOutcome, WatchState } from "./watch-store.ts";
+import { type ListingName, listingKey } from "./verdict-store.ts";
+import type { KnownRuns, WatchedRunOutcome, WatchState } from "./watch-schedule.ts";
 
 /** Watched runs in PostgreSQL; the lock of a session ends with its connection. */
 export class PostgresWatchStore {

@@ -103,9 +103,15 @@ export const ACTIONS = {
     (told) => `lifted the restriction of ${callsOf(told)} after unusual use`,
     ["reason", "lifted_because"],
   ),
-  "alert.rules": seen("changed what the organization is alerted of"),
+  "alert.rules": seen((told) =>
+    told.isNew ? "turned the usual alerts on" : "changed what the organization is alerted of",
+  ),
   "alert.destination": seen((told) => {
     const where = told.with("to", "address", plain);
+    const reader = told.now("reader");
+    if (reader === "asked") return `asked whether alerts may go${where || " to a destination"}`;
+    if (reader === "confirmed") return `began the alerts${where}, whose reader confirmed it`;
+    if (reader === "stopped") return `ended the alerts${where}, whose reader stopped them`;
     if (told.isRemoved) return `ended the alerts${where || " to a destination"}`;
     if (told.isNew) return `sent alerts${where || " to another destination"}`;
     return told.now("is_enabled") === told.was("is_enabled")
@@ -146,6 +152,10 @@ export const ACTIONS = {
   "ledger.close-day": internal("signed the balances at the end of a day"),
   "backup.create": internal("made a backup"),
   "schema.migrate": internal("migrated the database schema"),
+  "customer.look-up": internal((told) => {
+    const found = told.now("found") === 0 ? " and found nobody" : "";
+    return `looked up a customer${told.with("by", "asked")}${found}`;
+  }),
   "changes.retire": internal("retired old rows of the change log"),
 } as const satisfies Readonly<Record<string, Action>>;
 
@@ -190,7 +200,7 @@ function seen(says: Action["says"], hides: readonly string[] = []): Action {
   return { says, seenBy: "organization", hides };
 }
 
-function internal(says: string): Action {
+function internal(says: Action["says"]): Action {
   return { says, seenBy: "operator", hides: [] };
 }
 

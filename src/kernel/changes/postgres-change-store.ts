@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import { assert } from "../core/assert.ts";
-import type { Public } from "../core/public.ts";
+import type { Public } from "../core/result.ts";
 import {
   columns,
   type Columns,
@@ -14,10 +14,10 @@ import {
 } from "../storage/columns.ts";
 import { queryInTime } from "../storage/connection.ts";
 import { findAction, SHOWN_ACTIONS } from "./actions.ts";
-import type { ChangedBy, RecordedChange } from "./change.ts";
+import type { Change, ChangedBy, RecordedChange } from "./change.ts";
 import type { Facts } from "./change-words.ts";
 import type { ChangeLog } from "./change-log.ts";
-import type { ChangeFilter, ChangePageFilter } from "./change-store.ts";
+import type { ChangeFilter, ChangePageFilter } from "./change-chain.ts";
 
 const BLOCK_ROWS = 500;
 const LISTED_MAX = 10_000;
@@ -68,6 +68,11 @@ export class PostgresChangeStore {
     const values = [orgId, actions, before, limit, by, until];
     const rows = await this.#read(PAGE_SQL, values);
     return rows.map(asSeenByOrganization);
+  }
+
+  /** Records what somebody was shown: nothing but the log has changed. */
+  async record(change: Change, by: ChangedBy): Promise<void> {
+    await this.#changes.write(by, async (_client, note) => note(change));
   }
 
   /** Takes away what is older than so many days; how many rows went. That is a change too. */

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { at, listAt, textAt } from "../../support/http-call.ts";
+import { at, httpCall, type HttpAnswer, listAt, textAt } from "../../support/http-call.ts";
 import { startMailServer } from "../../support/mail-server.ts";
+import { runSql } from "../../support/sql.ts";
 import { withResource } from "../../support/with-resource.ts";
 import { newcomer, openProviderFixture, type Person } from "./provider-fixture.ts";
 
@@ -84,10 +85,10 @@ describe("destinations of alerts", () => {
       409,
       "alerts already go to this address; change that destination instead",
     ]);
-    const other = await bob.ask(`POST ${ALERTS}/destinations`, {
-      body: { ...body, address: "ceo@example.com" },
+    const none = await bob.ask(`POST ${ALERTS}/destinations`, {
+      body: { ...body, address: "ceo@example.com, cfo@example.com" },
     });
-    expect(other.status).toBe(400);
+    expect([none.status, at(none.json, "error.field")]).toEqual([400, "address"]);
 
     const id = textAt(added.json, "destination_id");
     await bob.do(`POST ${ALERTS}/destinations/${id}/test`);
@@ -108,5 +109,123 @@ describe("destinations of alerts", () => {
     const eve = await fixture.signIn({ ...newcomer("eve"), emailVerified: false });
     const refused = await eve.ask(`POST ${ALERTS}/destinations`, { body: { channel: "email" } });
     expect(refused.status).toBe(403);
+  });
+});
+
+/** The link of the newest of so many e-mails that a mailbox got. */
+async function linkTo(address: string, count = 1): Promise<string> {
+  const found = (): readonly string[] =>
+    mail.received
+      .filter(({ to }) => to.includes(address))
+      .map(({ source }) => source.replaceAll("=\r\n", "").replaceAll("=3D", "="))
+      .flatMap((text) => /\/alerts\/link\?t=[\w-]{43}/.exec(text)?.[0] ?? []);
+  await until(`${address} has a link`, async () => found().length >= count);
+  return fixture.url + (found().at(-1) ?? "");
+}
+
+async function addressOf(person: Person, address: string): Promise<unknown> {
+  const { json } = await person.do(`GET ${ALERTS}`);
+  return listAt(json, "destinations").find((each) => at(each, "address") === address);
+}
+
+function add(person: Person, address: string): Promise<HttpAnswer> {
+  return person.ask(`POST ${ALERTS}/destinations`, { body: { channel: "email", address } });
+}
+
+describe("an address besides the members'", () => {
+  test("gets alerts once its reader has confirmed it, and none after its reader stopped them", async () => {
+    const carl = await fixture.signIn(newcomer("carl"));
+    const added = await add(carl, "ops@acme.example");
+    expect(added.json).toMatchObject({ disabled_reason: "unconfirmed", secret: null });
+    const id = textAt(added.json, "destination_id");
+    expect((await add(carl, "OPS@acme.example")).status).toBe(409);
+    expect((await carl.ask(`POST ${ALERTS}/destinations/${id}/test`)).status).toBe(404);
+    const patch = { body: { is_enabled: true } };
+    expect((await carl.ask(`PATCH ${ALERTS}/destinations/${id}`, patch)).status).toBe(409);
+
+    const confirm = await linkTo("ops@acme.example");
+    // A mail scanner opens it: nothing has changed.
+    const page = await httpCall(confirm);
+    expect([page.status, page.headers["referrer-policy"]]).toEqual([200, "strict-origin"]);
+    expect(page.text).toContain("ops@acme.example");
+    expect(at(await addressOf(carl, "ops@acme.example"), "disabled_at")).not.toBeNull();
+    const done = await httpCall(confirm, { method: "POST" });
+    expect([done.status, done.text.includes("go to ops@acme.example from now on")]).toEqual([
+      200,
+      true,
+    ]);
+    expect((await httpCall(confirm, { method: "POST" })).status).toBe(410);
+
+    await carl.do(`POST ${ALERTS}/destinations/${id}/test`);
+    const stop = await linkTo("ops@acme.example", 2);
+    const alert = mail.received.findLast(({ to }) => to.includes("ops@acme.example"));
+    expect(alert?.source).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m);
+    expect((await httpCall(stop)).status).toBe(200);
+    // As the button of a mail program posts it.
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const body = "List-Unsubscribe=One-Click";
+    const stopped = await httpCall(stop, { method: "POST", headers: form, body });
+    expect(stopped.status).toBe(200);
+    expect(await addressOf(carl, "ops@acme.example")).toMatchObject({ disabled_reason: "stopped" });
+    expect((await carl.ask(`PATCH ${ALERTS}/destinations/${id}`, patch)).status).toBe(409);
+    expect((await httpCall(stop, { method: "POST" })).status).toBe(200);
+
+    const { json } = await carl.do("GET /api/console/changes?kind=alert");
+    const told = listAt(json, "data").map((each) => textAt(each, "says"));
+    expect(told.slice(0, 3)).toEqual([
+      "ended the alerts to ops@acme.example, whose reader stopped them",
+      "began the alerts to ops@acme.example, whose reader confirmed it",
+      "asked whether alerts may go to ops@acme.example",
+    ]);
+    expect(told.slice(3).toSorted()).toEqual([
+      "sent alerts to carl@example.com",
+      "turned the usual alerts on",
+    ]);
+  });
+
+  test("tells a stranger nothing: no link, a wrong one and an expired one are one page", async () => {
+    const dora = await fixture.signIn(newcomer("dora"));
+    await add(dora, "late@acme.example");
+    const late = await linkTo("late@acme.example");
+    await runSql(
+      fixture.gateway,
+      "update alert_destination set confirm_until = now() where address = 'late@acme.example'",
+      [],
+    );
+    const { origin } = new URL(late);
+    const links = [late, `${origin}/alerts/link`, `${origin}/alerts/link?t=${"a".repeat(43)}`];
+    const pages = await Promise.all(
+      links.flatMap((url) => [httpCall(url), httpCall(url, { method: "POST" })]),
+    );
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([410]));
+    expect(new Set(pages.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test("is asked for each organization, and three times a day at most", async () => {
+    const emil = await fixture.signIn(newcomer("emil"));
+    const fred = await fixture.signIn(newcomer("fred"));
+    const gina = await fixture.signIn(newcomer("gina"));
+    const hans = await fixture.signIn(newcomer("hans"));
+    for (const person of [emil, fred, gina]) {
+      expect((await add(person, "cfo@acme.example")).json).toMatchObject({ secret: null });
+    }
+    const refused = await add(hans, "CFO@acme.example");
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "3600"]);
+    await httpCall(await linkTo("cfo@acme.example", 3), { method: "POST" });
+    const states = await Promise.all(
+      [emil, fred, gina].map(async (each) =>
+        at(await addressOf(each, "cfo@acme.example"), "disabled_reason"),
+      ),
+    );
+    expect(states).toEqual(["unconfirmed", "unconfirmed", null]);
+  });
+
+  test("is not kept where the mail server does not take the message", async () => {
+    const ida = await fixture.signIn(newcomer("ida"));
+    mail.refuseWith = 550;
+    const refused = await add(ida, "nobody@acme.example");
+    mail.refuseWith = undefined;
+    expect([refused.status, at(refused.json, "error.field")]).toEqual([409, "address"]);
+    expect(await addressOf(ida, "nobody@acme.example")).toBeUndefined();
   });
 });

@@ -244,6 +244,17 @@ describe("what an operator does is what the command does", () => {
     const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q())}`);
     expect(listAt(json, "data")).toEqual([expect.objectContaining({ kind, org_id: caller.orgId })]);
     expect(JSON.stringify(json)).not.toContain(secret);
+    const [record] = await fixture.gateway.backend.changeStore.list({ limit: 1 });
+    expect(record).toMatchObject({
+      action: "customer.look-up",
+      orgId: caller.orgId,
+      by: { kind: "operator" },
+    });
+    // Neither the address nor more of the key than its list shows.
+    expect(JSON.stringify(record)).not.toContain("caller@example.com");
+    expect(JSON.stringify(record)).not.toContain(secret.slice(0, 13));
+    const own = await caller.do("GET /api/console/changes");
+    expect(own.text).not.toContain("customer.look-up");
   });
 
   test("a look-up of what nobody has finds nothing", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Receipt } from "../../../../src/account/console-api/contract.ts";
-import { receiptFacts, receiptLines } from "./receipt-lines.ts";
+import { paymentFacts, receiptLines } from "./receipt-lines.ts";
 
 const receipt: Receipt = {
   number: "R-000012",
@@ -25,7 +25,7 @@ const receipt: Receipt = {
 };
 
 test("a receipt says number, date, method and reference", () => {
-  expect(receiptFacts(receipt).map((fact) => fact.join(": "))).toEqual([
+  expect(paymentFacts(receipt).map((fact) => fact.join(": "))).toEqual([
     "Receipt number: R-000012",
     "Date paid: 22 Nov 2026, 01:57 UTC",
     "Payment method: Visa 4242",

@@ -1,16 +1,17 @@
 import type { Receipt } from "../../../../src/account/console-api/contract.ts";
+import { receiptFacts } from "../../../../src/kernel/core/document-words.ts";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 
 /** The facts of a payment, but for its amounts. */
-export function receiptFacts(receipt: Receipt): readonly (readonly [string, string])[] {
-  return [
-    ["Receipt number", receipt.number],
-    ["Date paid", showUtc(receipt.paid_at)],
-    ["Payment method", receipt.payment_method ?? "Not reported by the payment provider"],
-    ["Payment reference", receipt.payment_reference ?? "None recorded"],
-    ["Purchase", receipt.purchase_id],
-  ];
+export function paymentFacts(receipt: Receipt): ReturnType<typeof receiptFacts> {
+  return receiptFacts({
+    number: receipt.number,
+    paid: showUtc(receipt.paid_at),
+    method: receipt.payment_method,
+    reference: receipt.payment_reference,
+    purchaseId: receipt.purchase_id,
+  });
 }
 
 export interface Line {

@@ -12,7 +12,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { DocumentActions } from "./document-actions.tsx";
-import { receiptFacts, receiptLines, type Line } from "./receipt-lines.ts";
+import { paymentFacts, receiptLines, type Line } from "./receipt-lines.ts";
 import { StatementParties } from "./statement-parties.tsx";
 import styles from "./statement.module.css";
 
@@ -54,7 +54,7 @@ function ReceiptSheet({ receipt }: { readonly receipt: Receipt }): ReactNode {
         <DataTable
           caption="Payment"
           columns={FACT_COLUMNS}
-          rows={receiptFacts(receipt)}
+          rows={paymentFacts(receipt)}
           rowKey={([label]) => label}
         />
       </Panel>

@@ -3,13 +3,13 @@ import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
 import type { Statement } from "../../../../src/account/console-api/contract.ts";
+import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { monthName } from "../../ui/time.tsx";
 import { DocumentActions } from "./document-actions.tsx";
 import { StatementParties } from "./statement-parties.tsx";
 import { StatementTables } from "./statement-tables.tsx";

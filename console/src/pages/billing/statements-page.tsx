@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 
 import type { StatementSummary } from "../../../../src/account/console-api/contract.ts";
+import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
@@ -9,7 +10,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { monthName, Time } from "../../ui/time.tsx";
+import { Time } from "../../ui/time.tsx";
 
 const LEAD =
   "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";

@@ -11,9 +11,9 @@ import { OperatorPage } from "./operator-frame.tsx";
 /** A customer's request, as the customer sees it. */
 export function OperatorRequestPage(): ReactElement {
   const { orgId = "", requestId = "" } = useParams({ strict: false });
-  const detail = useAnswer("GET /api/operator/organizations/:org_id/requests/:request_id", {
-    params: { org_id: orgId, request_id: requestId },
-  });
+  const asked = { params: { org_id: orgId, request_id: requestId } };
+  const route = "GET /api/operator/organizations/:org_id/requests/:request_id";
+  const detail = useAnswer(route, asked, { isRecorded: true });
   return (
     <OperatorPage
       title={chooseTitle(detail.data)}

@@ -90,6 +90,9 @@ const KINDS: { readonly value: ChangeKind | ""; readonly label: string }[] = [
   { value: "company", label: "Company data" },
   { value: "optimize", label: "Optimize" },
   { value: "member", label: "Members" },
+  { value: "alert", label: "Alerts" },
+  { value: "topup", label: "Automatic top-up" },
+  { value: "card", label: "Saved card" },
   { value: "account", label: "Accounts" },
   { value: "session", label: "Sign-ins" },
 ];
@@ -136,7 +139,6 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
     <Stack gap="md">
       <DataTable
         caption="Changes of the organization"
-        isCards
         columns={COLUMNS}
         rows={data}
         rowKey={({ position }) => String(position)}

@@ -3,24 +3,24 @@ import { Info } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
-import { AddWebhookDialog } from "./add-webhook-dialog.tsx";
+import { AddDestinationDialog } from "./add-destination-dialog.tsx";
 import { DestinationActions } from "./destination-actions.tsx";
 
 /** Where alerts go. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const mayChange = useMay("billing");
-  const [isAdding, setIsAdding] = useState(false);
+  const own = useSession().user?.email ?? "";
+  const isThere = alerts.destinations.some(({ address }) => address === own);
+  const [adding, setAdding] = useState<AlertDestination["channel"]>();
   // Kept until the reader has it, and nowhere else.
   const [secret, setSecret] = useState<string>();
   return (
@@ -28,9 +28,13 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
       title="Where to report"
       actions={
         <Group gap="xs">
-          <AddMe alerts={alerts} />
+          {alerts.can_email && mayChange ? (
+            <Button variant="default" onClick={() => setAdding("email")}>
+              Add address
+            </Button>
+          ) : null}
           {alerts.can_webhook && mayChange ? (
-            <Button variant="default" onClick={() => setIsAdding(true)}>
+            <Button variant="default" onClick={() => setAdding("webhook")}>
               Add webhook
             </Button>
           ) : null}
@@ -45,11 +49,13 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
         rowKey={({ destination_id: id }) => id}
         empty={<Empty title="No destinations yet. Alerts are only listed below." />}
       />
-      <AddWebhookDialog
-        opened={isAdding}
+      <AddDestinationDialog
+        opened={adding !== undefined}
+        channel={adding ?? "email"}
+        first={isThere ? "" : own}
         kinds={alerts.kinds}
-        onClose={() => setIsAdding(false)}
-        onAdded={setSecret}
+        onClose={() => setAdding(undefined)}
+        onSecret={setSecret}
       />
       <SecretOnce
         opened={secret !== undefined}
@@ -80,33 +86,6 @@ function Unavailable({ alerts }: { readonly alerts: Alerts }): ReactNode {
       {canMail ? null : <div>{mail}</div>}
       {canPost ? null : <div>{post}</div>}
     </Alert>
-  );
-}
-
-function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
-  const { user } = useSession();
-  const mayChange = useMay("billing");
-  const add = useChange("POST /api/console/alerts/destinations", {
-    refreshes: ["GET /api/console/alerts"],
-  });
-  const email = user?.email ?? "";
-  const isThere = alerts.destinations.some(
-    ({ address, disabled_at: at }) => address === email && at === null,
-  );
-  if (!alerts.can_email || isThere || !mayChange) return null;
-  return (
-    <Button
-      variant="default"
-      loading={add.isPending}
-      onClick={() =>
-        add.mutate(
-          { body: { channel: "email" } },
-          { onSuccess: () => notifyDone(`Alerts go to ${email}`), onError: notifyFault },
-        )
-      }
-    >
-      Email me
-    </Button>
   );
 }
 
@@ -150,17 +129,18 @@ function describeEvents({ kinds }: AlertDestination, all: Alerts["kinds"]): stri
 }
 
 const DISABLED = {
-  paused: "Disabled",
-  failing: "Disabled after failures",
-  gone: "Disabled: it answered 410",
+  paused: { tone: "quiet", label: "Disabled" },
+  failing: { tone: "bad", label: "Disabled after failures" },
+  gone: { tone: "bad", label: "Disabled: it answered 410" },
+  unconfirmed: { tone: "warn", label: "Not confirmed" },
+  stopped: { tone: "quiet", label: "Stopped by its reader" },
 } as const;
 
 function Status({ destination }: { readonly destination: AlertDestination }): ReactNode {
   const { disabled_reason: reason, failing_since: failingSince } = destination;
   if (reason !== null) {
-    return (
-      <StatusBadge tone={reason === "paused" ? "quiet" : "bad"}>{DISABLED[reason]}</StatusBadge>
-    );
+    const { tone, label } = DISABLED[reason];
+    return <StatusBadge tone={tone}>{label}</StatusBadge>;
   }
   return failingSince === null ? (
     <StatusBadge tone="ok">Active</StatusBadge>

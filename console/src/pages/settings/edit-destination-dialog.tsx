@@ -42,6 +42,8 @@ function EditForm({ destination, kinds, onClose }: EditProps): ReactNode {
   const submission = useSubmission();
   const [isEnabled, setEnabled] = useState(destination.disabled_at === null);
   const [chosen, setChosen] = useState<ChosenKinds>(destination.kinds);
+  const { disabled_reason: why } = destination;
+  const isReaders = why === "unconfirmed" || why === "stopped";
 
   const send = (): void => {
     if (chosen?.length === 0) return;
@@ -69,7 +71,12 @@ function EditForm({ destination, kinds, onClose }: EditProps): ReactNode {
       </Text>
       <Switch
         label="Enabled"
-        description="A disabled destination receives nothing, and pending deliveries are dropped."
+        disabled={isReaders}
+        description={
+          isReaders
+            ? "Only its reader can begin the alerts. To ask again, remove the address and add it."
+            : "A disabled destination receives nothing, and pending deliveries are dropped."
+        }
         checked={isEnabled}
         onChange={(event) => setEnabled(event.currentTarget.checked)}
       />

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput, Fields } from "./shared.ts";
+import { Count, Email, Id, Instant, nullable, oneOf, Usd, UsdInput, Fields } from "./shared.ts";
 
 export const AlertDestination = Type.Object({
   destination_id: Id,
@@ -14,8 +14,12 @@ export const AlertDestination = Type.Object({
   created_at: Instant,
   failing_since: nullable(Instant),
   disabled_at: nullable(Instant),
-  /** `paused`: by a member; `failing`: after days of failures; `gone`: it answered with status 410. */
-  disabled_reason: nullable(oneOf("paused", "failing", "gone")),
+  /**
+   * `paused`: by a member; `failing`: after days of failures; `gone`: it answered with status 410;
+   * `unconfirmed`: its reader has not said yes; `stopped`: its reader has said no.
+   */
+  disabled_reason: nullable(oneOf("paused", "failing", "gone", "unconfirmed", "stopped")),
+  confirm_until: nullable(Instant),
   former_secret_until: nullable(Instant),
 });
 export type AlertDestination = Static<typeof AlertDestination>;
@@ -84,12 +88,14 @@ const params = Type.Object({ destination_id: Id });
 export const destinationRoutes = {
   "POST /api/console/alerts/destinations": {
     summary:
-      "Adds a destination for alerts: the caller's verified email address, or a webhook, whose " +
-      "secret is in this answer alone",
+      "Adds a destination for alerts: the caller's verified email address, another one, whose reader " +
+      "is asked to confirm it, or a webhook, whose secret is in this answer alone",
     needs: "billing",
     isSetting: true,
     body: Fields({
       channel: oneOf("email", "webhook"),
+      /** An e-mail address. Default: the caller's own. */
+      address: Type.Optional(Email),
       /** The address of a webhook. */
       url: Type.Optional(Type.String({ minLength: 1, maxLength: 4_000 })),
       kinds: Type.Optional(Kinds),

@@ -16,6 +16,9 @@ const ACTION_GROUPS = [
   "company",
   "optimize",
   "member",
+  "alert",
+  "topup",
+  "card",
 ] as const;
 
 /** One change of the organization, by its people, its keys, the operator or this program. */

@@ -281,7 +281,9 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   address: "an e-mail address, or what the role may see of a webhook's",
   is_enabled: "whether alerts go there",
   failing_since: "since when every delivery has failed; null: the last one arrived",
-  disabled_reason: "`paused` by a member, `failing` for days, or `gone`; null: it is enabled",
+  disabled_reason:
+    "`paused` by a member, `failing` for days, `gone`, `unconfirmed` or `stopped` by its reader; null: it is enabled",
+  confirm_until: "until when its reader can confirm it; null: nothing is to be confirmed",
   former_secret_until: "until when the secret of before signs too; null: it does not",
   event_id: "the event's id",
   tries: "how often it was tried; null: it was not",

@@ -1,11 +1,11 @@
-import { Type, type Static } from "typebox";
+import { type Static, Type } from "typebox";
 
 import {
   ChangedLimit,
   LimitChange,
   LimitSource,
 } from "../../../gateway/records/contract/limit-change.ts";
-import { CapChange, Confirm, Count, Id, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
+import { CapChange, Confirm, Count, Fields, Id, Instant, nullable, oneOf, Usd } from "./shared.ts";
 import { refusalFields } from "./usage.ts";
 
 const LimitValue = Type.Object({

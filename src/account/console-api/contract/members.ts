@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, RoleName, Fields } from "./shared.ts";
+import { Email, Count, Id, Instant, nullable, oneOf, RoleName, Fields } from "./shared.ts";
 
 export const Member = Type.Object({
   account_id: Id,
@@ -65,7 +65,6 @@ export const ReceivedInvitation = Type.Object({
 });
 export type ReceivedInvitation = Static<typeof ReceivedInvitation>;
 
-const Email = Type.String({ minLength: 3, maxLength: 320 });
 const ofMember = Type.Object({ account_id: Id });
 const ofInvitation = Type.Object({ invitation_id: Id });
 const Joined = Type.Object({ org_id: Id });

@@ -1075,7 +1075,10 @@ create table alert_destination (
   failing_since timestamptz,
   disabled_at timestamptz,
   disabled_reason text constraint alert_destination_disabled_reason
-    check (disabled_reason in ('removed', 'failing', 'gone', 'paused')),
+    check (disabled_reason in ('removed', 'failing', 'gone', 'paused', 'unconfirmed', 'stopped')),
+  -- Of an address that its reader had to confirm: the link, until it is used, and when it expires.
+  confirm_hash bytea unique,
+  confirm_until timestamptz,
   -- Which events go there; null: all.
   kinds text[],
   -- Sealed by the encryption key of the installation; none of an e-mail address.
@@ -1103,6 +1106,8 @@ create table alert_delivery (
   -- The answer to the last try: a status, or the reason why there was none.
   last_answer text,
   last_at timestamptz,
+  -- The link of its newest e-mail that stops the alerts to its destination.
+  stop_hash bytea unique,
   unique (event_id, destination_id)
 );
 create index alert_delivery_due on alert_delivery (next_at) where state = 'waiting';

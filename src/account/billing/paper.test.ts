@@ -1,0 +1,74 @@
+import { inflateSync } from "node:zlib";
+
+import { describe, expect, test } from "vitest";
+
+import { drawPaper, type Paper } from "./paper.ts";
+import { printPaper } from "./print-paper.ts";
+
+function paperOf(change: Partial<Paper>): Paper {
+  return {
+    title: "Receipt R-000001",
+    from: ["Seller"],
+    to: ["Buyer"],
+    facts: [["Number", "R-000001"]],
+    tables: [],
+    notes: [],
+    at: new Date(0),
+    ...change,
+  };
+}
+
+/** Everything that the file says, its compressed parts unpacked. */
+async function read(paper: Paper): Promise<string> {
+  const bytes = await drawPaper(paper);
+  const text = bytes.toString("latin1");
+  const parts = [...text.matchAll(/\/FlateDecode\n>>\nstream\n/g)].map(({ index, 0: head }) => {
+    try {
+      return inflateSync(bytes.subarray(index + head.length)).toString("latin1");
+    } catch {
+      return "";
+    }
+  });
+  return [text, ...parts].join("\n");
+}
+
+const utf16 = (text: string): string => Buffer.from(text, "utf16le").swap16().toString("hex");
+
+describe("a document", () => {
+  test.each([
+    ["上海智能科技有限公司", "UniGB-UTF16-H", "上海智能科技有限公司"],
+    ["株式会社トークン", "UniJIS-UTF16-H", "株式会社トークン"],
+    ["주식회사 토큰", "UniKS-UTF16-H", "주식회사"],
+    ["Acme 臺北 Ltd.", "UniGB-UTF16-H", "臺北"],
+  ])("prints %s in the fonts of its reader", async (name, encoding, run) => {
+    const file = await read(paperOf({ to: [name] }));
+    expect(file).toContain(`/Encoding /${encoding}`);
+    expect(file).toContain(utf16(run));
+  });
+
+  test("prints the code of a letter that neither it nor its reader has a font for", async () => {
+    const plain = await read(paperOf({ to: ["[U+0E01][U+1F680]"] }));
+    expect(await read(paperOf({ to: ["ก🚀"] }))).toBe(plain);
+  });
+
+  test("names no font of its reader when it has all the letters", async () => {
+    const file = await read(paperOf({ to: ["Müller & Söhne", "Łódź", "Ελλάδα", "Київ"] }));
+    expect(file).not.toContain("UTF16-H");
+  });
+
+  test("is printed beside other work, and is the same file each time", async () => {
+    const rows = Array.from({ length: 100 }, (_, at) => [`line ${at}`, "$1.00"]);
+    const columns = [
+      { label: "Name", share: 0.7 },
+      { label: "Amount", share: 0.3, isFigure: true },
+    ];
+    const paper = paperOf({ tables: [{ title: "Lines", columns, rows }] });
+    let ticks = 0;
+    const clock = setInterval(() => (ticks += 1), 5);
+    const printed = await printPaper(paper);
+    clearInterval(clock);
+    // In the same thread there would be none.
+    expect(ticks).toBeGreaterThan(10);
+    expect(printed.equals(await drawPaper(paper))).toBe(true);
+  });
+});

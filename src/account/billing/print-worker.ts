@@ -1,0 +1,10 @@
+import { parentPort } from "node:worker_threads";
+
+import { drawPaper, type Paper } from "./paper.ts";
+
+parentPort?.on("message", (paper: Paper) => void answer(paper));
+
+/** A fault ends the thread, and with it the one question that it was asked. */
+async function answer(paper: Paper): Promise<void> {
+  parentPort?.postMessage(await drawPaper(paper), []);
+}
