@@ -301,10 +301,7 @@ export const operatorRoutes = {
   },
   "GET /api/operator/organizations": {
     summary: "Organizations with balance and holds, newest first",
-    command: {
-      usage: "org list",
-      columns: "org_id name email balance_usd held_usd credit",
-    },
+    command: { usage: "org list", columns: "org_id name email balance_usd held_usd credit" },
     access: "operator",
     gate: "reads",
     query: Fields({
