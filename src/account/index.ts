@@ -14,6 +14,7 @@ export * from "./billing/postgres-statement-closing.ts";
 export * from "./billing/postgres-statement-store.ts";
 export * from "./billing/postgres-top-up-store.ts";
 export * from "./billing/recover-payments.ts";
+export type * from "./billing/stripe-billing.ts";
 export * from "./billing/statements.ts";
 export * from "./billing/top-up-store.ts";
 export * from "./console-api/console-deps.ts";

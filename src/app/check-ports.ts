@@ -21,28 +21,24 @@ export class PortFault extends Error {
 export function listListeners(
   config: Pick<Config, "host" | "internalHost" | "port" | "consolePort" | "internalPort">,
 ): Readonly<Record<"gateway" | "console" | "internal", Listener>> {
-  const { host, internalHost, port, consolePort, internalPort } = config;
   const hostSettings = ["--host", environmentName(SETTINGS.host.path)];
+  const listener = (
+    name: string,
+    flag: string,
+    setting: "port" | "consolePort" | "internalPort",
+  ): Listener => ({
+    name,
+    host: config.host,
+    port: config[setting],
+    portSettings: [flag, environmentName(SETTINGS[setting].path)],
+    hostSettings,
+  });
   return {
-    gateway: {
-      name: "gateway",
-      host,
-      port,
-      portSettings: ["--port", environmentName(SETTINGS.port.path)],
-      hostSettings,
-    },
-    console: {
-      name: "console",
-      host,
-      port: consolePort,
-      portSettings: ["--console-port", environmentName(SETTINGS.consolePort.path)],
-      hostSettings,
-    },
+    gateway: listener("gateway", "--port", "port"),
+    console: listener("console", "--console-port", "consolePort"),
     internal: {
-      name: "internal",
-      host: internalHost,
-      port: internalPort,
-      portSettings: ["--internal-port", environmentName(SETTINGS.internalPort.path)],
+      ...listener("internal", "--internal-port", "internalPort"),
+      host: config.internalHost,
       hostSettings: [environmentName(SETTINGS.internalHost.path)],
     },
   };

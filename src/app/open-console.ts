@@ -35,18 +35,24 @@ import type { CatalogHolder } from "../catalog/index.ts";
 import {
   byGateway,
   type Config,
+  defined,
   type Environment,
   type SettingsInForce,
   ClientAddresses,
   type Clock,
+  normaliseEmail,
   openMailer,
+  programSchemaLevel,
+  splitAddresses,
 } from "../kernel/index.ts";
 import { ForeignNames } from "../upstream/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import type { EventCounts } from "./event-counts.ts";
-import { openOperator } from "./open-operator.ts";
+import { readSettlementTerms } from "./load-catalog.ts";
 import type { Backend } from "./open-backend.ts";
-import { CONSOLE_PAGES, GATEWAY_OPENAPI } from "./shipped-files.ts";
+import { hasDefaultFolder } from "./open-catalog.ts";
+import { readRefreshState } from "./refresh-state.ts";
+import { CONSOLE_PAGES, GATEWAY_OPENAPI, programVersion } from "./shipped-files.ts";
 
 export interface ConsoleOptions {
   /** The configuration at the start: a value that is read from it does not follow a change. */
@@ -144,15 +150,7 @@ export async function openConsole(
 ): Promise<RunningConsole> {
   const { config, clock, log, backend } = options;
   const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
-  const optimize = new OptimizeRuns({
-    store: backend.optimizeStore,
-    clock,
-    log,
-    caller: openModelCaller(parts.chat, clock),
-    callGapMs: config.optimizeCallGapMs,
-    quote: parts.quote,
-    isChatModel: (id) => catalog.current.find(id)?.modality === "text",
-  });
+  const optimize = openSearches(options, parts);
   const mailer = openMailer(config);
   const { worker, alerts } = openAlerts(options, { mailer, vault, consoleUrl });
   const console = await createConsoleServer({
@@ -203,19 +201,39 @@ export async function openConsole(
       );
     },
     endSearches: () => optimize.close(),
-    makeClaimLink: async (email) => {
-      if (!identity.isLocal) return undefined;
-      const store = backend.identityStore.links;
-      const of = email === undefined ? {} : { email };
-      const asked = { store, clock, consoleUrl: consoleUrl(), by: byGateway("start"), ...of };
-      return (await makeClaimLink(asked)).url;
-    },
+    makeClaimLink: async (email) =>
+      identity.isLocal ? await openClaimLink(options, consoleUrl(), email) : undefined,
     close: async () => {
       await console.close();
       await worker.close();
       await Promise.all(jobs.map((job) => job.close()));
     },
   };
+}
+
+async function openClaimLink(
+  { backend, clock }: ConsoleOptions,
+  consoleUrl: string,
+  email: string | undefined,
+): Promise<string> {
+  const store = backend.identityStore.links;
+  const by = byGateway("start");
+  return (await makeClaimLink(defined({ store, clock, consoleUrl, by, email }))).url;
+}
+
+function openSearches(
+  { config, clock, log, backend }: ConsoleOptions,
+  { catalog, chat, quote }: GatewayParts,
+): OptimizeRuns {
+  return new OptimizeRuns({
+    store: backend.optimizeStore,
+    clock,
+    log,
+    caller: openModelCaller(chat, clock),
+    callGapMs: config.optimizeCallGapMs,
+    quote,
+    isChatModel: (id) => catalog.current.find(id)?.modality === "text",
+  });
 }
 
 function openAlerts(
@@ -251,4 +269,40 @@ function openTeam(
   const store = backend.teamStore;
   const mailsPerHourMax = config.smtpInvitationsPerHour;
   return { store, invitations: new Invitations({ store, clock, mailsPerHourMax, ...parts }) };
+}
+
+/** The parts that the operator pages of the console work with. */
+function openOperator(
+  { config, inForce, backend, env, clock }: ConsoleOptions,
+  { serve, ledger }: GatewayParts,
+): ConsoleDeps["operator"] {
+  return {
+    emails: new Set(splitAddresses(config.operators).map(normaliseEmail)),
+    orgs: backend.orgDirectory,
+    credit: backend.creditStore,
+    purchases: backend.purchaseStore,
+    settlement: backend.settlementStore,
+    readSettlementTerms: () => {
+      const { manifestsDir } = config;
+      const isFolderOptional = hasDefaultFolder(config);
+      return readSettlementTerms({ manifestsDir, isFolderOptional, env, clock });
+    },
+    changes: backend.changeStore,
+    desk: backend.operatorDesk,
+    pools: serve.pools,
+    installation: {
+      version: programVersion(),
+      commit: config.buildCommit,
+      node: process.version,
+      programSchemaLevel: programSchemaLevel(),
+      hasReplica: config.databaseReportsUrl !== "",
+      waitingSettings: () => inForce.waiting,
+      hasGoneBack: () => ledger.hasGoneBack,
+      readInstances: () => backend.readInstances(),
+      readBooks: () => backend.readBooksFigures(),
+      readLosses: (days) => backend.listingLosses(days),
+      readRefreshWaits: () => readRefreshState(config.dataDir)?.waits ?? [],
+      readReplicaLagMs: () => backend.replicaLagMs(),
+    },
+  };
 }

@@ -23,17 +23,17 @@ import {
   RequestLog,
   serveKnownCaller,
   UnreadAnswers,
-  type VerdictStore,
   Verification,
+  type VideoDeps,
+  VideoMetrics,
+  VideoPoller,
   type VideoReadDeps,
 } from "../gateway/index.ts";
 import {
   type BufferPool,
   ClientAddresses,
   type Clock,
-  type Config,
   INTERNAL_CONNECTIONS_MAX,
-  type Logger,
 } from "../kernel/index.ts";
 import { LedgerCounts, type OpenedLedger, openLedger } from "../ledger/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
@@ -46,7 +46,6 @@ import {
 import { openLimits } from "./open-limits.ts";
 import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
-import { openVideos } from "./open-videos.ts";
 import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
@@ -269,27 +268,14 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
   };
 }
 
-/** The standing of listings, and the function by which calls ask for it. */
-export interface Standing {
-  readonly verification: Verification;
-  readonly standing: CallPorts["standing"];
-}
-
-interface StandingOptions {
-  readonly config: Pick<Config, "requireVerified" | "liveBadPercent" | "liveAnswersMin">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly backend: { readonly verdictStore: VerdictStore };
-}
-
 /**
  * How far listings are trusted: by the verdicts of conformance runs, and by what live answers show.
  * A listing that is found suspect is recorded for all processes; no call waits for that.
  */
 async function openStanding(
-  { config, clock, log, backend: { verdictStore: store } }: StandingOptions,
+  { config, clock, log, backend: { verdictStore: store } }: FeatureOptions,
   stack: DisposalStack,
-): Promise<Standing> {
+) {
   const policy = {
     badPercent: config.liveBadPercent,
     answersMin: config.liveAnswersMin,
@@ -313,4 +299,26 @@ async function openStanding(
     note: (deployment, orgId, breaches) => conduct.note(deployment, orgId, breaches),
   };
   return { verification, standing };
+}
+
+/** Puts together what the recipes of videos work with; the poller is not started yet. */
+function openVideos({ config, log, backend }: FeatureOptions, serve: CallPorts): VideoReadDeps {
+  const deps: VideoDeps = {
+    ...serve,
+    jobs: backend.jobStore,
+    connections: backend.connectionStore,
+    log,
+    videos: {
+      deadlineMs: config.videoDeadlineMs,
+      pollMinMs: config.videoPollMinMs,
+      sweepMs: config.videoSweepMs,
+      answerTimeoutMs: config.videoAnswerTimeoutMs,
+      clientWaitMs: config.videoClientWaitMs,
+      noAnswerPauseMs: config.videoNoAnswerPauseMs,
+      contentBytesMax: config.videoContentBytesMax,
+    },
+    videoMetrics: new VideoMetrics(),
+    random: Math.random,
+  };
+  return { ...deps, poller: new VideoPoller(deps) };
 }

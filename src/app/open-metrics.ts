@@ -169,14 +169,8 @@ class LoopUse {
   }
 }
 
-interface ListingSources {
-  readonly serve: Pick<CallPorts, "clock" | "health" | "pools" | "metrics">;
-  readonly holder: { readonly current: Catalog };
-  readonly verification: Verification;
-}
-
 /** One series a routed listing or pool, so that a query for one that is well finds it too. */
-function listingFamilies(sources: ListingSources): readonly Family[] {
+function listingFamilies(sources: MetricSources): readonly Family[] {
   const { serve, verification } = sources;
   const { clock, health, pools } = serve;
   const ofListings = (valueOf: (listing: Deployment, nowMs: number) => boolean) => () =>
@@ -210,7 +204,7 @@ function listingFamilies(sources: ListingSources): readonly Family[] {
 
 /** `other` has the number of its listings of which it is true. */
 function* listingSamples(
-  { serve, holder }: ListingSources,
+  { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
 ): Iterable<Sample> {
   const nowMs = serve.clock.monotonicMs();
@@ -222,7 +216,7 @@ function* listingSamples(
 
 /** Pools of routed listings, of which no more are shown than listings. */
 function* poolSamples(
-  { serve, holder }: ListingSources,
+  { serve, holder }: MetricSources,
   valueOf: (poolId: string) => number,
 ): Iterable<Sample> {
   const { listingsMax } = serve.metrics.fold;

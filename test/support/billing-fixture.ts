@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { PurchaseRecord } from "../../src/account/billing/billing.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import { openBilling } from "../../src/account/billing/open-billing.ts";
-import { type OpenBilling } from "../../src/account/billing/billing-mode.ts";
+import type { Billing } from "../../src/account/billing/stripe-billing.ts";
 import type {
   CheckoutEvent,
   CheckoutPayment,
@@ -32,7 +32,7 @@ export interface BillingFixture {
   readonly checkout: TestCheckout;
   readonly clock: MovableClock;
   /** Two, as in two processes. */
-  readonly billings: readonly [OpenBilling, OpenBilling];
+  readonly billings: readonly [Billing, Billing];
   readonly log: readonly LogLine[];
   /** The answers to events, oldest first. */
   readonly statuses: readonly number[];
@@ -100,7 +100,7 @@ export async function openBillingFixture(
     webhookUrl: () => `${consoleUrl()}/webhooks/stripe`,
     ...options,
   });
-  const open = (): OpenBilling =>
+  const open = (): Billing =>
     openBilling({
       config: CONFIG,
       testCheckout: checkout,
@@ -173,7 +173,7 @@ const CONFIG = {
 };
 
 async function buy(
-  { billing, checkout }: { readonly billing: OpenBilling; readonly checkout: TestCheckout },
+  { billing, checkout }: { readonly billing: Billing; readonly checkout: TestCheckout },
   orgId: OrgId,
   dollars: number,
 ): Promise<Bought> {
@@ -186,7 +186,7 @@ async function buy(
 }
 
 interface EventDoor {
-  readonly billings: readonly OpenBilling[];
+  readonly billings: readonly Billing[];
   readonly statuses: number[];
   refusals: number;
 }

@@ -1,7 +1,5 @@
-import type { ChangedBy, ConsoleConfig, Clock, Logger, MicroUsd } from "../../kernel/index.ts";
-import type { Billing } from "./billing.ts";
+import type { ConsoleConfig, Clock, Logger, MicroUsd } from "../../kernel/index.ts";
 import type { Seller } from "./company.ts";
-import type { RecoveredPayments } from "./recover-payments.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
 
@@ -31,18 +29,6 @@ export interface BillingOptions {
   readonly seller: () => Seller;
   readonly clock: Clock;
   readonly log: Logger;
-}
-/** Credit for money. */
-export interface OpenBilling extends Billing {
-  /** Checks once every purchase whose end was not reported, on whichever instance it is called. */
-  reconcileAll(): Promise<void>;
-  /** Starts and ends automatic purchases once, on whichever instance it is called. */
-  topUpRound(): Promise<void>;
-  /**
-   * Everything the payment provider knows since an instant, into books that were restored; again
-   * changes nothing. Rejects with `PurchaseFault` where there is no payment provider.
-   */
-  recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments>;
 }
 
 export interface PurchaseBounds {

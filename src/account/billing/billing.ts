@@ -1,5 +1,5 @@
-import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { Buyer, Company, Seller } from "./company.ts";
+import type { MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { Buyer, Seller } from "./company.ts";
 import type { ShownCard, TopUpPause, TopUpRule } from "./top-up-store.ts";
 
 export type PurchaseState =
@@ -57,49 +57,6 @@ export class PurchaseFault extends Error {
   }
 }
 
-/** Credit for money. Everything that can be reported twice changes the books once. */
-export interface Billing {
-  readonly mode: "stripe" | "test" | "none";
-  readonly minMicroUsd: MicroUsd;
-  readonly maxMicroUsd: MicroUsd;
-  /** Rejects with `PurchaseFault`; nothing is owed until the payment provider says paid. */
-  startPurchase(
-    wanted: {
-      readonly orgId: OrgId;
-      readonly amountMicroUsd: MicroUsd;
-      readonly email: string;
-      /** The console's page that the payment page leads back to. Default: billing. */
-      readonly backTo?: "billing" | "welcome";
-      /** The payer agreed that the card is saved for automatic top-up. */
-      readonly savesCard?: boolean;
-      /** For the invoice; absent if the organization has given no company data. */
-      readonly company?: Company;
-    },
-    by: ChangedBy,
-  ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;
-  /** Newest first, a thousand at most. */
-  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
-  /**
-   * One purchase; while it is not decided the payment provider is asked, and what it says is done.
-   * Undefined if the organization has no such purchase.
-   */
-  checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
-  /** The money that refunds and disputes took beyond the balance. */
-  owed(orgId: OrgId): Promise<MicroUsd>;
-  /** Undefined if the operator has turned it off, or there is no payment provider. */
-  readonly topUps: TopUps | undefined;
-  /** Why and since when automatic top-up is paused; undefined while it is not. */
-  topUpPause(orgId: OrgId): Promise<TopUpPause | undefined>;
-  /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */
-  webhook(asked: {
-    readonly body: Buffer;
-    readonly signature: string | undefined;
-  }): Promise<"done" | "bad_signature" | "not_configured">;
-  /** Starts checking purchases whose end was not reported; runs until `close`. */
-  start(): void;
-  close(): Promise<void>;
-}
-
 /** Automatic top-up of one organization, as its owner sees it. */
 export interface TopUpView {
   /** Undefined if none was made yet. */
@@ -124,15 +81,4 @@ export class TopUpFault extends Error {
     super(message);
     this.field = field;
   }
-}
-
-/** Buying credit automatically with a saved card. */
-export interface TopUps {
-  read(orgId: OrgId): Promise<TopUpView>;
-  /** Rejects with `TopUpFault`. Turning a rule on ends its pause. */
-  setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void>;
-  /** A page of the payment provider that saves a card; rejects with `PurchaseFault`. */
-  openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }>;
-  /** Turns the rule off too. False: there is no card. */
-  removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean>;
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { OpenBilling } from "./billing-mode.ts";
 import { notingPurchases, notingWebhooks } from "./granted-billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { Billing } from "./stripe-billing.ts";
 
 test("a purchase that is reported twice is counted once, and one that waits not at all", async () => {
   const answers = [true, false, true, true];
@@ -25,7 +25,7 @@ test("an event that could not be taken is counted as failed, and its fault goes 
     () => Promise.resolve("bad_signature" as const),
     () => Promise.reject(new Error("away")),
   ];
-  const asked: Pick<OpenBilling, "webhook"> = {
+  const asked: Pick<Billing, "webhook"> = {
     webhook: async () => await (outcomes.shift()?.() ?? "not_configured"),
   };
   const billing = notingWebhooks(asked, (result) => results.push(result));

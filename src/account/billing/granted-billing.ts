@@ -1,13 +1,14 @@
 import type { MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { OpenBilling, PurchaseBounds } from "./billing-mode.ts";
+import type { PurchaseBounds } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { Billing } from "./stripe-billing.ts";
 
 /**
  * Billing without a payment provider: operators grant credit, and earlier purchases can still be
  * read.
  */
-export class GrantedBilling implements OpenBilling {
+export class GrantedBilling implements Billing {
   readonly mode = "none";
   readonly topUps = undefined;
   readonly minMicroUsd: MicroUsd;
@@ -93,13 +94,13 @@ export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide"
 }
 
 /** Notes what became of each event of the payment provider. */
-export function notingWebhooks<T extends Pick<OpenBilling, "webhook">>(
+export function notingWebhooks<T extends Pick<Billing, "webhook">>(
   billing: T,
   note: (result: WebhookResult) => void,
 ): T {
   const webhook = billing.webhook.bind(billing);
   return Object.assign(billing, {
-    webhook: async (...asked: Parameters<OpenBilling["webhook"]>) => {
+    webhook: async (...asked: Parameters<Billing["webhook"]>) => {
       try {
         const outcome = await webhook(...asked);
         note(outcome === "done" ? "taken" : outcome);

@@ -1,10 +1,10 @@
 import { parseUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
-import type { BillingOptions, OpenBilling } from "./billing-mode.ts";
+import type { BillingOptions } from "./billing-mode.ts";
 import { GrantedBilling } from "./granted-billing.ts";
-import { StripeBilling } from "./stripe-billing.ts";
+import { type Billing, StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";
 
-export function openBilling(options: BillingOptions): OpenBilling {
+export function openBilling(options: BillingOptions): Billing {
   const account = chooseAccount(options);
   const bounds = {
     minMicroUsd: parseUsd(options.config.purchaseMinUsd) ?? ZERO_MICRO_USD,

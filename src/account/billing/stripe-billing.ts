@@ -1,15 +1,15 @@
 import {
   type ChangedBy,
-  formatUsd,
   isLiveKey,
   Job,
   type Logger,
   type MicroUsd,
   createRecordId,
   type OrgId,
+  type Public,
 } from "../../kernel/index.ts";
-import type { BillingOptions, OpenBilling, PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault, type PurchaseRecord, type TopUps } from "./billing.ts";
+import type { BillingOptions, PurchaseBounds } from "./billing-mode.ts";
+import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import { CardKeeper } from "./card-keeper.ts";
 import type { Company } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
@@ -18,18 +18,14 @@ import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
 import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
-import { StripeTopUps } from "./stripe-top-ups.ts";
+import { AskPauses, inCents, MICRO_PER_CENT, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
 
-const MICRO_PER_CENT = 10_000n;
 /** Stripe takes from 30 minutes to a day. */
 const CHECKOUT_OPEN_MS = 45 * 60_000;
 const HOUR_MS = 3_600_000;
 const PURCHASES_PER_HOUR_MAX = 30;
-/** A page that waits for its purchase asks often; the payment provider is not asked each time. */
-const CHECK_PAUSE_MS = 2_000;
-const CHECKS_KEPT_MAX = 10_000;
 const TOP_UP_TICK_MS = 5_000;
 
 interface StripeBillingOptions extends BillingOptions {
@@ -37,9 +33,12 @@ interface StripeBillingOptions extends BillingOptions {
   readonly bounds: PurchaseBounds;
 }
 
-/** Purchases through Stripe's checkout, or a test server with the same API. */
-export class StripeBilling implements OpenBilling {
-  readonly mode: "stripe" | "test";
+/**
+ * Credit for money, through Stripe's checkout or a test server with the same API. Everything that
+ * can be reported twice changes the books once.
+ */
+export class StripeBilling {
+  readonly mode: "stripe" | "test" | "none";
   readonly minMicroUsd: MicroUsd;
   readonly maxMicroUsd: MicroUsd;
   readonly #options: StripeBillingOptions;
@@ -50,8 +49,7 @@ export class StripeBilling implements OpenBilling {
   readonly #charges: TopUpCharges;
   readonly #topUps: TopUps;
   readonly #topUpJob: Job;
-  /** By purchase: when it was last asked about, by the monotonic clock. */
-  readonly #checks = new Map<string, number>();
+  readonly #checks: AskPauses;
 
   constructor(options: StripeBillingOptions) {
     const { account, bounds, store, clock, log } = options;
@@ -60,6 +58,7 @@ export class StripeBilling implements OpenBilling {
     this.minMicroUsd = bounds.minMicroUsd;
     this.maxMicroUsd = bounds.maxMicroUsd;
     this.#options = options;
+    this.#checks = new AskPauses(clock);
     this.#payments = new StripePayments(account, clock);
     const isTestMoney = this.mode === "test";
     const { cards } = this.#payments;
@@ -87,25 +86,32 @@ export class StripeBilling implements OpenBilling {
     );
   }
 
+  /** Undefined if the operator has turned it off, or there is no payment provider. */
   get topUps(): TopUps | undefined {
     return this.#options.config.autoTopUp ? this.#topUps : undefined;
   }
 
+  /** Why and since when automatic top-up is paused; undefined while it is not. */
   async topUpPause(orgId: OrgId): Promise<TopUpPause | undefined> {
     return this.topUps === undefined ? undefined : await this.#options.topUpStore.pauseOf(orgId);
   }
 
+  /** Starts and ends automatic purchases once, on whichever instance it is called. */
   topUpRound(): Promise<void> {
     return this.#charges.round(() => this.#topUpJob.isStopping);
   }
 
+  /** Rejects with `PurchaseFault`; nothing is owed until the payment provider says paid. */
   async startPurchase(
     wanted: {
       readonly orgId: OrgId;
       readonly amountMicroUsd: MicroUsd;
       readonly email: string;
+      /** The console's page that the payment page leads back to. Default: billing. */
       readonly backTo?: "billing" | "welcome";
+      /** The payer agreed that the card is saved for automatic top-up. */
       readonly savesCard?: boolean;
+      /** For the invoice; absent if the organization has given no company data. */
       readonly company?: Company;
     },
     by: ChangedBy,
@@ -174,16 +180,22 @@ export class StripeBilling implements OpenBilling {
     throw new PurchaseFault("too_many", message);
   }
 
+  /** Newest first, a thousand at most. */
   listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
     return this.#options.store.list(orgId);
   }
 
+  /**
+   * One purchase; while it is not decided the payment provider is asked, and what it says is done.
+   * Undefined if the organization has no such purchase.
+   */
   async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     const { store, log } = this.#options;
     const purchase = await store.findOwn(orgId, purchaseId);
-    if (purchase === undefined || !isUnfinished(purchase) || !this.#mayCheck(purchase)) {
+    if (purchase === undefined || !isUnfinished(purchase) || purchase.sessionId === null) {
       return purchase;
     }
+    if (!this.#checks.mayAsk(purchaseId)) return purchase;
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {
@@ -193,20 +205,12 @@ export class StripeBilling implements OpenBilling {
     return await store.findOwn(orgId, purchaseId);
   }
 
-  #mayCheck({ purchaseId, sessionId }: KnownPurchase): boolean {
-    if (sessionId === null) return false;
-    const nowMs = this.#options.clock.monotonicMs();
-    const lastMs = this.#checks.get(purchaseId);
-    if (lastMs !== undefined && nowMs - lastMs < CHECK_PAUSE_MS) return false;
-    if (this.#checks.size >= CHECKS_KEPT_MAX) this.#checks.clear();
-    this.#checks.set(purchaseId, nowMs);
-    return true;
-  }
-
+  /** The money that refunds and disputes took beyond the balance. */
   owed(orgId: OrgId): Promise<MicroUsd> {
     return this.#options.store.owed(orgId);
   }
 
+  /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */
   async webhook(asked: {
     readonly body: Buffer;
     readonly signature: string | undefined;
@@ -224,6 +228,7 @@ export class StripeBilling implements OpenBilling {
     return "done";
   }
 
+  /** Starts checking purchases whose end was not reported; runs until `close`. */
   start(): void {
     const { account, store, log } = this.#options;
     if (account.webhookSecrets().length === 0) {
@@ -237,10 +242,15 @@ export class StripeBilling implements OpenBilling {
     this.#topUpJob.start();
   }
 
+  /** Checks once every purchase whose end was not reported, on whichever instance it is called. */
   reconcileAll(): Promise<void> {
     return this.#reconciler.reconcileAll();
   }
 
+  /**
+   * Everything the payment provider knows since an instant, into books that were restored; again
+   * changes nothing. Rejects with `PurchaseFault` where there is no payment provider.
+   */
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
     const { store, log } = this.#options;
     const topUps = this.#options.topUpStore;
@@ -258,12 +268,10 @@ export class StripeBilling implements OpenBilling {
   }
 }
 
+export type Billing = Public<StripeBilling>;
+
 function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
   return state === "created" || state === "pending" || (state === "paid" && receiptUrl === null);
-}
-
-function inCents(amount: MicroUsd): string {
-  return formatUsd(amount).slice(0, -"0000".length);
 }
 
 /**

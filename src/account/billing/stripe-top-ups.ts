@@ -1,21 +1,39 @@
 import {
   type ChangedBy,
   type Clock,
+  ExpiringCache,
   formatUsd,
   type Logger,
   type MicroUsd,
   type OrgId,
+  type Public,
 } from "../../kernel/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault, TopUpFault, type TopUps, type TopUpView } from "./billing.ts";
+import { PurchaseFault, TopUpFault, type TopUpView } from "./billing.ts";
 import type { CardKeeper } from "./card-keeper.ts";
 import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
 
-const MICRO_PER_CENT = 10_000n;
-/** A page that waits for its card asks often; the payment provider is not asked each time. */
-const CHECK_PAUSE_MS = 2_000;
-const CHECKS_KEPT_MAX = 10_000;
+export const MICRO_PER_CENT = 10_000n;
+const ASK_PAUSE_MS = 2_000;
+const ASKED_KEPT_MAX = 10_000;
+
+/** A page that waits for its end asks often; the payment provider is not asked each time. */
+export class AskPauses {
+  readonly #clock: Clock;
+  readonly #asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  mayAsk(id: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const isAsked = this.#asked.get(id, nowMs) !== undefined;
+    if (!isAsked) this.#asked.set(id, true, nowMs);
+    return !isAsked;
+  }
+}
 
 export interface StripeTopUpsDeps {
   readonly topUps: TopUpStore;
@@ -28,13 +46,13 @@ export interface StripeTopUpsDeps {
 }
 
 /** The actions of owners on their card and their rule. */
-export class StripeTopUps implements TopUps {
+export class StripeTopUps {
   readonly #deps: StripeTopUpsDeps;
-  /** By checkout: when it was last asked about, by the monotonic clock. */
-  readonly #checks = new Map<string, number>();
+  readonly #checks: AskPauses;
 
   constructor(deps: StripeTopUpsDeps) {
     this.#deps = deps;
+    this.#checks = new AskPauses(deps.clock);
   }
 
   async read(orgId: OrgId): Promise<TopUpView> {
@@ -42,7 +60,7 @@ export class StripeTopUps implements TopUps {
     const monthMs = monthStartMs(clock.nowMs());
     let state = await topUps.read(orgId, isTestMoney, monthMs);
     const { setupSessionId } = state;
-    if (setupSessionId !== undefined && this.#mayCheck(setupSessionId)) {
+    if (setupSessionId !== undefined && this.#checks.mayAsk(setupSessionId)) {
       try {
         await keeper.checkSetup(orgId, setupSessionId);
       } catch (fault) {
@@ -56,15 +74,7 @@ export class StripeTopUps implements TopUps {
     return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
   }
 
-  #mayCheck(sessionId: string): boolean {
-    const nowMs = this.#deps.clock.monotonicMs();
-    const lastMs = this.#checks.get(sessionId);
-    if (lastMs !== undefined && nowMs - lastMs < CHECK_PAUSE_MS) return false;
-    if (this.#checks.size >= CHECKS_KEPT_MAX) this.#checks.clear();
-    this.#checks.set(sessionId, nowMs);
-    return true;
-  }
-
+  /** Rejects with `TopUpFault`. Turning a rule on ends its pause. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
     checkRule(rule, bounds);
@@ -75,6 +85,7 @@ export class StripeTopUps implements TopUps {
     await topUps.setRule(orgId, rule, by);
   }
 
+  /** A page of the payment provider that saves a card; rejects with `PurchaseFault`. */
   async openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }> {
     const { keeper, log } = this.#deps;
     const page = `${this.#deps.consoleUrl().replace(/\/+$/, "")}/billing`;
@@ -88,10 +99,13 @@ export class StripeTopUps implements TopUps {
     }
   }
 
+  /** Turns the rule off too. False: there is no card. */
   removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     return this.#deps.keeper.remove(orgId, by);
   }
 }
+
+export type TopUps = Public<StripeTopUps>;
 
 function checkRule(rule: TopUpRule, { minMicroUsd, maxMicroUsd }: PurchaseBounds): void {
   const { belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = rule;
@@ -106,6 +120,6 @@ function checkRule(rule: TopUpRule, { minMicroUsd, maxMicroUsd }: PurchaseBounds
   }
 }
 
-function inCents(amount: MicroUsd): string {
+export function inCents(amount: MicroUsd): string {
   return formatUsd(amount).slice(0, -"0000".length);
 }

@@ -11,16 +11,16 @@ import type { ConsoleDeps } from "./console-deps.ts";
  * it changes nothing, since mail scanners open links too: its page has a button. No origin is
  * checked, as mail programs press that button by themselves and the token is the proof.
  */
-export function alertLinkRoutes(app: FastifyInstance, { alerts: { store } }: ConsoleDeps): void {
+export function alertLinkRoutes(app: FastifyInstance, { alerts }: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, _body, done) => done(null));
   app.get("/alerts/link", async (request, reply) => {
     const token = readToken(request);
-    return answer(reply, askPage(token), isToken(token) && store.findLink(hashToken(token)));
+    return answer(reply, askPage(token), isToken(token) && alerts.store.findLink(hashToken(token)));
   });
   app.post("/alerts/link", async (request, reply) => {
     const token = readToken(request);
-    return answer(reply, donePage, isToken(token) && store.useLink(hashToken(token)));
+    return answer(reply, donePage, isToken(token) && alerts.store.useLink(hashToken(token)));
   });
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import { NO_JSON, sendAnswer, sendFile, sendRefusal } from "./answer-request.ts";
-import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
+import { compileCheck, type SchemaProblem } from "./check-schema.ts";
 import { findClientAddress, readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { consoleHandlers } from "./console-handlers.ts";
@@ -26,7 +26,7 @@ import type { Call } from "./handler.ts";
 import { type FileAnswer, openFile } from "./file-answer.ts";
 import { openApiDocument } from "./openapi.ts";
 import { PublicDocument } from "./public-document.ts";
-import { openReportGates, type ReportGates } from "./report-gates.ts";
+import { openReportGates, type ReportGates } from "./concurrency-gate.ts";
 
 /** Every route of the contract, and the document that describes them. */
 export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
@@ -214,9 +214,7 @@ function partChecks(
     const content = isRaw || rawBody.length === 0 ? {} : parseJson(rawBody);
     if (content instanceof ConsoleRefusal) return content;
     const problem =
-      firstProblem(params, request.params) ??
-      firstProblem(query, request.query) ??
-      (isRaw ? undefined : firstProblem(body, content));
+      params?.(request.params) ?? query?.(request.query) ?? (isRaw ? undefined : body?.(content));
     if (problem !== undefined) return malformed(problem);
     return { params: request.params, query: request.query, body: content, rawBody };
   };
@@ -234,10 +232,6 @@ function parseJson(rawBody: Buffer): unknown {
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
-
-function firstProblem(check: SchemaCheck | undefined, value: unknown): SchemaProblem | undefined {
-  return check?.(value);
-}
 
 function malformed({ field, message }: SchemaProblem): ConsoleRefusal {
   return new ConsoleRefusal(400, "invalid_request", message, { field });

@@ -23,7 +23,7 @@ import type {
   SealedRows,
 } from "../../gateway/index.ts";
 import type { AlertStore } from "../alerts/postgres-alert-store.ts";
-import type { Billing } from "../billing/billing.ts";
+import type { Billing } from "../billing/stripe-billing.ts";
 import type { CompanyStore } from "../billing/company.ts";
 import type { StatementStore } from "../billing/postgres-statement-store.ts";
 import type { TopUpStore } from "../billing/postgres-top-up-store.ts";

@@ -13,7 +13,7 @@ import { modelCostHandlers } from "./model-costs.ts";
 import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";
-import type { ReportGates } from "./report-gates.ts";
+import type { ReportGates } from "./concurrency-gate.ts";
 import { sessionHandlers } from "./session-routes.ts";
 import { topUpHandlers } from "./top-up-routes.ts";
 import { statementHandlers } from "./statement-routes.ts";

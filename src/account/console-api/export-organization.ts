@@ -1,11 +1,17 @@
-import { capsInUsd, instant, instantOrNull, type OrgId, usdOrNull } from "../../kernel/index.ts";
+import { Type } from "typebox";
+
+import { capsInUsd, instant, type OrgId, usdOrNull } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import { presentOperatorLimit } from "./operator-routes.ts";
 import { policyShape } from "./contract/commands.ts";
 import { everyWalletLine, presentPurchase } from "./billing-routes.ts";
 import { presentConnection, presentEndpoint } from "./connections-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import { Key } from "./contract/keys.ts";
+import { Invitation, Member } from "./contract/members.ts";
 import { requireOrg } from "./known-org.ts";
+import { present } from "./present.ts";
+import { presentOrigin } from "./show-key.ts";
 import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
 
@@ -58,15 +64,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     },
     ...(await exportedTeam(deps, orgId)),
     keys: keys.map((key) => ({
-      key_id: key.keyId,
-      name: key.name,
-      label: key.label,
-      origin: key.origin,
-      created_at: instant(key.createdAtMs),
-      disabled_at: instantOrNull(key.disabledAtMs),
-      expires_at: instantOrNull(key.expiresAtMs),
-      models: key.models,
-      tags: key.tags,
+      ...present(ExportedKey, key, { origin: presentOrigin(key.origin) }),
       ...capsInUsd(key.caps),
     })),
     // Limits of managed keys would name them.
@@ -87,26 +85,19 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
   };
 }
 
+const KEY_FIELDS = ["key_id", "name", "label", "origin", "created_at"] as const;
+const ExportedKey = Type.Pick(Key, [...KEY_FIELDS, "disabled_at", "expires_at", "models", "tags"]);
+const ExportedMember = Type.Omit(Member, ["last_seen_at", "is_you"]);
+const ExportedInvitation = Type.Omit(Invitation, ["is_expired", "mailed_at"]);
+
 async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object> {
   const [members, invitations] = await Promise.all([
     team.store.members(orgId),
     team.store.invitations(orgId),
   ]);
   return {
-    members: members.map((member) => ({
-      account_id: member.accountId,
-      email: member.email,
-      name: member.name,
-      role: member.role,
-      joined_at: instant(member.joinedAtMs),
-    })),
-    invitations: invitations.map((each) => ({
-      invitation_id: each.invitationId,
-      email: each.email,
-      role: each.role,
-      created_at: instant(each.createdAtMs),
-      expires_at: instant(each.expiresAtMs),
-    })),
+    members: members.map((member) => present(ExportedMember, member)),
+    invitations: invitations.map((each) => present(ExportedInvitation, each)),
   };
 }
 

@@ -6,7 +6,7 @@ import { type ListingSums, computeFigures } from "../../gateway/index.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
-import type { ReportGates } from "./report-gates.ts";
+import type { ReportGates } from "./concurrency-gate.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -20,6 +20,8 @@ import {
   OperatorLimit,
   WaitingPurchase,
   type operatorRoutes,
+  OperatorKey,
+  OperatorMember,
 } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { deskHandlers, shownFigures, shownOperatorChange } from "./operator-desk-routes.ts";
@@ -101,16 +103,8 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
   return {
     org: presentOrg(org),
     usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...shownFigures(of) })),
-    keys: keys.map((key) => ({
-      key_id: key.keyId,
-      name: key.name,
-      label: key.label,
-      created_at: instant(key.createdAtMs),
-      disabled_at: instantOrNull(key.disabledAtMs),
-    })),
-    members: members.map(({ email, role, lastSeenAtMs }) => {
-      return { email, role, last_seen_at: instantOrNull(lastSeenAtMs) };
-    }),
+    keys: keys.map((key) => present(OperatorKey, key)),
+    members: members.map((member) => present(OperatorMember, member)),
     wallet: wallet.lines.map(presentLine),
     purchases: purchases.slice(0, PAGE_LINES).map(presentPurchase),
     limits: limits.map(presentOperatorLimit),

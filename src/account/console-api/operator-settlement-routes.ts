@@ -32,12 +32,12 @@ import {
   ProviderOwed,
   ComparedLines,
   type settlementRoutes,
+  OperatorPeriod,
 } from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
 import type {
   OperatorClosing,
   OperatorComparison,
-  OperatorPeriod,
   OperatorSettlement,
   OperatorStatement,
 } from "./contract.ts";
@@ -222,14 +222,11 @@ function toRefusal(fault: unknown): ConsoleRefusal {
 
 function presentPeriod(period: ProviderPeriod): OperatorPeriod {
   const { late, payment } = period;
-  return {
+  return present(OperatorPeriod, period, {
     provider: period.providerId,
     start: instant(period.startMs),
     end: instant(period.endMs),
-    mode: period.mode,
-    interval: period.interval,
     state: payment === null ? "closed" : "paid",
-    closed_at: instant(period.closedAtMs),
     ...presentSums(period.sums),
     late: { attempts: Number(late.attempts), cost_usd: formatExactUsd(late.costPicoUsd) },
     late_corrections: {
@@ -238,10 +235,8 @@ function presentPeriod(period: ProviderPeriod): OperatorPeriod {
     },
     carry_in_usd: formatExactUsd(period.carryInPicoUsd),
     carry_out_usd: formatExactUsd(period.carryOutPicoUsd),
-    rounding_usd: formatUsd(period.roundingMicroUsd),
-    payable_usd: formatUsd(period.payableMicroUsd),
     payment: payment && { ref: payment.ref, paid_at: instant(payment.paidAtMs) },
-  };
+  });
 }
 
 function presentSums(sums: SettlementSums) {

@@ -5,7 +5,7 @@ import type { PriceChanges, PriceNotice } from "./contract.ts";
 import type { priceChangeRoutes } from "./contract/price-changes.ts";
 import type { Handlers } from "./handler.ts";
 import { changeBounds, type ComingChange, comingChanges, priceNotice } from "./price-notices.ts";
-import type { ReportGates } from "./report-gates.ts";
+import type { ReportGates } from "./concurrency-gate.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;

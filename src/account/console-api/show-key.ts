@@ -86,7 +86,7 @@ export function limitedKey(
   };
 }
 
-function presentOrigin(origin: KeySummary["origin"]): Key["origin"] {
+export function presentOrigin(origin: KeySummary["origin"]): Key["origin"] {
   switch (origin) {
     case "trial":
     case "console":

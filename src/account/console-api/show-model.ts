@@ -9,28 +9,22 @@ import {
   type PriceSheet,
   type ListedProvider,
 } from "../../catalog/index.ts";
-import type { Descriptor, Model, ModelProvider, Provider } from "./contract.ts";
+import type { Descriptor } from "./contract.ts";
+import { Model, ModelProvider, Provider } from "./contract/catalog.ts";
+import { present } from "./present.ts";
 import { presentPrices } from "./show-request.ts";
 import type { ProviderActivity, Substitution, DeploymentHealth } from "../../gateway/index.ts";
 import { wholePercent, withDigits } from "./listing-figures-routes.ts";
 
 /** A model for buyers, with every provider's listing of it in routing order. */
 export function presentModel(model: ListedModel): Model {
-  return {
-    id: model.id,
+  return present(Model, model, {
     name: model.displayName,
     description: describeModel(model),
-    modality: model.modality,
     route: ROUTE_OF[model.modality],
-    input_modalities: [...model.inputModalities],
-    context_length: model.contextLength ?? null,
-    max_output_tokens: model.maxOutputTokens ?? null,
-    decisions_wire: model.decisionsWire ?? null,
-    released: model.released ?? null,
-    deprecation_date: model.deprecationDate ?? null,
     parameters: presentParameters(model.supportedParameters),
     providers: model.deployments.map(presentListing),
-  };
+  });
 }
 
 const ROUTE_OF: Readonly<Record<ModalityId, string>> = {
@@ -41,12 +35,9 @@ const ROUTE_OF: Readonly<Record<ModalityId, string>> = {
 };
 
 function presentListing(deployment: Deployment): ModelProvider {
-  return {
+  return present(ModelProvider, deployment, {
     provider: deployment.providerId,
     name: deployment.providerName,
-    priority: deployment.priority,
-    prompt_logging: deployment.promptLogging,
-    datacenters: [...deployment.datacenters],
     prices: deployment.prices === null ? null : presentPrices(deployment.prices),
     defaulted: [...(deployment.defaultedSkus ?? [])],
     price_tiers: presentTiers(deployment.prices),
@@ -62,13 +53,9 @@ function presentListing(deployment: Deployment): ModelProvider {
       billable: billable ?? null,
       variant: variant ?? null,
     })),
-    billing: deployment.billing,
-    context_length: deployment.contextLength ?? null,
-    max_output_tokens: deployment.maxOutputTokens ?? null,
-    quantization: deployment.quantization ?? null,
     parameters: presentParameters(deployment.supportedParameters),
     capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
-  };
+  });
 }
 
 /** Prices by the size of a prompt, in ascending order. */
@@ -112,13 +99,7 @@ export function presentProvider(
 ): Provider {
   const { deployments } = provider;
   const { activity } = seen;
-  return {
-    id: provider.id,
-    name: provider.name,
-    privacy_policy_url: provider.privacyPolicyUrl,
-    terms_of_service_url: provider.termsOfServiceUrl ?? null,
-    status_page_url: provider.statusPageUrl ?? null,
-    prompt_logging: provider.promptLogging,
+  return present(Provider, provider, {
     datacenters: [...new Set(deployments.flatMap((each) => each.datacenters))].sort(),
     models: deployments.map(({ modelId }) => modelId),
     status: judgeStatus(deployments.map(({ id }) => seen.mayTry(id))),
@@ -126,7 +107,7 @@ export function presentProvider(
       activity === undefined ? null : wholePercent(activity.succeeded / activity.attempts),
     ttft_p50_ms: withDigits(activity?.firstByteP50Ms ?? null, 2),
     substitutions: presentSubstitutions(deployments, seen.substitutions),
-  };
+  });
 }
 
 /** That a buyer was sold another model is never hidden, however few saw it; how often may be. */

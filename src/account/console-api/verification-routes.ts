@@ -1,7 +1,7 @@
 import type { Catalog, Deployment } from "../../catalog/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import type { verificationRoutes } from "./contract/verification.ts";
+import { ConformanceRun, type verificationRoutes } from "./contract/verification.ts";
 import type { Handlers } from "./handler.ts";
 import { instant, asObject } from "../../kernel/index.ts";
 import {
@@ -13,7 +13,8 @@ import {
   type SuspectListing,
   VERIFIED_FOR_MS,
 } from "../../gateway/index.ts";
-import type { CheckFinding, CheckFlaw, ConformanceRun, ListingTrust } from "./contract.ts";
+import type { CheckFinding, CheckFlaw, ListingTrust } from "./contract.ts";
+import { present } from "./present.ts";
 import { hostTexts, publicText } from "./public-text.ts";
 
 /** The results of conformance runs and live answers about listings that are for sale, and no others. */
@@ -90,13 +91,10 @@ export function presentTrust(
 
 /** One run of the history of a listing. */
 export function presentRun(listing: JudgedListing, run: ListingVerdict): ConformanceRun {
-  return {
-    checked_at: instant(run.checkedAtMs),
-    verdict: run.verdict,
-    source: run.source,
+  return present(ConformanceRun, run, {
     is_current_manifest: run.manifestSha256 === listing.manifestSha256,
     flaws: listFlaws(run, hostTexts(listing.baseUrl)),
-  };
+  });
 }
 
 function presentSuspicion({

@@ -37,25 +37,31 @@ const ownerColumns = columns<OwnerRow>({
   org_id: text("org_id"),
 });
 
+function changeAccount(
+  action: Change["action"],
+  { account_id: target, org_id: orgId }: OwnerRow,
+  facts: Pick<Change, "before" | "after">,
+): Change {
+  return { action, orgId, target, ...facts };
+}
+
 /** A session by its account: its own id is the hash of a cookie. */
-export function toSessionEnd({ account_id, org_id }: OwnerRow): Change {
-  const [before, after] = [{ session: "active" }, { session: "ended" }];
-  return { action: "session.end", orgId: org_id, target: account_id, before, after };
+export function toSessionEnd(owner: OwnerRow): Change {
+  const facts = { before: { session: "active" }, after: { session: "ended" } };
+  return changeAccount("session.end", owner, facts);
 }
 
-export function startedSession({ account_id, org_id }: OwnerRow, issuer: string): Change {
-  const after = { session: "active", issuer };
-  return { action: "session.start", orgId: org_id, target: account_id, before: null, after };
+export function startedSession(owner: OwnerRow, issuer: string): Change {
+  const facts = { before: null, after: { session: "active", issuer } };
+  return changeAccount("session.start", owner, facts);
 }
 
-export function revealedKey({ account_id, org_id }: OwnerRow): Change {
-  const [before, after] = [{ shown: false }, { shown: true }];
-  return { action: "key.reveal", orgId: org_id, target: account_id, before, after };
+export function revealedKey(owner: OwnerRow): Change {
+  return changeAccount("key.reveal", owner, { before: { shown: false }, after: { shown: true } });
 }
 
-export function savedKey({ account_id, org_id }: OwnerRow): Change {
-  const [before, after] = [{ saved: false }, { saved: true }];
-  return { action: "key.saved", orgId: org_id, target: account_id, before, after };
+export function savedKey(owner: OwnerRow): Change {
+  return changeAccount("key.saved", owner, { before: { saved: false }, after: { saved: true } });
 }
 
 /** Starting credit, granted by the gateway itself at the first verified sign-in. */
@@ -64,39 +70,25 @@ export function welcomeCredit(orgId: OrgId, amountMicroUsd: MicroUsd, ref: strin
   return { action: "credit.grant", orgId, target: orgId, before: null, after };
 }
 
-export function createdAccount(
-  { account_id, org_id }: OwnerRow,
-  { email, isVerified, issuer }: SignInClaim,
-): Change {
+export function createdAccount(owner: OwnerRow, claim: SignInClaim): Change {
+  const { email, isVerified, issuer } = claim;
   const after = { email: maskedEmail(email), is_verified: isVerified, issuer };
-  return { action: "account.create", orgId: org_id, target: account_id, before: null, after };
+  return changeAccount("account.create", owner, { before: null, after });
 }
 
-export function linkedAccount({ account_id, org_id }: OwnerRow, issuer: string): Change {
-  return {
-    action: "account.link",
-    orgId: org_id,
-    target: account_id,
-    before: null,
-    after: { issuer },
-  };
+export function linkedAccount(owner: OwnerRow, issuer: string): Change {
+  return changeAccount("account.link", owner, { before: null, after: { issuer } });
 }
 
-export function verifiedAccount({ account_id, org_id }: OwnerRow): Change {
-  const [before, after] = [{ is_verified: false }, { is_verified: true }];
-  return { action: "account.verify", orgId: org_id, target: account_id, before, after };
+export function verifiedAccount(owner: OwnerRow): Change {
+  const facts = { before: { is_verified: false }, after: { is_verified: true } };
+  return changeAccount("account.verify", owner, facts);
 }
 
 export function toEmailChange(
-  { account_id, org_id }: OwnerRow,
-  emails: { readonly before: string; readonly after: string },
+  owner: OwnerRow,
+  { before, after }: { readonly before: string; readonly after: string },
 ): Change {
-  return {
-    action: "account.email",
-    orgId: org_id,
-    target: account_id,
-    before: { email: maskedEmail(emails.before) },
-    after: { email: maskedEmail(emails.after) },
-    isMaskedChange: emails.before !== emails.after,
-  };
+  const facts = { before: { email: maskedEmail(before) }, after: { email: maskedEmail(after) } };
+  return { ...changeAccount("account.email", owner, facts), isMaskedChange: before !== after };
 }

@@ -1,4 +1,4 @@
-import { hiddenCharacters } from "../../kernel/index.ts";
+import { asText, hiddenCharacters } from "../../kernel/index.ts";
 
 /**
  * Text from outside, fit to be kept and shown: without hidden characters, trimmed, at most
@@ -28,8 +28,8 @@ export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };
   const words: Record<string, string> = { fault: fault.name, message: fault.message };
   for (const name of ["code", "error"] as const) {
-    const value = (fault as unknown as Record<string, unknown>)[name];
-    if (typeof value === "string") words[name] = value.slice(0, WORD_CHARS_MAX);
+    const value = asText((fault as unknown as Record<string, unknown>)[name]);
+    if (value !== undefined) words[name] = value.slice(0, WORD_CHARS_MAX);
   }
   const codes = listCauses(fault).map((cause) => readCode(cause) ?? cause.name);
   if (codes.length > 0) words["causes"] = codes.join(", ");
@@ -48,5 +48,5 @@ function listCauses(fault: Error): readonly Error[] {
 
 function readCode(fault: Error): string | undefined {
   const { code } = fault as { code?: unknown };
-  return typeof code === "string" ? code.slice(0, WORD_CHARS_MAX) : undefined;
+  return asText(code)?.slice(0, WORD_CHARS_MAX);
 }

@@ -1,6 +1,13 @@
 import { AuthorizationResponseError } from "openid-client";
 
-import { assert, type Clock, isEmail, type Logger, normaliseEmail } from "../../kernel/index.ts";
+import {
+  asText,
+  assert,
+  type Clock,
+  isEmail,
+  type Logger,
+  normaliseEmail,
+} from "../../kernel/index.ts";
 import { cookieJar, isToken, safeReturnPath } from "./browser-token.ts";
 import type { SignInClaim } from "./identity-store.ts";
 import type { AskingBrowser, Redirect } from "./identity.ts";
@@ -168,9 +175,14 @@ export class SignIns {
     const more = isShort ? await answer.moreClaims() : {};
     // Address and verification state must come from the same source, or they could belong to
     // different addresses.
-    const email = readEmailClaim(typeof more["email"] === "string" ? more : claims, emailRules);
+    const email = readEmailClaim(asText(more["email"]) === undefined ? claims : more, emailRules);
     if (email === undefined) return undefined;
-    return { issuer, subject, ...email, name: parseName(claims["name"] ?? more["name"]) };
+    return {
+      issuer,
+      subject,
+      ...email,
+      name: plainText(asText(claims["name"] ?? more["name"]), TEXT_CHARS_MAX),
+    };
   }
 
   async #finishRecheck(
@@ -239,10 +251,6 @@ function isSaid(fault: unknown, errors: readonly string[]): boolean {
 /** A session's id at the provider, unless it is longer than any that is kept. */
 function checkSid(sid: string | undefined): string | undefined {
   return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
-}
-
-function parseName(claim: unknown): string | null {
-  return typeof claim === "string" ? plainText(claim, TEXT_CHARS_MAX) : null;
 }
 
 export interface EmailClaim {

@@ -1,10 +1,12 @@
 import { type Output, SseReader } from "../../formats/index.ts";
 import type { InProcessEnd, InProcessRequest } from "../../gateway/index.ts";
 import {
+  asObject,
   type Clock,
   type MicroUsd,
   type Refusal,
   RETRY_AFTER_SECONDS_MAX,
+  textOf,
   unreachable,
 } from "../../kernel/index.ts";
 
@@ -171,8 +173,8 @@ export class AnswerReader {
     const chunk = parseChunk(data);
     if (chunk === undefined) return;
     if (chunk.error !== undefined) this.#hasFailed = true;
-    const piece = chunk.choices?.[0]?.delta?.content;
-    if (typeof piece === "string" && this.#text.length < ANSWER_CHARS_MAX) {
+    const piece = textOf(chunk.choices?.[0]?.delta?.content);
+    if (this.#text.length < ANSWER_CHARS_MAX) {
       this.#text = (this.#text + piece).slice(0, ANSWER_CHARS_MAX);
     }
   }
@@ -185,8 +187,7 @@ interface Chunk {
 
 function parseChunk(data: string): Chunk | undefined {
   try {
-    const value: unknown = JSON.parse(data);
-    return typeof value === "object" && value !== null ? value : undefined;
+    return asObject(JSON.parse(data));
   } catch {
     return undefined;
   }

@@ -1,11 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  PurchaseFault,
-  TopUpFault,
-  type TopUps,
-  type TopUpView,
-} from "../../../src/account/billing/billing.ts";
+import { PurchaseFault, TopUpFault, type TopUpView } from "../../../src/account/billing/billing.ts";
 import { StripePayments } from "../../../src/account/billing/stripe-payments.ts";
+import type { TopUps } from "../../../src/account/billing/stripe-top-ups.ts";
 import type { TopUpRule } from "../../../src/account/billing/top-up-store.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";

@@ -162,27 +162,27 @@ export const OperatorChange = Type.Object({
 });
 export type OperatorChange = Static<typeof OperatorChange>;
 
+export const OperatorKey = Type.Object({
+  key_id: Id,
+  name: Type.String(),
+  label: Type.String(),
+  created_at: Instant,
+  disabled_at: nullable(Instant),
+});
+
+export const OperatorMember = Type.Object({
+  email: Type.String(),
+  role: Type.String(),
+  last_seen_at: nullable(Instant),
+});
+
 export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
   /** The last 30 days by model, most spend first, 20 at most. */
   usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
   /** Newest first; never more of a secret than its first characters. */
-  keys: Type.Array(
-    Type.Object({
-      key_id: Id,
-      name: Type.String(),
-      label: Type.String(),
-      created_at: Instant,
-      disabled_at: nullable(Instant),
-    }),
-  ),
-  members: Type.Array(
-    Type.Object({
-      email: Type.String(),
-      role: Type.String(),
-      last_seen_at: nullable(Instant),
-    }),
-  ),
+  keys: Type.Array(OperatorKey),
+  members: Type.Array(OperatorMember),
   /** Newest first, 20 at most: purchases, grants and days of use. */
   wallet: Type.Array(CreditEntry),
   purchases: Type.Array(Purchase),
@@ -301,10 +301,7 @@ export const operatorRoutes = {
   },
   "GET /api/operator/organizations": {
     summary: "Organizations with balance and holds, newest first",
-    command: {
-      usage: "org list",
-      columns: "org_id name email balance_usd held_usd credit",
-    },
+    command: { usage: "org list", columns: "org_id name email balance_usd held_usd credit" },
     access: "operator",
     gate: "reads",
     query: Fields({
