@@ -115,13 +115,23 @@ async function isCommand(words: string): Promise<boolean> {
   const options = words.match(/--[a-z-]+/g) ?? [];
   const path = (/^[a-z-]+(?: [a-z-]+)*/.exec(words)?.[0] ?? "").replace(/ -.*/, "").split(" ");
   const [command = "", second] = path;
-  const help = (await runCommand([command, "--help"])).stdout;
+  const help = await helpOf(command);
   if (!help.startsWith(`Usage: tokenmarket ${command} `)) return false;
   const isGroup = /\[command\]/.test(help.split("\n")[0] ?? "");
   if (!isGroup || second === undefined) return hasOptions(help, options);
-  const inner = (await runCommand([command, second, "--help"])).stdout;
+  const inner = await helpOf(command, second);
   const isInner = inner.startsWith(`Usage: tokenmarket ${command} ${second} `);
   return isInner && hasOptions(inner, options);
+}
+
+const helps = new Map<string, Promise<string>>();
+
+/** The help of a command, asked for once: the pages name the same ones again and again. */
+function helpOf(...words: readonly string[]): Promise<string> {
+  const name = words.join(" ");
+  const known = helps.get(name) ?? runCommand([...words, "--help"]).then(({ stdout }) => stdout);
+  helps.set(name, known);
+  return known;
 }
 
 function hasOptions(help: string, options: readonly string[]): boolean {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { NO_ABUSE_MONITOR } from "../src/gateway/abuse/abuse-monitor.ts";
+import { NO_ABUSE_MONITOR } from "../src/gateway/abuse/unusual-use.ts";
 import { openServing } from "../src/app/open-serving.ts";
 import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";

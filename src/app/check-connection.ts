@@ -1,19 +1,13 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 
+import type { ConnectionCheck } from "../account/index.ts";
 import { type Catalog, ownKeyDeployment } from "../catalog/index.ts";
 import { wires } from "../formats/index.ts";
 import type { KeyVault, StoredConnection } from "../gateway/index.ts";
 import { type Config, readByProvider } from "../kernel/index.ts";
 import { type Outbound, type OutboundRoute, UpstreamClient } from "../upstream/index.ts";
 import { ownKeyOpener } from "./open-key-vault.ts";
-
-export type KeyVerdict = "accepted" | "refused" | "unclear";
-
-export type ConnectionCheck =
-  | { readonly verdict: KeyVerdict; readonly status: number }
-  /** `reason` is a code such as ECONNREFUSED, or a text. */
-  | { readonly verdict: "unreachable"; readonly reason: string };
 
 /**
  * Asks the provider once with the connection's key, by the way that calls take. Undefined if the
@@ -48,7 +42,7 @@ export async function checkConnection(
 }
 
 /** The meaning of the answer's status for the key. */
-export function keyVerdict(status: number): KeyVerdict {
+export function keyVerdict(status: number): "accepted" | "refused" | "unclear" {
   if (status >= 200 && status < 300) return "accepted";
   return status === 401 || status === 402 || status === 403 ? "refused" : "unclear";
 }

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Catalog, PoolDeclaration } from "../catalog/catalog.ts";
-import { decisionsManifest, edited, type Json } from "../catalog/manifest/fixtures/samples.ts";
+import { decisionsManifest, edited, type Json } from "../../test/fixtures/manifest/samples.ts";
 import type { OrgId } from "../kernel/core/ids.ts";
 import { systemClock } from "../kernel/core/time.ts";
 import type { LimitSet } from "../gateway/limits/limit-store.ts";

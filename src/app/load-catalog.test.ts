@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { edited, textManifest } from "../catalog/manifest/fixtures/samples.ts";
+import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 import { systemClock } from "../kernel/core/time.ts";
 import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 

@@ -15,6 +15,7 @@ import {
   parseManifestFiles,
   parsePoolsFile,
 } from "../catalog/index.ts";
+import type { TermsRead } from "../account/index.ts";
 import { isOwnVariable, type Clock } from "../kernel/index.ts";
 import { isPrivateAddress } from "../upstream/index.ts";
 import type { SettlementTerms } from "../ledger/index.ts";
@@ -104,15 +105,10 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
-export type ReadTerms =
-  | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
-  /** Terms that were guessed would close periods that cannot be opened again. */
-  | { readonly ok: false; readonly problem: string };
-
 /** How the providers in the manifests folder are paid, as its files are now. */
 export function readSettlementTerms(
   of: Pick<CatalogSources, "manifestsDir" | "isFolderOptional" | "env"> & { readonly clock: Clock },
-): ReadTerms {
+): TermsRead {
   const loaded = loadCatalog({ ...of, allowPrivateUpstreams: true });
   if (loaded.ok) return { ok: true, terms: loaded.settlementTerms };
   const issues = loaded.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);

@@ -15,14 +15,14 @@ import { databaseAddress, databasePassword } from "./database-password.ts";
 import type { Logging } from "./logging.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
 
-export interface Backend extends PostgresBackend {
+export type Backend = PostgresBackend & {
   /** Where the embedded database keeps its files; undefined with a database of yours. */
   readonly dataDir: string | undefined;
   /** The embedded server, for its backups; undefined with a database of yours. */
   readonly embedded: BackupServer | undefined;
   /** Migrations that were run while opening. */
   readonly migrated: readonly string[];
-}
+};
 
 /**
  * Thrown where the database does not answer at a start; drivers have faults without any message.

@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 
 import {
   type KeyVault,
-  type StoredConnection,
   type CallPorts,
   startUsageRollup,
   type Verification,
@@ -27,8 +26,8 @@ import {
   makeClaimLink,
   openIdentity,
   openModelCaller,
-  openOptimize,
-  type OptimizeSearches,
+  type OptimizeOptions,
+  OptimizeRuns,
   Invitations,
   type InvitationsOptions,
 } from "../account/index.ts";
@@ -98,7 +97,6 @@ export async function prepareConsole(
     ...common,
     config,
     store: backend.identityStore,
-    encryptionKey: () => inForce.current.encryptionKey,
     onSignIn: events.signIn,
   });
   return {
@@ -132,7 +130,7 @@ interface GatewayParts {
   /** Makes a chat call of wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
   /** The highest reserve of such a call. */
-  readonly quote: Parameters<typeof openOptimize>[0]["quote"];
+  readonly quote: OptimizeOptions["quote"];
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];
   /** For the operator pages. */
@@ -146,7 +144,15 @@ export async function openConsole(
 ): Promise<RunningConsole> {
   const { config, clock, log, backend } = options;
   const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
-  const optimize = openSearches(options, parts);
+  const optimize = new OptimizeRuns({
+    store: backend.optimizeStore,
+    clock,
+    log,
+    caller: openModelCaller(parts.chat, clock),
+    callGapMs: config.optimizeCallGapMs,
+    quote: parts.quote,
+    isChatModel: (id) => catalog.current.find(id)?.modality === "text",
+  });
   const mailer = openMailer(config);
   const { worker, alerts } = openAlerts(options, { mailer, vault, consoleUrl });
   const console = await createConsoleServer({
@@ -164,7 +170,8 @@ export async function openConsole(
     rules: backend.rulesStore,
     connections: backend.connectionStore,
     vault,
-    checkConnection: (connection) => checkWith(vault, connection, { catalog, config }),
+    checkConnection: async (connection) =>
+      vault && (await checkConnection(connection, { catalog: catalog.current, config, vault })),
     records: backend.recordStore,
     abuseRestrictions: backend.usageHoldStore,
     catalog,
@@ -196,25 +203,19 @@ export async function openConsole(
       );
     },
     endSearches: () => optimize.close(),
-    makeClaimLink: async (email) =>
-      identity.isLocal ? await localClaimLink(options, consoleUrl(), email) : undefined,
+    makeClaimLink: async (email) => {
+      if (!identity.isLocal) return undefined;
+      const store = backend.identityStore.links;
+      const of = email === undefined ? {} : { email };
+      const asked = { store, clock, consoleUrl: consoleUrl(), by: byGateway("start"), ...of };
+      return (await makeClaimLink(asked)).url;
+    },
     close: async () => {
       await console.close();
       await worker.close();
       await Promise.all(jobs.map((job) => job.close()));
     },
   };
-}
-
-async function localClaimLink(
-  { backend, clock }: ConsoleOptions,
-  consoleUrl: string,
-  email: string | undefined,
-): Promise<string> {
-  const by = byGateway("start");
-  const asked = { store: backend.identityStore.links, clock, consoleUrl, by };
-  const link = await makeClaimLink({ ...asked, ...(email === undefined ? {} : { email }) });
-  return link.url;
 }
 
 function openAlerts(
@@ -250,28 +251,4 @@ function openTeam(
   const store = backend.teamStore;
   const mailsPerHourMax = config.smtpInvitationsPerHour;
   return { store, invitations: new Invitations({ store, clock, mailsPerHourMax, ...parts }) };
-}
-
-async function checkWith(
-  vault: KeyVault | undefined,
-  connection: StoredConnection,
-  { catalog, config }: { readonly catalog: CatalogHolder; readonly config: Config },
-): ReturnType<typeof checkConnection> {
-  if (vault === undefined) return undefined;
-  return await checkConnection(connection, { catalog: catalog.current, config, vault });
-}
-
-function openSearches(
-  { config, clock, log, backend }: ConsoleOptions,
-  { catalog, chat, quote }: GatewayParts,
-): OptimizeSearches {
-  return openOptimize({
-    store: backend.optimizeStore,
-    clock,
-    log,
-    caller: openModelCaller(chat, clock),
-    callGapMs: config.optimizeCallGapMs,
-    quote,
-    isChatModel: (id) => catalog.current.find(id)?.modality === "text",
-  });
 }

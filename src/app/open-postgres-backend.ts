@@ -1,93 +1,54 @@
 import type { Pool } from "pg";
 
 import {
-  type AbuseRestrictionStore,
-  PostgresAbuseRestrictionStore,
   AccountNotices,
-  type AccountStore,
-  type ConnectionStore,
-  type KeyStore,
+  flaggedListings,
+  listingLosses,
   noticed,
-  type OrgDirectory,
+  PostgresAbuseRestrictionStore,
   PostgresAccountStore,
   PostgresConnectionStore,
-  PostgresOrgDirectory,
-  PostgresRulesStore,
-  type RulesStore,
-  type JournalRecentUse,
-  PostgresRecentUse,
-  flaggedListings,
-  type ListingLoss,
-  listingLosses,
-  type OperatorDesk,
-  PostgresOperatorDesk,
-  type ListingTraffic,
-  type ListingFiguresStore,
-  listingTraffic,
+  PostgresJobStore,
   PostgresListingFigures,
+  PostgresOperatorDesk,
+  PostgresOrgDirectory,
+  PostgresRecentUse,
   PostgresRecordStore,
+  PostgresRulesStore,
   PostgresUsageReports,
   PostgresUsageRollup,
-  type RecordStore,
-  type UsageReports,
-  type UsageRollup,
   PostgresVerdictStore,
   PostgresWatchStore,
-  type VerdictStore,
-  type WatchStore,
-  type JobStore,
-  PostgresJobStore,
-  type SealedRows,
 } from "../gateway/index.ts";
 import {
-  type AlertQueue,
-  type AlertStore,
   PostgresAlertQueue,
   PostgresAlertStore,
-  PostgresWebhookSecrets,
-  type CompanyStore,
   PostgresCompanyStore,
+  PostgresIdentityStore,
+  PostgresOptimizeStore,
   PostgresPurchaseStore,
   PostgresStatementClosing,
   PostgresStatementStore,
-  PostgresTopUpStore,
-  type PurchaseStore,
-  type StatementClosing,
-  type StatementStore,
-  type TopUpStore,
-  type IdentityStore,
-  PostgresIdentityStore,
-  type OptimizeStore,
-  PostgresOptimizeStore,
   PostgresTeamStore,
-  type TeamStore,
+  PostgresTopUpStore,
+  PostgresWebhookSecrets,
 } from "../account/index.ts";
 import {
   byGateway,
-  type Change,
-  type ChangedBy,
   ChangeLog,
-  type ChangeStore,
-  PostgresChangeStore,
-  type Logger,
   checkSchema,
+  type Logger,
+  PostgresChangeStore,
   poolUse,
-  type PoolUse,
+  type Public,
   readSchema,
-  type SchemaState,
 } from "../kernel/index.ts";
 import {
   auditBooks,
   type AuditCheck,
-  type AuditOptions,
   type AuditOutcome,
-  type AuditProgress,
-  type BooksFigures,
   closeDay,
-  type CreditStore,
   dayFacts,
-  type FlaggedListing,
-  type KnownInstance,
   type LedgerBatchStore,
   PostgresCreditStore,
   PostgresLedgerBatchStore,
@@ -96,273 +57,186 @@ import {
   readBooksFigures,
   readInstances,
   recordAudit,
-  type ReopenedBooks,
   reopenBooks,
-  type ReopenRequest,
-  type RetentionStore,
-  type SettlementStore,
-  type SigningKey,
 } from "../ledger/index.ts";
 import { type DatabaseOptions, openPools, type Pools } from "./open-pools.ts";
 
-/** Verbs that resolve when this process was notified of what they changed. */
-const NOTICED = ["createKey", "createOwnKey", "setOrgCap", "editKeys"] as const;
+type Opened = ReturnType<typeof openPostgresBackend>;
 
 /** Every store of the program in one PostgreSQL database. */
-export interface PostgresBackend {
-  readonly keyStore: KeyStore;
-  readonly accountStore: AccountStore;
-  readonly rulesStore: RulesStore;
-  readonly usageHoldStore: AbuseRestrictionStore;
-  readonly connectionStore: ConnectionStore;
-  readonly identityStore: IdentityStore;
-  /** For operators. */
-  readonly orgDirectory: OrgDirectory;
-  readonly operatorDesk: OperatorDesk;
-  readonly recordStore: RecordStore;
-  /** On connections of its own. */
-  readonly usageReports: UsageReports;
-  readonly listingFigures: ListingFiguresStore;
-  readonly usageRollup: UsageRollup;
-  readonly statementStore: StatementStore;
-  readonly statementClosing: StatementClosing;
-  readonly creditStore: CreditStore;
-  readonly purchaseStore: PurchaseStore;
-  readonly topUpStore: TopUpStore;
-  readonly companyStore: CompanyStore;
-  readonly alertStore: AlertStore;
-  readonly teamStore: TeamStore;
-  readonly alertQueue: AlertQueue;
-  /** For operators. */
-  readonly webhookSecrets: SealedRows;
-  readonly settlementStore: SettlementStore;
-  readonly ledgerBatchStore: LedgerBatchStore;
-  readonly jobStore: JobStore;
-  readonly verdictStore: VerdictStore;
-  readonly watchStore: WatchStore;
-  readonly retentionStore: RetentionStore;
-  readonly optimizeStore: OptimizeStore;
-  /** For a shared limit store that lost its data. */
-  readonly recentUse: JournalRecentUse;
-  readonly changeStore: ChangeStore;
-  /** Writes and counts changes; the stores do it by themselves. */
-  readonly changeLog: ChangeLog;
-  /** Which organizations changed, here and in other processes. */
-  readonly accountNotices: Pick<AccountNotices, "start">;
-  /** Brings the schema up to date; returns the names of the steps it ran. */
-  migrate(by?: ChangedBy): Promise<readonly string[]>;
-  /** The steps that `migrate` would take; changes nothing. */
-  readSchema(): Promise<SchemaState>;
-  /** Throws unless the schema has what this program needs, and names the next step. */
-  checkSchema(): Promise<void>;
-  /**
-   * The names of settings that the program's sessions lack. Through a pooler in transaction mode
-   * they belong to the role, and `migrate` sets them.
-   */
-  missingSettings(): Promise<readonly string[]>;
-  /** Rejects when the database does not answer: readiness. */
-  ping(): Promise<void>;
-  /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
-  audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
-  /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
-  reopenBooks(request: ReopenRequest, by: ChangedBy): Promise<ReopenedBooks>;
-  /** Audits from the newest trusted checkpoint on, or everything without one. */
-  auditBooks(options: AuditOptions): Promise<AuditOutcome>;
-  /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
-  closeDay(
-    day: string,
-    options: AuditOptions & { readonly key: SigningKey },
-    by: ChangedBy,
-  ): Promise<AuditOutcome>;
-  /** Attempts and transfers of a day that is over, one JSON document a line, a page at a time. */
-  dayFacts(day: string): AsyncIterable<string>;
-  /** Listings whose providers reported what cannot be, in the last `days`. */
-  flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
-  /** Listings that were sold for less than is owed for them, in the last `days`. */
-  listingLosses(days: number): Promise<readonly ListingLoss[]>;
-  /** The use of a provider by every organization from this UTC day on: a long report. */
-  listingTraffic(asked: {
-    readonly providerId: string;
-    readonly fromDay: string;
-  }): Promise<readonly ListingTraffic[]>;
-  /** Reads the ledger's own figures with one statement, within a second. */
-  readBooksFigures(): Promise<BooksFigures>;
-  readInstances(): Promise<readonly KnownInstance[]>;
-  /** The age of reports from the replica in milliseconds; undefined if it serves none now. */
-  replicaLagMs(): Promise<number | undefined>;
-  /** Connections by pool; `lanes` are those of the ledger. */
-  connections(): Readonly<Record<"main" | "reports" | "lanes", PoolUse>>;
-  close(): Promise<void>;
-}
+export type PostgresBackend = {
+  readonly [P in keyof Opened]: Opened[P] extends (...given: never) => unknown
+    ? Opened[P]
+    : Public<Opened[P]>;
+};
 
 /** Opens the stores; connections are made on first use and remade after a loss. */
-export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
+export function openPostgresBackend(options: DatabaseOptions) {
   const pools = openPools(options);
   const { main: pool, sessions, reports, direct } = pools;
   const accountNotices = new AccountNotices(pool, direct, options.log);
   const changeLog = new ChangeLog(pool, options.log);
-  const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, NOTICED);
   const books = { pool: sessions, changes: changeLog };
   const onRenewed = (): void => accountNotices.renew();
   const lanes = { connectionString: direct, log: options.log, onRenewed };
-  const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
+  const batches = new PostgresLedgerBatchStore(pool, changeLog, lanes);
+  const ledgerBatchStore: LedgerBatchStore = batches;
   return {
-    keyStore: accounts,
-    accountStore: accounts,
+    /** Which organizations changed, here and in other processes. */
     accountNotices,
+    /** Writes and counts changes; the stores do it by themselves. */
     changeLog,
     changeStore: new PostgresChangeStore(pool, changeLog),
-    rulesStore: noticed(new PostgresRulesStore(pool, changeLog), accountNotices, [
-      "changeLimit",
-      "setKeysMaySetOrgLimits",
-      "createEndpoint",
-      "removeEndpoint",
-      "setPolicy",
-    ]),
-    connectionStore: noticed(new PostgresConnectionStore(pool, changeLog), accountNotices, [
-      "create",
-      "disable",
-    ]),
-    identityStore: new PostgresIdentityStore({ pool, sessions }, changeLog),
-    usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool, changeLog), accountNotices, [
-      "lift",
-    ]),
+    ...openNoticed(pool, changeLog, accountNotices),
+    ...openAccounts(pools, changeLog),
     recordStore: new PostgresRecordStore(pool),
+    /** On connections of its own. */
     usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),
-    creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
-    purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
-    ...openAccounting(pools, changeLog),
-    ...openPeople(pools, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),
     watchStore: new PostgresWatchStore(sessions),
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
-    optimizeStore: new PostgresOptimizeStore(pool, changeLog),
+    /** For a shared limit store that lost its data. */
     recentUse: new PostgresRecentUse(pool),
     ...openSchema(pools, changeLog),
+    ...openAudits(books, options.log),
+    ...openOperatorReads(pools),
+    /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
+    reopenBooks: reopenBooks.bind(undefined, books),
+    /** Rejects when the database does not answer: readiness. */
     ping: async () => {
       await pool.query("select 1");
     },
-    ...openAudits(books, options.log),
-    ...forOperators(pools),
-    reopenBooks: (request, by) => reopenBooks(books, request, by),
-    readBooksFigures: () => readBooksFigures(pools.main),
+    /** Connections by pool; `lanes` are those of the ledger. */
     connections: () => ({
       main: poolUse(pool),
       reports: poolUse(pools.primaryReports),
-      lanes: ledgerBatchStore.connections,
+      lanes: batches.connections,
     }),
     close: async () => {
       accountNotices.close();
-      await ledgerBatchStore.close();
+      await batches.close();
       await pools.close();
     },
   };
 }
 
-function openAccounting(
-  { main, reports }: Pools,
-  changes: ChangeLog,
-): Pick<PostgresBackend, "topUpStore" | "companyStore" | "statementStore" | "statementClosing"> {
+/** The stores of which some verbs resolve when this process was notified of what they changed. */
+function openNoticed(pool: Pool, changes: ChangeLog, notices: AccountNotices) {
+  const accounts = noticed(new PostgresAccountStore(pool, changes), notices, [
+    "createKey",
+    "createOwnKey",
+    "setOrgCap",
+    "editKeys",
+  ]);
   return {
+    keyStore: accounts,
+    accountStore: accounts,
+    rulesStore: noticed(new PostgresRulesStore(pool, changes), notices, [
+      "changeLimit",
+      "setKeysMaySetOrgLimits",
+      "createEndpoint",
+      "removeEndpoint",
+      "setPolicy",
+    ]),
+    connectionStore: noticed(new PostgresConnectionStore(pool, changes), notices, [
+      "create",
+      "disable",
+    ]),
+    usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool, changes), notices, ["lift"]),
+    creditStore: noticed(new PostgresCreditStore(pool, changes), notices, ["grant"]),
+    purchaseStore: noticed(new PostgresPurchaseStore(pool, changes), notices, ["grant"]),
+  };
+}
+
+function openAccounts({ main, sessions, reports }: Pools, changes: ChangeLog) {
+  return {
+    identityStore: new PostgresIdentityStore({ pool: main, sessions }, changes),
     topUpStore: new PostgresTopUpStore(main, changes),
     companyStore: new PostgresCompanyStore(main, changes),
     statementStore: new PostgresStatementStore(main, reports),
     statementClosing: new PostgresStatementClosing(main, reports),
-  };
-}
-
-/** The members of an organization, and the alerts that are sent to them. */
-function openPeople(
-  { main }: Pools,
-  changes: ChangeLog,
-): Pick<PostgresBackend, "teamStore" | "alertStore" | "alertQueue" | "webhookSecrets"> {
-  return {
     teamStore: new PostgresTeamStore(main, changes),
     alertStore: new PostgresAlertStore(main, changes),
     alertQueue: new PostgresAlertQueue(main, changes),
     webhookSecrets: new PostgresWebhookSecrets(main, changes),
+    optimizeStore: new PostgresOptimizeStore(main, changes),
   };
 }
 
-function forOperators({
-  main,
-  reports,
-}: Pools): Pick<
-  PostgresBackend,
-  | "orgDirectory"
-  | "operatorDesk"
-  | "readInstances"
-  | "replicaLagMs"
-  | "flaggedListings"
-  | "listingLosses"
-  | "listingTraffic"
-> {
+function openOperatorReads({ main, reports }: Pools) {
   return {
-    flaggedListings: (days) => flaggedListings(main, days),
-    listingLosses: (days) => listingLosses(main, days),
-    listingTraffic: (asked) => listingTraffic(reports, asked),
     orgDirectory: new PostgresOrgDirectory(main),
     operatorDesk: new PostgresOperatorDesk(main),
+    /** Listings whose providers reported what cannot be, in the last `days`. */
+    flaggedListings: flaggedListings.bind(undefined, main),
+    /** Listings that were sold for less than is owed for them, in the last `days`. */
+    listingLosses: listingLosses.bind(undefined, main),
+    /** Reads the ledger's own figures with one statement, within a second. */
+    readBooksFigures: () => readBooksFigures(main),
     readInstances: () => readInstances(main),
+    /** The age of reports from the replica in milliseconds; undefined if it serves none now. */
     replicaLagMs: () => reports.replicaLagMs(),
   };
 }
 
-function openSchema(
-  pools: Pools,
-  changeLog: ChangeLog,
-): Pick<PostgresBackend, "readSchema" | "migrate" | "checkSchema" | "missingSettings"> {
+function openSchema(pools: Pools, changeLog: ChangeLog) {
   const { sessions } = pools;
   return {
+    /** The steps that `migrate` would take; changes nothing. */
     readSchema: () => readSchema(sessions),
-    migrate: async (by = byGateway("start")) => {
-      const ran = await pools.migrate();
-      if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));
-      return ran;
+    /** Brings the schema up to date; returns the names of the steps it ran. */
+    migrate: async (by = byGateway("start")): Promise<readonly string[]> => {
+      const steps = await pools.migrate();
+      const ran = { orgId: null, target: "schema", before: null, after: { steps } };
+      if (steps.length > 0) {
+        await changeLog.write(by, async (_, note) => note({ action: "schema.migrate", ...ran }));
+      }
+      return steps;
     },
+    /** Throws unless the schema has what this program needs, and names the next step. */
     checkSchema: () => checkSchema(sessions),
+    /**
+     * The names of settings that the program's sessions lack. Through a pooler in transaction mode
+     * they belong to the role, and `migrate` sets them.
+     */
     missingSettings: () => pools.missingSettings(),
   };
 }
 
-function migrated(steps: readonly string[]): Change {
-  return {
-    action: "schema.migrate",
-    orgId: null,
-    target: "schema",
-    before: null,
-    after: { steps },
-  };
-}
-
 /** The audits, which read the whole ledger. The result of each is stored for monitoring. */
-function openAudits(
-  books: { readonly pool: Pool; readonly changes: ChangeLog },
-  log: Logger,
-): Pick<PostgresBackend, "audit" | "auditBooks" | "closeDay" | "dayFacts"> {
+function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog }, log: Logger) {
   const { pool } = books;
   const noted = async (audited: Promise<AuditOutcome>): Promise<AuditOutcome> => {
     const outcome = await audited;
     await noteAudit(pool, log, outcome.checks);
     return outcome;
   };
+  type Options = Parameters<typeof auditBooks>[1];
   return {
-    audit: async (onProgress) => {
+    /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
+    audit: async (onProgress?: Options["onProgress"]): Promise<readonly AuditCheck[]> => {
       const progress = onProgress === undefined ? {} : { onProgress };
       return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
     },
-    auditBooks: (asked) => noted(auditBooks(pool, asked)),
-    closeDay: (day, asked, by) => noted(closeDay({ ...books, by }, day, asked)),
-    dayFacts: (day) => dayFacts(pool, day),
+    /** Audits from the newest trusted checkpoint on, or everything without one. */
+    auditBooks: (asked: Options) => noted(auditBooks(pool, asked)),
+    /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
+    closeDay: (
+      day: string,
+      asked: Parameters<typeof closeDay>[2],
+      by: Parameters<typeof closeDay>[0]["by"],
+    ) => noted(closeDay({ ...books, by }, day, asked)),
+    /** Attempts and transfers of a day that is over, one JSON document a line, a page at a time. */
+    dayFacts: (day: string) => dayFacts(pool, day),
   };
 }
 
-/** A fault of this does not spoil the audit. */
+/** Failing to record the result does not fail the audit. */
 async function noteAudit(pool: Pool, log: Logger, checks: readonly AuditCheck[]): Promise<void> {
   try {
     await recordAudit(

@@ -2,16 +2,10 @@ import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
 
 import type { Config } from "../kernel/index.ts";
-import {
-  type DayArchive,
-  DayFolder,
-  openSigningKey,
-  readPublicKey,
-  type SigningKey,
-} from "../ledger/index.ts";
+import { DayFolder, openSigningKey, readPublicKey, type SigningKey } from "../ledger/index.ts";
 
 /** Where exported days are kept: the folder that was named, or `retired` in the data folder. */
-export function openDayArchive(config: Config, folder?: string): DayArchive {
+export function openDayArchive(config: Config, folder?: string): DayFolder {
   return new DayFolder(folder ?? join(config.dataDir, "retired"));
 }
 

@@ -15,7 +15,7 @@ import { images } from "../formats/modality/images/index.ts";
 import { videos } from "../formats/modality/videos/index.ts";
 import type { CallRequest } from "../formats/wire/modality.ts";
 import { wires } from "../formats/wire/wires.ts";
-import { NO_ABUSE_MONITOR } from "../gateway/abuse/abuse-monitor.ts";
+import { NO_ABUSE_MONITOR } from "../gateway/abuse/unusual-use.ts";
 import { TrialAbuseMonitor } from "../gateway/abuse/trial-abuse-monitor.ts";
 import type { CallKind } from "../gateway/call/call-kind.ts";
 import { serveCall } from "../gateway/call/call.ts";

@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { CatalogHolder } from "../catalog/index.ts";
-import { edited, textManifest } from "../catalog/manifest/fixtures/samples.ts";
+import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 import { loadConfig } from "../kernel/config/load-config.ts";
 import { SettingsInForce } from "../kernel/config/settings-in-force.ts";
 import { systemClock } from "../kernel/core/time.ts";

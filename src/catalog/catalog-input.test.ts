@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { parseManifestFiles } from "./catalog-input.ts";
 import { compileCatalog } from "./compile-catalog.ts";
-import { edited, textManifest } from "./manifest/fixtures/samples.ts";
+import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 
 test("one bad file spoils the set, and the problems of all files are reported with their files", () => {
   const good = JSON.stringify(textManifest());

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { NotReadyReason } from "./catalog.ts";
 import { validateManifest } from "./manifest/index.ts";
-import type { Manifest } from "./manifest/manifest.ts";
+import type { Manifest } from "./manifest/manifest-schema.ts";
 
 /** A valid manifest and the name of the file it was read from, for messages. */
 export interface ManifestFile {

@@ -1,10 +1,17 @@
 import type { BySku, ModelId, OrgId, ProviderId } from "../kernel/index.ts";
+import type {
+  ManifestChecked,
+  ManifestDescriptor,
+  ManifestImageTokens,
+  ManifestInputModality,
+  ManifestSku,
+} from "./manifest/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
 /** The chat wire that an endpoint speaks: the id of a value in `wire/wires.ts`, which has the list. */
 export type WireId = `wire_${string}`;
 export type ModalityId = "text" | "image" | "video" | "decisions";
-export type InputModality = "text" | "image" | "file" | "audio" | "video";
+export type InputModality = ManifestInputModality;
 
 /**
  * Prices of one listing in pico-USD per token; absent SKUs are filled with their base rate, but for
@@ -38,34 +45,15 @@ export interface DatedPrices {
 }
 
 /** When and how the prices of a listing were last found to be true. */
-export interface CheckedPrices {
-  /** YYYY-MM-DD */
-  readonly on: string;
-  readonly by: "two-sources" | "page";
-  readonly url?: string;
+export interface CheckedPrices extends ManifestChecked {
   /** When the catalog was built: `late` after 45 days, `old` after 90, when it is tried last. */
   readonly age: "recent" | "late" | "old";
   /** When the age, or whether it is routed, is another; Infinity: never. */
   readonly ageUntilMs: number;
 }
 
-export type CapabilityDescriptor =
-  | { readonly type: "boolean" }
-  | {
-      readonly type: "range";
-      readonly min: number;
-      readonly max: number;
-      readonly default?: number;
-    }
-  | {
-      readonly type: "integer";
-      readonly min?: number;
-      readonly max?: number;
-      readonly default?: number;
-      readonly unit?: string;
-    }
-  | { readonly type: "enum"; readonly values: readonly string[]; readonly default?: string }
-  | { readonly type: "unknown" };
+/** How one request parameter may be set. */
+export type CapabilityDescriptor = ManifestDescriptor;
 
 export interface CapacityDeclaration {
   readonly type: "request" | "prompt" | "completion";
@@ -90,15 +78,10 @@ export interface DecisionsListing {
 }
 
 /** Output tokens of one image of a size and a quality; absent: of any. */
-export interface ImageTokens {
-  readonly size?: string;
-  readonly quality?: string;
-  readonly tokens: number;
-}
+export type ImageTokens = ManifestImageTokens;
 
 /** A SKU by the name that listings give it. */
-export type PricedSku =
-  "prompt" | "cached_prompt" | "cache_write" | "completion" | "internal_reasoning";
+export type PricedSku = ManifestSku;
 
 /** One line of what a buyer is shown; display only. */
 export interface PriceCardLine {

@@ -5,7 +5,12 @@ import { CatalogHolder } from "./catalog-holder.ts";
 import { type CatalogNote } from "./catalog-input.ts";
 import type { Catalog, Deployment } from "./catalog.ts";
 import { compileCatalog, type CatalogInput, type CatalogOutcome } from "./compile-catalog.ts";
-import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
+import {
+  edited,
+  textManifest,
+  type Edits,
+  type Json,
+} from "../../test/fixtures/manifest/samples.ts";
 import { validateManifest, type Manifest } from "./manifest/index.ts";
 
 const today = "2026-11-20";

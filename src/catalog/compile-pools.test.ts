@@ -11,7 +11,7 @@ import {
   type Edits,
   type Json,
   textManifest,
-} from "./manifest/fixtures/samples.ts";
+} from "../../test/fixtures/manifest/samples.ts";
 import { validateManifest } from "./manifest/index.ts";
 
 const minute600 = { type: "request", per: "minute", value: 600 } as const;

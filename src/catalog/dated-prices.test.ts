@@ -4,8 +4,13 @@ import type { Catalog, Deployment } from "./catalog.ts";
 import type { ManifestFile } from "./catalog-input.ts";
 import { type CatalogOutcome, compileCatalog } from "./compile-catalog.ts";
 import { deploymentAt, ownKeyDeployment } from "./deployment-copy.ts";
-import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
-import { price } from "./manifest/fixtures/rule-case.ts";
+import {
+  edited,
+  textManifest,
+  type Edits,
+  type Json,
+} from "../../test/fixtures/manifest/samples.ts";
+import { price } from "../../test/fixtures/manifest/rule-case.ts";
 import { validateManifest } from "./manifest/index.ts";
 import { priceJumps } from "./price-notes.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type ManifestFile } from "./catalog-input.ts";
 import { compileCatalog, type CatalogOutcome } from "./compile-catalog.ts";
 import { parseKeyOrigins, type KeyOrigins } from "./key-origins.ts";
-import { edited, textManifest } from "./manifest/fixtures/samples.ts";
+import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 import { validateManifest } from "./manifest/index.ts";
 
 function fileOf(file: string, origin: string, variable = "SHARED_KEY"): ManifestFile {

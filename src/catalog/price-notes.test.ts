@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Catalog, Deployment } from "./catalog.ts";
 import { compileCatalog } from "./compile-catalog.ts";
-import { edited, textManifest } from "./manifest/fixtures/samples.ts";
+import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 import { validateManifest } from "./manifest/index.ts";
 import { nextPricesMs } from "./deployment-copy.ts";
 import { ageOfCheck, staleListings } from "./price-notes.ts";

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 
 import { BackupFault, createBackup, restoreBackup, verifyBackup } from "../app/index.ts";
 import {
+  answerChecks,
   answering,
   clock,
   type CommandAnswer,
@@ -73,15 +74,8 @@ async function verify(context: CommandContext, flags: Flags): Promise<CommandAns
     log: logging.log,
     onProgress: (line) => void context.stderr.write(`${line}\n`),
   }).finally(() => logging.flush());
-  const ok = checks.every((check) => check.ok);
-  const lines = checks.map(
-    ({ id, ok: isGood, detail }) => `${isGood ? "ok    " : "BROKEN"}  ${id}  ${detail}`,
-  );
-  return {
-    json: { ok, folder, checks },
-    text: [folder, ...lines].join("\n"),
-    exitCode: ok ? 0 : 1,
-  };
+  const answer = answerChecks(checks, { folder });
+  return { ...answer, text: `${folder}\n${answer.text}` };
 }
 
 async function restore(context: CommandContext, flags: Flags): Promise<CommandAnswer> {

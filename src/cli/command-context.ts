@@ -115,11 +115,18 @@ export async function withBackend(
   }
 }
 
-/** The person who runs the command, as the author of its changes. */
+/**
+ * The person who runs the command, as the author of its changes: the user of the machine, with the
+ * name that `--by` gives where several people share that user.
+ */
 export function readAuthor(flags: Flags): ChangedBy {
-  const read = readChangedBy(pickTexts(flags)["by"]);
-  if (read.kind === "wrong") throw new UsageFault(read.problem);
-  return read.by;
+  const named = pickTexts(flags)["by"];
+  const user = userOfMachine();
+  if (named === undefined) return byOperator(user);
+  if (NAME.test(named) && named.length <= NAME_CHARS_MAX) return byOperator(`${named} (${user})`);
+  throw new UsageFault(
+    `--by must be a name of at most ${NAME_CHARS_MAX} letters, digits, spaces and . _ @ -`,
+  );
 }
 
 /** Adds the options of every command that works on stored data. */
@@ -150,6 +157,21 @@ export function answering<A extends unknown[]>(
       reportFault(context, fault);
       context.setExitCode(chooseExitCode(fault));
     }
+  };
+}
+
+/** What was proved, a line for each; exit code 1 where something was not. */
+export function answerChecks(
+  checks: readonly { readonly id: string; readonly ok: boolean; readonly detail: string }[],
+  more: object = {},
+): CommandAnswer {
+  const ok = checks.every((check) => check.ok);
+  return {
+    json: { ok, ...more, checks },
+    text: checks
+      .map(({ id, ok: isGood, detail }) => `${isGood ? "ok    " : "BROKEN"}  ${id}  ${detail}`)
+      .join("\n"),
+    exitCode: ok ? 0 : 1,
   };
 }
 
@@ -195,25 +217,6 @@ function isFlags(value: unknown): value is Flags {
 
 const NAME_CHARS_MAX = 64;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]*$/u;
-
-/** `problem`: what is wrong with `--by`. */
-type ReadChangedBy =
-  | { readonly kind: "known"; readonly by: ChangedBy }
-  | { readonly kind: "wrong"; readonly problem: string };
-
-/**
- * The person who runs a command, for the change log: the user of the machine, with the name that
- * `--by` gives where several people share that user.
- */
-function readChangedBy(named: string | undefined): ReadChangedBy {
-  const user = userOfMachine();
-  if (named === undefined) return { kind: "known", by: byOperator(user) };
-  if (NAME.test(named) && named.length <= NAME_CHARS_MAX) {
-    return { kind: "known", by: byOperator(`${named} (${user})`) };
-  }
-  const problem = `--by must be a name of at most ${NAME_CHARS_MAX} letters, digits, spaces and . _ @ -`;
-  return { kind: "wrong", problem };
-}
 
 /** A user id that has no name, as in a container, is its number. */
 function userOfMachine(): string {

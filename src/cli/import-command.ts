@@ -14,7 +14,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { SHIPPED_MANIFESTS } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import { isOwnVariable, loadConfig } from "../kernel/index.ts";
+import { asText, defined, isOwnVariable, loadConfig, type RawJson } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
   renderFiles,
@@ -25,9 +25,7 @@ import {
   type MoveNote,
   type PlannedSetting,
   priceFileListings,
-  rawSetting,
   readYaml,
-  type Setting,
   shippedIds,
   shippedListings,
   type YamlBounds,
@@ -37,6 +35,7 @@ import {
   matchModels,
   type ModelMatch,
   openrouterFields,
+  asList,
   settingAt,
   textAt,
 } from "../listing-tools/index.ts";
@@ -86,8 +85,7 @@ async function importLitellm(
   const teams = await readExport(flags, "teams");
   const moved = moveLitellm({
     config: reading.value,
-    ...(keys === undefined ? {} : { keys }),
-    ...(teams === undefined ? {} : { teams }),
+    ...defined({ keys, teams }),
     nowMs: clock.nowMs(),
     finder: {
       shipped: shippedListings(shippedManifests()),
@@ -120,10 +118,10 @@ function readTree(file: string, bounds: YamlBounds): YamlReading {
   return readYaml(readFileSync(file, "utf8"), bounds);
 }
 
-async function readExport(flags: Flags, name: "keys" | "teams"): Promise<Setting | undefined> {
+async function readExport(flags: Flags, name: "keys" | "teams"): Promise<RawJson | undefined> {
   const file = pickTexts(flags)[name];
   if (file === undefined) return undefined;
-  return rawSetting((await readSourceFile(file, undefined)).document);
+  return (await readSourceFile(file, undefined)).document;
 }
 
 async function readPrices(flags: Flags): Promise<ListingFinder["fromPriceFile"]> {
@@ -229,16 +227,14 @@ async function readAskedModels(models: readonly string[]): Promise<AskedModel[]>
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));
   if (!isFile) return models.map((id) => ({ id }));
-  const tree = rawSetting((await readSourceFile(first, undefined)).document);
-  const list = settingAt(tree, "data") ?? tree;
-  const asked = list.kind === "list" ? list.items.flatMap(readAskedModel) : [];
+  const { document } = await readSourceFile(first, undefined);
+  const asked = (asList(settingAt(document, "data") ?? document) ?? []).flatMap(readAskedModel);
   if (asked.length > 0) return asked;
   throw new UsageFault(`${first}: has no list of models; save GET /api/v1/models, or give ids`);
 }
 
-function readAskedModel(item: Setting): AskedModel[] {
-  if (item.kind === "text") return [{ id: item.text }];
-  const id = textAt(item, "id");
+function readAskedModel(item: RawJson): AskedModel[] {
+  const id = asText(item) ?? textAt(item, "id");
   if (id === undefined) return [];
   const canonical = textAt(item, "canonical_slug");
   return [canonical === undefined ? { id } : { id, canonical }];

@@ -9,7 +9,6 @@ import { type ChangedBy, formatUsd, publicKeyText } from "../kernel/index.ts";
 import {
   type Day,
   dayFiles,
-  type ExportCheck,
   readManifest,
   type RetentionSession,
   type RetentionStore,
@@ -18,6 +17,7 @@ import {
   verifyExport,
 } from "../ledger/index.ts";
 import {
+  answerChecks,
   answering,
   onStoredData,
   readConfig,
@@ -155,23 +155,12 @@ async function verify(context: CommandContext, file: string, flags: Flags): Prom
   }
   const manifest = readManifest(readFileSync(file, "utf8"));
   if (typeof manifest === "string")
-    return verdict([{ id: "manifest", ok: false, detail: manifest }]);
+    return answerChecks([{ id: "manifest", ok: false, detail: manifest }]);
   const { day } = manifest;
   if (basename(file) !== dayFiles(day).manifest) {
     throw new UsageFault(`${file}: this is the manifest of ${day}, under another name`);
   }
   const rows = openDayArchive(config, dirname(file)).readPublished(day);
   const checks = await verifyExport({ manifest, rows, trustedKey });
-  return verdict(checks, { day, public_key: publicKeyText(manifest.publicKey) });
-}
-
-function verdict(checks: readonly ExportCheck[], more: object = {}): CommandAnswer {
-  const ok = checks.every((check) => check.ok);
-  return {
-    json: { ok, ...more, checks },
-    text: checks
-      .map(({ id, ok: good, detail }) => `${good ? "ok    " : "BROKEN"}  ${id}  ${detail}`)
-      .join("\n"),
-    exitCode: ok ? 0 : 1,
-  };
+  return answerChecks(checks, { day, public_key: publicKeyText(manifest.publicKey) });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { validateManifest } from "../catalog/index.ts";
-import { termsManifest } from "../catalog/manifest/fixtures/samples.ts";
+import { termsManifest } from "../../test/fixtures/manifest/samples.ts";
 import { pastPriceChanges } from "./manifest-command.ts";
 
 test("a price change whose day has come is named, with the place where it is", () => {

@@ -20,7 +20,8 @@ import {
 } from "../listing-tools/index.ts";
 import { answering, type CommandAnswer, UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readSourceFile } from "./read-source-file.ts";
+import { collect } from "./read-flags.ts";
+import { readSourceFile, splitSource } from "./read-source-file.ts";
 
 interface ImportFlags {
   readonly from?: string;
@@ -66,9 +67,12 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
       answering(context, async (file: string, flags: ImportFlags) => {
         const { from, head } = checkFlags(flags);
         const { margin, models, out } = flags;
-        const source = await readSource(from, file, flags.dated);
+        const source = { from, ...(await readSourceFile(file, flags.dated)) };
         const against: SourceInput[] = [];
-        for (const each of flags.against) against.push(await readSecond(each));
+        for (const each of flags.against) {
+          const [second, named] = splitSource(each, "--against");
+          against.push({ from: second, ...(await readSourceFile(named, undefined)) });
+        }
         const result = importListings({
           head,
           source,
@@ -85,10 +89,6 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
         return renderAnswer({ result, source, out, text: isKept ? undefined : text });
       }),
     );
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, ...value.split(",")];
 }
 
 function checkFlags(flags: ImportFlags): {
@@ -138,25 +138,6 @@ function readHead(file: string): ProviderHead {
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --head`);
   const head: unknown = JSON.parse(readFileSync(file, "utf8"));
   return head as ProviderHead;
-}
-
-async function readSource(
-  from: ListingSource,
-  file: string,
-  dated: string | undefined,
-): Promise<SourceInput> {
-  return { from, ...(await readSourceFile(file, dated)) };
-}
-
-function readSecond(named: string): Promise<SourceInput> {
-  const at = named.indexOf("=");
-  const from = named.slice(0, Math.max(at, 0));
-  if (!isListingSource(from)) {
-    throw new UsageFault(
-      `--against must be SOURCE=FILE with one of ${LISTING_SOURCES.join(", ")}, not ${named}`,
-    );
-  }
-  return readSource(from, named.slice(at + 1), undefined);
 }
 
 /** The text of the manifest; undefined if there is none. */

@@ -13,7 +13,6 @@ import {
   type ImportInput,
   importListings,
   isImportable,
-  isListingSource,
   LISTING_SOURCES,
   listingHash,
   type ListingSource,
@@ -31,7 +30,8 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { describeRefresh, type RefreshedFile } from "./describe-refresh.ts";
 import { listManifestFiles, readManifestFile, type ReadManifest } from "./manifest-files.ts";
-import { readSourceFile } from "./read-source-file.ts";
+import { collect } from "./read-flags.ts";
+import { readSourceFile, splitSource } from "./read-source-file.ts";
 import { type Replacement, replaceFiles } from "./replace-file.ts";
 
 interface RefreshFlags {
@@ -72,10 +72,6 @@ export function addManifestRefreshCommand(manifest: Command, context: CommandCon
         refresh(context, files, flags),
       ),
     );
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, ...value.split(",")];
 }
 
 async function refresh(
@@ -162,7 +158,7 @@ async function readSources(
   named: readonly string[],
   manifests: readonly ReadManifest[],
 ): Promise<Sources> {
-  const given = new Map(named.map(sourceFlag));
+  const given = new Map(named.map((each) => splitSource(each, "--source")));
   const needed = new Set(manifests.flatMap(({ manifest }) => listSources(manifest)));
   const missing = [...needed].filter((from) => !given.has(from));
   if (missing.length > 0) {
@@ -174,14 +170,6 @@ async function readSources(
     if (needed.has(from)) sources.set(from, { from, ...(await readSourceFile(file, undefined)) });
   }
   return sources;
-}
-
-function sourceFlag(named: string): readonly [ListingSource, string] {
-  const at = named.indexOf("=");
-  const from = named.slice(0, Math.max(at, 0));
-  if (isListingSource(from)) return [from, named.slice(at + 1)];
-  const known = LISTING_SOURCES.join(", ");
-  throw new UsageFault(`--source must be SOURCE=FILE with one of ${known}, not ${named}`);
 }
 
 function listSources({ catalog_source: source }: Manifest): readonly ListingSource[] {

@@ -68,7 +68,8 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
         if (ran.kind === "refused") throw asFault(ran.refusal, fields);
         if (ran.kind === "file") return await writeFile(context, ran.file, out);
         const { answer } = ran;
-        const { verdict, columns, csv } = face;
+        const { verdict, csv } = face;
+        const columns = face.columns?.split(" ");
         const isNo = verdict !== undefined && isNegative(answer[verdict]);
         const text =
           csv !== undefined && flags["csv"] === true

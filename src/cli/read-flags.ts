@@ -58,3 +58,8 @@ export function readDay(text: string, flag: string): string {
 }
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/** Adds the values of an option that may be given again, or with commas between them. */
+export function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, ...value.split(",")];
+}

@@ -1,6 +1,7 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 
 import { cutText, type RawJson, readRawJson } from "../kernel/index.ts";
+import { isListingSource, LISTING_SOURCES, type ListingSource } from "../listing-tools/index.ts";
 import { clock, UsageFault } from "./command-context.ts";
 
 const MiB = 1_048_576;
@@ -18,6 +19,15 @@ export interface SourceFile {
   readonly document: RawJson;
   /** The day it speaks of: what was asked for, or its name says, or its server, or today. */
   readonly dated: string;
+}
+
+/** `SOURCE=FILE`, the value of the flag: a source and its file or address. */
+export function splitSource(named: string, flag: string): readonly [ListingSource, string] {
+  const at = named.indexOf("=");
+  const from = named.slice(0, Math.max(at, 0));
+  if (isListingSource(from)) return [from, named.slice(at + 1)];
+  const known = LISTING_SOURCES.join(", ");
+  throw new UsageFault(`${flag} must be SOURCE=FILE with one of ${known}, not ${named}`);
 }
 
 /** Reads a named file or https address, at most 16 MiB, and nothing that it was not given. */

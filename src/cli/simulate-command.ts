@@ -19,7 +19,6 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
       "--fault <name>",
       "apply this fault to every call; docs/simulator.md describes the faults",
     )
-    .option("--profile <provider>", "refuse what this provider refuses, such as mistral")
     .option("--json", "accepted; the ready line is always JSON")
     .action((flags: Flags) => simulate(context, flags));
 }
@@ -34,7 +33,7 @@ const SIMULATOR: Omit<Listener, "port"> = {
 async function simulate(context: CommandContext, flags: Flags): Promise<void> {
   let stopListening = (): void => undefined;
   try {
-    const { wire, fault, profile } = pickTexts(flags);
+    const { wire, fault } = pickTexts(flags);
     const models = toValues(flags["models"]);
     const listener = { ...SIMULATOR, port: Number(flags["port"]) };
     const simulator = await startSimulator({
@@ -42,7 +41,6 @@ async function simulate(context: CommandContext, flags: Flags): Promise<void> {
       host: listener.host,
       ...(wire !== undefined ? { wire } : {}),
       ...(fault !== undefined ? { fault } : {}),
-      ...(profile !== undefined ? { profile } : {}),
       ...(models.length === 0 ? {} : { models }),
     }).catch((error: unknown) => {
       throw listenFault(error, listener);

@@ -3,10 +3,20 @@ import type { Pool, QueryConfig } from "pg";
 import {
   assert,
   type AttemptId,
+  bool,
+  type Columns,
+  columns,
+  count,
+  instantMs,
+  integer,
   inTransaction,
+  micro,
   type MicroUsd,
-  microUsd,
+  opaque,
+  orAbsent,
   queryInTime,
+  type Row,
+  text,
 } from "../kernel/index.ts";
 
 /** The books' figures about themselves, for monitoring. */
@@ -20,8 +30,8 @@ export interface BooksFigures {
   /** Providers with a period over for 36 hours and not closed; the first counts as a month. */
   readonly unclosedPeriods: number;
   readonly owedMicroUsd: MicroUsd;
-  /** Undefined if there was no audit yet. */
-  readonly lastAudit: { readonly endedAtMs: number; readonly violations: number } | undefined;
+  /** Absent if there was no audit yet. */
+  readonly lastAudit?: { readonly endedAtMs: number; readonly violations: number };
   /** Number of the newest step of the schema. */
   readonly schemaLevel: number;
 }
@@ -30,48 +40,36 @@ const STATEMENT_TIMEOUT_MS = 1_000;
 /** The time limit for a server that is silent: a stop waits for a reading that is in progress. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
-interface FiguresRow {
-  readonly open_attempts: bigint;
-  readonly oldest_open_seconds: number;
-  readonly partitions_ahead: bigint;
-  readonly partitions_unsummed: bigint;
-  readonly unclosed_periods: bigint;
-  readonly owed: bigint;
-  readonly audit_ended_at: Date | null;
-  readonly audit_violations: bigint | null;
-  readonly schema_level: number;
-}
-
 /** Reads all figures by one statement of at most a second; rejects where it takes longer. */
 export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
   const row = await inTransaction(
     pool,
     async (client) => {
-      const inTime = (text: string): QueryConfig & { readonly query_timeout: number } => ({
-        text,
+      const inTime = (sql: string): QueryConfig & { readonly query_timeout: number } => ({
+        text: sql,
         query_timeout: ANSWER_TIMEOUT_MS,
       });
       await client.query(inTime(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`));
-      return (await client.query<FiguresRow>(inTime(FIGURES_SQL))).rows[0];
+      return (await client.query<Row>(inTime(FIGURES_SQL))).rows[0];
     },
     ANSWER_TIMEOUT_MS,
   );
   assert(row !== undefined, "the figures are one row");
-  const { audit_ended_at: endedAt, audit_violations: violations } = row;
-  return {
-    openAttempts: Number(row.open_attempts),
-    oldestOpenSeconds: row.oldest_open_seconds,
-    partitionsAhead: Number(row.partitions_ahead),
-    partitionsUnsummed: Number(row.partitions_unsummed),
-    unclosedPeriods: Number(row.unclosed_periods),
-    owedMicroUsd: microUsd(row.owed),
-    lastAudit:
-      endedAt === null || violations === null
-        ? undefined
-        : { endedAtMs: endedAt.getTime(), violations: Number(violations) },
-    schemaLevel: row.schema_level,
-  };
+  return figureColumns.read(row);
 }
+
+const figureColumns: Columns<BooksFigures> = columns<BooksFigures>({
+  openAttempts: count("open_attempts"),
+  oldestOpenSeconds: opaque("oldest_open_seconds"),
+  partitionsAhead: count("partitions_ahead"),
+  partitionsUnsummed: count("partitions_unsummed"),
+  unclosedPeriods: count("unclosed_periods"),
+  owedMicroUsd: micro("owed"),
+  lastAudit: orAbsent(
+    columns({ endedAtMs: instantMs("audit_ended_at"), violations: count("audit_violations") }),
+  ),
+  schemaLevel: integer("schema_level"),
+});
 
 /** Remembers how the audit that has just ended went; a later one replaces it. */
 export async function recordAudit(pool: Pool, violations: number): Promise<void> {
@@ -175,23 +173,16 @@ const LISTED_MAX = 200;
  */
 export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
   const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };
-  const { rows } = await queryInTime<InstanceRow>(pool, query);
-  return rows.map((row) => ({
-    number: row.number,
-    host: row.host,
-    leaseUntilMs: row.lease_until.getTime(),
-    isAlive: row.is_alive,
-    openAttempts: Number(row.open_attempts),
-  }));
+  return (await queryInTime<Row>(pool, query)).rows.map(instanceColumns.read);
 }
 
-interface InstanceRow {
-  readonly number: number;
-  readonly host: string;
-  readonly lease_until: Date;
-  readonly is_alive: boolean;
-  readonly open_attempts: bigint;
-}
+const instanceColumns: Columns<KnownInstance> = columns({
+  number: integer("number"),
+  host: text("host"),
+  leaseUntilMs: instantMs("lease_until"),
+  isAlive: bool("is_alive"),
+  openAttempts: count("open_attempts"),
+});
 
 const INSTANCES_SQL = `
   select i.number, i.host, l.lease_until, l.lease_until > now() as is_alive,

@@ -4,14 +4,19 @@ import {
   assert,
   AssertionFault,
   type AttemptId,
+  big,
   columns,
+  type Columns,
   hostIdentity,
+  instantMs,
+  integer,
   inTransaction,
   isAlive,
   isStoreFault,
   ownIdentity,
   queryInTime,
   type Row,
+  text,
 } from "../kernel/index.ts";
 import { heldColumns } from "./attempt-columns.ts";
 import type { StuckAttempts } from "./books-figures.ts";
@@ -63,13 +68,10 @@ async function joinFirstFree(
     if (row === undefined)
       await client.query(INSERT_SQL, [instanceId, hostIdentity(), ownIdentity()]);
     else if (isTaken(row)) continue;
-    const joined = await client.query<JoinedRow>(JOIN_SQL, [
-      instanceId,
-      hostIdentity(),
-      ownIdentity(),
-      leaseMs,
-    ]);
-    return toMembership(instanceId, joined.rows[0]);
+    const values = [instanceId, hostIdentity(), ownIdentity(), leaseMs];
+    const [joined] = (await client.query<Row>(JOIN_SQL, values)).rows;
+    assert(joined !== undefined, "joining answers one row");
+    return memberColumns.read(joined);
   }
   throw new Error(`${NAME_TRIES} instances named ${name} are alive`);
 }
@@ -83,27 +85,15 @@ function isTaken(row: InstanceRow): boolean {
   return row.process !== ownIdentity() && isAlive(row.process);
 }
 
-interface JoinedRow {
-  readonly number: number;
-  readonly epoch: bigint;
-  readonly floor: bigint;
-  readonly now: Date;
-  readonly token: string;
-  readonly life: number;
-}
-
-function toMembership(instanceId: string, row: JoinedRow | undefined): Membership {
-  assert(row !== undefined, "joining answers one row");
-  return {
-    instanceId,
-    number: row.number,
-    epoch: row.epoch,
-    attemptIdFloor: row.floor,
-    storeNowMs: row.now.getTime(),
-    token: row.token,
-    life: row.life,
-  };
-}
+const memberColumns: Columns<Membership> = columns({
+  instanceId: text("instance_id"),
+  number: integer("number"),
+  epoch: big("epoch"),
+  attemptIdFloor: big("floor"),
+  storeNowMs: instantMs("now"),
+  token: text("token"),
+  life: integer("life"),
+});
 
 // Without a lock on the row: the batches of a living instance of that name would wait for this start.
 const FIND_SQL = `
@@ -140,7 +130,7 @@ const JOIN_SQL = `
     update instance set epoch = greatest(epoch, coalesce((
         select max(h.epoch) from hold h where h.instance_id = $1
       ), 0)) + 1, host = $2, process = $3
-    where instance_id = $1 returning number, epoch
+    where instance_id = $1 returning instance_id, number, epoch
   ), leased as (
     insert into instance_lease (instance_id, lease_until, token, beat)
     values ($1, now() + $4 * interval '1 millisecond', gen_random_uuid(), 0)
@@ -148,7 +138,7 @@ const JOIN_SQL = `
       set lease_until = excluded.lease_until, token = excluded.token, beat = 0
     returning token
   )
-  select number, epoch, coalesce(greatest((select max(attempt_id) from attempt),
+  select instance_id, number, epoch, coalesce(greatest((select max(attempt_id) from attempt),
       (select max(attempt_id) from hold)), 0) as floor,
     clock_timestamp() as now, leased.token,
     (select coalesce(max(life), 1) from ledger_life) as life

@@ -1,16 +1,20 @@
 import type { CapPeriod } from "../kernel/index.ts";
 import {
+  computeCharge,
+  createSpender,
   listCaps,
   type ModelAccount,
+  type ModelCharge,
+  type ModelClose,
   type ModelOrg,
   type ModelSpender,
+  NOTHING,
   openMonth,
-  createSpender,
 } from "./model-accounts.ts";
-import { computeCharge, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
 // The ledger in plain memory, one row after the other, no batches and no locks: what the SQL functions
-// must agree with. Amounts are micro-dollars, exact costs pico-dollars.
+// must agree with. Amounts are micro-dollars, exact costs pico-dollars. Whoever fills it decides when a
+// wallet pays what it owes.
 export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
@@ -62,11 +66,6 @@ export interface ModelAttempt extends Readonly<ModelHold>, ModelCharge {
   readonly isCorrected: boolean;
 }
 
-/** A line of the journal: a finished attempt, or a hold as an open one. */
-export interface ModelLine extends Omit<ModelAttempt, "state"> {
-  readonly state: ModelAttempt["state"] | "open";
-}
-
 export class LedgerModel {
   /** `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
   readonly accounts: Map<string, ModelAccount> = new Map();
@@ -75,19 +74,10 @@ export class LedgerModel {
   readonly holds: Map<bigint, ModelHold> = new Map();
   /** The attempts that have ended. */
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
-  readonly grants: Map<string, { readonly org: string; readonly amount: bigint }> = new Map();
-  /** The present life of every instance. */
-  readonly epochs: Map<string, bigint> = new Map();
   /** The UTC month of now, as a running number. */
   month = 0;
   /** The UTC day of now, as days since 1970. */
   day = 0;
-  readonly #isCollecting: boolean;
-
-  /** `isCollecting` false: the caller decides when a wallet pays what it owes. */
-  constructor({ isCollecting = true }: { readonly isCollecting?: boolean } = {}) {
-    this.#isCollecting = isCollecting;
-  }
 
   addOrg(org: string, keys: readonly string[] = []): ModelOrg {
     const fresh = { ...createSpender(), keys: new Map(keys.map((key) => [key, createSpender()])) };
@@ -100,15 +90,6 @@ export class LedgerModel {
     const fresh = createSpender();
     this.orgs.get(org)?.keys.set(key, fresh);
     return fresh;
-  }
-
-  reserve(row: ModelReserve): ModelReserveOutcome {
-    const { member } = row;
-    const isFenced = member !== undefined && this.epochs.get(member.instance) !== member.epoch;
-    if (isFenced) return { kind: "unavailable" };
-    const outcome = this.admit(row);
-    if (outcome.kind === "reserved") this.hold(row);
-    return outcome;
   }
 
   /** The answer that a reserve would get; changes nothing. */
@@ -157,101 +138,6 @@ export class LedgerModel {
     return { kind: "already_closed", debit: attempt.debit, overrun: attempt.overrun };
   }
 
-  /** After a lost answer: the attempt holds nothing, whether it was reserved or not. */
-  annul(row: ModelReserve): void {
-    if (this.line(row.attempt) !== undefined) {
-      this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
-    } else {
-      this.attempts.set(row.attempt, endHold(createHold(row, this), "void", NOTHING));
-    }
-  }
-
-  /** The provider took a job for this attempt; false: it is not open. */
-  attachJob(id: bigint): boolean {
-    const hold = this.holds.get(id);
-    if (hold === undefined) return false;
-    hold.isResumable = true;
-    return true;
-  }
-
-  /** Ends the life of an instance that is dead, when it holds something. */
-  takeOver(instance: string): boolean {
-    const epoch = this.epochs.get(instance);
-    const held = [...this.holds.values()].some(
-      ({ member }) => member?.instance === instance && member.epoch === epoch,
-    );
-    if (held) this.epochs.set(instance, (epoch ?? 0n) + 1n);
-    return held;
-  }
-
-  /** Open jobs of lives that ended become the caller's, oldest first. */
-  adopt(member: ModelMember, limit: number): readonly bigint[] {
-    if (this.epochs.get(member.instance) !== member.epoch) return [];
-    const left = this.#leftOpen().filter((hold) => hold.isResumable);
-    const adopted = left.sort((a, b) => (a.attempt < b.attempt ? -1 : 1)).slice(0, limit);
-    for (const hold of adopted) hold.member = member;
-    return adopted.map(({ attempt }) => attempt);
-  }
-
-  /** Charges what lives that ended left open in full, except jobs at a provider. */
-  recover(): number {
-    return this.#crash(this.#leftOpen());
-  }
-
-  /** As if every life had ended: every open attempt is charged in full, except jobs. */
-  crash(): number {
-    return this.#crash([...this.holds.values()]);
-  }
-
-  /** A new life: every epoch is over, and what is open is closed, but for jobs. How many. */
-  reopen(open: "void" | "charge"): number {
-    for (const [instance, epoch] of this.epochs) this.epochs.set(instance, epoch + NEW_LIFE_EPOCHS);
-    if (open === "charge") return this.crash();
-    const lost = [...this.holds.values()].filter((hold) => !hold.isResumable);
-    for (const { attempt } of lost) this.close({ attempt, costPico: 0n, kind: "void" });
-    return lost.length;
-  }
-
-  /** Owed to a provider for what the books have lost. */
-  bearLost(provider: string, costPico: bigint): void {
-    this.move("lost", `accrual:${provider}`, costPico / PICO_PER_MICRO);
-  }
-
-  /** The journal's line of an attempt. */
-  line(id: bigint): ModelLine | undefined {
-    const hold = this.holds.get(id);
-    return hold === undefined ? this.attempts.get(id) : openLine(hold);
-  }
-
-  /** The whole journal. */
-  lines(): readonly ModelLine[] {
-    return [...this.attempts.values(), ...[...this.holds.values()].map(openLine)];
-  }
-
-  /** `undefined`: the reference belongs to another grant. */
-  grant(org: string, amount: bigint, ref: string): boolean | undefined {
-    const known = this.grants.get(ref);
-    if (known !== undefined)
-      return known.org === org && known.amount === amount ? false : undefined;
-    this.grants.set(ref, { org, amount });
-    this.credit("grants", org, amount);
-    return true;
-  }
-
-  /** Money for a wallet, which first pays what it owes. */
-  credit(from: string, org: string, amount: bigint): void {
-    this.move(from, `wallet:${org}`, amount);
-    this.#collect(org);
-  }
-
-  /**
-   * Takes money back: the amount becomes receivable, and the wallet pays as much of it as it has.
-   */
-  chargeBack(org: string, to: string, amount: bigint): void {
-    this.move(`receivable:${org}`, to, amount);
-    this.#collect(org);
-  }
-
   /** One transfer; of nothing: none. */
   move(debitAccount: string, creditAccount: string, amount: bigint): void {
     if (amount === 0n) return;
@@ -296,7 +182,6 @@ export class LedgerModel {
     this.move("overrun", `accrual:${provider}`, charge.overrun);
     this.#takeMargin(provider, charge.margin);
     this.#spend(hold, charge.debit);
-    this.#collect(hold.org);
     return { debit: charge.debit, overrun: charge.overrun };
   }
 
@@ -312,7 +197,6 @@ export class LedgerModel {
     this.move("overrun", `accrual:${provider}`, overrun);
     this.#takeMargin(provider, charge.margin);
     this.#spend(attempt, debit - amount);
-    this.#collect(attempt.org);
     return { debit, overrun };
   }
 
@@ -323,34 +207,12 @@ export class LedgerModel {
     else this.move(accrual, own, margin);
   }
 
-  /** A wallet that owes gives whatever is free in it. */
-  #collect(org: string): void {
-    const owed = this.owed(org);
-    if (owed === 0n || !this.#isCollecting) return;
-    const { credits, debits, reserved } = this.account(`wallet:${org}`);
-    const free = credits - debits - reserved;
-    this.move(`wallet:${org}`, `receivable:${org}`, free < owed ? free : owed);
-  }
-
   /** The month and the day of a debit are those of admission. */
   #spend({ month, day, ...of }: Readonly<ModelHold>, amount: bigint): void {
     for (const spender of this.#spenders(of)) {
       openMonth(spender, month).settled += amount;
       spender.days.set(day, (spender.days.get(day) ?? 0n) + amount);
     }
-  }
-
-  #crash(open: readonly ModelHold[]): number {
-    const lost = open.filter((hold) => !hold.isResumable);
-    for (const { attempt } of lost) this.close({ attempt, costPico: 0n, kind: "crash" });
-    return lost.length;
-  }
-
-  #leftOpen(): ModelHold[] {
-    return [...this.holds.values()].filter(({ member }) => {
-      if (member === undefined) return false;
-      return member.epoch < (this.epochs.get(member.instance) ?? 0n);
-    });
   }
 
   #spenders(of: { readonly org: string; readonly key: string }): readonly ModelSpender[] {
@@ -360,16 +222,12 @@ export class LedgerModel {
   }
 }
 
-/** More than every start of a lost time can have counted. */
-const NEW_LIFE_EPOCHS = 1_000_000n;
-const PICO_PER_MICRO = 1_000_000n;
-
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
 /** The answer to an end: the debit, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
-function createHold(
+export function createHold(
   row: ModelReserve,
   { month, day }: { readonly month: number; readonly day: number },
 ): ModelHold {
@@ -378,10 +236,10 @@ function createHold(
   return { attempt, org, key, provider, amount, ...of, month, day, isResumable: false };
 }
 
-function endHold(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharge): ModelAttempt {
+export function endHold(
+  hold: ModelHold,
+  state: ModelAttempt["state"],
+  charge: ModelCharge,
+): ModelAttempt {
   return { ...hold, state, isCorrected: false, ...charge };
-}
-
-function openLine(hold: ModelHold): ModelLine {
-  return { ...hold, state: "open", isCorrected: false, ...NOTHING };
 }

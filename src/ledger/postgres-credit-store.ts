@@ -5,12 +5,19 @@ import {
   type ChangedBy,
   type ChangeLog,
   type Facts,
+  type Columns,
+  columns,
   formatUsd,
+  instantMs,
+  micro,
   type MicroUsd,
   microUsd,
   type OrgId,
+  orNull,
   type Public,
   usdOrNull,
+  type Row,
+  text,
 } from "../kernel/index.ts";
 
 const ENTRIES_MAX = 1_000;
@@ -57,19 +64,8 @@ export class PostgresCreditStore {
 
   /** Newest first, at most 1,000 lines. */
   async ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]> {
-    const result = await this.#pool.query<EntryRow>(ENTRIES_SQL, [
-      `wallet:${orgId}`,
-      orgId,
-      ENTRIES_MAX,
-      `receivable:${orgId}`,
-    ]);
-    return result.rows.map((row) => ({
-      atMs: row.at.getTime(),
-      kind: row.kind,
-      ref: row.ref,
-      detail: row.detail,
-      amountMicroUsd: signed(row),
-    }));
+    const values = [`wallet:${orgId}`, orgId, ENTRIES_MAX, `receivable:${orgId}`];
+    return (await this.#pool.query<Row>(ENTRIES_SQL, values)).rows.map(entryColumns.read);
   }
 }
 
@@ -87,35 +83,30 @@ const THRESHOLD_SQL = "select balance_below as below from alert_rules where org_
 
 export type CreditStore = Public<PostgresCreditStore>;
 
+const entryColumns: Columns<LedgerEntry> = columns({
+  atMs: instantMs("at"),
+  kind: text("kind"),
+  ref: text("ref"),
+  detail: orNull(text("detail")),
+  amountMicroUsd: micro("amount"),
+});
+
 // A taken-back amount is one line with its full sum; the wallet's later payment of the debt is not
 // listed. Debits are read from attempts; the audit compares them with the transfers.
 const ENTRIES_SQL = `
-  (select at, kind, ref, amount, false as is_debit, null as detail from transfer
+  (select at, kind, ref, amount, null as detail from transfer
   where credit_account = $1 and attempt_id is null
   order by transfer_id desc limit $3)
   union all
-  (select at, kind, ref, amount, true, null from transfer
+  (select at, kind, ref, -amount, null from transfer
   where debit_account = $4 and attempt_id is null
   order by transfer_id desc limit $3)
   union all
   (select closed_at, case state when 'settled' then 'settle' else state end, request_id::text,
-    debit, true, model_id
+    -debit, model_id
   from attempt where org_id = $2 and debit > 0
   order by request_id desc limit $3)
   order by at desc limit $3`;
-
-interface EntryRow {
-  readonly at: Date;
-  readonly kind: string;
-  readonly ref: string;
-  readonly amount: bigint;
-  readonly is_debit: boolean;
-  readonly detail: string | null;
-}
-
-function signed(row: EntryRow): MicroUsd {
-  return microUsd(row.is_debit ? -row.amount : row.amount);
-}
 
 function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

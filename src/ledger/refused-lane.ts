@@ -10,7 +10,7 @@ import {
   REFUSED_ROWS_PER_MINUTE_PER_ORG,
 } from "../kernel/index.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
-import { requestIdFrom } from "./request-ids.ts";
+import { requestIdFrom } from "./attempt-columns.ts";
 
 export interface RefusedLaneOptions {
   readonly log: Logger;

@@ -1,5 +1,4 @@
 import type { KeyObject } from "node:crypto";
-
 import { DatabaseError, type Pool } from "pg";
 
 import {
@@ -8,11 +7,17 @@ import {
   type ChangedBy,
   type ChangeLog,
   checkChain,
+  type Columns,
+  columns,
+  count,
   type ExportedChange,
   type Facts,
+  instantMs,
+  integer,
   inTransaction,
   parseUsd,
   recordChanges,
+  type Row,
   textOf,
 } from "../kernel/index.ts";
 
@@ -55,17 +60,6 @@ export class ReopenFault extends Error {
   override readonly name = "ReopenFault";
 }
 
-interface ReopenRow {
-  readonly life: number;
-  readonly restored_to: Date;
-  readonly lost_from: Date;
-  readonly lost_until: Date;
-  readonly closed_attempts: bigint;
-  readonly open_jobs: bigint;
-  readonly ended_sessions: bigint;
-  readonly access: Readonly<Record<string, number>>;
-}
-
 const REFUSED = "TM409";
 const WRONG = "TM400";
 
@@ -90,9 +84,9 @@ export async function reopenBooks(
         restoredToMs === undefined ? null : new Date(restoredToMs),
         JSON.stringify(closings),
       ];
-      const { rows } = await client.query<ReopenRow>(REOPEN_SQL, values);
+      const { rows } = await client.query<Row>(REOPEN_SQL, values);
       assert(rows[0] !== undefined, "a reopening answers one row");
-      const made = reopenedBooks(rows[0]);
+      const made = reopenedColumns.read(rows[0]);
       return { books: made, recorded: await recordChanges(client, by, [toChange(request, made)]) };
     });
     changes.announce(recorded);
@@ -130,29 +124,26 @@ function toChange({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks)
   };
 }
 
-function reopenedBooks(row: ReopenRow): ReopenedBooks {
-  const { access } = row;
-  return {
-    life: row.life,
-    restoredToMs: row.restored_to.getTime(),
-    lostFromMs: row.lost_from.getTime(),
-    lostUntilMs: row.lost_until.getTime(),
-    closedAttempts: Number(row.closed_attempts),
-    openJobs: Number(row.open_jobs),
-    endedSessions: Number(row.ended_sessions),
-    closedAgain: {
-      keysDisabled: access["keys_disabled"] ?? 0,
-      capsLowered: access["caps_lowered"] ?? 0,
-      connectionsDisabled: access["connections_disabled"] ?? 0,
-      holdsPlaced: access["holds_placed"] ?? 0,
-    },
-  };
-}
+const reopenedColumns: Columns<ReopenedBooks> = columns({
+  life: integer("life"),
+  restoredToMs: instantMs("restored_to"),
+  lostFromMs: instantMs("lost_from"),
+  lostUntilMs: instantMs("lost_until"),
+  closedAttempts: count("closed_attempts"),
+  openJobs: count("open_jobs"),
+  endedSessions: count("ended_sessions"),
+  closedAgain: columns({
+    keysDisabled: count("keys_disabled"),
+    capsLowered: count("caps_lowered"),
+    connectionsDisabled: count("connections_disabled"),
+    holdsPlaced: count("holds_placed"),
+  }),
+});
 
 const REOPEN_SQL = `
-  select life, restored_to, lost_from, lost_until, closed_attempts, open_jobs, ended_sessions,
-    access
-  from reopen_books($1, $2, $3, $4, $5)`;
+  select ${reopenedColumns.sql}
+  from reopen_books($1, $2, $3, $4, $5) r cross join jsonb_to_record(r.access) as a
+    (keys_disabled bigint, caps_lowered bigint, connections_disabled bigint, holds_placed bigint)`;
 
 /** Access that a change closed: which key, connection or organization, and how. */
 export type AccessClosing =

@@ -9,7 +9,6 @@ export * from "./listing-changes/diff-manifests.ts";
 export * from "./listing-changes/diff-prices.ts";
 export * from "./listing-changes/merge-listing.ts";
 export * from "./listing-changes/refresh-manifest.ts";
-export * from "./listing-changes/traffic-cost.ts";
 export * from "./listing-sources/import-listings.ts";
 export * from "./listing-sources/ids.ts";
 export { isMargin } from "./listing-sources/price-text.ts";

@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { type Clock, Deadlines, systemClock } from "../kernel/core/time.ts";
-import { buildDeployment } from "../formats/modality/fixtures/request-kit.ts";
+import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
 import {
   type ContentEnd,
   type ContentHead,

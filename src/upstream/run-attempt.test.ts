@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Deadlines, systemClock } from "../kernel/core/time.ts";
 import { refusal } from "../kernel/core/refusals.ts";
 import type { AnswerBridge, Output } from "../formats/wire/answer/answer-bridge.ts";
-import type { UpstreamFailure } from "../formats/wire/failure/upstream-failure.ts";
+import type { UpstreamFailure } from "../formats/wire/failure/failures.ts";
 import { runAttempt, type AttemptHandler, type RunningAttempt } from "./run-attempt.ts";
 
 const DRAIN_MS = 1_000;

@@ -187,7 +187,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   }
 
   abandon(): void {
-    this.#fail(this.#input.classify.abandoned(this.#status));
+    this.#end(this.#input.classify.abandoned(this.#status));
   }
 
   cut(): void {
@@ -195,7 +195,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   }
 
   onRefused(error: Error): void {
-    this.#fail(this.#input.classify.connection(error));
+    this.#end(this.#input.classify.connection(error));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -220,7 +220,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     }
     const encoding = headers["content-encoding"];
     if (encoding !== undefined && encoding !== "identity") {
-      this.#fail(this.#input.classify.unusable(status));
+      this.#end(this.#input.classify.unusable(status));
       return;
     }
     if (this.#input.stream && !isEventStream(headers["content-type"])) {
@@ -244,7 +244,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#responseEnded = true;
     if (this.#phase === "ended") this.#input.deadlines.unwatch(this);
     else if (this.#phase === "error_body") {
-      this.#fail(this.#classifyErrorBody());
+      this.#end(this.#classifyErrorBody());
     } else if (this.#phase === "answer" && this.#bridge !== undefined) {
       this.#bridge.end();
       this.#afterBridge(this.#bridge);
@@ -255,9 +255,9 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#responseEnded = true;
     if (this.#phase === "ended") this.#input.deadlines.unwatch(this);
-    else if (this.#phase === "error_body") this.#fail(this.#classifyErrorBody());
-    else if (this.#status === null) this.#fail(this.#input.classify.connection(error));
-    else this.#fail(this.#input.classify.brokenBody(this.#status));
+    else if (this.#phase === "error_body") this.#end(this.#classifyErrorBody());
+    else if (this.#status === null) this.#end(this.#input.classify.connection(error));
+    else this.#end(this.#input.classify.brokenBody(this.#status));
   }
 
   onDue(nowMs: number): void {
@@ -271,8 +271,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       this.dueMs = this.#nextDueMs();
       return;
     }
-    if (this.#phase === "error_body") this.#fail(this.#classifyErrorBody());
-    else this.#fail(this.#input.classify.timeout(this.#status), true);
+    if (this.#phase === "error_body") this.#end(this.#classifyErrorBody());
+    else this.#end(this.#input.classify.timeout(this.#status), true);
   }
 
   #nextDueMs(): number {
@@ -314,7 +314,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       // A stream is over at its end mark; what a provider sends behind it is of no use.
       this.#end(bridge.failure);
     } else if (this.#input.stream && this.#bytes > this.#input.streamBytesMax) {
-      this.#fail(this.#input.classify.endless(this.#status ?? 200));
+      this.#end(this.#input.classify.endless(this.#status ?? 200));
     }
   }
 
@@ -344,7 +344,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
 
   #takeErrorBytes(chunk: Buffer): void {
     this.#errorBody.push(chunk);
-    if (this.#bytes > ERROR_BODY_BYTES_MAX) this.#fail(this.#classifyErrorBody());
+    if (this.#bytes > ERROR_BODY_BYTES_MAX) this.#end(this.#classifyErrorBody());
   }
 
   #classifyErrorBody(): UpstreamFailure {
@@ -354,10 +354,6 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       headers: this.#headers,
       body,
     });
-  }
-
-  #fail(failure: UpstreamFailure, timedOut = false): void {
-    this.#end(failure, timedOut);
   }
 
   #end(failure: UpstreamFailure | undefined, timedOut = false): void {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect } from "vitest";
 
-import { byGateway } from "../../src/kernel/changes/changed-by.ts";
+import { byGateway } from "../../src/kernel/changes/change.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { ModelId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";

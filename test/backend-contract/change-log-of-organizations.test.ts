@@ -2,12 +2,11 @@ import { randomBytes } from "node:crypto";
 
 import { beforeAll, describe, expect } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { ActionName } from "../../src/kernel/changes/actions.ts";
-import type { ChangedBy } from "../../src/kernel/changes/change.ts";
-import { byGateway, byProviderNews } from "../../src/kernel/changes/changed-by.ts";
+import { byGateway, byProviderNews, type ChangedBy } from "../../src/kernel/changes/change.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import {
   createRecordId,
@@ -80,7 +79,7 @@ function signIn(
   const expiresAtMs = session.nowMs + 600_000;
   const { digest, label } = createVirtualKey();
   const trial = { digest, label, name: "Trial key", ceiling: 20, sealedKey: randomBytes(64) };
-  const sealedParts = { idpSid: null, sealedRefresh: null, userAgent: null };
+  const sealedParts = { idpSid: null, userAgent: null };
   return {
     claim: said,
     nowMs: session.nowMs,

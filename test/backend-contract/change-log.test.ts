@@ -199,7 +199,6 @@ describe("one sign-in", () => {
         sessionId,
         expiresAtMs: nowMs + 600_000,
         idpSid: null,
-        sealedRefresh: null,
         userAgent: null,
       },
       trialKey: { digest, label, name: "Trial key", ceiling: 20, ...sealed },

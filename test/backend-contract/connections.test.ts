@@ -4,7 +4,7 @@ import {
   sealConnection,
   type ConnectionSummary,
   type NewConnection,
-} from "../../src/gateway/accounts/connection-store.ts";
+} from "../../src/gateway/accounts/postgres-connection-store.ts";
 import {
   countSealedBy,
   openKeyVault,

@@ -4,7 +4,7 @@ import { makeConsoleLink } from "../../src/app/console-link.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import type { Config } from "../../src/kernel/config/settings.ts";
 import { makeClaimLink } from "../../src/account/identity/postgres-claim-links.ts";
-import type { Identity } from "../../src/account/identity/identity.ts";
+import type { Identity } from "../../src/account/identity/open-identity.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";

@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
@@ -47,7 +45,7 @@ afterEach(async () => {
   await provider.close();
 });
 
-describe("a session whose provider gives no refresh token", () => {
+describe("a session at an identity provider", () => {
   beforeEach(() => open({}));
 
   async function isDue(): Promise<boolean> {
@@ -141,62 +139,5 @@ describe("a session whose provider gives no refresh token", () => {
     expect(await isDue()).toBe(true);
     expect((await recheck()).path).toBe("/keys");
     expect(await isDue()).toBe(false);
-  });
-});
-
-describe("a session with a refresh token", () => {
-  beforeEach(() => open({ oidcRefresh: true, encryptionKey: randomBytes(32).toString("base64") }));
-
-  test("is checked every 15 minutes without a redirect", async () => {
-    const before = provider.countOf("/token");
-    expect(await read()).not.toHaveProperty("recheckDueAtMs");
-    expect(provider.countOf("/token")).toBe(before);
-    for (let round = 1; round <= 3; round += 1) {
-      site.clock.forward(15 * MINUTE_MS);
-      expect(await read()).toBeDefined();
-      expect(await read()).toBeDefined();
-      expect(provider.countOf("/token")).toBe(before + round);
-    }
-  });
-
-  test("asks once when many requests come at once", async () => {
-    const before = provider.countOf("/token");
-    site.clock.forward(15 * MINUTE_MS);
-    const all = await Promise.all(Array.from({ length: 8 }, read));
-    expect(all.every((session) => session !== undefined)).toBe(true);
-    expect(provider.countOf("/token")).toBe(before + 1);
-  });
-
-  test("ends when the provider takes the token back", async () => {
-    provider.endSessions();
-    expect(await read()).toBeDefined();
-    site.clock.forward(15 * MINUTE_MS);
-    expect(await read()).toBeUndefined();
-    expect(await reason()).toBe("idp-ended");
-  });
-
-  test("survives a provider that is away for less than a day, and no longer", async () => {
-    provider.setDown(true);
-    for (let hour = 1; hour < 24; hour += 1) {
-      site.clock.forward(HOUR_MS);
-      expect(await read()).toBeDefined();
-    }
-    site.clock.forward(HOUR_MS);
-    expect(await read()).toBeUndefined();
-    expect(await reason()).toBe("idp-ended");
-  });
-
-  test("keeps its token sealed, and none after it has ended", async () => {
-    const rows = await backend.query(
-      "select sealed_refresh from console_session where ended_at is null order by started_at desc",
-    );
-    const sealed = rows[0]?.["sealed_refresh"];
-    assert(Buffer.isBuffer(sealed), "a token is kept");
-    expect(sealed.length).toBeGreaterThan(29);
-    await site.identity.signOut(header());
-    const left = await backend.query(
-      "select from console_session where ended_at is not null and sealed_refresh is not null",
-    );
-    expect(left).toEqual([]);
   });
 });

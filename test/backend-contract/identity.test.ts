@@ -48,7 +48,6 @@ function signInOf(claim: SignInClaim, change: Partial<SignInToResolve> = {}): Si
       sessionId: randomBytes(32),
       expiresAtMs: NOW_MS + 7 * DAY_MS,
       idpSid: null,
-      sealedRefresh: null,
       userAgent: null,
     },
     trialKey: {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { orgSlot } from "../../src/gateway/limits/limit-store.ts";
-import type { PoolMember, RecentCharge } from "../../src/gateway/limits/recent-use.ts";
+import type { PoolMember, RecentCharge } from "../../src/gateway/limits/recent-use-rows.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 

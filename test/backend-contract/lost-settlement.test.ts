@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
-import type { ClosedPeriodFile } from "../../src/ledger/provider-settlement/lost-terms.ts";
+import type { ClosedPeriodFile } from "../../src/ledger/provider-settlement/lost-costs.ts";
 import { readPeriodFile, signPeriod } from "../../src/ledger/provider-settlement/period-file.ts";
 import { readProviderClaim } from "../../src/ledger/provider-settlement/settlement-file.ts";
 import { reconcile } from "../../src/ledger/provider-settlement/settlement-reconcile.ts";

@@ -6,12 +6,8 @@ import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { ModelCaller } from "../../src/account/optimize/model-caller.ts";
-import { openOptimize } from "../../src/account/optimize/open-optimize.ts";
-import type {
-  OptimizeSearch,
-  OptimizeSearches,
-  WantedSearch,
-} from "../../src/account/optimize/optimize.ts";
+import { OptimizeRuns, type OptimizeSearches } from "../../src/account/optimize/open-optimize.ts";
+import type { OptimizeSearch, WantedSearch } from "../../src/account/optimize/optimize.ts";
 import { openAccount, withGateway } from "../support/gateway.ts";
 import { withInProcessCalls } from "../support/in-process.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -33,7 +29,7 @@ afterAll(async () => {
 });
 
 function opened(by: ModelCaller = caller): OptimizeSearches {
-  return openOptimize({
+  return new OptimizeRuns({
     store: gateway.backend.optimizeStore,
     clock: systemClock,
     log: silentLog,

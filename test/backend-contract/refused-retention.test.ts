@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import type { Day } from "../../src/ledger/retention/retention.ts";
+import type { Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
-import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
+import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";

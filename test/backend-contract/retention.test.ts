@@ -14,7 +14,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AttemptId, createRequestId, type RequestId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
+import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import { CsvReader } from "../../src/kernel/core/csv.ts";
 import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";

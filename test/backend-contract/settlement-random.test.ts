@@ -11,7 +11,7 @@ import {
   addSettlementSums,
   ZERO_SETTLEMENT_SUMS,
   type SettlementSums,
-} from "../../src/ledger/provider-settlement/settlement-sums.ts";
+} from "../../src/ledger/provider-settlement/settlement-plan.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { usageOwing } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";

@@ -10,10 +10,10 @@ import {
 import { REFUSALS } from "../../src/kernel/core/refusals.ts";
 import { ATTEMPT_OUTCOMES, toRequestStatus } from "../../src/kernel/core/request-status.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { statusOfEndSql } from "../../src/gateway/records/request-status-sql.ts";
+import { statusOfEndSql } from "../../src/gateway/records/request-rows.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { ReportTimeout } from "../../src/gateway/records/report-sources.ts";
-import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, type FreshBackend } from "../support/postgres.ts";
@@ -229,7 +229,7 @@ describe("summing up", () => {
 
   test("is done by one at a time, and leaves today alone", async () => {
     const { journal, orgId } = await journalOf(spec(0), spec(5));
-    const other = openPostgresBackend({
+    const other: PostgresBackend = openPostgresBackend({
       connectionString: backend.connectionString,
       log: silentLog,
     });

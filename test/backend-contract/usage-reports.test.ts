@@ -4,9 +4,9 @@ import { createRequestId, type KeyId } from "../../src/kernel/core/ids.ts";
 import type { ManagedOrigin } from "../../src/kernel/core/managed-keys.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/kernel/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import { requestIdFrom } from "../../src/ledger/request-ids.ts";
+import { requestIdFrom } from "../../src/ledger/attempt-columns.ts";
 import type { UsageReports } from "../../src/gateway/records/postgres-usage-reports.ts";
-import type { UsageQuery } from "../../src/gateway/records/record-store.ts";
+import type { UsageQuery } from "../../src/gateway/records/record-rows.ts";
 import type {
   ReportedRequest,
   ReportFilter,
@@ -414,4 +414,8 @@ test("the largest groups have most of what is asked about, and a day has both it
   const { series } = await backend.usageReports.report(range, "model");
   const day = series.find(({ atMs }) => atMs === journal.startOf(1));
   expect([day?.firstByteP50Ms, day?.firstByteP95Ms]).toEqual([20, 30]);
+  // The same question has the same text as its answer: the parts are in the order of their names.
+  const names = [...(day?.parts.keys() ?? [])];
+  expect(names.length).toBeGreaterThan(2);
+  expect(names).toEqual(names.toSorted());
 });

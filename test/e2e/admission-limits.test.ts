@@ -8,7 +8,7 @@ import {
 import type { KeyId } from "../../src/kernel/core/ids.ts";
 import type { LimitRequest } from "../../src/gateway/records/limit-request.ts";
 import { SPECIFIED_LIMITS } from "../../src/gateway/limits/effective-limits.ts";
-import type { StoredLimit } from "../../src/gateway/limits/stored-limit.ts";
+import type { StoredLimit } from "../../src/gateway/limits/limit-ceilings.ts";
 import { addKey } from "../support/add-key.ts";
 import { callUntil } from "../support/books.ts";
 import { bodyOfSize, chatBody } from "../support/chat-bodies.ts";

@@ -6,6 +6,7 @@ import { noSubstitution } from "../../src/listing-tools/conformance/checks/c07-n
 import { errorShape } from "../../src/listing-tools/conformance/checks/c08-error-shape.ts";
 import { declaredInputs } from "../../src/listing-tools/conformance/checks/c10-inputs.ts";
 import { modalitySpecifics } from "../../src/listing-tools/conformance/checks/c11-modality.ts";
+import { whyNotChecked } from "../../src/listing-tools/conformance/checks/check.ts";
 import { ConformanceBench, type ManifestAt } from "../support/conformance-lab.ts";
 import { withResource } from "../support/with-resource.ts";
 
@@ -63,7 +64,7 @@ describe("a provider that keeps what it lists passes", () => {
       const reports = await bench.run(bench.lab(deployment), [...CHECKS, noSubstitution]);
       const bad = reports.filter(({ status }) => status !== "pass" && status !== "skip");
       expect(bad).toEqual([]);
-      const applies = CHECKS.filter((check) => check.inapplicable(deployment) === undefined);
+      const applies = CHECKS.filter((check) => whyNotChecked(check, deployment) === undefined);
       const passed = reports.filter(({ status }) => status === "pass").map(({ id }) => id);
       expect(passed).toEqual(expect.arrayContaining(applies.map(({ id }) => id)));
     }

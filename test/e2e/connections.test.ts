@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../src/kernel/core/assert.ts";

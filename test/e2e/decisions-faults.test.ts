@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { ProviderId } from "../../src/kernel/core/ids.ts";

@@ -5,11 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
 import { SMALL_BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
-import {
-  edited,
-  imageManifest,
-  videoManifest,
-} from "../../src/catalog/manifest/fixtures/samples.ts";
+import { edited, imageManifest, videoManifest } from "../fixtures/manifest/samples.ts";
 import { brokenBooks, nothingHeld } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EndpointLimits } from "../../src/gateway/limits/stored-limit.ts";
+import type { EndpointLimits } from "../../src/gateway/limits/limit-ceilings.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import OpenAI from "openai";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { ProviderId } from "../../src/kernel/core/ids.ts";

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { SETTINGS } from "../../src/kernel/config/settings.ts";
 import { assert } from "../../src/kernel/core/assert.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { STRICT_PROVIDERS } from "../../src/dev/simulator/providers/strict-providers.ts";
-import type { StrictProvider } from "../../src/dev/simulator/providers/strict-provider.ts";
+import { STRICT_PROVIDERS } from "../support/strict-providers/strict-providers.ts";
+import type { StrictProvider } from "../support/strict-providers/strict-provider.ts";
 import {
   ceilingBody,
   headParameters,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/connection-store.ts";
+import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
 import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { ProviderId } from "../../src/kernel/core/ids.ts";

@@ -1,4 +1,4 @@
-import type { ModelLine } from "../../src/ledger/ledger-model.ts";
+import type { ModelLine } from "../support/books-model.ts";
 import type { SimulatedDatabase } from "./database.ts";
 
 interface Seen {

@@ -9,13 +9,9 @@ import {
   type LedgerBatch,
   type Membership,
 } from "../../src/ledger/ledger-batch-store.ts";
-import {
-  LedgerModel,
-  type ModelLine,
-  type ModelReserve,
-  type ModelReserveOutcome,
-} from "../../src/ledger/ledger-model.ts";
+import type { ModelReserve, ModelReserveOutcome } from "../../src/ledger/ledger-model.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { BooksModel, type ModelLine } from "../support/books-model.ts";
 
 /** A process that asks the database, as the database knows it. */
 export interface Caller {
@@ -47,7 +43,7 @@ const DAY_MS = 86_400_000;
  * verb is one transaction that happens at once; what can go wrong on the way is the network's part.
  */
 export class SimulatedDatabase {
-  readonly books: LedgerModel = new LedgerModel();
+  readonly books: BooksModel = new BooksModel();
   readonly journal: Map<AttemptId, JournalRow> = new Map();
   readonly attemptsOf: Map<RequestId, JournalRow[]> = new Map();
   readonly instances: Map<string, InstanceRow> = new Map();

@@ -1,4 +1,4 @@
-import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
+import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
 import { Deadlines } from "../../src/kernel/core/time.ts";
 import { refusal } from "../../src/kernel/core/refusals.ts";
 import { attemptClassifier } from "../../src/upstream/classifier.ts";

@@ -8,7 +8,7 @@ import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
 import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
 import { isObject, type JsonObject } from "../../src/dev/simulator/json.ts";
-import { toBytes } from "../../src/formats/modality/fixtures/request-kit.ts";
+import { toBytes } from "../fixtures/modality/request-kit.ts";
 import type { UpstreamRequest } from "../../src/formats/wire/modality.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
@@ -151,7 +151,7 @@ class Script {
     const waitMs = isSlow ? random.between(1_000, 15_000) : random.between(5, 400);
     const body: unknown = JSON.parse(toBytes(this.#request.body).toString());
     if (!isObject(body)) throw new Error("the body is a JSON object");
-    const problem = this.#dialect.problemOf(body, this.#request.headers);
+    const problem = this.#dialect.findProblem(body, this.#request.headers);
     if (problem !== undefined) {
       // The providers are strict: what the gateway encodes must be a legal request.
       this.#simulation.fail(`${this.#deployment.id} refused the request: ${problem.message}`);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
+import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { Deadlines } from "../../src/kernel/core/time.ts";

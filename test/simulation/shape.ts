@@ -1,8 +1,8 @@
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
-import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { CallTimeouts } from "../../src/gateway/call/ports.ts";
-import type { LedgerModel } from "../../src/ledger/ledger-model.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import type { BooksModel } from "../support/books-model.ts";
 import type { Random } from "./random.ts";
 
 /** The decisions of a seed about its scenario before anything happens. */
@@ -53,7 +53,7 @@ export function shapeOf(random: Random): SimulationShape {
 }
 
 /** Two organizations that may run out of money or into a cap, and one that never does. */
-export function fillBooks(books: LedgerModel, random: Random): readonly Principal[] {
+export function fillBooks(books: BooksModel, random: Random): readonly Principal[] {
   const principals: Principal[] = [];
   for (const org of ["org_rich", "org_small", "org_capped"]) {
     const keys = [`${org}_key1`, `${org}_key2`];

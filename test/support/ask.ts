@@ -50,13 +50,14 @@ export function ask(gatewayUrl: string, asked: Ask): Promise<HttpAnswer> {
 }
 
 /**
- * Asks a provider that holds its answer back (fault `hold:event:N`). It continues once a part of
- * the answer has arrived, so output has certainly started.
+ * Asks a provider that holds its answer back (fault `hold:event:N`). The provider continues once
+ * `mayContinue` accepts the part that has arrived: by default, once output has certainly started.
  */
 export async function askInTwo(
   gatewayUrl: string,
   asked: Ask,
   provider: { release(): void },
+  mayContinue: (part: string) => boolean = hasOutput,
 ): Promise<HttpAnswer> {
   let part = "";
   let isOver = false;
@@ -66,13 +67,17 @@ export async function askInTwo(
     body: bodyOf(asked),
   });
   const answer = exchange(sent, (text) => (part += text)).finally(() => (isOver = true));
-  await until("output starts", () => isOver || /You said|word1|"delta"/.test(part));
+  await until("the awaited part arrives", () => isOver || mayContinue(part));
   // The part may be here before the provider has come to where it holds.
   await until("the answer has ended", () => {
     provider.release();
     return isOver;
   });
   return await answer;
+}
+
+function hasOutput(part: string): boolean {
+  return /You said|word1|"delta"/.test(part);
 }
 
 export function post(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { parseRequestId } from "../../src/kernel/core/ids.ts";
-import type { RequestRecord } from "../../src/gateway/records/record-store.ts";
+import type { RequestRecord } from "../../src/gateway/records/record-rows.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { TestAccount } from "./gateway.ts";
 import type { HttpAnswer } from "./http-call.ts";

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 
 import type { ActionName } from "../../src/kernel/changes/actions.ts";
-import type { ChangedBy, RecordedChange } from "../../src/kernel/changes/change.ts";
-import { byCaller, byOperator } from "../../src/kernel/changes/changed-by.ts";
+import {
+  byCaller,
+  byOperator,
+  type ChangedBy,
+  type RecordedChange,
+} from "../../src/kernel/changes/change.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 /** Recorded of providers and of the installation. */

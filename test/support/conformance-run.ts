@@ -5,12 +5,12 @@ import { type ConformanceReport } from "../../src/listing-tools/conformance/repo
 import { runSuite } from "../../src/listing-tools/conformance/run-suite.ts";
 import { parseUsd, ZERO_MICRO_USD } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import type { CheatModality } from "../../src/dev/simulator/cheats.ts";
 import {
   type FaultRule,
   type Simulator,
   startSimulator,
 } from "../../src/dev/simulator/simulator.ts";
+import { type CheatModality, PLAYED_CHEATS } from "./cheats/cheats.ts";
 import { seedOf } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -126,6 +126,7 @@ export async function runAgainst(
     port: 0,
     host: "127.0.0.1",
     seed,
+    cheats: PLAYED_CHEATS,
     ...(fault === undefined ? {} : { fault }),
   });
   try {

@@ -18,7 +18,9 @@ import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { parseUsd } from "../../src/kernel/core/money.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import { startSimulator, type Simulator } from "../../src/dev/simulator/simulator.ts";
+import { PLAYED_CHEATS } from "./cheats/cheats.ts";
 import { addressesOf, freshDatabase } from "./postgres.ts";
+import { speakStrictly } from "./strict-providers/strict-dialect.ts";
 import { testOperator } from "./test-operator.ts";
 import { withResource } from "./with-resource.ts";
 
@@ -91,7 +93,12 @@ async function openTestGateway(
   options: TestGatewayOptions,
   closers: (() => unknown)[],
 ): Promise<Omit<TestGateway, "close">> {
-  const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  const simulator = await startSimulator({
+    port: 0,
+    host: "127.0.0.1",
+    cheats: PLAYED_CHEATS,
+    speak: speakStrictly,
+  });
   closers.push(() => simulator.close());
   const database = options.settings?.databaseUrl === undefined ? await freshDatabase() : undefined;
   closers.push(() => database?.drop());

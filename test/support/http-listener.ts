@@ -51,6 +51,7 @@ export interface Listening {
 export interface RawClient {
   readonly socket: Socket;
   readonly text: () => string;
+  readonly receivedBytes: () => number;
   /** Has the server ended its half? */
   readonly hasEnded: () => boolean;
 }
@@ -104,12 +105,16 @@ export class Listeners {
     socket.on("end", () => (ended = true));
     socket.on("close", () => (ended = true));
     socket.on("error", () => undefined);
-    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    let receivedBytes = 0;
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      receivedBytes += chunk.length;
+    });
     if (!isReading) socket.pause();
     await once(socket, "connect");
     socket.write(bytes);
     const text = (): string => Buffer.concat(chunks).toString("latin1");
-    return { socket, text, hasEnded: () => ended };
+    return { socket, text, receivedBytes: () => receivedBytes, hasEnded: () => ended };
   }
 
   async close(): Promise<void> {

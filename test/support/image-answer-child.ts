@@ -4,7 +4,7 @@
  */
 import { setImmediate as breathe } from "node:timers/promises";
 
-import { imageFile, openBridge } from "../../src/formats/modality/images/fixtures/image-kit.ts";
+import { imageFile, openBridge } from "../fixtures/images/image-kit.ts";
 
 /** The parent's order: the size of the file, and of the pieces that it comes in. */
 export interface ImageAnswerOrder {

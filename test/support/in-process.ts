@@ -1,4 +1,4 @@
-import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
+import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
 import { openAuthenticator } from "../../src/gateway/accounts/authenticate.ts";
 import { openServing } from "../../src/app/open-serving.ts";
 import {

@@ -1,32 +1,33 @@
 import { expect } from "vitest";
+
 import { unreachable } from "../../src/kernel/core/assert.ts";
 import { mondayOf, utcDay } from "../../src/kernel/core/cap-period.ts";
 import {
-  createRecordId,
   type AttemptId,
+  createRecordId,
+  createRequestId,
   type KeyId,
   type OrgId,
-  createRequestId,
   type ProviderId,
   type RequestId,
 } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
-import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
 import {
   BatchFault,
   type CloseVerdict,
   type Membership,
 } from "../../src/ledger/ledger-batch-store.ts";
-import {
-  LedgerModel,
-  type ModelAttempt,
-  type ModelCloseOutcome,
-  type ModelMember,
-  type ModelReserve,
-  type ModelReserveOutcome,
+import type {
+  ModelAttempt,
+  ModelCloseOutcome,
+  ModelMember,
+  ModelReserve,
+  ModelReserveOutcome,
 } from "../../src/ledger/ledger-model.ts";
-import type { ModelClose } from "../../src/ledger/model-charge.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import type { ModelClose } from "../../src/ledger/model-accounts.ts";
+import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
+import { BooksModel } from "./books-model.ts";
 import {
   closeRow,
   keyOf,
@@ -38,9 +39,9 @@ import {
   usageOwing,
   voidRow,
 } from "./ledger-rows.ts";
+import type { FreshBackend } from "./postgres.ts";
 import { PurchaseModel } from "./purchase-model.ts";
 import { lateOf } from "./reserve-batch.ts";
-import type { FreshBackend } from "./postgres.ts";
 import { testOperator } from "./test-operator.ts";
 
 export const ORGS = 2;
@@ -117,7 +118,7 @@ export type LedgerCommand =
 
 /** The same organizations in the database and in the model. */
 export class LedgerFixture {
-  readonly model: LedgerModel = new LedgerModel();
+  readonly model: BooksModel = new BooksModel();
   readonly purchases: PurchaseModel = new PurchaseModel(this.model);
   readonly orgs: { readonly id: OrgId; readonly keys: readonly KeyId[] }[] = [];
   readonly members: Membership[] = [];
@@ -598,7 +599,7 @@ function hasMargin(attemptId: AttemptId): boolean {
   return attemptId % 2n === 0n;
 }
 
-function attemptsOf(model: LedgerModel): Set<unknown> {
+function attemptsOf(model: BooksModel): Set<unknown> {
   const lines = model.lines().map((attempt) => {
     const { isResumable, isCorrected, state, member } = attempt;
     return [
@@ -611,14 +612,14 @@ function attemptsOf(model: LedgerModel): Set<unknown> {
   return new Set(lines);
 }
 
-function accountsOf(model: LedgerModel): Set<unknown> {
+function accountsOf(model: BooksModel): Set<unknown> {
   const lines = [...model.accounts].map(([id, { debits, credits, reserved }]) => {
     return `${id} ${debits} ${credits} ${reserved}`;
   });
   return new Set(lines);
 }
 
-function spendOf(model: LedgerModel): Set<unknown> {
+function spendOf(model: BooksModel): Set<unknown> {
   const spenders = [...model.orgs].flatMap(([id, org]) => [[id, org] as const, ...org.keys]);
   const lines = spenders.flatMap(([id, { months }]) =>
     [...months]

@@ -11,7 +11,7 @@ import {
   type ScopeUsage,
   type TokenCount,
 } from "../../src/gateway/limits/limit-store.ts";
-import type { RecentUse } from "../../src/gateway/limits/recent-use.ts";
+import type { RecentUse } from "../../src/gateway/limits/recent-use-rows.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 import { RedisLimitStore } from "../../src/gateway/limits/redis/redis-limit-store.ts";
 import { redisProgram, startRedis } from "./redis.ts";

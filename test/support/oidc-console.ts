@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 
 import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
-import type { Identity, Redirect } from "../../src/account/identity/identity.ts";
+import type { Redirect } from "../../src/account/identity/identity.ts";
+import type { Identity } from "../../src/account/identity/open-identity.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { openIdentity, type IdentityConfig } from "../../src/account/identity/open-identity.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
@@ -42,10 +43,8 @@ const PLAIN: IdentityConfig = {
   oidcProviderName: "",
   oidcIsEmailTrusted: false,
   oidcVerifiedAsText: false,
-  oidcRefresh: false,
   localSignIn: false,
   allowInsecureConsole: false,
-  encryptionKey: "",
   welcomeUsd: "",
 };
 

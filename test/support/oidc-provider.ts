@@ -23,7 +23,7 @@ export interface ScriptedProvider {
    * Signs every user in as this person from now on, without a prompt. Null means that they decline.
    */
   signInAs(account: ScriptedAccount | null): void;
-  /** The provider's sessions end, and its refresh tokens: `login_required`, `invalid_grant`. */
+  /** The provider's sessions end: `login_required`. */
   endSessions(): void;
   /** While true, no request gets an answer. */
   setDown(isDown: boolean): void;
@@ -68,7 +68,7 @@ export async function startOidcProvider(options: {
     signInAs: (account) => {
       script.signInAs(account);
     },
-    endSessions: () => script.forget(["Session", "RefreshToken", "Grant"]),
+    endSessions: () => script.forget(["Session", "Grant"]),
     setDown: (isDown) => {
       script.isDown = isDown;
       if (isDown) server.closeAllConnections();
@@ -183,7 +183,7 @@ function configurationOf(script: Script, redirectUris: readonly string[]): Confi
         client_id: CLIENT_ID,
         client_secret: CLIENT_SECRET,
         redirect_uris: [...redirectUris],
-        grant_types: ["authorization_code", "refresh_token"],
+        grant_types: ["authorization_code"],
         // Only a client that takes logout tokens gets the session's id. Nothing is sent here.
         backchannel_logout_uri: "http://127.0.0.1:9/unused",
         backchannel_logout_session_required: true,
@@ -199,7 +199,6 @@ function configurationOf(script: Script, redirectUris: readonly string[]): Confi
       Grant: 86_400,
       IdToken: 600,
       Interaction: 600,
-      RefreshToken: 86_400,
       Session: 86_400,
     },
     findAccount: (_context, subject) => {

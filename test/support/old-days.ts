@@ -3,7 +3,8 @@ import { picoUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { retireDays, type RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import { parseDay, type Day, type DayArchive } from "../../src/ledger/retention/retention.ts";
+import type { DayFolder } from "../../src/ledger/retention/day-folder.ts";
+import { parseDay, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "./books.ts";
@@ -132,7 +133,7 @@ const OLD_DAYS = 30;
 
 export interface RetireRun {
   readonly key: SigningKey;
-  readonly archive: DayArchive;
+  readonly archive: DayFolder;
   readonly drop?: boolean;
   /** Wraps the real session, to make it fail. */
   readonly session?: (real: RetentionSession) => RetentionSession;

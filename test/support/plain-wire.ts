@@ -9,8 +9,11 @@ import {
   StreamTranslation,
 } from "../../src/formats/wire/answer/stream-driver.ts";
 import type { RequestCodec, Wire } from "../../src/formats/wire/contract.ts";
-import { brokenOffFailure, unusableFailure } from "../../src/formats/wire/failure/failures.ts";
-import { failedRead } from "../../src/formats/wire/failure/upstream-failure.ts";
+import {
+  brokenOffFailure,
+  unusableFailure,
+  failedRead,
+} from "../../src/formats/wire/failure/failures.ts";
 import { word } from "../../src/formats/wire/fields/chat-vocabulary.ts";
 import {
   anything,

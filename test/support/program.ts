@@ -8,7 +8,8 @@ import { withDirectAddress } from "./pooled-addresses.ts";
 import { builtProgram } from "./build-program.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const READY_WAIT_MS = 60_000;
+/** Far above what a start takes: a busy machine is not a failure. */
+const READY_WAIT_MS = 110_000;
 
 /** The program as its own process, as an operator runs it. */
 export interface RunningProgram {
@@ -40,7 +41,11 @@ export async function startProgram(
   let stdout = "";
   child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
   const ready = await new Promise<Record<string, unknown>>((done, failed) => {
-    const timer = setTimeout(() => failed(new Error(`not ready: ${stderr}`)), READY_WAIT_MS);
+    const timer = setTimeout(() => {
+      failed(new Error(`not ready: ${stderr}`));
+      // Nobody else has it, and nothing may stay behind; its workers end with it.
+      child.kill("SIGKILL");
+    }, READY_WAIT_MS);
     child.once("exit", (code) => failed(new Error(`exit ${code} before ready: ${stderr}`)));
     createInterface({ input: child.stderr }).on("line", (line) => {
       stderr += `${line}\n`;

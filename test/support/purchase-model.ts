@@ -1,4 +1,4 @@
-import type { LedgerModel } from "../../src/ledger/ledger-model.ts";
+import type { BooksModel } from "./books-model.ts";
 
 interface ModelPurchase {
   readonly org: string;
@@ -11,10 +11,10 @@ interface ModelPurchase {
 
 /** Purchases in plain memory, over the ledger in plain memory: what the SQL must agree with. */
 export class PurchaseModel {
-  readonly #ledger: LedgerModel;
+  readonly #ledger: BooksModel;
   readonly #purchases = new Map<string, ModelPurchase>();
 
-  constructor(ledger: LedgerModel) {
+  constructor(ledger: BooksModel) {
     this.#ledger = ledger;
   }
 

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 
-import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/abuse-monitor.ts";
+import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";

@@ -7,7 +7,7 @@ import {
   type LimitLease,
   type ScopeClaim,
 } from "../../src/gateway/limits/limit-store.ts";
-import type { RecentCharge } from "../../src/gateway/limits/recent-use.ts";
+import type { RecentCharge } from "../../src/gateway/limits/recent-use-rows.ts";
 import {
   RedisLimitStore,
   type RedisLimitStoreOptions,

@@ -24,7 +24,8 @@ export const PROVIDERS = ["acme-ai", "other-ai"];
 export const KEYS = 4;
 
 export interface AttemptSpec {
-  readonly end: "settled" | "void" | "gone" | "blamed" | "crashed" | "corrected" | "open";
+  readonly end:
+    "settled" | "void" | "gone" | "blamed" | "crashed" | "corrected" | "restored" | "open";
   /** When it ends: before the first sums are made, between them, or never. */
   readonly late: boolean;
   readonly provider: number;
@@ -46,7 +47,7 @@ export interface RequestSpec {
 }
 
 /** Most requests are served. */
-const ENDS = "settled settled settled void gone blamed crashed corrected open".split(
+const ENDS = "settled settled settled void gone blamed crashed corrected restored open".split(
   " ",
 ) as readonly AttemptSpec["end"][];
 
@@ -196,6 +197,10 @@ export class UsageJournal {
       into.push(voidRow(attemptId, { final, outcome: "refused", errorClass: "content_policy" }));
     }
     if (each.end === "crashed") into.push(unknownRow(attemptId));
+    if (each.end === "restored") {
+      const lost = { outcome: "lost_in_restore", errorClass: "gateway_error" } as const;
+      into.push(voidRow(attemptId, { final, ...lost }));
+    }
     if (each.end === "corrected") {
       closes.push(unknownRow(attemptId));
       this.#crashed.push(observed);

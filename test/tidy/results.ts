@@ -6,7 +6,6 @@ export const SHAPE_TESTS: Readonly<Record<string, string>> = {
   "src/dev/simulator/decisions/decision-host.ts": "the same",
   "src/dev/test-checkout/checkout-book.ts": "reads an object of the payment provider's",
   "src/formats/modality/decisions/read-answers.ts": "reads a provider's answer",
-  "src/dev/simulator/decisions/decision-cheats.ts": "changes an answer of either grammar",
 };
 
 /** A result says by `ok` or by `kind` what it is. `code` is what faults of the platform have. */

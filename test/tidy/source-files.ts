@@ -37,9 +37,9 @@ export function isProduct({ file }: SourceFile): boolean {
   return file.startsWith("src/") && !isTest({ file });
 }
 
-/** Tests beside the program, and what they share. */
+/** Tests beside the program. */
 export function isTest({ file }: Pick<SourceFile, "file">): boolean {
-  return file.endsWith(".test.ts") || file.includes("/fixtures/");
+  return file.endsWith(".test.ts");
 }
 
 /** The wing that a path is in: the row of the layer table. */

@@ -16,7 +16,7 @@ const EXACT =
 const FLOATS_ALLOWED = "src/kernel/metrics/dollars.ts";
 
 /** The same for the attributes of traces. */
-const SHOWN_AMOUNT = "src/gateway/telemetry/shown-amount.ts";
+const SHOWN_AMOUNT = "src/gateway/telemetry/build-spans.ts";
 
 /** The one file that reads clocks. */
 const CLOCK_FILE = "src/kernel/core/time.ts";

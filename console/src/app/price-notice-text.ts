@@ -1,5 +1,5 @@
 import type { PriceNotice } from "../../../src/account/console-api/contract.ts";
-import { showUsd } from "../ui/money-math.ts";
+import { showCents } from "../ui/money-math.ts";
 
 const SKUS = [
   ["prompt", "prompt"],
@@ -37,12 +37,12 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The cost of the last 30 days at each price: `"$1.000000, and $1.200000 then"`. */
+/** The cost of the last 30 days at each price: `"$1.00 at today's prices, $1.20 at the new ones"`. */
 export function costLine({
   cost_old_usd: old,
   cost_new_usd: next,
   is_at_least,
 }: PriceNotice): string {
   const least = is_at_least ? "at least " : "";
-  return `${least}${showUsd(old)} at today's prices, ${least}${showUsd(next)} at the new ones`;
+  return `${least}${showCents(old)} at today's prices, ${least}${showCents(next)} at the new ones`;
 }

@@ -5,7 +5,7 @@ import { Loading } from "./loading.tsx";
 import { sortRows, type Sort } from "./sort-rows.ts";
 import { TableFrame } from "./table-frame.tsx";
 import { TableHead } from "./table-head.tsx";
-import { cellClass, TableRow } from "./table-row.tsx";
+import { cellProps, hasPhonePlaces, TableRow } from "./table-row.tsx";
 import { cutPage, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
 import type { BodyProps, DataTableProps } from "./table-types.ts";
 import styles from "./table.module.css";
@@ -23,8 +23,8 @@ const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * Every list of the console: sorted by its headers, its first column always in sight, cards on a
- * phone. Where it is `kept`, it counts its rows, has pages and a choice of columns.
+ * Every list of the console: sorted by its headers, its first column always in sight, two
+ * lines a row on a phone. Where it is `kept`, it counts its rows, has pages and a choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const { rows, empty, kept } = props;
@@ -82,6 +82,8 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
 }
 /** With fewer rows there is nothing to choose: every size shows them all. */
 const SIZE_MIN = 25;
+/** With more columns than these, a row takes two lines of a phone. */
+const FOLDED_FROM = 3;
 
 interface Sorted<T> {
   readonly sorted: readonly T[];
@@ -117,7 +119,10 @@ function useSorted<T>(
 function AllRows<T>(props: BodyProps<T>): ReactElement {
   const { caption, columns, rows, rowKey, head } = props;
   return (
-    <TableFrame caption={caption} columns={columns.length} isCards={props.isCards}>
+    <TableFrame
+      caption={caption}
+      isFolded={columns.length > FOLDED_FROM || hasPhonePlaces(columns)}
+    >
       <table className={kit.table} role="table">
         <caption className={kit.hidden}>{caption}</caption>
         {head}
@@ -137,8 +142,8 @@ function Totals<T>({ columns }: Pick<BodyProps<T>, "columns">): ReactElement | n
   return (
     <tfoot role="rowgroup">
       <tr role="row" className={styles.totals}>
-        {columns.map((column) => (
-          <td key={column.id} role="cell" data-label={column.label} className={cellClass(column)}>
+        {columns.map((column, at) => (
+          <td key={column.id} {...cellProps(columns, at)}>
             {column.total}
           </td>
         ))}

@@ -27,7 +27,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <TableFrame frame={scroll} caption={caption} columns={columns.length} isTall>
+    <TableFrame frame={scroll} caption={caption} isFolded isTall>
       <table className={kit.table} role="table" aria-rowcount={rows.length + 1}>
         <caption className={kit.hidden}>{caption}</caption>
         {head}

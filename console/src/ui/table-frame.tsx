@@ -12,10 +12,8 @@ import styles from "./table.module.css";
 
 export interface TableFrameProps {
   readonly caption: string;
-  /** With more than three, the rows are cards where the window is narrow. */
-  readonly columns: number;
-  /** They are cards there with fewer columns, too: what is in them is wide. */
-  readonly isCards?: boolean | undefined;
+  /** Each row is two lines where the window is narrow. */
+  readonly isFolded: boolean;
   /** Scrolls inside itself: a long table of which only the rows in sight are drawn. */
   readonly isTall?: boolean;
   readonly frame?: RefObject<HTMLDivElement | null>;
@@ -34,7 +32,7 @@ export function TableFrame(props: TableFrameProps): ReactElement {
     kit.tableScroll,
     styles.frame,
     ...(props.isTall === true ? [kit.tableTall] : []),
-    ...(props.isCards === true || props.columns > CARD_COLUMNS_MIN ? [styles.cards] : []),
+    ...(props.isFolded ? [styles.folded] : []),
   ];
   return (
     <div
@@ -49,7 +47,6 @@ export function TableFrame(props: TableFrameProps): ReactElement {
     </div>
   );
 }
-const CARD_COLUMNS_MIN = 3;
 
 /** Says in attributes at which sides more of the table is hidden; the styles draw it. */
 function useEdges(frame: RefObject<HTMLDivElement | null>): void {

@@ -17,19 +17,29 @@ export const TableRow = memo(RowOfCells) as <T>(props: RowProps<T>) => ReactElem
 function RowOfCells<T>(props: RowProps<T>): ReactElement {
   return (
     <tr role="row" aria-rowindex={props.index}>
-      {props.columns.map((column) => (
-        <td
-          key={column.id}
-          role="cell"
-          data-label={column.label}
-          data-phone={column.phone}
-          className={cellClass(column)}
-        >
+      {props.columns.map((column, at) => (
+        <td key={column.id} {...cellProps(props.columns, at)}>
           {column.render(props.row)}
         </td>
       ))}
     </tr>
   );
+}
+
+/** The layout of a cell, also on a phone: where no column says its place, the first one leads. */
+export function cellProps<T>(columns: readonly Column<T>[], at: number) {
+  const column = columns[at] as Column<T>;
+  const usual = at === 0 ? "lead" : column.id === "actions" ? "end" : "line";
+  return {
+    role: "cell",
+    "data-label": column.label,
+    "data-phone": hasPhonePlaces(columns) ? column.phone : usual,
+    className: cellClass(column),
+  };
+}
+
+export function hasPhonePlaces<T>(columns: readonly Column<T>[]): boolean {
+  return columns.some(({ phone }) => phone !== undefined);
 }
 
 /** How a column's cells and its header are laid out. */

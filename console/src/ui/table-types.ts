@@ -18,10 +18,11 @@ export interface Column<T> {
   /** Takes this many percent of what the others leave, and cuts its text where that is too little. */
   readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
   /**
-   * Present in any column: a row is two lines on a phone, this cell at the start, as a mark beside that, or at
-   * the end of the first, or in the second. Cells without it are not shown there.
+   * The place in the two lines of a phone: at the start, as a mark beside that, or at the end of the
+   * first; or in the second, with the column's name or plainly without. Present in any column: cells
+   * without it are not shown there.
    */
-  readonly phone?: "lead" | "mark" | "end" | "line";
+  readonly phone?: "lead" | "mark" | "end" | "line" | "plain";
 }
 
 export interface DataTableProps<T> {
@@ -36,8 +37,6 @@ export interface DataTableProps<T> {
   readonly sort?: Sort;
   /** Present: the page keeps the order, and `rows` come in the order that `sort` says. */
   readonly onSort?: (sort: Sort) => void;
-  /** Its rows are cards on a phone however few its columns are. */
-  readonly isCards?: boolean;
   /** Present: a count, pages, a choice of columns; what is chosen is remembered. */
   readonly kept?: Kept;
 }
@@ -45,7 +44,7 @@ export interface DataTableProps<T> {
 /** The props of the component that draws the rows. */
 export interface BodyProps<T> extends Pick<
   DataTableProps<T>,
-  "caption" | "columns" | "rows" | "rowKey" | "isCards"
+  "caption" | "columns" | "rows" | "rowKey"
 > {
   readonly head: ReactElement;
 }

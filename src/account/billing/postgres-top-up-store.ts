@@ -23,7 +23,6 @@ import {
   ruleColumns,
   type SavedCard,
   stateColumns,
-  type StateRow,
   type TopUpCharge,
   type TopUpPause,
   type TopUpRule,
@@ -49,7 +48,7 @@ export class PostgresTopUpStore {
     const values = [orgId, isTestMoney, new Date(monthMs)];
     const { rows } = await this.#pool.query<Row>(sql.STATE, values);
     const [row] = rows;
-    return row === undefined ? NOTHING : toTopUpState(stateColumns.read(row));
+    return row === undefined ? NOTHING : stateColumns.read(row);
   }
 
   /** Undefined while it is not paused. */
@@ -282,11 +281,7 @@ export class PostgresTopUpStore {
   /** For operators: paused ones first. */
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
     const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
-    return rows.map((row) => {
-      const listed = listedColumns.read(row);
-      const { pausedAtMs, pausedReason, ...rest } = listed;
-      return { ...rest, pause: pauseFrom(pausedAtMs, pausedReason) };
-    });
+    return rows.map(listedColumns.read);
   }
 }
 
@@ -344,37 +339,4 @@ function ruleFacts(rule: TopUpRule): Facts {
 
 function cardFacts({ brand, last4 }: SavedCard): Facts {
   return { brand, card: last4 };
-}
-
-function toTopUpState(row: StateRow): TopUpState {
-  const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = row;
-  const has = (amount: MicroUsd | null): amount is MicroUsd => amount !== null;
-  const rule =
-    has(belowMicroUsd) && has(amountMicroUsd) && has(monthMaxMicroUsd)
-      ? { isOn: isOn === true, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd }
-      : undefined;
-  const { cardId, brand, last4, expMonth, expYear } = row;
-  const card =
-    cardId === null
-      ? undefined
-      : {
-          cardId,
-          brand: brand ?? "",
-          last4: last4 ?? "",
-          expMonth: expMonth ?? 0,
-          expYear: expYear ?? 0,
-        };
-  return {
-    rule,
-    pause: pauseFrom(row.pausedAtMs, row.pausedReason),
-    card,
-    customerId: row.customerId ?? undefined,
-    setupSessionId: row.setupSessionId ?? undefined,
-    monthMicroUsd: row.monthMicroUsd,
-    hasOpenPurchase: row.hasOpenPurchase,
-  };
-}
-
-function pauseFrom(sinceMs: number | null, reason: PauseReason | null): TopUpPause | undefined {
-  return sinceMs === null || reason === null ? undefined : { reason, sinceMs };
 }

@@ -1,86 +1,16 @@
 import {
   big,
   bool,
-  type Columns,
   columns,
-  type ColumnsOf,
   instantMs,
   integer,
   micro,
-  type MicroUsd,
   type OrgId,
-  orNull,
+  orAbsent,
   type PauseReason,
   text,
+  type RecordOf,
 } from "../../kernel/index.ts";
-
-/** When the settled balance is below `belowMicroUsd`, buy `amountMicroUsd`. */
-export interface TopUpRule {
-  readonly isOn: boolean;
-  readonly belowMicroUsd: MicroUsd;
-  /** Whole cents. */
-  readonly amountMicroUsd: MicroUsd;
-  /** All automatic purchases of a UTC month together are at most this. */
-  readonly monthMaxMicroUsd: MicroUsd;
-}
-
-export interface TopUpPause {
-  readonly reason: PauseReason;
-  readonly sinceMs: number;
-}
-
-/** The details of a card that may be shown. */
-export interface ShownCard {
-  readonly brand: string;
-  readonly last4: string;
-  readonly expMonth: number;
-  readonly expYear: number;
-}
-
-export interface SavedCard extends ShownCard {
-  readonly cardId: string;
-}
-
-/** Everything there is of one organization. */
-export interface TopUpState {
-  readonly rule: TopUpRule | undefined;
-  readonly pause: TopUpPause | undefined;
-  readonly card: SavedCard | undefined;
-  readonly customerId: string | undefined;
-  readonly setupSessionId: string | undefined;
-  /** Automatic purchases of this UTC month that were made or are pending. */
-  readonly monthMicroUsd: MicroUsd;
-  readonly hasOpenPurchase: boolean;
-}
-
-/** One automatic purchase: committed before it is sent, and the same each time it is sent. */
-export interface TopUpCharge {
-  readonly purchaseId: string;
-  readonly orgId: OrgId;
-  readonly cents: bigint;
-  readonly isTestMoney: boolean;
-  readonly customerId: string;
-  readonly cardId: string;
-  readonly createdAtMs: number;
-  readonly isDecided: boolean;
-  /** The rule is on, and the card is still the organization's. */
-  readonly isWanted: boolean;
-}
-
-/** A rule as operators see it. */
-export interface ListedTopUp extends TopUpRule {
-  readonly orgId: OrgId;
-  readonly orgName: string;
-  readonly pause: TopUpPause | undefined;
-  readonly monthMicroUsd: MicroUsd;
-}
-
-/** Rules that are paused for one reason. */
-export interface PausedTopUps {
-  readonly reason: PauseReason;
-  readonly count: number;
-  readonly oldestMs: number;
-}
 
 export interface TopUpTimes {
   readonly nowMs: number;
@@ -88,87 +18,80 @@ export interface TopUpTimes {
   readonly monthMs: number;
 }
 
-const ruleProperties: ColumnsOf<TopUpRule> = {
+const ruleProperties = {
   isOn: bool("is_on"),
   belowMicroUsd: micro("below"),
+  /** Whole cents. */
   amountMicroUsd: micro("amount"),
+  /** All automatic purchases of a UTC month together are at most this. */
   monthMaxMicroUsd: micro("month_max"),
 };
+export const ruleColumns = columns(ruleProperties);
+/** When the settled balance is below `belowMicroUsd`, buy `amountMicroUsd`. */
+export type TopUpRule = RecordOf<typeof ruleColumns>;
 
-export const ruleColumns: Columns<TopUpRule> = columns(ruleProperties);
-
-export const pauseColumns: Columns<TopUpPause> = columns({
-  reason: text("paused_reason"),
+export const pauseColumns = columns({
+  reason: text<PauseReason>("paused_reason"),
   sinceMs: instantMs("paused_at"),
 });
+export type TopUpPause = RecordOf<typeof pauseColumns>;
 
-export const pausedColumns: Columns<PausedTopUps> = columns({
-  reason: text("paused_reason"),
+export const pausedColumns = columns({
+  reason: text<PauseReason>("paused_reason"),
   count: integer("count"),
   oldestMs: instantMs("oldest"),
 });
+/** Rules that are paused for one reason. */
+export type PausedTopUps = RecordOf<typeof pausedColumns>;
 
-export interface StateRow {
-  readonly isOn: boolean | null;
-  readonly belowMicroUsd: MicroUsd | null;
-  readonly amountMicroUsd: MicroUsd | null;
-  readonly monthMaxMicroUsd: MicroUsd | null;
-  readonly pausedAtMs: number | null;
-  readonly pausedReason: PauseReason | null;
-  readonly customerId: string | null;
-  readonly cardId: string | null;
-  readonly brand: string | null;
-  readonly last4: string | null;
-  readonly expMonth: number | null;
-  readonly expYear: number | null;
-  readonly setupSessionId: string | null;
-  readonly monthMicroUsd: MicroUsd;
-  readonly hasOpenPurchase: boolean;
-}
+const cardColumns = columns({
+  cardId: text("card_id"),
+  brand: text("card_brand"),
+  last4: text("card_last4"),
+  expMonth: integer("card_exp_month"),
+  expYear: integer("card_exp_year"),
+});
+export type SavedCard = RecordOf<typeof cardColumns>;
+/** The details of a card that may be shown. */
+export type ShownCard = Omit<SavedCard, "cardId">;
 
-export const stateColumns: Columns<StateRow> = columns({
-  isOn: orNull(bool("is_on")),
-  belowMicroUsd: orNull(micro("below")),
-  amountMicroUsd: orNull(micro("amount")),
-  monthMaxMicroUsd: orNull(micro("month_max")),
-  pausedAtMs: orNull(instantMs("paused_at")),
-  pausedReason: orNull(text("paused_reason")),
-  customerId: orNull(text("customer_id")),
-  cardId: orNull(text("card_id")),
-  brand: orNull(text("card_brand")),
-  last4: orNull(text("card_last4")),
-  expMonth: orNull(integer("card_exp_month")),
-  expYear: orNull(integer("card_exp_year")),
-  setupSessionId: orNull(text("setup_session_id")),
+/** Everything there is of one organization. */
+export const stateColumns = columns({
+  rule: orAbsent(ruleColumns),
+  pause: orAbsent(pauseColumns),
+  card: orAbsent(cardColumns),
+  customerId: orAbsent(text("customer_id")),
+  setupSessionId: orAbsent(text("setup_session_id")),
+  /** Automatic purchases of this UTC month that were made or are pending. */
   monthMicroUsd: micro("month_sum"),
   hasOpenPurchase: bool("has_open"),
 });
+export type TopUpState = RecordOf<typeof stateColumns>;
 
-export const chargeColumns: Columns<TopUpCharge> = columns({
+export const chargeColumns = columns({
   purchaseId: text("purchase_id"),
-  orgId: text("org_id"),
+  orgId: text<OrgId>("org_id"),
   cents: big("cents"),
   isTestMoney: bool("is_test_money"),
   customerId: text("customer_id"),
   cardId: text("card_id"),
   createdAtMs: instantMs("created_at"),
   isDecided: bool("is_decided"),
+  /** The rule is on, and the card is still the organization's. */
   isWanted: bool("is_wanted"),
 });
+/** One automatic purchase: committed before it is sent, and the same each time it is sent. */
+export type TopUpCharge = RecordOf<typeof chargeColumns>;
 
-interface ListedRow extends Omit<ListedTopUp, "pause"> {
-  readonly pausedAtMs: number | null;
-  readonly pausedReason: PauseReason | null;
-}
-
-export const listedColumns: Columns<ListedRow> = columns({
-  orgId: text("org_id"),
+/** A rule as operators see it. */
+export const listedColumns = columns({
+  orgId: text<OrgId>("org_id"),
   orgName: text("name"),
   ...ruleProperties,
-  pausedAtMs: orNull(instantMs("paused_at")),
-  pausedReason: orNull(text("paused_reason")),
+  pause: orAbsent(pauseColumns),
   monthMicroUsd: micro("month_sum"),
 });
+export type ListedTopUp = RecordOf<typeof listedColumns>;
 
 /** The beginning of the UTC month. */
 export function monthStartMs(nowMs: number): number {

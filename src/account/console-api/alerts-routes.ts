@@ -19,6 +19,7 @@ import type {
 import {
   type ChangedBy,
   createRecordId,
+  defined,
   type OrgId,
   type Role,
   instantOrNull,
@@ -48,14 +49,14 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
     "PATCH /api/console/alerts": async ({ session, body, by }) => {
       const { balance_below_usd: below, cap_percents: percents, purchases, restrictions } = body;
       const { key_expiry: keyExpiry, provider_trouble: trouble } = body;
-      const change = {
-        ...(below === undefined ? {} : { balanceBelowMicroUsd: readCap(below) ?? null }),
-        ...(percents === undefined ? {} : { capPercents: percents.toSorted((a, b) => a - b) }),
-        ...(purchases === undefined ? {} : { hasPurchases: purchases }),
-        ...(restrictions === undefined ? {} : { hasRestrictions: restrictions }),
-        ...(keyExpiry === undefined ? {} : { hasKeyExpiry: keyExpiry }),
-        ...(trouble === undefined ? {} : { hasTrouble: trouble }),
-      };
+      const change = defined({
+        balanceBelowMicroUsd: below === undefined ? undefined : (readCap(below) ?? null),
+        capPercents: percents?.toSorted((a, b) => a - b),
+        hasPurchases: purchases,
+        hasRestrictions: restrictions,
+        hasKeyExpiry: keyExpiry,
+        hasTrouble: trouble,
+      });
       await alerts.store.changeRules(session.orgId, change, by);
       return await readAlerts(deps, session);
     },
@@ -79,10 +80,7 @@ function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinati
       const { session, params, body, by } = call;
       const kinds = readKinds(body.kinds);
       if (kinds instanceof ConsoleRefusal) return kinds;
-      const change = {
-        ...(body.is_enabled === undefined ? {} : { isEnabled: body.is_enabled }),
-        ...(kinds === undefined ? {} : { kinds }),
-      };
+      const change = defined({ isEnabled: body.is_enabled, kinds });
       const { destination_id: id } = params;
       const changed = await alerts.store.changeDestination(session.orgId, id, change, by);
       if (changed === undefined) return NO_SUCH_DESTINATION;
@@ -145,13 +143,12 @@ const NOT_ASKED = new ConsoleRefusal({
 });
 const NO_ADDRESS = invalidField("address", "address must be one e-mail address");
 const FULL = conflict("an organization has at most 10 destinations; remove one first");
-const BUSY = new ConsoleRefusal({
-  status: 429,
-  code: "rate_limit",
-  message: "two webhook addresses of your organization are being looked up; try again in 3 seconds",
-  retryAfterSeconds: 3,
-  isCounted: true,
-});
+const BUSY = new ConsoleRefusal(
+  429,
+  "rate_limit",
+  "two webhook addresses of your organization are being looked up; try again in 3 seconds",
+  { retryAfterSeconds: 3, isCounted: true },
+);
 const TOO_MANY_WAIT = conflict(
   "too many alerts are waiting for this destination; send a test after they are delivered",
 );
@@ -235,7 +232,7 @@ async function addWebhook(
 function unusableUrl(problem: string): ConsoleRefusal {
   const message = `url cannot be used: ${problem}`;
   const [status, code, field] = [400, "invalid_request", "url"] as const;
-  return new ConsoleRefusal({ status, code, message, field, isCounted: true });
+  return new ConsoleRefusal(status, code, message, { field, isCounted: true });
 }
 
 async function rotateSecret(

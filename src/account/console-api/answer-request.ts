@@ -63,51 +63,49 @@ export function refuseFault(
   return sendRefusal(reply, FAILED);
 }
 
-const FAILED = new ConsoleRefusal({
-  status: 500,
-  code: "gateway_error",
-  message:
-    "the console failed to handle this request; try again, and if it fails again, report it with the request ID",
-});
+const FAILED = new ConsoleRefusal(
+  500,
+  "gateway_error",
+  "the console failed to handle this request; try again, and if it fails again, report it with the request ID",
+);
 
-const STORE_UNAVAILABLE = new ConsoleRefusal({
-  status: 503,
-  code: "gateway_error",
-  message: `the database is not responding; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-});
+const STORE_UNAVAILABLE = new ConsoleRefusal(
+  503,
+  "gateway_error",
+  `the database is not responding; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  { retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS },
+);
 
-const TOO_SLOW = new ConsoleRefusal({
-  status: 503,
-  code: "gateway_error",
-  message:
-    "reading your records took too long; choose a shorter time range, or try again in a moment",
-  retryAfterSeconds: 5,
-});
+const TOO_SLOW = new ConsoleRefusal(
+  503,
+  "gateway_error",
+  "reading your records took too long; choose a shorter time range, or try again in a moment",
+  { retryAfterSeconds: 5 },
+);
 
 function toRefusal(fault: unknown): ConsoleRefusal | undefined {
   if (fault instanceof ReportTimeout) return TOO_SLOW;
   const statusCode = findStatus(fault);
   if (statusCode === undefined) return undefined;
   if (statusCode === 413) {
-    return new ConsoleRefusal({
-      status: 413,
-      code: "request_too_large",
-      message: "the body is larger than this route accepts; send a smaller one",
-    });
+    return new ConsoleRefusal(
+      413,
+      "request_too_large",
+      "the body is larger than this route accepts; send a smaller one",
+    );
   }
   if (statusCode === 415) {
-    return new ConsoleRefusal({
-      status: 415,
-      code: "invalid_request",
-      message: "this route does not accept a body of this content-type",
-    });
+    return new ConsoleRefusal(
+      415,
+      "invalid_request",
+      "this route does not accept a body of this content-type",
+    );
   }
-  return new ConsoleRefusal({
-    status: statusCode,
-    code: "invalid_request",
-    message: "the request is not valid HTTP; check its path, its length and its body",
-  });
+  return new ConsoleRefusal(
+    statusCode,
+    "invalid_request",
+    "the request is not valid HTTP; check its path, its length and its body",
+  );
 }
 
 /**

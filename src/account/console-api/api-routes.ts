@@ -240,10 +240,5 @@ function firstProblem(check: SchemaCheck | undefined, value: unknown): SchemaPro
 }
 
 function malformed({ field, message }: SchemaProblem): ConsoleRefusal {
-  return new ConsoleRefusal({
-    status: 400,
-    code: "invalid_request",
-    message,
-    ...(field === undefined ? {} : { field }),
-  });
+  return new ConsoleRefusal(400, "invalid_request", message, { field });
 }

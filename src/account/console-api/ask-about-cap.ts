@@ -122,5 +122,5 @@ function question(what: string, { until, spent }: Stop): ConsoleRefusal {
 
 function confirmNeeded(what: string): ConsoleRefusal {
   const message = `${what}. Confirm to set it anyway`;
-  return new ConsoleRefusal({ status: 409, code: "confirm_needed", message });
+  return new ConsoleRefusal(409, "confirm_needed", message);
 }

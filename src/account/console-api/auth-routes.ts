@@ -107,12 +107,12 @@ function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): v
   });
 }
 
-const NO_PROOF = new ConsoleRefusal({
-  status: 400,
-  code: "invalid_request",
-  message: "logout_token is not valid; send a signed logout token of the identity provider",
-  field: "logout_token",
-});
+const NO_PROOF = new ConsoleRefusal(
+  400,
+  "invalid_request",
+  "logout_token is not valid; send a signed logout token of the identity provider",
+  { field: "logout_token" },
+);
 
 /**
  * A link that was printed on this machine. Opening it uses nothing up: mail scanners and previews

@@ -112,11 +112,11 @@ function toPurchaseRefusal({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleR
     );
   }
   log.error({ err: fault }, "the payment provider did not start a purchase");
-  return new ConsoleRefusal({
-    status: 502,
-    code: "upstream_error",
-    message: "the payment provider returned an unexpected response; nothing was charged. Try again",
-  });
+  return new ConsoleRefusal(
+    502,
+    "upstream_error",
+    "the payment provider returned an unexpected response; nothing was charged. Try again",
+  );
 }
 
 export function presentLine(line: WalletLine): CreditEntry {

@@ -1,5 +1,6 @@
 import {
   accountsIn,
+  defined,
   type ChangePageFilter,
   changeSentence,
   type RecordedChange,
@@ -106,12 +107,12 @@ const DAY_MS = 86_400_000;
 
 /** A day counts whole. */
 function toChangeQuery(orgId: OrgId, { kind, by, until }: ChangesFilter): ChangePageFilter {
-  return {
+  return defined({
     orgId,
-    ...(kind === undefined ? {} : { actionPrefix: `${kind}.` }),
-    ...(by === undefined ? {} : { by }),
-    ...(until === undefined ? {} : { untilMs: Date.parse(`${until}T00:00:00Z`) + DAY_MS }),
-  };
+    actionPrefix: kind === undefined ? undefined : `${kind}.`,
+    by,
+    untilMs: until === undefined ? undefined : Date.parse(`${until}T00:00:00Z`) + DAY_MS,
+  });
 }
 
 /** Who and what the organization knows, by ids. */

@@ -4,6 +4,7 @@ import { type EndpointRecord, type RoutingPolicy, resealRows } from "../../gatew
 import {
   accountsIn,
   type ChangeFilter,
+  defined,
   exportLines,
   formatExactUsd,
   formatUsd,
@@ -124,12 +125,7 @@ function readPolicy(
   if (timeoutMs !== undefined && timeoutMs > routingTimeoutMs) {
     return invalidField("timeout_ms", `timeout_ms must be at most ${routingTimeoutMs}`);
   }
-  const policy: RoutingPolicy = {
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(only !== undefined && { only }),
-    ...(ignore !== undefined && { ignore }),
-    ...(promptLogging !== undefined && { promptLogging }),
-  };
+  const policy: RoutingPolicy = defined({ timeoutMs, only, ignore, promptLogging });
   const saysSomething = Object.keys(policy).length > 0;
   if (clear !== true) return saysSomething ? policy : undefined;
   return saysSomething ? invalidField("clear", "clear goes with no other flag") : {};
@@ -202,13 +198,13 @@ function readLimits(
   if (waitMsMax !== undefined && waitMsMax > routingTimeoutMs) {
     return invalidField("queue_ms", `queue_ms must be at most ${routingTimeoutMs}`);
   }
-  return {
-    ...(rps !== undefined && { requestsPerSecond: rps }),
-    ...(waitMsMax !== undefined && { paced: { perSecond: Number(pace), waitMsMax } }),
-    ...(rpm !== undefined && { requestsPerMinute: rpm }),
-    ...(tpm !== undefined && { tokensPerMinute: tpm }),
-    ...(concurrency !== undefined && { concurrent: concurrency }),
-  };
+  return defined({
+    requestsPerSecond: rps,
+    paced: waitMsMax === undefined ? undefined : { perSecond: Number(pace), waitMsMax },
+    requestsPerMinute: rpm,
+    tokensPerMinute: tpm,
+    concurrent: concurrency,
+  });
 }
 
 function taken(providerId: string, endpoints: readonly EndpointRecord[]): ConsoleRefusal {
@@ -312,12 +308,8 @@ function readFilter(
   call: Pick<Call<"changes export [org_id]">, "session" | "query">,
 ): ChangeFilter {
   const { since, action } = call.query;
-  const orgId = findNamedOrg(call);
-  return {
-    ...(orgId !== undefined && { orgId }),
-    ...(since !== undefined && { sinceMs: Date.parse(since) }),
-    ...(action !== undefined && { actionPrefix: action }),
-  };
+  const sinceMs = since === undefined ? undefined : Date.parse(since);
+  return defined({ orgId: findNamedOrg(call), sinceMs, actionPrefix: action });
 }
 
 function presentChange(change: RecordedChange, emails: ReadonlyMap<string, string>) {

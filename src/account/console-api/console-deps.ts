@@ -34,6 +34,7 @@ import type {
   IssuerConfig,
   ClientAddresses,
   Clock,
+  Logger,
   OrgId,
   Mailer,
 } from "../../kernel/index.ts";
@@ -45,8 +46,8 @@ import type {
   SettlementTerms,
   SigningKey,
 } from "../../ledger/index.ts";
-import type { Identity } from "../identity/identity.ts";
-import type { OptimizeSearches } from "../optimize/optimize.ts";
+import type { Identity } from "../identity/open-identity.ts";
+import type { OptimizeSearches } from "../optimize/open-optimize.ts";
 import type { Invitations } from "../team/invitations.ts";
 import type { TeamStore } from "../team/postgres-team-store.ts";
 import type { PurchaseStore } from "../billing/postgres-purchase-store.ts";
@@ -56,14 +57,6 @@ export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
   /** `reason` is a code such as ECONNREFUSED, or a message. */
   | { readonly verdict: "unreachable"; readonly reason: string };
-
-/** The console's log, with the methods of a pino logger. */
-export interface ConsoleLog {
-  debug(detail: object, message: string): void;
-  info(detail: object, message: string): void;
-  warn(detail: object, message: string): void;
-  error(detail: object, message: string): void;
-}
 
 /** The parts that an operation works with, in the console and in a command. */
 export interface OperationDeps extends Pick<
@@ -171,7 +164,7 @@ export interface ConsoleDeps {
     "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
   >;
   readonly clock: Clock;
-  readonly log: ConsoleLog;
+  readonly log: Logger & { debug(detail: object, message: string): void };
   /** Folder of the built pages; they answer 503 where it does not exist. */
   readonly staticDir: string;
   /** The published OpenAPI document of the gateway. */
@@ -198,8 +191,9 @@ export interface OperatorDeps {
 }
 
 /** The payment terms of providers, or why they are unknown. */
-type TermsRead =
+export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
+  /** Terms that were guessed would close periods that cannot be opened again. */
   | { readonly ok: false; readonly problem: string };
 
 /** The state of the installation as this instance knows it. */

@@ -22,28 +22,30 @@ export class ConsoleRefusal {
   /** True if the refusal cost a query, so that it counts as a change of a setting. */
   readonly isCounted: boolean;
 
-  constructor(of: {
-    readonly status: number;
-    readonly code: ConsoleCode;
-    readonly message: string;
-    readonly field?: string;
-    readonly retryAfterSeconds?: number;
-    readonly isCounted?: boolean;
-  }) {
-    this.status = of.status;
-    this.code = of.code;
-    this.message = of.message;
-    this.field = of.field;
-    this.isCounted = of.isCounted === true;
-    const isPassing = of.status === 429 || of.status === 503;
+  constructor(
+    status: number,
+    code: ConsoleCode,
+    message: string,
+    more: {
+      readonly field?: string | undefined;
+      readonly retryAfterSeconds?: number | undefined;
+      readonly isCounted?: boolean;
+    } = {},
+  ) {
+    this.status = status;
+    this.code = code;
+    this.message = message;
+    this.field = more.field;
+    this.isCounted = more.isCounted === true;
+    const isPassing = status === 429 || status === 503;
     this.retryAfterSeconds =
-      of.retryAfterSeconds ?? (isPassing ? RETRY_AFTER_SECONDS_MAX : undefined);
+      more.retryAfterSeconds ?? (isPassing ? RETRY_AFTER_SECONDS_MAX : undefined);
   }
 }
 
 /** A field of the request has to be another. */
 export function invalidField(field: string, message: string): ConsoleRefusal {
-  return new ConsoleRefusal({ status: 400, code: "invalid_request", message, field });
+  return new ConsoleRefusal(400, "invalid_request", message, { field });
 }
 
 /**
@@ -52,40 +54,30 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
  */
 export function notFound(what: string): ConsoleRefusal {
   const message = `there is no such ${what} in your organization; check the ID`;
-  return new ConsoleRefusal({ status: 404, code: "not_found", message });
+  return new ConsoleRefusal(404, "not_found", message);
 }
 
 export function conflict(message: string): ConsoleRefusal {
-  return new ConsoleRefusal({ status: 409, code: "conflict", message });
+  return new ConsoleRefusal(409, "conflict", message);
 }
 
 export function rateLimited(message: string, retryAfterSeconds: number): ConsoleRefusal {
-  return new ConsoleRefusal({ status: 429, code: "rate_limit", message, retryAfterSeconds });
+  return new ConsoleRefusal(429, "rate_limit", message, { retryAfterSeconds });
 }
 
 /** A refusal of the gateway in the console's format: the same status, class and message. */
 export function ofGateway(refusal: Refusal): ConsoleRefusal {
   const { status, class: code, message, retryAfterSeconds } = refusal;
-  return new ConsoleRefusal({
-    status,
-    code,
-    message,
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-  });
+  return new ConsoleRefusal(status, code, message, { retryAfterSeconds });
 }
 
 /** A reference names one payment or grant permanently. */
 export function refTaken(fault: Error): ConsoleRefusal {
-  return new ConsoleRefusal({
-    status: 409,
-    code: "conflict",
-    message: fault.message,
-    field: "ref",
-  });
+  return new ConsoleRefusal(409, "conflict", fault.message, { field: "ref" });
 }
 
 /** A 404 for operators, who can see every organization. */
 export function noSuch(what: string): ConsoleRefusal {
   const message = `there is no such ${what}; check the ID`;
-  return new ConsoleRefusal({ status: 404, code: "not_found", message });
+  return new ConsoleRefusal(404, "not_found", message);
 }

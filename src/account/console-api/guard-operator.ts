@@ -1,5 +1,6 @@
 import { normaliseEmail } from "../../kernel/index.ts";
-import type { Identity, SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { Identity } from "../identity/open-identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
 /** An operator who changes something has signed in so lately. */
@@ -33,15 +34,14 @@ export function staleSignInProblem(
 }
 
 /** The answer for every path that no route has, and for a path that the caller may not see. */
-export const NO_SUCH_PATH: ConsoleRefusal = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message: "there is no route at this path; GET /api/openapi.json lists the console's routes",
-});
+export const NO_SUCH_PATH: ConsoleRefusal = new ConsoleRefusal(
+  404,
+  "not_found",
+  "there is no route at this path; GET /api/openapi.json lists the console's routes",
+);
 
-const STALE = new ConsoleRefusal({
-  status: 403,
-  code: "forbidden",
-  message:
-    "nothing was changed: you signed in more than 12 hours ago; sign out, sign in again, and retry",
-});
+const STALE = new ConsoleRefusal(
+  403,
+  "forbidden",
+  "nothing was changed: you signed in more than 12 hours ago; sign out, sign in again, and retry",
+);

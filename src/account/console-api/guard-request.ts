@@ -10,7 +10,8 @@ import {
   type ClientAddresses,
   asText,
 } from "../../kernel/index.ts";
-import type { Identity, SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { Identity } from "../identity/open-identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -46,18 +47,17 @@ export function foreignOriginProblem(
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
-const FOREIGN = new ConsoleRefusal({
-  status: 403,
-  code: "forbidden",
-  message:
-    "the request does not come from a page of this console; programs must send the console's URL as `origin`",
-});
+const FOREIGN = new ConsoleRefusal(
+  403,
+  "forbidden",
+  "the request does not come from a page of this console; programs must send the console's URL as `origin`",
+);
 
-const NOT_JSON = new ConsoleRefusal({
-  status: 415,
-  code: "invalid_request",
-  message: "content-type must be application/json",
-});
+const NOT_JSON = new ConsoleRefusal(
+  415,
+  "invalid_request",
+  "content-type must be application/json",
+);
 
 /** Beside the cookie: which organization the page shows. Another tab may have switched since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
@@ -78,32 +78,26 @@ export async function readOpenSession(
 
 /** A member whose role is not enough: which one is, and who can change it. */
 function roleRefusal(role: Role, need: Need): ConsoleRefusal {
-  return new ConsoleRefusal({
-    status: 403,
-    code: "forbidden",
-    message: roleNote(need, "do this", role),
-  });
+  return new ConsoleRefusal(403, "forbidden", roleNote(need, "do this", role));
 }
 
-const OTHER_ORG = new ConsoleRefusal({
-  status: 409,
-  code: "other_organization",
-  message:
-    "nothing was done: this page shows another organization than the one this browser is in now; reload the page",
-});
+const OTHER_ORG = new ConsoleRefusal(
+  409,
+  "other_organization",
+  "nothing was done: this page shows another organization than the one this browser is in now; reload the page",
+);
 
-const SIGNED_OUT = new ConsoleRefusal({
-  status: 401,
-  code: "signed_out",
-  message: "you are signed out; sign in and try again",
-});
+const SIGNED_OUT = new ConsoleRefusal(
+  401,
+  "signed_out",
+  "you are signed out; sign in and try again",
+);
 
-const NOT_VERIFIED = new ConsoleRefusal({
-  status: 403,
-  code: "email_not_verified",
-  message:
-    "your email is not verified; open the link in your identity provider's verification email, then sign in again",
-});
+const NOT_VERIFIED = new ConsoleRefusal(
+  403,
+  "email_not_verified",
+  "your email is not verified; open the link in your identity provider's verification email, then sign in again",
+);
 
 /** The client's own address, if the request came through trusted proxies that report it. */
 export function findClientAddress(

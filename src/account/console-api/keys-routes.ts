@@ -10,6 +10,7 @@ import {
 import {
   type ChangedBy,
   assert,
+  defined,
   formatUsd,
   instantOrNull,
   ZERO_MICRO_USD,
@@ -228,14 +229,7 @@ async function changeKey(
   const { rpm = "" } = body;
   const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
   if (planned instanceof ConsoleRefusal) return planned;
-  const edit = {
-    caps,
-    ...(name !== undefined && { name }),
-    ...(expiresAtMs !== undefined && { expiresAtMs }),
-    ...(models !== undefined && { models }),
-    ...(tags !== undefined && { tags }),
-    ...(planned !== undefined && { limit: planned }),
-  };
+  const edit = defined({ caps, name, expiresAtMs, models, tags, limit: planned });
   const [changed] = (await deps.accounts.editKeys(orgId, [keyId], edit, by)) ?? [];
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }
@@ -258,11 +252,7 @@ async function changeKeys(
   if (keys.some(({ disabledAtMs }) => disabledAtMs !== null)) return DISABLED_AMONG;
   const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys });
   if (question !== undefined) return question;
-  const edit = {
-    caps,
-    ...(expiresAtMs !== undefined && { expiresAtMs }),
-    ...(tags !== undefined && { tags }),
-  };
+  const edit = defined({ caps, expiresAtMs, tags });
   const changed = await deps.accounts.editKeys(session.orgId, keyIds, edit, by);
   return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
 }

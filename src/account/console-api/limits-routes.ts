@@ -68,11 +68,11 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
   };
 }
 
-const NOT_REFUSED = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message: "this request was not rejected; its page shows the result",
-});
+const NOT_REFUSED = new ConsoleRefusal(
+  404,
+  "not_found",
+  "this request was not rejected; its page shows the result",
+);
 
 const NO_SUCH_KEY = notFound("key");
 

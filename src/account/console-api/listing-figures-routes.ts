@@ -1,4 +1,4 @@
-import { ExpiringCache, instant } from "../../kernel/index.ts";
+import { defined, ExpiringCache, instant } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
@@ -46,11 +46,7 @@ export function listingFigureHandlers(
       const nowMs = clock.nowMs();
       const dayMs = firstDayMs(nowMs);
       const from = { dayMs, hourMs: nowMs - HOURS * HOUR_MS };
-      const filter = {
-        orgId,
-        ...(model === undefined ? {} : { modelId: model }),
-        ...(provider === undefined ? {} : { providerId: provider }),
-      };
+      const filter = defined({ orgId, modelId: model, providerId: provider });
       return await gates.reads.run(orgId, async () => {
         const { days, hours } = await listingFigures.own(filter, from);
         const as = { hours, hasHistory: hasHistory(query), isRounded: false };

@@ -144,22 +144,22 @@ const LAST_OWNER = conflict(
   "an organization needs an owner, and this is the last one; make another member owner first",
 );
 /** A change that met another one on its way: the role was taken after the request was let in. */
-const NOT_ALLOWED = new ConsoleRefusal({
-  status: 403,
-  code: "forbidden",
-  message: "nothing was done: your role in this organization has just changed; reload the page",
-});
+const NOT_ALLOWED = new ConsoleRefusal(
+  403,
+  "forbidden",
+  "nothing was done: your role in this organization has just changed; reload the page",
+);
 const CHANGE_REFUSALS = {
   unknown: notFound("member"),
   last_owner: LAST_OWNER,
   not_allowed: NOT_ALLOWED,
 } as const;
 const NO_SUCH_INVITATION = notFound("invitation");
-const NO_SUCH_ORG = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message: "your account is not a member of such an organization; check the ID",
-});
+const NO_SUCH_ORG = new ConsoleRefusal(
+  404,
+  "not_found",
+  "your account is not a member of such an organization; check the ID",
+);
 const NO_EMAIL = invalidField("email", "email must be an e-mail address like ada@example.com");
 const INVITE_REFUSALS = {
   not_allowed: NOT_ALLOWED,
@@ -171,12 +171,11 @@ const INVITE_REFUSALS = {
     `an organization has at most ${TEAM_MAX} members and open invitations; remove one first`,
   ),
 } as const;
-const LINK_GONE = new ConsoleRefusal({
-  status: 410,
-  code: "gone",
-  message:
-    "this invitation was used, revoked or replaced, or it has expired; ask the owner who invited you for a new one",
-});
+const LINK_GONE = new ConsoleRefusal(
+  410,
+  "gone",
+  "this invitation was used, revoked or replaced, or it has expired; ask the owner who invited you for a new one",
+);
 const NOTHING_DEFERRED = conflict(
   "your account already has its own organization; switch to it in the menu",
 );

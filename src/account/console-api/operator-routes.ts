@@ -1,5 +1,6 @@
 import { CreditFault } from "../../ledger/index.ts";
 import {
+  defined,
   formatUsd,
   parseKeyId,
   parseUsd,
@@ -76,7 +77,8 @@ export function organizationHandlers(
         ...(org !== undefined && { orgId: org.orgId }),
         isWithPast: past === "yes",
       });
-      return { data: found.map(presentRestriction) };
+      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
+      return { data: found.map((each) => presentRestriction(each, names.get(each.orgId))) };
     },
   };
 }
@@ -112,7 +114,9 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
     wallet: wallet.lines.map(presentLine),
     purchases: purchases.slice(0, PAGE_LINES).map(presentPurchase),
     limits: limits.map(presentOperatorLimit),
-    restrictions: restrictions.slice(0, PAGE_LINES).map(presentRestriction),
+    restrictions: restrictions
+      .slice(0, PAGE_LINES)
+      .map((each) => presentRestriction(each, org.name)),
     changes: changes.map((each) => shownOperatorChange(each, emails)),
   };
 }
@@ -156,7 +160,7 @@ function organizationChanges(deps: OperationDeps): Changes {
       const why = body.reason.trim();
       if (why === "") return invalidField("reason", "reason must not be blank");
       const lifted = await abuseRestrictions.lift(org.orgId, body.family, by, why);
-      return { lifted: lifted.map(presentRestriction) };
+      return { lifted: lifted.map((each) => presentRestriction(each, org.name)) };
     },
   };
 }
@@ -180,18 +184,15 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
       "a contract of the whole organization cannot name a key; remove the key, or choose the scope key",
     );
   }
-  const change = {
-    ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
-    ...(tpm === undefined ? {} : { tokensPerMinute: tpm }),
-    ...(concurrency === undefined ? {} : { concurrent: concurrency }),
-  };
+  const change = defined({
+    requestsPerMinute: rpm,
+    tokensPerMinute: tpm,
+    concurrent: concurrency,
+  });
   if (Object.keys(change).length === 0) {
     return invalidField("rpm", "set at least one of rpm, tpm and concurrency");
   }
-  const of = {
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(model === undefined ? {} : { modelId: model }),
-  };
+  const of = defined({ keyId, modelId: model });
   return { target: { source: "contract", scope, ...of }, change };
 }
 
@@ -200,7 +201,8 @@ function marketReads(deps: ConsoleDeps): Part<"purchases"> & Part<"listings"> {
   return {
     "GET /api/operator/purchases": async () => {
       const found = await operator.purchases.listWaiting(WAITING_MAX);
-      return { data: found.map(presentWaiting) };
+      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
+      return { data: found.map((each) => presentWaiting(each, names.get(each.orgId))) };
     },
 
     "GET /api/operator/listings": async () => {
@@ -216,9 +218,12 @@ function presentOrg(org: ListedOrg): OperatorOrg {
   return present(OperatorOrg, org, { credit });
 }
 
-function presentRestriction(hold: AbuseRestrictionRecord): OperatorRestriction {
+function presentRestriction(
+  hold: AbuseRestrictionRecord,
+  org_name: string = hold.orgId,
+): OperatorRestriction {
   const [since, in_effect] = [instant(hold.createdAtMs), hold.isInEffect];
-  return present(OperatorRestriction, hold, { since, in_effect });
+  return present(OperatorRestriction, hold, { org_name, since, in_effect });
 }
 
 type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
@@ -232,9 +237,12 @@ export function presentOperatorLimit(limit: StoredLimit): OperatorLimit {
   });
 }
 
-function presentWaiting(purchase: StoredPurchase): WaitingPurchase {
+function presentWaiting(
+  purchase: StoredPurchase,
+  org_name: string = purchase.orgId,
+): WaitingPurchase {
   const [status, is_granted] = [purchase.state, purchase.isGrantedByHand];
-  return present(WaitingPurchase, purchase, { status, is_granted });
+  return present(WaitingPurchase, purchase, { org_name, status, is_granted });
 }
 
 const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;

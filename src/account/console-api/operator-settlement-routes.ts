@@ -118,13 +118,12 @@ function paymentHandlers(deps: OperationDeps): Part<"payment"> & Part<"deposits"
 
 const BLANK_REF = invalidField("ref", "ref must not be blank");
 
-const UNKNOWN_PROVIDER = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message:
-    "this provider has no listing and no balance; check its ID, or use the command settlement deposit",
-  field: "provider_id",
-});
+const UNKNOWN_PROVIDER = new ConsoleRefusal(
+  404,
+  "not_found",
+  "this provider has no listing and no balance; check its ID, or use the command settlement deposit",
+  { field: "provider_id" },
+);
 
 /** A deposit cannot be undone: money recorded for a mistyped provider would be lost. */
 async function isKnownProvider(

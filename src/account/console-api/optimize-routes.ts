@@ -77,12 +77,12 @@ function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefu
   switch (code) {
     case "invalid_request":
       return field === undefined
-        ? new ConsoleRefusal({ status: 400, code, message })
+        ? new ConsoleRefusal(400, code, message)
         : invalidField(field, message);
     case "conflict":
       return conflict(message);
     case "unavailable":
-      return new ConsoleRefusal({ status: 503, code: "gateway_error", message });
+      return new ConsoleRefusal(503, "gateway_error", message);
     default:
       return unreachable(code);
   }

@@ -8,11 +8,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { sendRefusal } from "./answer-request.ts";
 import { safeReturnPath } from "../identity/browser-token.ts";
+import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { landingPage } from "./landing-page.ts";
 import { otherName } from "./other-name.ts";
-import { NO_SUCH_PATH, readOperatorSession } from "./guard-operator.ts";
+import { isOperator, NO_SUCH_PATH } from "./guard-operator.ts";
 import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
 import { pagePolicy } from "./security-headers.ts";
 
@@ -62,47 +63,44 @@ export async function refuseUnknownPath(
   const [path = "/"] = request.url.split("?", 1);
   const isRead = request.method === "GET" || request.method === "HEAD";
   const accepts = request.headers.accept ?? "*/*";
-  const isPage = isPagePath(path) && (await mayOpen(deps, request, path));
-  const isWanted = accepts.includes("text/html") || (isPage && accepts.includes("*/*"));
-  if (!isRead || isReservedPath(path) || !isWanted) return sendRefusal(reply, NO_SUCH_PATH);
+  if (!isRead || isReservedPath(path)) return sendRefusal(reply, NO_SUCH_PATH);
   const { url, headers } = request;
+  const visitor = isPagePath(path)
+    ? await orUnknown(deps, request, () => deps.identity.readSession(headers.cookie))
+    : undefined;
+  const isPage = isPagePath(path) && mayOpen(deps, path, visitor);
+  const isWanted = accepts.includes("text/html") || (isPage && accepts.includes("*/*"));
+  if (!isWanted) return sendRefusal(reply, NO_SUCH_PATH);
   const there = otherName({ host: headers.host, url, consoleUrl: deps.consoleUrl() });
-  const elsewhere = there ?? (isPage ? await findDetour(deps, request, path) : undefined);
+  const elsewhere =
+    there ?? (isPage ? await findDetour(deps, request, { path, visitor }) : undefined);
   if (elsewhere !== undefined) return reply.redirect(elsewhere, 303);
-  if (path === "/sign-in" || (path === "/" && (await isStranger(deps, request)))) {
+  if (path === "/sign-in" || (path === "/" && visitor === undefined)) {
     return sendLanding(deps, request, reply);
   }
   return await sendPage(deps, reply, isPage ? 200 : 404);
 }
 
-/** The operator pages are pages for operators only. */
-async function mayOpen(
-  { identity, operator, log }: ConsoleDeps,
-  { headers: { cookie }, id }: FastifyRequest,
-  path: string,
-): Promise<boolean> {
-  if (!isOperatorPage(path)) return true;
+/** Undefined: nobody is signed in; a session that could not be read is not known to have ended. */
+type Visitor = SignedIn | undefined | "unknown";
+
+async function orUnknown<T>(
+  { log }: ConsoleDeps,
+  { id }: FastifyRequest,
+  read: () => Promise<T>,
+): Promise<T | "unknown"> {
   try {
-    const session = await readOperatorSession(identity, cookie, operator.emails);
-    return !(session instanceof ConsoleRefusal);
+    return await read();
   } catch (fault) {
     log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
-    return false;
+    return "unknown";
   }
 }
 
-/** No user is signed in; a session that could not be read is not known to have ended. */
-async function isStranger(
-  { identity, log }: ConsoleDeps,
-  { headers: { cookie }, id }: FastifyRequest,
-): Promise<boolean> {
-  if (cookie === undefined) return true;
-  try {
-    return (await identity.readSession(cookie)) === undefined;
-  } catch (fault) {
-    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
-    return false;
-  }
+/** The operator pages are pages for operators only. */
+function mayOpen({ operator }: ConsoleDeps, path: string, visitor: Visitor): boolean {
+  if (!isOperatorPage(path)) return true;
+  return visitor !== undefined && visitor !== "unknown" && isOperator(visitor, operator.emails);
 }
 
 function sendLanding(
@@ -139,11 +137,11 @@ function findReturnPath(url: string): string | undefined {
   return safeReturnPath(parseQuery(url).get("return") ?? undefined);
 }
 
-const NOT_BUILT = new ConsoleRefusal({
-  status: 503,
-  code: "gateway_error",
-  message: "the console's pages are not built; run `npm run build` and restart. The API works",
-});
+const NOT_BUILT = new ConsoleRefusal(
+  503,
+  "gateway_error",
+  "the console's pages are not built; run `npm run build` and restart. The API works",
+);
 
 async function sendPage(
   { staticDir }: ConsoleDeps,
@@ -167,26 +165,23 @@ async function sendPage(
  * ended. Pages load although the session is unknown: what they then ask for is refused.
  */
 async function findDetour(
-  { identity, log }: ConsoleDeps,
-  { headers: { cookie }, id, url }: FastifyRequest,
-  path: string,
+  deps: ConsoleDeps,
+  request: FastifyRequest,
+  { path, visitor }: { readonly path: string; readonly visitor: Visitor },
 ): Promise<string | undefined> {
+  const { identity } = deps;
+  const { headers, url } = request;
   // Browsers keep the fragment on a redirect, and the token of an invitation link belongs only to
   // this page.
-  if (cookie === undefined || path === "/join") return undefined;
+  if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
-  try {
-    const session = await identity.readSession(cookie);
-    if (session !== undefined) {
-      // Signed in already, perhaps in another tab.
-      if (path === "/sign-in") return findReturnPath(url) ?? "/";
-      return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
-    }
-    if (!isPrivatePage(path)) return undefined;
-    const reason = await identity.sessionEndReason(cookie);
-    return reason === undefined ? undefined : `/sign-in?reason=${reason}&${back}`;
-  } catch (fault) {
-    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
-    return undefined;
+  if (visitor !== undefined) {
+    // Signed in already, perhaps in another tab.
+    if (path === "/sign-in") return findReturnPath(url) ?? "/";
+    return identity.isRecheckDue(visitor) ? `/auth/recheck?${back}` : undefined;
   }
+  if (!isPrivatePage(path)) return undefined;
+  const reason = await orUnknown(deps, request, () => identity.sessionEndReason(headers.cookie));
+  if (reason === undefined || reason === "unknown") return undefined;
+  return `/sign-in?reason=${reason}&${back}`;
 }

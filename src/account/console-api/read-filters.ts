@@ -1,5 +1,6 @@
 import type { KeySummary, ReportFilter } from "../../gateway/index.ts";
 import {
+  defined,
   isManagedOrigin,
   type ManagedOrigin,
   type OrgId,
@@ -28,15 +29,9 @@ export function readFilters(
   const provider = splitValues(filters.provider);
   const key = splitValues(filters.key);
   const status = splitValues(filters.status);
-  return {
-    orgId,
-    fromMs,
-    toMs,
-    ...(model === undefined ? {} : { modelIds: model }),
-    ...(provider === undefined ? {} : { providerIds: provider }),
-    ...(key === undefined ? {} : keyFilter(key)),
-    ...(status === undefined ? {} : { statuses: status.filter(isStatus) }),
-  };
+  const statuses = status?.filter(isStatus);
+  const lists = defined({ modelIds: model, providerIds: provider, statuses });
+  return { orgId, fromMs, toMs, ...lists, ...(key === undefined ? {} : keyFilter(key)) };
 }
 
 /**

@@ -59,12 +59,11 @@ export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessio
   };
 }
 
-const NO_SUCH_SESSION = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message:
-    "your account has no such session in another browser; it may have ended. Reload the page",
-});
+const NO_SUCH_SESSION = new ConsoleRefusal(
+  404,
+  "not_found",
+  "your account has no such session in another browser; it may have ended. Reload the page",
+);
 
 async function readSessions(
   { identity }: ConsoleDeps,
@@ -105,11 +104,11 @@ const WITHOUT_ANSWER = [
   "cancelled",
 ] as const satisfies readonly RequestStatus[];
 
-const NOTHING_TO_REVEAL = new ConsoleRefusal({
-  status: 410,
-  code: "gone",
-  message: "there is no key to show: a key is shown only once; create a new one on the keys page",
-});
+const NOTHING_TO_REVEAL = new ConsoleRefusal(
+  410,
+  "gone",
+  "there is no key to show: a key is shown only once; create a new one on the keys page",
+);
 
 async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined): Promise<Session> {
   const session = await deps.identity.readSession(cookieHeader);

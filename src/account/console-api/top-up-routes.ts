@@ -26,7 +26,7 @@ export function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<keyof typ
     log.error({ err: fault }, "the payment provider did not start saving a card");
     const message =
       "the payment provider returned an unexpected response; nothing was changed. Try again";
-    return new ConsoleRefusal({ status: 502, code: "upstream_error", message });
+    return new ConsoleRefusal(502, "upstream_error", message);
   };
   return {
     "GET /api/console/top-up": async ({ session }) =>

@@ -1,4 +1,4 @@
-import { csvLine, type OrgId, parseRequestId } from "../../kernel/index.ts";
+import { csvLine, defined, type OrgId, parseRequestId } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import {
   buildAnswerHeaders,
@@ -41,11 +41,7 @@ export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRou
       const { cursor, limit = PAGE_ROWS, sort: by, direction = "desc", ...filters } = query;
       const filter = await buildFilter(deps, session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
-      const page = {
-        limit,
-        ...(cursor === undefined ? {} : { cursor }),
-        ...(by === undefined ? {} : { sort: { by, direction } }),
-      };
+      const page = defined({ limit, cursor, sort: by && { by, direction } });
       const { reports, asOf } = datedReports(deps.reports);
       const { rows, nextCursor } = await reports.requests(filter, page);
       return { data: rows.map(presentRequest), next_cursor: nextCursor, ...asOf() };

@@ -41,11 +41,11 @@ export function verificationHandlers({
 }
 
 /** One answer for what is private, what is staged and what never existed. */
-const NOT_LISTED = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message: "this provider does not list this model; GET /api/catalog.json has the listings",
-});
+const NOT_LISTED = new ConsoleRefusal(
+  404,
+  "not_found",
+  "this provider does not list this model; GET /api/catalog.json has the listings",
+);
 
 /** The listings that anybody may see, by provider. */
 function publicListings(

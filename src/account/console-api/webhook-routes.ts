@@ -25,14 +25,14 @@ export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): v
   });
 }
 
-const BAD_SIGNATURE = new ConsoleRefusal({
-  status: 400,
-  code: "invalid_request",
-  message: "stripe-signature does not match the body; check the signing secret of the webhook",
-});
+const BAD_SIGNATURE = new ConsoleRefusal(
+  400,
+  "invalid_request",
+  "stripe-signature does not match the body; check the signing secret of the webhook",
+);
 
-const NOT_CONFIGURED = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message: "no payment provider is configured here",
-});
+const NOT_CONFIGURED = new ConsoleRefusal(
+  404,
+  "not_found",
+  "no payment provider is configured here",
+);

@@ -1,7 +1,6 @@
 import {
   bool,
   type ChangedBy,
-  type Columns,
   columns,
   computed,
   instantMs,
@@ -11,6 +10,7 @@ import {
   orNull,
   type Role,
   text,
+  type RecordOf,
 } from "../../kernel/index.ts";
 
 /** The new session of a browser; its cookie's token is known to that browser only. */
@@ -19,20 +19,11 @@ export interface NewSession {
   readonly sessionId: Buffer;
   readonly expiresAtMs: number;
   readonly idpSid: string | null;
-  readonly sealedRefresh: Buffer | null;
   readonly userAgent: string | null;
 }
 
 /** The origin of the request, for the change log; absent when there was none. */
 export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
-
-/** A key to be shown once, sealed under a key that only the browser can make. */
-export interface SealedReveal {
-  readonly sealedKey: Buffer;
-  readonly label: string;
-  readonly name: string;
-  readonly expiresAtMs: number;
-}
 
 /** The identity of the person at the browser, from the identity provider or the link that was opened. */
 export interface SignInClaim {
@@ -75,45 +66,6 @@ export interface ResolvedSignIn {
   readonly isEmailTaken: boolean;
 }
 
-/** A session as it is stored, ended ones too. */
-export interface StoredSession {
-  readonly accountId: string;
-  /** The organization that the session is in, as long as the account is a member of it. */
-  readonly orgId: OrgId;
-  readonly role: Role;
-  readonly email: string;
-  readonly name: string | null;
-  readonly isVerified: boolean;
-  readonly issuer: string;
-  readonly subject: string;
-  readonly startedAtMs: number;
-  readonly expiresAtMs: number;
-  readonly lastSeenAtMs: number;
-  readonly idpCheckedAtMs: number;
-  readonly idpTriedAtMs: number;
-  /** Since when the browser has been expected to ask the provider; null if it is not. */
-  readonly recheckAskedAtMs: number | null;
-  readonly hasRefreshToken: boolean;
-  readonly userAgent: string | null;
-  readonly endedReason: EndReason | null;
-}
-
-/** A session in the list of its account. */
-export interface LiveSession {
-  readonly sessionId: Buffer;
-  readonly startedAtMs: number;
-  readonly lastSeenAtMs: number;
-  readonly userAgent: string | null;
-}
-
-export interface JoinedOrg {
-  readonly orgId: OrgId;
-  readonly name: string;
-  readonly role: Role;
-  /** The account's own one without its trial key: an invitation came before it. */
-  readonly isUnused: boolean;
-}
-
 export interface OwnOrgStart {
   readonly sessionId: Buffer;
   readonly accountId: string;
@@ -135,10 +87,11 @@ export interface LogoutOrder {
 }
 
 /** The columns of a session `s`, its account `a`, and the membership `m` that it works with. */
-export const sessionColumns: Columns<StoredSession> = columns({
+export const sessionColumns = columns({
   accountId: text("account_id"),
-  orgId: computed("m.org_id", text("org_id")),
-  role: computed("m.role", text("role")),
+  /** The organization that the session is in, as long as the account is a member of it. */
+  orgId: computed("m.org_id", text<OrgId>("org_id")),
+  role: computed("m.role", text<Role>("role")),
   email: computed("a.email", text("email")),
   name: computed("a.name", orNull(text("name"))),
   isVerified: computed("a.email_verified_at is not null", bool("is_verified")),
@@ -149,11 +102,13 @@ export const sessionColumns: Columns<StoredSession> = columns({
   lastSeenAtMs: instantMs("last_seen_at"),
   idpCheckedAtMs: instantMs("idp_checked_at"),
   idpTriedAtMs: instantMs("idp_tried_at"),
+  /** Since when the browser has been expected to ask the provider; null if it is not. */
   recheckAskedAtMs: orNull(instantMs("recheck_asked_at")),
-  hasRefreshToken: computed("s.sealed_refresh is not null", bool("has_refresh_token")),
   userAgent: orNull(text("user_agent")),
-  endedReason: orNull(text("ended_reason")),
+  endedReason: orNull(text<EndReason>("ended_reason")),
 });
+/** A session as it is stored, ended ones too. */
+export type StoredSession = RecordOf<typeof sessionColumns>;
 
 /*
  * The chosen organization, or else the account's own one, unless the account was invited before it
@@ -172,31 +127,37 @@ export const FIND_SESSION_SQL = `
   cross join lateral (${CURRENT_MEMBER_SQL}) m
   where s.session_id = $1`;
 
-export const liveSessionColumns: Columns<LiveSession> = columns({
-  sessionId: opaque("session_id"),
+export const liveSessionColumns = columns({
+  sessionId: opaque<Buffer>("session_id"),
   startedAtMs: instantMs("started_at"),
   lastSeenAtMs: instantMs("last_seen_at"),
   userAgent: orNull(text("user_agent")),
 });
+/** A session in the list of its account. */
+export type LiveSession = RecordOf<typeof liveSessionColumns>;
 
 /** The columns of a membership `m`, its organization `o` and the account `a`. */
-export const joinedOrgColumns: Columns<JoinedOrg> = columns({
-  orgId: computed("m.org_id", text("org_id")),
+export const joinedOrgColumns = columns({
+  orgId: computed("m.org_id", text<OrgId>("org_id")),
   name: computed("o.name", text("name")),
-  role: computed("m.role", text("role")),
+  role: computed("m.role", text<Role>("role")),
+  /** The account's own one without its trial key: an invitation came before it. */
   isUnused: computed("a.trial_deferred_at is not null and m.org_id = a.org_id", bool("is_unused")),
 });
+export type JoinedOrg = RecordOf<typeof joinedOrgColumns>;
 
-export const revealColumns: Columns<SealedReveal> = columns({
-  sealedKey: opaque("sealed_key"),
+export const revealColumns = columns({
+  sealedKey: opaque<Buffer>("sealed_key"),
   label: text("label"),
   name: text("name"),
   expiresAtMs: instantMs("expires_at"),
 });
+/** A key to be shown once, sealed under a key that only the browser can make. */
+export type SealedReveal = RecordOf<typeof revealColumns>;
 
 /** Ends one session, if it has not ended, and says whose it was. */
 export const END_SESSION_SQL = `
-  update console_session s set ended_at = $3, ended_reason = $2, sealed_refresh = null
+  update console_session s set ended_at = $3, ended_reason = $2
   from console_account a
   where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
   returning a.account_id, a.org_id`;

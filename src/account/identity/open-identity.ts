@@ -8,6 +8,7 @@ import {
   type MicroUsd,
   type OrgId,
   parseUsd,
+  type Public,
   normaliseEmail,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
@@ -21,10 +22,19 @@ import {
 } from "./console-address.ts";
 import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
-import type { AccountProfile, Identity, ListedSession, Redirect, SignedIn } from "./identity.ts";
-import { createTrialKey, openRefreshTokens, type RefreshTokens } from "./sealed-text.ts";
+import type {
+  AccountProfile,
+  AskingBrowser,
+  ListedSession,
+  Redirect,
+  RevealedKey,
+  SignedIn,
+} from "./identity.ts";
+import { createTrialKey } from "./sealed-text.ts";
 import { Sessions, type SignInResult } from "./sessions.ts";
 import { SignIns } from "./sign-ins.ts";
+
+export type Identity = Public<OpenedIdentity>;
 
 /** The settings that identity reads. */
 export type IdentityConfig = Pick<
@@ -37,10 +47,8 @@ export type IdentityConfig = Pick<
   | "oidcProviderName"
   | "oidcIsEmailTrusted"
   | "oidcVerifiedAsText"
-  | "oidcRefresh"
   | "localSignIn"
   | "allowInsecureConsole"
-  | "encryptionKey"
   | "welcomeUsd"
 >;
 
@@ -51,8 +59,6 @@ export interface OpenIdentityOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The current encryption keys. Default: those of the settings above. */
-  readonly encryptionKey?: () => string;
   /** For metrics: how each sign-in that came back ended. */
   readonly onSignIn?: (result: SignInResult) => void;
 }
@@ -67,8 +73,14 @@ export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
   return Promise.resolve().then(() => new OpenedIdentity(options));
 }
 
-class OpenedIdentity implements Identity {
+/**
+ * Signing in and staying so: the OIDC relying party, sessions, accounts. Everything that reads a
+ * cookie takes the whole `cookie` header; nothing here knows the HTTP framework.
+ */
+class OpenedIdentity {
+  /** The text of the sign-in button; null if no identity provider is configured. */
   readonly signInName: string | null;
+  /** Links of this machine sign in; without them and without a provider, sign-in is off. */
   readonly isLocal: boolean;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
@@ -79,7 +91,7 @@ class OpenedIdentity implements Identity {
   readonly #sweeping: Job;
 
   constructor(options: OpenIdentityOptions) {
-    const { config, store, clock, log, encryptionKey = () => config.encryptionKey } = options;
+    const { config, store, clock, log } = options;
     assertSafeConsole(config);
     const kind = chooseSignInKind(config);
     const consoleUrl = (): string => options.consoleUrl().replace(/\/+$/, "");
@@ -88,11 +100,9 @@ class OpenedIdentity implements Identity {
     this.#store = store;
     this.#welcomeMicroUsd = parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD;
     this.#clock = clock;
-    let refreshTokens: RefreshTokens | undefined;
     if (kind === "oidc") {
       const issuer = parseIssuer(config.oidcIssuer);
       this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
-      if (config.oidcRefresh) refreshTokens = openRefreshTokens(encryptionKey);
       this.#relyingParty = oidcParty(issuer, options, consoleUrl);
     } else {
       this.signInName = null;
@@ -100,7 +110,7 @@ class OpenedIdentity implements Identity {
     const relyingParty = this.#relyingParty;
     const { onSignIn } = options;
     const welcomeMicroUsd = this.#welcomeMicroUsd;
-    const signingIn = { ...common, relyingParty, refreshTokens, kind, welcomeMicroUsd, onSignIn };
+    const signingIn = { ...common, kind, welcomeMicroUsd, onSignIn };
     this.#sessions = new Sessions(signingIn);
     if (relyingParty !== undefined) {
       this.#signIns = new SignIns({
@@ -111,8 +121,6 @@ class OpenedIdentity implements Identity {
           isTrusted: config.oidcIsEmailTrusted,
           verifiedAsText: config.oidcVerifiedAsText,
         },
-        // Several providers give a refresh token only after consent was asked for.
-        parameters: config.oidcRefresh ? { prompt: "consent" } : {},
         onSignIn,
       });
     }
@@ -124,21 +132,29 @@ class OpenedIdentity implements Identity {
     this.#sweeping.start();
   }
 
+  /** `GET /auth/start`: to the identity provider. `returnPath` other than a path of ours is dropped. */
   async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
     return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
   }
 
-  async finishSignIn(asked: Parameters<Identity["finishSignIn"]>[0]): Promise<Redirect> {
+  /** `GET /auth/callback`: to `returnPath`, `/welcome`, `/verify`, or `/sign-in?reason=…`. */
+  async finishSignIn(asked: AskingBrowser & { readonly url: string }): Promise<Redirect> {
     return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }
 
-  async findLink(token: string): ReturnType<Identity["findLink"]> {
+  /**
+   * The link of this token, which asking does not use up; undefined if it is used, expired or none.
+   */
+  async findLink(token: string): Promise<{ readonly email: string | null } | undefined> {
     if (!this.isLocal || !isToken(token)) return undefined;
     return await this.#store.links.findClaim(hashToken(token), this.#clock.nowMs());
   }
 
+  /**
+   * Uses the link up and starts a session; undefined if it is used, expired or another address's.
+   */
   async signInByLink(
-    asked: Parameters<Identity["signInByLink"]>[0],
+    asked: AskingBrowser & { readonly token: string; readonly email: string },
   ): Promise<Redirect | undefined> {
     // A token that was made up begins no transaction.
     if ((await this.findLink(asked.token)) === undefined) return undefined;
@@ -151,28 +167,40 @@ class OpenedIdentity implements Identity {
     });
   }
 
+  /** Undefined: signed out, expired, or ended by the identity provider. */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     return this.#sessions.read(cookieHeader);
   }
 
-  sessionEndReason(cookieHeader: string | undefined): ReturnType<Identity["sessionEndReason"]> {
+  /** Why there is no session, for the sign-in page's `reason`; undefined if there never was one. */
+  sessionEndReason(cookieHeader: string | undefined): ReturnType<Sessions["sessionEndReason"]> {
     return this.#sessions.sessionEndReason(cookieHeader);
   }
 
+  /** Ends this browser's session on the server, and no other. */
   signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
     return this.#sessions.signOut(cookieHeader, from);
   }
 
+  /**
+   * A top-level round trip to the identity provider is due: the next page load of this browser goes
+   * to `/auth/recheck`. Only where nothing else reports the end of its session.
+   */
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;
     return recheckDueAtMs !== undefined && this.#clock.nowMs() >= recheckDueAtMs;
   }
 
-  async startRecheck(asked: Parameters<Identity["startRecheck"]>[0]): Promise<Redirect> {
+  /** `GET /auth/recheck`: to the identity provider without a prompt. */
+  async startRecheck(asked: {
+    readonly cookieHeader: string | undefined;
+    readonly returnPath: string | undefined;
+  }): Promise<Redirect> {
     const { cookieHeader, returnPath } = asked;
     return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? signInsDisabled;
   }
 
+  /** `POST /auth/backchannel-logout`: false where the token proves nothing; the answer is then 400. */
   async backChannelLogout(logoutToken: string): Promise<boolean> {
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
     if (logout === undefined) return false;
@@ -184,14 +212,17 @@ class OpenedIdentity implements Identity {
     });
   }
 
+  /** True if a key waits to be shown once in this browser. */
   hasReveal(cookieHeader: string | undefined): Promise<boolean> {
     return this.#sessions.hasReveal(cookieHeader);
   }
 
-  reveal(cookieHeader: string | undefined, from?: AskedFrom): ReturnType<Identity["reveal"]> {
+  /** The key; undefined if there is none any more. */
+  reveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<RevealedKey | undefined> {
     return this.#sessions.reveal(cookieHeader, from);
   }
 
+  /** Its owner has saved the key: it is not shown again. */
   endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean> {
     return this.#sessions.endReveal(cookieHeader, from);
   }
@@ -205,6 +236,7 @@ class OpenedIdentity implements Identity {
     return { identities, otherSessions };
   }
 
+  /** The account's sessions in browsers, this one too. */
   async sessions({ accountId, sessionId }: SignedIn): Promise<readonly ListedSession[]> {
     const listed = await this.#store.listSessions(accountId, this.#clock.nowMs());
     return listed.map(({ sessionId: hash, ...rest }) => ({
@@ -214,6 +246,7 @@ class OpenedIdentity implements Identity {
     }));
   }
 
+  /** Ends another session of the account by its id in the list; false: there is none. */
   async endOtherSession(session: SignedIn, id: string, from?: AskedFrom): Promise<boolean> {
     const nowMs = this.#clock.nowMs();
     const listed = await this.#store.listSessions(session.accountId, nowMs);
@@ -223,16 +256,21 @@ class OpenedIdentity implements Identity {
     return await this.#store.endSession({ ...end, ...(from === undefined ? {} : { from }) });
   }
 
+  /** The organizations of the account. */
   organizations({ accountId }: SignedIn): Promise<readonly JoinedOrg[]> {
     return this.#store.listOrgs(accountId);
   }
 
+  /** From now on the session is in this organization; false: the account is not a member of it. */
   switchOrganization({ sessionId }: SignedIn, orgId: string): Promise<boolean> {
     return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
   }
 
+  /** The trial key that an invitation had deferred, in an organization of one's own. */
   async startOwnOrganization(
-    ...[cookieHeader, { accountId }, from]: Parameters<Identity["startOwnOrganization"]>
+    cookieHeader: string | undefined,
+    { accountId }: SignedIn,
+    from?: AskedFrom,
   ): Promise<OrgId | undefined> {
     const token = this.#sessions.readToken(cookieHeader);
     if (token === undefined) return undefined;
@@ -245,6 +283,7 @@ class OpenedIdentity implements Identity {
     });
   }
 
+  /** Forgets what ended long ago; runs by itself until `close`. */
   close(): Promise<void> {
     return this.#sweeping.close();
   }
@@ -286,7 +325,7 @@ function oidcParty(
     clientId: config.oidcClientId,
     clientSecret: config.oidcClientSecret,
     redirectUri: () => `${consoleUrl()}/auth/callback`,
-    scope: `openid email profile${config.oidcRefresh ? " offline_access" : ""}`,
+    scope: "openid email profile",
     fetch: boundedFetch,
     clock,
   });

@@ -357,8 +357,8 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
   await run(
     // In the organization that the account worked with last.
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
-      expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh, user_agent, org_id)
-    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8, $9,
+      expires_at, last_seen_at, idp_checked_at, idp_tried_at, user_agent, org_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8,
       (select org_id from console_session where account_id = $2 order by started_at desc limit 1))`,
     [
       session.sessionId,
@@ -368,7 +368,6 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
       session.idpSid,
       new Date(nowMs),
       new Date(session.expiresAtMs),
-      session.sealedRefresh,
       session.userAgent,
     ],
   );

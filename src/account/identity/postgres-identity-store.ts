@@ -126,33 +126,16 @@ export class PostgresIdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /**
-   * Takes the permit to ask the identity provider with the refresh token: one caller gets it, and
-   * no other before `notSinceMs` has passed.
-   */
-  async claimRefresh(
-    sessionId: Buffer,
-    when: { readonly nowMs: number; readonly notSinceMs: number },
-  ): Promise<Buffer | undefined> {
-    const { rows } = await this.#run<{ sealed_refresh: Buffer }>(
-      `update console_session set idp_tried_at = $2
-      where session_id = $1 and ended_at is null and sealed_refresh is not null
-        and idp_tried_at <= $3 returning sealed_refresh`,
-      [sessionId, new Date(when.nowMs), new Date(when.notSinceMs)],
-    );
-    return rows[0]?.sealed_refresh;
-  }
-
-  /** The identity provider said yes; a token that replaces the old one comes along. */
+  /** The identity provider said that its session is still there. */
   async noteChecked(
     sessionId: Buffer,
-    checked: { readonly nowMs: number; readonly sealedRefresh?: Buffer; readonly idpSid?: string },
+    checked: { readonly nowMs: number; readonly idpSid?: string },
   ): Promise<void> {
     await this.#run(
       `update console_session set idp_checked_at = $2, idp_tried_at = $2, recheck_asked_at = null,
-        sealed_refresh = coalesce($3, sealed_refresh), idp_sid = coalesce($4, idp_sid)
+        idp_sid = coalesce($3, idp_sid)
       where session_id = $1 and ended_at is null`,
-      [sessionId, new Date(checked.nowMs), checked.sealedRefresh ?? null, checked.idpSid ?? null],
+      [sessionId, new Date(checked.nowMs), checked.idpSid ?? null],
     );
   }
 
@@ -314,7 +297,7 @@ const END_BY_LOGOUT_TOKEN_SQL = `
     insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)
     on conflict do nothing returning issuer
   ), ended as (
-    update console_session set ended_at = $6, ended_reason = 'idp-ended', sealed_refresh = null
+    update console_session set ended_at = $6, ended_reason = 'idp-ended'
     where issuer = $1 and ended_at is null and exists (select from seen)
       and ($4::text is null or subject = $4) and ($5::text is null or idp_sid = $5)
       and ($4::text is not null or $5::text is not null)

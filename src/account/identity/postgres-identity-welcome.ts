@@ -45,7 +45,7 @@ export async function mintTrialKey(
     values ($1, $2, $3, $4, $5)`,
     [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
   );
-  const key = { keyId, orgId, name, origin: "trial" };
+  const key = { keyId, orgId, name, origin: "trial" } as const;
   return createdKey({ ...key, requestsPerMinuteCeiling: ceiling });
 }
 

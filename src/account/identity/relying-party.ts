@@ -32,7 +32,6 @@ export interface ProviderAnswer {
   readonly issuer: string;
   readonly subject: string;
   readonly sid: string | undefined;
-  readonly refreshToken: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
   /** Asks for the claims that the id token leaves out. */
   moreClaims(): Promise<Readonly<Record<string, unknown>>>;
@@ -107,32 +106,12 @@ export class RelyingParty {
       issuer: String(claims["iss"]),
       subject,
       sid: asText(claims["sid"]),
-      refreshToken: tokens.refresh_token,
       claims,
       moreClaims: async () => {
         if (config.serverMetadata().userinfo_endpoint === undefined) return {};
         return { ...(await client.fetchUserInfo(config, tokens.access_token, subject)) };
       },
     };
-  }
-
-  /** Asks the provider whether its session still exists. Throws if it does not respond. */
-  async refresh(
-    refreshToken: string,
-    subject: string,
-  ): Promise<"ended" | { readonly refreshToken: string | undefined }> {
-    const { config } = await this.#discover();
-    try {
-      const tokens = await client.refreshTokenGrant(config, refreshToken);
-      const now = tokens.claims()?.sub;
-      if (now !== undefined && now !== subject) return "ended";
-      return { refreshToken: tokens.refresh_token };
-    } catch (fault) {
-      if (fault instanceof client.ResponseBodyError && fault.error === "invalid_grant") {
-        return "ended";
-      }
-      throw fault;
-    }
   }
 
   /** Undefined: the token proves nothing. Throws when the provider's keys cannot be read. */

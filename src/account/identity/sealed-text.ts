@@ -1,9 +1,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
-import { createVirtualKey, readEncryptionKeys } from "../../gateway/index.ts";
-import { assert, memoizeByText, TRIAL_KEY_REQUESTS_PER_MINUTE } from "../../kernel/index.ts";
+import { createVirtualKey } from "../../gateway/index.ts";
+import { TRIAL_KEY_REQUESTS_PER_MINUTE } from "../../kernel/index.ts";
 import type { BrowserToken } from "./browser-token.ts";
-import { IdentitySettingFault } from "./console-address.ts";
 import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
 
 const ALGORITHM = "aes-256-gcm";
@@ -78,47 +77,6 @@ export function openPending(
   if (read.expiresAtMs <= of.nowMs) return undefined;
   const { sessionId } = read;
   return { ...read, sessionId: sessionId === null ? null : Buffer.from(sessionId, "hex") };
-}
-
-/** Refresh tokens as they are stored: sealed, each for its own session. */
-export interface RefreshTokens {
-  seal(token: string, sessionId: Buffer): Buffer;
-  open(sealed: Buffer, sessionId: Buffer): string | undefined;
-}
-
-/**
- * Needs `encryption_key` and throws an `IdentitySettingFault` without it. The first of several keys
- * seals, and all of them open. The setting is read at each use, so a running server follows
- * changes.
- */
-export function openRefreshTokens(encryptionKey: () => string): RefreshTokens {
-  const current = memoizeByText(encryptionKey, buildTokens);
-  return {
-    seal: (token, sessionId) => current().seal(token, sessionId),
-    open: (sealed, sessionId) => current().open(sealed, sessionId),
-  };
-}
-
-function buildTokens(encryptionKey: string): RefreshTokens {
-  if (encryptionKey === "") {
-    throw new IdentitySettingFault(
-      "oidc.refresh (TM_OIDC_REFRESH) needs encryption_key (TM_ENCRYPTION_KEY), 32 bytes in base64; " +
-        "make one with `openssl rand -base64 32`, or turn oidc.refresh off",
-    );
-  }
-  const keys = readEncryptionKeys(encryptionKey).map((each) => deriveKey(each, "refresh token"));
-  const [first] = keys;
-  assert(first !== undefined, "a text that is not empty has a key");
-  return {
-    seal: (token, sessionId) => sealText(token, first, sessionId),
-    open: (sealed, sessionId) => {
-      for (const key of keys) {
-        const token = openText(sealed, key, sessionId);
-        if (token !== undefined) return token;
-      }
-      return undefined;
-    },
-  };
 }
 
 const REVEAL_MS = 15 * 60_000;

@@ -9,10 +9,9 @@ import type {
   StoredSession,
 } from "./identity-store.ts";
 import type { AskingBrowser, Redirect, RevealedKey, SignedIn } from "./identity.ts";
-import { faultMessage, plainText } from "./plain-text.ts";
+import { plainText } from "./plain-text.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
-import type { RelyingParty } from "./relying-party.ts";
-import { moveReveal, createTrialKey, openReveal, type RefreshTokens } from "./sealed-text.ts";
+import { moveReveal, createTrialKey, openReveal } from "./sealed-text.ts";
 
 const USER_AGENT_CHARS_MAX = 300;
 
@@ -21,8 +20,6 @@ export interface SessionsOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly relyingParty: RelyingParty | undefined;
-  readonly refreshTokens: RefreshTokens | undefined;
   /** For a session that a link opened there is no session at a provider that could end before it. */
   readonly kind: SignInKind;
   /** Starting credit of a new account; zero: none. */
@@ -40,7 +37,6 @@ export interface ProvedSignIn {
   readonly linkHash?: Buffer;
   /** The id of the session at the identity provider. */
   readonly sid?: string | undefined;
-  readonly refreshToken?: string | undefined;
   readonly returnPath: string | null;
 }
 
@@ -63,9 +59,9 @@ export class Sessions {
    * Undefined if the link that was to sign in is used, expired, or another address's.
    */
   async start(browser: AskingBrowser, proved: ProvedSignIn): Promise<Redirect | undefined> {
-    const { store, clock, log, refreshTokens, consoleUrl, onSignIn } = this.#options;
+    const { store, clock, log, consoleUrl, onSignIn } = this.#options;
     const { cookieHeader, userAgent, requestId, clientNetwork = null } = browser;
-    const { claim, linkHash, sid = null, refreshToken, returnPath } = proved;
+    const { claim, linkHash, sid = null, returnPath } = proved;
     const nowMs = clock.nowMs();
     const token = createBrowserToken();
     const previous = await this.#previous(cookieHeader, token);
@@ -76,10 +72,6 @@ export class Sessions {
         sessionId: token.hash,
         expiresAtMs: nowMs + SESSION_MS,
         idpSid: sid,
-        sealedRefresh:
-          refreshToken === undefined
-            ? null
-            : (refreshTokens?.seal(refreshToken, token.hash) ?? null),
         userAgent: plainText(userAgent, USER_AGENT_CHARS_MAX),
       },
       trialKey: createTrialKey(token, nowMs),
@@ -127,9 +119,11 @@ export class Sessions {
     const nowMs = clock.nowMs();
     const session = await store.findSession(token.hash);
     if (session === undefined || !isLive(session, nowMs)) return undefined;
-    const isChecked = kind === "oidc";
-    const dueAtMs = isChecked ? recheckDueAtMs(session) : undefined;
-    if (isChecked && !(await this.#livesAtProvider(token.hash, session))) return undefined;
+    if (kind === "oidc" && isRecheckOverdue(session, nowMs)) {
+      await store.endSession({ sessionId: token.hash, reason: "idp-ended", nowMs });
+      return undefined;
+    }
+    const dueAtMs = kind === "oidc" ? recheckDueAtMs(session) : undefined;
     if (nowMs - session.lastSeenAtMs >= touchEveryMs) {
       const isRecheckDue = dueAtMs !== undefined && nowMs >= dueAtMs;
       await store.touchSession(token.hash, { nowMs, isRecheckDue });
@@ -206,50 +200,6 @@ export class Sessions {
     const isOpen = session !== undefined && isLive(session, this.#options.clock.nowMs());
     return isOpen ? token : undefined;
   }
-
-  /**
-   * False: the provider's session has ended, or its state was unknown for too long; ours has ended.
-   */
-  async #livesAtProvider(sessionId: Buffer, session: StoredSession): Promise<boolean> {
-    const nowMs = this.#options.clock.nowMs();
-    if (isRecheckOverdue(session, nowMs)) return await this.#end(sessionId);
-    return isRefreshDue(session, nowMs) ? await this.#refresh(sessionId, session) : true;
-  }
-
-  async #refresh(sessionId: Buffer, session: StoredSession): Promise<boolean> {
-    const { store, clock, relyingParty, refreshTokens, log } = this.#options;
-    const nowMs = clock.nowMs();
-    const when = { nowMs, notSinceMs: nowMs - REFRESH_EVERY_MS };
-    const sealed = await store.claimRefresh(sessionId, when);
-    // Another request of this browser is asking already.
-    if (sealed === undefined) return true;
-    const token = refreshTokens?.open(sealed, sessionId);
-    try {
-      if (relyingParty === undefined || refreshTokens === undefined || token === undefined) {
-        throw new Error("the refresh token cannot be decrypted; was encryption_key changed?");
-      }
-      const outcome = await relyingParty.refresh(token, session.subject);
-      if (outcome === "ended") return await this.#end(sessionId);
-      const next = outcome.refreshToken;
-      await store.noteChecked(sessionId, {
-        nowMs,
-        ...(next === undefined ? {} : { sealedRefresh: refreshTokens.seal(next, sessionId) }),
-      });
-      return true;
-    } catch (fault) {
-      log.warn(
-        faultMessage(fault),
-        "the identity provider did not answer whether a session is still active",
-      );
-      return isRefreshOverdue(session, nowMs) ? await this.#end(sessionId) : true;
-    }
-  }
-
-  async #end(sessionId: Buffer): Promise<false> {
-    const { store, clock } = this.#options;
-    await store.endSession({ sessionId, reason: "idp-ended", nowMs: clock.nowMs() });
-    return false;
-  }
 }
 
 function landing(
@@ -273,38 +223,17 @@ const HOUR_MS = 60 * MINUTE_MS;
 const SESSION_MS: number = 7 * 24 * HOUR_MS;
 /** The use of a session is noted that often. */
 const touchEveryMs: number = MINUTE_MS;
-/** So often, while a session is used, its refresh token is tried. */
-const REFRESH_EVERY_MS: number = 15 * MINUTE_MS;
-/** So often, where there is no refresh token, the browser is sent to the provider and back. */
+/** So often, while a session is used, the browser is sent to the provider and back. */
 const RECHECK_EVERY_MS: number = 12 * HOUR_MS;
 /** A browser that did not come back from the provider is sent again after that long. */
 const recheckPauseMs: number = HOUR_MS;
 /** So long a session is used on although its browser brings no answer of the provider. */
 const RECHECK_PATIENCE_MS: number = 12 * HOUR_MS;
-/** So long a refresh token may stay without an answer. */
-const REFRESH_PATIENCE_MS: number = 24 * HOUR_MS;
 
-type Checked = Pick<
-  StoredSession,
-  "idpCheckedAtMs" | "idpTriedAtMs" | "recheckAskedAtMs" | "hasRefreshToken"
->;
+type Checked = Pick<StoredSession, "idpCheckedAtMs" | "idpTriedAtMs" | "recheckAskedAtMs">;
 
-export function isRefreshDue(session: Checked, nowMs: number): boolean {
-  const askedMs = Math.max(session.idpCheckedAtMs, session.idpTriedAtMs);
-  return session.hasRefreshToken && nowMs - askedMs >= REFRESH_EVERY_MS;
-}
-
-/** True if the provider has not responded for longer than a session may last without it. */
-export function isRefreshOverdue(session: Checked, nowMs: number): boolean {
-  return nowMs - session.idpCheckedAtMs >= REFRESH_PATIENCE_MS;
-}
-
-/**
- * When the browser has to be sent to the provider; undefined if its refresh token is checked
- * instead.
- */
-export function recheckDueAtMs(session: Checked): number | undefined {
-  if (session.hasRefreshToken) return undefined;
+/** When the browser has to be sent to the provider. */
+export function recheckDueAtMs(session: Checked): number {
   const { idpCheckedAtMs, idpTriedAtMs } = session;
   const isTried = idpTriedAtMs > idpCheckedAtMs;
   const dueMs = idpCheckedAtMs + RECHECK_EVERY_MS;
@@ -316,7 +245,6 @@ export function recheckDueAtMs(session: Checked): number | undefined {
  * Inactive time does not count: a person who comes back after a day is sent to the provider first.
  */
 export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
-  const { recheckAskedAtMs, hasRefreshToken } = session;
-  if (hasRefreshToken || recheckAskedAtMs === null) return false;
-  return nowMs - recheckAskedAtMs >= RECHECK_PATIENCE_MS;
+  const { recheckAskedAtMs } = session;
+  return recheckAskedAtMs !== null && nowMs - recheckAskedAtMs >= RECHECK_PATIENCE_MS;
 }

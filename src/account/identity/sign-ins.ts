@@ -3,7 +3,7 @@ import { AuthorizationResponseError } from "openid-client";
 import { assert, type Clock, isEmail, type Logger, normaliseEmail } from "../../kernel/index.ts";
 import { cookieJar, isToken, safeReturnPath } from "./browser-token.ts";
 import type { SignInClaim } from "./identity-store.ts";
-import type { Identity, Redirect } from "./identity.ts";
+import type { AskingBrowser, Redirect } from "./identity.ts";
 import { faultMessage, plainText } from "./plain-text.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
@@ -24,13 +24,11 @@ export interface SignInsOptions {
   readonly sessions: Sessions;
   readonly relyingParty: RelyingParty;
   readonly emailRules: EmailRules;
-  /** Parameters of every sign-in, besides those of the protocol. */
-  readonly parameters: Readonly<Record<string, string>>;
   /** For metrics: how each sign-in that came back ended. */
   readonly onSignIn?: ((result: SignInResult) => void) | undefined;
 }
 
-type Callback = Parameters<Identity["finishSignIn"]>[0];
+type Callback = AskingBrowser & { readonly url: string };
 
 /** To the identity provider and back. */
 export class SignIns {
@@ -43,7 +41,7 @@ export class SignIns {
 
   async start(returnPath: string | undefined): Promise<Redirect> {
     try {
-      return await this.#leave(returnPath, this.#options.parameters, null);
+      return await this.#leave(returnPath, {}, null);
     } catch (fault) {
       this.#options.log.warn(faultMessage(fault), "a sign-in could not be started");
       return { location: "/sign-in?reason=failed", cookies: [] };
@@ -147,9 +145,8 @@ export class SignIns {
         onSignIn?.("failed");
         return failed("failed", requestId);
       }
-      const { sid, refreshToken } = answer;
       const { returnPath } = pending;
-      const found = { claim, sid: checkSid(sid), refreshToken, returnPath };
+      const found = { claim, sid: checkSid(answer.sid), returnPath };
       const started = await sessions.start(callback, found);
       assert(started !== undefined, "only a link can be used up");
       return started;

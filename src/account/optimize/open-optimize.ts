@@ -9,6 +9,7 @@ import {
   createKeyId,
   createRecordId,
   type OrgId,
+  type Public,
 } from "../../kernel/index.ts";
 import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
 import { estimateSearch, type Quote } from "./estimate.ts";
@@ -18,7 +19,6 @@ import type { NewSearch, OptimizeStore } from "./postgres-optimize-store.ts";
 import type {
   OptimizeRefusal,
   OptimizeSearch,
-  OptimizeSearches,
   SearchEstimate,
   WantedCalls,
   WantedSearch,
@@ -44,12 +44,13 @@ export interface OptimizeOptions {
   readonly quote: Quote;
 }
 
-/** Opens the searches, and ends as `interrupted` those whose process is gone, now and later. */
-export function openOptimize(options: OptimizeOptions): OptimizeSearches {
-  return new Optimize(options);
-}
-
-class Optimize implements OptimizeSearches {
+/**
+ * Searches for the best model of an organization's own prompts. Every search has a managed key
+ * whose cap is the budget and which is disabled when the search ends. Every verb carries the
+ * organization: another's search is a search that does not exist.
+ * Opened, it ends as `interrupted` those whose process is gone, now and later.
+ */
+export class OptimizeRuns {
   readonly #options: OptimizeOptions;
   readonly #runs = new Map<string, SearchRun>();
   readonly #feeds = new HeldFeeds(RUNNING_MAX);
@@ -68,6 +69,7 @@ class Optimize implements OptimizeSearches {
     this.#sweeping.startNow();
   }
 
+  /** Newest first, 200 at most. */
   list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
     return this.#options.store.list(orgId);
   }
@@ -76,6 +78,7 @@ class Optimize implements OptimizeSearches {
     return this.#options.store.find(orgId, searchId);
   }
 
+  /** Answers as soon as the search is running. */
   async start(
     orgId: OrgId,
     wanted: WantedSearch,
@@ -113,6 +116,7 @@ class Optimize implements OptimizeSearches {
     return { kind: "started", search };
   }
 
+  /** The highest cost; nothing is made or sent. */
   async estimate(
     principal: Principal,
     wanted: WantedCalls,
@@ -132,6 +136,11 @@ class Optimize implements OptimizeSearches {
     }
   }
 
+  /**
+   * The answers after the first `after` events; only the person who started the search may read
+   * them. Undefined if this process has none of them. It keeps the last million characters, until
+   * ten minutes after the end.
+   */
   answers(
     orgId: OrgId,
     searchId: string,
@@ -140,6 +149,7 @@ class Optimize implements OptimizeSearches {
     return this.#feeds.find({ orgId, searchId, by })?.since(after);
   }
 
+  /** One that has ended stays as it is. Undefined: no such search. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
     // Another's search is found nowhere, before anything of it is touched.
     const search = await this.#options.store.find(orgId, searchId);
@@ -149,6 +159,7 @@ class Optimize implements OptimizeSearches {
     return await this.#options.store.stop(orgId, searchId, by);
   }
 
+  /** Ends what runs in this process as `interrupted`; their keys are disabled. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const runs = [...this.#runs.values()];
@@ -213,6 +224,8 @@ class Optimize implements OptimizeSearches {
     if (ended > 0) log.warn({ ended }, "optimize searches without a process were ended");
   }
 }
+
+export type OptimizeSearches = Public<OptimizeRuns>;
 
 function invalid(field: NonNullable<OptimizeRefusal["field"]>, message: string): OptimizeRefusal {
   return { kind: "refused", code: "invalid_request", field, message };

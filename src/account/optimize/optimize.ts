@@ -1,6 +1,16 @@
-import type { Principal } from "../../gateway/index.ts";
-import type { ChangedBy, KeyId, MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { FedEvents } from "./answer-feed.ts";
+import {
+  columns,
+  instantMs,
+  integer,
+  type KeyId,
+  micro,
+  type MicroUsd,
+  opaque,
+  type OrgId,
+  orNull,
+  type RecordOf,
+  text,
+} from "../../kernel/index.ts";
 
 export type OptimizeObjective = "lowest_cost" | "fastest" | "best_judged";
 
@@ -24,30 +34,40 @@ export interface OptimizeResult {
   readonly rank: number | null;
 }
 
-export interface OptimizeSearch {
-  readonly searchId: string;
-  readonly orgId: OrgId;
+/** A result as JSON: money as digits, for JSON has no exact numbers. */
+export type StoredResult = Omit<OptimizeResult, "costMicroUsd" | "costPerCallMicroUsd"> & {
+  readonly costMicroUsd: string;
+  readonly costPerCallMicroUsd: string | null;
+};
+
+export const searchColumns = columns({
+  searchId: text("search_id"),
+  orgId: text<OrgId>("org_id"),
   /** Its managed key: never shown. */
-  readonly keyId: KeyId;
-  readonly name: string;
-  readonly objective: OptimizeObjective;
-  readonly judgeModelId: string | null;
-  readonly modelIds: readonly string[];
+  keyId: text<KeyId>("key_id"),
+  name: text("name"),
+  objective: text<OptimizeObjective>("objective"),
+  judgeModelId: orNull(text("judge_model_id")),
+  modelIds: opaque<readonly string[]>("model_ids"),
   /** How many; their texts are only in the memory of the process that runs the search. */
-  readonly prompts: number;
-  readonly budgetMicroUsd: MicroUsd;
+  prompts: integer("prompts"),
+  budgetMicroUsd: micro("budget"),
   /** Settled spend of its key, the judge's calls included. */
-  readonly spentMicroUsd: MicroUsd;
-  readonly state: OptimizeState;
+  spentMicroUsd: micro("spent"),
+  state: text<OptimizeState>("state"),
   /** Why it ended so, where that needs a word. */
-  readonly message: string | null;
-  readonly createdAtMs: number;
-  readonly endedAtMs: number | null;
-  readonly callsDone: number;
-  readonly callsPlanned: number;
+  message: orNull(text("message")),
+  createdAtMs: instantMs("created_at"),
+  endedAtMs: orNull(instantMs("ended_at")),
+  callsDone: integer("calls_done"),
+  callsPlanned: integer("calls_planned"),
+  results: opaque<readonly StoredResult[]>("results"),
+});
+
+export type OptimizeSearch = Omit<RecordOf<typeof searchColumns>, "results"> & {
   /** In the order of `modelIds`. */
   readonly results: readonly OptimizeResult[];
-}
+};
 
 /** The fields that decide how many calls there are and how much each can cost. */
 export interface WantedCalls {
@@ -95,40 +115,4 @@ export interface OptimizeRefusal {
   /** The field of the request that is meant, in the API's terms. */
   readonly field?: "models" | "judge_model" | "budget_usd";
   readonly message: string;
-}
-
-/**
- * Searches for the best model of an organization's own prompts. Every search has a managed key
- * whose cap is the budget and which is disabled when the search ends. Every verb carries the
- * organization: another's search is a search that does not exist.
- */
-export interface OptimizeSearches {
-  /** Newest first, 200 at most. */
-  list(orgId: OrgId): Promise<readonly OptimizeSearch[]>;
-  find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined>;
-  /** Answers as soon as the search is running. */
-  start(
-    orgId: OrgId,
-    wanted: WantedSearch,
-    by: ChangedBy,
-  ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal>;
-  /** The highest cost; nothing is made or sent. */
-  estimate(
-    principal: Principal,
-    wanted: WantedCalls,
-  ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal>;
-  /**
-   * The answers after the first `after` events; only the person who started the search may read
-   * them. Undefined if this process has none of them. It keeps the last million characters, until
-   * ten minutes after the end.
-   */
-  answers(
-    orgId: OrgId,
-    searchId: string,
-    asked: { readonly after: number; readonly by: ChangedBy },
-  ): FedEvents | undefined;
-  /** One that has ended stays as it is. Undefined: no such search. */
-  stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined>;
-  /** Ends what runs in this process as `interrupted`; their keys are disabled. */
-  close(): Promise<void>;
 }

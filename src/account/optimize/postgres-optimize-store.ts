@@ -5,26 +5,24 @@ import {
   byGateway,
   type ChangedBy,
   type ChangeLog,
-  type Columns,
-  columns,
   formatUsd,
-  instantMs,
-  integer,
   type KeyId,
-  micro,
   type MicroUsd,
   microUsd,
   type Note,
-  opaque,
   type OrgId,
-  orNull,
   type Public,
   queryInTime,
   type Row,
   STORE_ANSWER_TIMEOUT_MS,
-  text,
 } from "../../kernel/index.ts";
-import type { OptimizeResult, OptimizeSearch, OptimizeState } from "./optimize.ts";
+import {
+  type OptimizeResult,
+  type OptimizeSearch,
+  type OptimizeState,
+  searchColumns,
+  type StoredResult,
+} from "./optimize.ts";
 
 const LISTED_MAX = 200;
 
@@ -204,36 +202,6 @@ const INTERRUPT_SQL = `
     where state = 'running' and lease_until <= now()
     returning key_id, org_id, search_id, state
   ) ${DISABLE_SQL}`;
-
-interface StoredSearch extends Omit<OptimizeSearch, "results"> {
-  readonly results: readonly StoredResult[];
-}
-
-const searchColumns: Columns<StoredSearch> = columns({
-  searchId: text("search_id"),
-  orgId: text("org_id"),
-  keyId: text("key_id"),
-  name: text("name"),
-  objective: text("objective"),
-  judgeModelId: orNull(text("judge_model_id")),
-  modelIds: opaque("model_ids"),
-  prompts: integer("prompts"),
-  budgetMicroUsd: micro("budget"),
-  spentMicroUsd: micro("spent"),
-  state: text("state"),
-  message: orNull(text("message")),
-  createdAtMs: instantMs("created_at"),
-  endedAtMs: orNull(instantMs("ended_at")),
-  callsDone: integer("calls_done"),
-  callsPlanned: integer("calls_planned"),
-  results: opaque("results"),
-});
-
-/** A result as JSON: money as digits, for JSON has no exact numbers. */
-type StoredResult = Omit<OptimizeResult, "costMicroUsd" | "costPerCallMicroUsd"> & {
-  readonly costMicroUsd: string;
-  readonly costPerCallMicroUsd: string | null;
-};
 
 function resultsJson(results: readonly OptimizeResult[]): string {
   return JSON.stringify(

@@ -1,5 +1,4 @@
 import {
-  type Columns,
   columns,
   computed,
   instantMs,
@@ -7,20 +6,11 @@ import {
   type Role,
   rolesWith,
   text,
+  type RecordOf,
 } from "../../kernel/index.ts";
 
 /** Members and open invitations together, of one organization. */
 export const TEAM_MAX = 50;
-
-export interface Member {
-  readonly accountId: string;
-  readonly email: string;
-  readonly name: string | null;
-  readonly role: Role;
-  readonly joinedAtMs: number;
-  /** With a session in this organization; null: not in the last weeks. */
-  readonly lastSeenAtMs: number | null;
-}
 
 /** Active keys and webhooks; as far back as the change log is kept. */
 export interface MadeByMember {
@@ -38,27 +28,6 @@ export interface KnownPerson {
 
 /** By the id of the account. */
 export type PeopleById = ReadonlyMap<string, KnownPerson>;
-
-/** An invitation that was neither accepted nor revoked; it may have expired. */
-export interface Invitation {
-  readonly invitationId: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
-  readonly mailedAtMs: number | null;
-}
-
-/** An open invitation as the one who got it sees it. */
-export interface ReceivedInvitation {
-  readonly invitationId: string;
-  readonly orgName: string;
-  readonly email: string;
-  readonly role: Role;
-  /** The address of the member who made the link; null: no longer here. */
-  readonly invitedBy: string | null;
-  readonly expiresAtMs: number;
-}
 
 /** The link of an invitation: its hash, and how long it can be used. */
 export interface InvitationLink {
@@ -85,40 +54,47 @@ export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 const ROWS_MAX = 100;
 
 /** The columns of a membership `m` and its account `a`. */
-export const memberColumns: Columns<Member> = columns<Member>({
+export const memberColumns = columns({
   accountId: text("account_id"),
   email: computed("a.email", text("email")),
   name: computed("a.name", orNull(text("name"))),
-  role: text("role"),
+  role: text<Role>("role"),
   joinedAtMs: instantMs("joined_at"),
+  /** With a session in this organization; null: not in the last weeks. */
   lastSeenAtMs: computed(
     `(select max(s.last_seen_at) from console_session s where s.account_id = a.account_id
       and coalesce(s.org_id, a.org_id) = m.org_id)`,
     orNull(instantMs("last_seen_at")),
   ),
 });
+export type Member = RecordOf<typeof memberColumns>;
 
-export const invitationColumns: Columns<Invitation> = columns<Invitation>({
+export const invitationColumns = columns({
   invitationId: text("invitation_id"),
   email: text("email"),
-  role: text("role"),
+  role: text<Role>("role"),
   createdAtMs: instantMs("created_at"),
   expiresAtMs: instantMs("expires_at"),
   mailedAtMs: orNull(instantMs("mailed_at")),
 });
+/** An invitation that was neither accepted nor revoked; it may have expired. */
+export type Invitation = RecordOf<typeof invitationColumns>;
 
 /** The columns of an invitation `i` and its organization `o`. */
-export const receivedColumns: Columns<ReceivedInvitation> = columns<ReceivedInvitation>({
+export const receivedColumns = columns({
   invitationId: text("invitation_id"),
   orgName: computed("o.name", text("org_name")),
   email: text("email"),
-  role: text("role"),
+  role: text<Role>("role"),
+  /** The address of the member who made the link; null: no longer here. */
   invitedBy: computed(
     "(select b.email from console_account b where b.account_id = i.invited_by)",
     orNull(text("invited_by")),
   ),
   expiresAtMs: instantMs("expires_at"),
 });
+/** An open invitation as the one who got it sees it. */
+export type ReceivedInvitation = RecordOf<typeof receivedColumns>;
 
 export const MEMBERS_SQL = `
   select ${memberColumns.sqlOf("m")}

@@ -28,9 +28,12 @@ export async function copyFile(
   }
 }
 
+/** Every piece is in the same memory: most files of a database are small, and there are thousands. */
 async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
+  const { size } = await file.stat();
+  const buffer = Buffer.allocUnsafe(Math.min(size + 1, PIECE_BYTES));
   for (;;) {
-    const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(PIECE_BYTES) });
+    const { bytesRead } = await file.read({ buffer });
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
   }

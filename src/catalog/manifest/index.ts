@@ -2,31 +2,44 @@
  * The provider manifest: its types, its schema, and the authoritative validator. This is the
  * package's public entry `tokenmarket/manifest`.
  */
+export {
+  type Manifest,
+  type ManifestEndpoint,
+  type ManifestProvider,
+  type ManifestSettlement,
+  manifestSchema,
+  publishedSchema,
+} from "./manifest-schema.ts";
 export type {
-  Manifest,
   ManifestCapacity,
-  ManifestCatalogSource,
-  ManifestChecked,
   ManifestDescriptor,
-  ManifestEndpoint,
-  ManifestExtraPricing,
   ManifestInputModality,
-  ManifestListingTerms,
   ManifestModel,
-  ManifestPrice,
-  ManifestPriceCardLine,
-  ManifestPriceChange,
-  ManifestPriceTier,
-  ManifestProvider,
-  ManifestSettlement,
-  ManifestSku,
+} from "./model-schema.ts";
+export {
+  BILLED_SKUS,
+  type BilledSku,
+  EXTRA_SKUS,
+  MANIFEST_SKUS,
+  type ManifestPrice,
+  type ManifestPriceCardLine,
+  type ManifestSku,
+} from "./price-schema.ts";
+export type {
+  ManifestCatalogSource,
   ManifestSourceFile,
   ManifestSourceName,
+} from "./source-schema.ts";
+export type {
+  ManifestChecked,
+  ManifestExtraPricing,
+  ManifestImageTokens,
+  ManifestListingTerms,
+  ManifestPriceChange,
+  ManifestPriceTier,
   ManifestTermPrices,
-} from "./manifest.ts";
-export { BILLED_SKUS, type BilledSku, EXTRA_SKUS, MANIFEST_SKUS } from "./manifest.ts";
-export type { HistoryRule, ManifestWireProfile } from "./manifest.ts";
+} from "./terms-schema.ts";
+export type { HistoryRule, ManifestWireProfile } from "./wire-profile-schema.ts";
 export type { ManifestProblem } from "./manifest-problem.ts";
-export { manifestSchema, publishedSchema } from "./manifest-schema.ts";
 export { listManifestRules, type ManifestRule } from "./manifest-rules.ts";
 export { validateManifest, type ManifestVerdict } from "./validate-manifest.ts";

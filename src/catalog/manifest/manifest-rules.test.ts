@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { documentCases } from "./fixtures/document-cases.ts";
-import { entryCases } from "./fixtures/entry-cases.ts";
-import { listingCases } from "./fixtures/listing-cases.ts";
-import { profileCases } from "./fixtures/profile-cases.ts";
-import { edited } from "./fixtures/samples.ts";
-import { termsCases } from "./fixtures/terms-cases.ts";
+import { documentCases } from "../../../test/fixtures/manifest/document-cases.ts";
+import { entryCases } from "../../../test/fixtures/manifest/entry-cases.ts";
+import { listingCases } from "../../../test/fixtures/manifest/listing-cases.ts";
+import { profileCases } from "../../../test/fixtures/manifest/profile-cases.ts";
+import { edited } from "../../../test/fixtures/manifest/samples.ts";
+import { termsCases } from "../../../test/fixtures/manifest/terms-cases.ts";
 import { listManifestRules, validateManifest } from "./index.ts";
 
 const cases = [...documentCases, ...listingCases, ...entryCases, ...termsCases, ...profileCases];

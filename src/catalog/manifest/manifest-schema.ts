@@ -1,13 +1,8 @@
 import { type TSchema, type TUnsafe, Type } from "typebox";
 
-import type {
-  Manifest,
-  ManifestEndpoint,
-  ManifestProvider,
-  ManifestSettlement,
-} from "./manifest.ts";
 import { modelSchema } from "./model-schema.ts";
 import {
+  type Accepted,
   all,
   at,
   declares,
@@ -17,7 +12,6 @@ import {
   patterns,
   rule,
   type RuleNote,
-  typedAs,
   urlText,
   when,
 } from "./schema-parts.ts";
@@ -205,6 +199,7 @@ const provider = Type.Object(
   },
   { title: "Provider", description: "Who serves and settles." },
 );
+export type ManifestProvider = Accepted<typeof provider>;
 
 function pathText(description: string, standard?: string): TUnsafe<string> {
   return Type.Unsafe<string>(
@@ -228,7 +223,7 @@ const endpoint = Type.Object(
           "and no fragment",
       ),
     }),
-    dialect: Type.Unsafe<ManifestEndpoint["dialect"]>({
+    dialect: Type.Unsafe<`wire_${string}`>({
       type: "string",
       enum: ["wire_a", "wire_b"],
       description: "The chat wire: `wire_a` is Chat Completions, `wire_b` is Messages.",
@@ -269,6 +264,7 @@ const endpoint = Type.Object(
   },
   { title: "Endpoint", description: "Where requests are sent, and in which format." },
 );
+export type ManifestEndpoint = Accepted<typeof endpoint>;
 
 const settlement = Type.Object(
   {
@@ -290,6 +286,7 @@ const settlement = Type.Object(
   },
   { title: "Settlement", description: "How the provider is paid." },
 );
+export type ManifestSettlement = Accepted<typeof settlement>;
 
 const manifest = Type.Object(
   {
@@ -297,9 +294,9 @@ const manifest = Type.Object(
       description: "Always `1`.",
       ...rule("manifest-version", 'must be the string "1"'),
     }),
-    provider: typedAs<ManifestProvider>()(provider),
-    endpoint: typedAs<ManifestEndpoint>()(endpoint),
-    settlement: typedAs<ManifestSettlement>()(settlement),
+    provider,
+    endpoint,
+    settlement,
     models: Type.Array(modelSchema, {
       minItems: 1,
       description: "The listings; each id once.",
@@ -316,11 +313,14 @@ const manifest = Type.Object(
   },
 );
 
+/** The document a provider publishes to be listed, as written: defaults are not filled in. */
+export type Manifest = Accepted<typeof manifest>;
+
 /**
  * The one source of the manifest: types, published schema, validator and reference page come from
  * it. Beside plain JSON Schema each rule carries `x-rule` (its id) and `x-help` (what to do).
  */
-export const manifestSchema: TUnsafe<Manifest> = typedAs<Manifest>()(manifest);
+export const manifestSchema: TSchema = manifest;
 
 /** The schema as published: plain JSON Schema 2020-12, rule ids as comments. */
 export function publishedSchema(): Record<string, unknown> {

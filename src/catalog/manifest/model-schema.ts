@@ -1,9 +1,9 @@
 import { type TSchema, type TUnsafe, Type } from "typebox";
 
-import type { ManifestCapacity, ManifestDescriptor, ManifestModel } from "./manifest.ts";
 import { MODALITY_RULES } from "./modality-rules.ts";
 import { priceCardSchema, pricingSchema } from "./price-schema.ts";
 import {
+  type Accepted,
   all,
   dateText,
   has,
@@ -12,7 +12,6 @@ import {
   patterns,
   positiveInteger,
   rule,
-  typedAs,
   when,
 } from "./schema-parts.ts";
 
@@ -71,15 +70,13 @@ function atMostOne(type: string, per: string): TSchema {
   };
 }
 
-const capacitySchema: TUnsafe<readonly ManifestCapacity[]> = Type.Unsafe<
-  readonly ManifestCapacity[]
->(
-  Type.Array(typedAs<ManifestCapacity>()(capacity), {
-    allOf: TYPES.flatMap((type) => WINDOWS.map((per) => atMostOne(type, per))),
-    description:
-      "Declared rate limits, one per type and window; absent means undeclared, not zero.",
-  }),
-);
+/** A declared rate limit of the listing; its identity is type plus window. */
+export type ManifestCapacity = Accepted<typeof capacity>;
+
+const capacitySchema = Type.Array(capacity, {
+  allOf: TYPES.flatMap((type) => WINDOWS.map((per) => atMostOne(type, per))),
+  description: "Declared rate limits, one per type and window; absent means undeclared, not zero.",
+});
 
 const rangeRule = rule(
   "descriptor-range",
@@ -122,6 +119,27 @@ const PER_TYPE: readonly TSchema[] = [
   }),
 ];
 
+/**
+ * The values that a request parameter may have on a listing; `unknown` declares it without its
+ * values.
+ */
+export type ManifestDescriptor =
+  | { readonly type: "boolean" | "unknown" }
+  | {
+      readonly type: "range";
+      readonly min: number;
+      readonly max: number;
+      readonly default?: number;
+    }
+  | {
+      readonly type: "integer";
+      readonly min?: number;
+      readonly max?: number;
+      readonly default?: number;
+      readonly unit?: string;
+    }
+  | { readonly type: "enum"; readonly values: readonly string[]; readonly default?: string };
+
 /** The capability of one request parameter: a `type` and the fields that go with it. */
 const descriptorSchema: TUnsafe<ManifestDescriptor> = Type.Unsafe<ManifestDescriptor>({
   title: "Descriptor",
@@ -144,9 +162,13 @@ const descriptorSchema: TUnsafe<ManifestDescriptor> = Type.Unsafe<ManifestDescri
   ...all(...PER_TYPE),
 });
 
+const INPUT_MODALITIES = ["text", "image", "file", "audio", "video"] as const;
+export type ManifestInputModality = (typeof INPUT_MODALITIES)[number];
+
 const ID_HELP = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 
-const model = Type.Object(
+/** One element of `models`: its fields, and the rules of its modality. */
+export const modelSchema = Type.Object(
   {
     id: Type.String({
       pattern: patterns.modelId,
@@ -203,7 +225,7 @@ const model = Type.Object(
     ),
     input_modalities: Type.Optional(
       Type.Array(
-        oneOf(["text", "image", "file", "audio", "video"], {
+        oneOf(INPUT_MODALITIES, {
           description: "A kind of message part.",
           ...rule("input-modality", 'must be "text", "image", "file", "audio" or "video"'),
         }),
@@ -294,5 +316,5 @@ const model = Type.Object(
   { title: "Model", description: "One listing.", allOf: MODALITY_RULES },
 );
 
-/** One element of `models`: its fields, and the rules of its modality. */
-export const modelSchema: TUnsafe<ManifestModel> = typedAs<ManifestModel>()(model);
+/** One listing: a model that the provider serves. Absent fields keep their documented default. */
+export type ManifestModel = Accepted<typeof modelSchema>;

@@ -1,6 +1,29 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
-import { MANIFEST_SKUS, type ManifestPrice, type ManifestPriceCardLine } from "./manifest.ts";
-import { has, oneOf, patterns, rule, typedAs } from "./schema-parts.ts";
+import { type Accepted, has, oneOf, patterns, rule } from "./schema-parts.ts";
+
+/** The units that `pricing` prices, in the order in which it is written. */
+export const MANIFEST_SKUS = [
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "completion",
+  "internal_reasoning",
+] as const;
+export type ManifestSku = (typeof MANIFEST_SKUS)[number];
+
+/** The units that `extra_pricing` prices. */
+export const EXTRA_SKUS = ["cache_write_1h"] as const;
+
+/** The units that a listing bills: a write that is kept for an hour has a price of its own in its terms. */
+export const BILLED_SKUS = [
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "cache_write_1h",
+  "completion",
+  "internal_reasoning",
+] as const;
+export type BilledSku = (typeof BILLED_SKUS)[number];
 
 /** A price as text, in USD per million tokens. */
 export function costPerMillion(description: string): TUnsafe<string> {
@@ -34,6 +57,8 @@ const price = Type.Object(
   },
   { title: "PricingEntry", description: "The price of one SKU." },
 );
+/** The price of one SKU, as a decimal string in USD per million tokens. */
+export type ManifestPrice = Accepted<typeof price>;
 
 function exactlyOne(sku: string): TSchema {
   return {
@@ -52,22 +77,18 @@ function atMostOne(sku: string): TSchema {
   };
 }
 
-export const pricingSchema: TUnsafe<readonly ManifestPrice[]> = Type.Unsafe<
-  readonly ManifestPrice[]
->(
-  Type.Array(typedAs<ManifestPrice>()(price), {
-    minItems: 2,
-    allOf: [
-      exactlyOne("prompt"),
-      exactlyOne("completion"),
-      ...["cached_prompt", "cache_write", "internal_reasoning"].map(atMostOne),
-    ],
-    description:
-      "Prices per SKU. An absent `cached_prompt` or `cache_write` costs what `prompt` costs, an " +
-      "absent `internal_reasoning` what `completion` costs; declare `0` only for a free SKU.",
-    ...rule("pricing-count", "must have at least two entries: prompt and completion"),
-  }),
-);
+export const pricingSchema = Type.Array(price, {
+  minItems: 2,
+  allOf: [
+    exactlyOne("prompt"),
+    exactlyOne("completion"),
+    ...["cached_prompt", "cache_write", "internal_reasoning"].map(atMostOne),
+  ],
+  description:
+    "Prices per SKU. An absent `cached_prompt` or `cache_write` costs what `prompt` costs, an " +
+    "absent `internal_reasoning` what `completion` costs; declare `0` only for a free SKU.",
+  ...rule("pricing-count", "must have at least two entries: prompt and completion"),
+});
 
 const labelRule = rule("price-card-label", "must be a string of 1 to 64 characters");
 
@@ -110,12 +131,11 @@ const priceCardLine = Type.Object(
   },
 );
 
-export const priceCardSchema: TUnsafe<readonly ManifestPriceCardLine[]> = Type.Unsafe<
-  readonly ManifestPriceCardLine[]
->(
-  Type.Array(typedAs<ManifestPriceCardLine>()(priceCardLine), {
-    minItems: 1,
-    description: "Price per unit as shown to buyers; display only. `reported_cost` needs it.",
-    ...rule("price-card-count", "must have at least one line"),
-  }),
-);
+/** A line of the price card: display only, never billed from. */
+export type ManifestPriceCardLine = Accepted<typeof priceCardLine>;
+
+export const priceCardSchema = Type.Array(priceCardLine, {
+  minItems: 1,
+  description: "Price per unit as shown to buyers; display only. `reported_cost` needs it.",
+  ...rule("price-card-count", "must have at least one line"),
+});

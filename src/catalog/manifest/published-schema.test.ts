@@ -4,10 +4,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import { BEYOND_SCHEMA_RULES } from "./beyond-schema.ts";
-import { documentCases } from "./fixtures/document-cases.ts";
-import { entryCases } from "./fixtures/entry-cases.ts";
-import { listingCases } from "./fixtures/listing-cases.ts";
-import { profileCases } from "./fixtures/profile-cases.ts";
+import { documentCases } from "../../../test/fixtures/manifest/document-cases.ts";
+import { entryCases } from "../../../test/fixtures/manifest/entry-cases.ts";
+import { listingCases } from "../../../test/fixtures/manifest/listing-cases.ts";
+import { profileCases } from "../../../test/fixtures/manifest/profile-cases.ts";
 import {
   decisionsManifest,
   edited,
@@ -16,8 +16,8 @@ import {
   textManifest,
   videoManifest,
   type Json,
-} from "./fixtures/samples.ts";
-import { termsCases } from "./fixtures/terms-cases.ts";
+} from "../../../test/fixtures/manifest/samples.ts";
+import { termsCases } from "../../../test/fixtures/manifest/terms-cases.ts";
 import { validateManifest } from "./index.ts";
 
 const file = new URL("../../../schema/provider-manifest.schema.json", import.meta.url);

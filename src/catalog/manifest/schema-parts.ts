@@ -11,20 +11,9 @@ export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }
 
+/** The values that a schema accepts; no part of one may be changed. */
+export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-/** Assignable both ways and with the same keys: a forgotten optional field would be assignable. */
-type Agrees<S extends TSchema, T> = [
-  Same<DeepReadonly<Static<S>>, T>,
-  Same<keyof Static<S>, keyof T>,
-] extends [true, true]
-  ? unknown
-  : never;
-
-/** Gives a schema its exported type; compiles only while the two say the same. */
-export function typedAs<T>(): <S extends TSchema>(schema: S & Agrees<S, T>) => TUnsafe<T> {
-  return (schema) => Type.Unsafe<T>(schema);
-}
 
 /** One of some values; the `type` beside the `enum` lets validators hash instead of compare. */
 export function oneOf<const Words extends readonly string[]>(

@@ -1,6 +1,5 @@
 import { Type, type TUnsafe } from "typebox";
-import type { ManifestCatalogSource, ManifestSourceFile } from "./manifest.ts";
-import { dateText, oneOf, patterns, rule, typedAs } from "./schema-parts.ts";
+import { type Accepted, dateText, oneOf, patterns, rule } from "./schema-parts.ts";
 
 const fileFields = {
   from: oneOf(["litellm", "models.dev", "openrouter", "genai-prices"], {
@@ -16,8 +15,12 @@ const sourceFile = Type.Object(fileFields, {
   description: "One list that prices were compared with.",
   additionalProperties: false,
 });
+/** One file that prices were read from. */
+export type ManifestSourceFile = Accepted<typeof sourceFile>;
+export type ManifestSourceName = ManifestSourceFile["from"];
 
-const catalogSource = Type.Object(
+/** The top-level property `catalog_source`. */
+export const catalogSourceSchema = Type.Object(
   {
     ...fileFields,
     margin_percent: Type.Optional(
@@ -31,7 +34,7 @@ const catalogSource = Type.Object(
       }),
     ),
     against: Type.Optional(
-      Type.Array(typedAs<ManifestSourceFile>()(sourceFile), {
+      Type.Array(sourceFile, {
         maxItems: 8,
         description: "Lists that had to agree.",
         ...rule("source-against", "must name at most 8 lists"),
@@ -67,6 +70,9 @@ const catalogSource = Type.Object(
   },
 );
 
+/** Where the listings of a manifest were imported from. */
+export type ManifestCatalogSource = Accepted<typeof catalogSourceSchema>;
+
 function hash(description: string): TUnsafe<string> {
   return Type.Unsafe<string>(
     Type.String({
@@ -76,7 +82,3 @@ function hash(description: string): TUnsafe<string> {
     }),
   );
 }
-
-/** The top-level property `catalog_source`. */
-export const catalogSourceSchema: TUnsafe<ManifestCatalogSource> =
-  typedAs<ManifestCatalogSource>()(catalogSource);

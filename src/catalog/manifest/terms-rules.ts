@@ -1,6 +1,6 @@
 import { asObject, pointerTo } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
-import { EXTRA_SKUS, MANIFEST_SKUS } from "./manifest.ts";
+import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
 /** The rules of `listing_terms` that compare one place with another. */

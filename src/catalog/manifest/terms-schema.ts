@@ -1,15 +1,7 @@
-import { type TOptional, type TSchema, type TString, type TUnsafe, Type } from "typebox";
+import { type TArray, type TOptional, type TSchema, type TString, Type } from "typebox";
+import { costPerMillion, EXTRA_SKUS, pricingSchema } from "./price-schema.ts";
 import {
-  EXTRA_SKUS,
-  type ManifestChecked,
-  type ManifestExtraPricing,
-  type ManifestImageTokens,
-  type ManifestListingTerms,
-  type ManifestPriceChange,
-  type ManifestPriceTier,
-} from "./manifest.ts";
-import { costPerMillion, pricingSchema } from "./price-schema.ts";
-import {
+  type Accepted,
   dateText,
   integerMax,
   needs,
@@ -17,7 +9,6 @@ import {
   patterns,
   positiveInteger,
   rule,
-  typedAs,
   urlText,
   when,
 } from "./schema-parts.ts";
@@ -28,48 +19,49 @@ const CLOSED = { additionalProperties: false } as const;
 
 const [HOUR] = EXTRA_SKUS;
 
-const extraPricing = typedAs<ManifestExtraPricing>()(
-  Type.Object(
-    {
-      [HOUR]: costPerMillion("Cache writes that are kept for an hour, in USD per million tokens."),
-    },
-    {
-      title: "ExtraPricing",
-      description: "Prices of SKUs that `pricing` has no name for. No other properties.",
-      ...CLOSED,
-    },
-  ),
+const extraPricing = Type.Object(
+  {
+    [HOUR]: costPerMillion("Cache writes that are kept for an hour, in USD per million tokens."),
+  },
+  {
+    title: "ExtraPricing",
+    description: "Prices of SKUs that `pricing` has no name for. No other properties.",
+    ...CLOSED,
+  },
 );
+/** Prices of SKUs that `pricing` has no name for, in USD per million tokens. */
+export type ManifestExtraPricing = Accepted<typeof extraPricing>;
 
-const priceTier = typedAs<ManifestPriceTier>()(
-  Type.Object(
-    {
-      above_prompt_tokens: positiveInteger({
-        description:
-          "The tier holds for a whole request, output included, whose prompt, cached and written " +
-          "tokens together are above this many.",
-        ...rule("tier-bound", "must be an integer greater than 0"),
-      }),
-      pricing: pricingSchema,
-      extra_pricing: Type.Optional(extraPricing),
-    },
-    {
-      title: "PriceTier",
-      description: "Prices by prompt size. No other properties.",
-      ...CLOSED,
-    },
-  ),
-);
-
-function tiers(description: string): TUnsafe<readonly ManifestPriceTier[]> {
-  return Type.Unsafe<readonly ManifestPriceTier[]>(
-    Type.Array(priceTier, {
-      minItems: 1,
-      maxItems: 8,
-      description,
-      ...rule("terms-tiers-count", "must be 1 to 8 tiers"),
+const priceTier = Type.Object(
+  {
+    above_prompt_tokens: positiveInteger({
+      description:
+        "The tier holds for a whole request, output included, whose prompt, cached and written " +
+        "tokens together are above this many.",
+      ...rule("tier-bound", "must be an integer greater than 0"),
     }),
-  );
+    pricing: pricingSchema,
+    extra_pricing: Type.Optional(extraPricing),
+  },
+  {
+    title: "PriceTier",
+    description: "Prices by prompt size. No other properties.",
+    ...CLOSED,
+  },
+);
+/**
+ * The prices of the same listing above a prompt size, which counts prompt, cached and written
+ * tokens together: every SKU of such a request.
+ */
+export type ManifestPriceTier = Accepted<typeof priceTier>;
+
+function tiers(description: string): TArray<typeof priceTier> {
+  return Type.Array(priceTier, {
+    minItems: 1,
+    maxItems: 8,
+    description,
+    ...rule("terms-tiers-count", "must be 1 to 8 tiers"),
+  });
 }
 
 const prices = {
@@ -83,6 +75,9 @@ const prices = {
   ),
   purchase_extra: Type.Optional(extraPricing),
 };
+
+/** Sale and purchase prices that hold together. */
+export type ManifestTermPrices = Pick<ManifestPriceChange, keyof typeof prices>;
 
 function declaresAll(...properties: readonly string[]): TSchema {
   return { type: "object", required: [...properties] };
@@ -106,45 +101,45 @@ const PURCHASE_RULES: TSchema[] = [
   when(declaresAll("purchase_extra"), purchase("purchase_pricing", "purchase_extra is beside it")),
 ];
 
-const priceChange = typedAs<ManifestPriceChange>()(
-  Type.Object(
-    {
-      from: Type.String({
-        pattern: patterns.instant,
-        description: "When the prices begin, in UTC.",
-        ...rule("terms-change-from", "must be an instant written YYYY-MM-DDThh:mm:ssZ"),
-      }),
-      pricing: pricingSchema,
-      ...prices,
-    },
-    {
-      title: "PriceChange",
-      description:
-        "All prices of the listing from an instant on; what it leaves out ends with " +
-        "it. No other properties.",
-      allOf: PURCHASE_RULES,
-      ...CLOSED,
-    },
-  ),
+const priceChange = Type.Object(
+  {
+    from: Type.String({
+      pattern: patterns.instant,
+      description: "When the prices begin, in UTC.",
+      ...rule("terms-change-from", "must be an instant written YYYY-MM-DDThh:mm:ssZ"),
+    }),
+    pricing: pricingSchema,
+    ...prices,
+  },
+  {
+    title: "PriceChange",
+    description:
+      "All prices of the listing from an instant on; what it leaves out ends with " +
+      "it. No other properties.",
+    allOf: PURCHASE_RULES,
+    ...CLOSED,
+  },
 );
+/** All prices of a listing from an instant on: what it leaves out ends with it. */
+export type ManifestPriceChange = Accepted<typeof priceChange>;
 
-const checked = typedAs<ManifestChecked>()(
-  Type.Object(
-    {
-      on: dateText({ description: "The day of the check." }),
-      by: oneOf(["two-sources", "page"], {
-        description: "Two sources agreed, or a person read the provider's page.",
-        ...rule("terms-checked-by", 'must be "two-sources" or "page"'),
-      }),
-      url: Type.Optional(Type.Unsafe<string>(urlText({ description: "What was read." }))),
-    },
-    {
-      title: "Checked",
-      description: "When the prices were last found to be true. No other properties.",
-      ...CLOSED,
-    },
-  ),
+const checked = Type.Object(
+  {
+    on: dateText({ description: "The day of the check." }),
+    by: oneOf(["two-sources", "page"], {
+      description: "Two sources agreed, or a person read the provider's page.",
+      ...rule("terms-checked-by", 'must be "two-sources" or "page"'),
+    }),
+    url: Type.Optional(Type.Unsafe<string>(urlText({ description: "What was read." }))),
+  },
+  {
+    title: "Checked",
+    description: "When the prices were last found to be true. No other properties.",
+    ...CLOSED,
+  },
 );
+/** When and how the prices of a listing were last found to be true. */
+export type ManifestChecked = Accepted<typeof checked>;
 
 const imageTokensRule = rule(
   "terms-image-tokens",
@@ -157,26 +152,26 @@ function imageLabel(description: string): TOptional<TString> {
   );
 }
 
-const imageTokens = typedAs<ManifestImageTokens>()(
-  Type.Object(
-    {
-      size: imageLabel("Of images of this size; absent: of any."),
-      quality: imageLabel("Of images of this quality; absent: of any."),
-      tokens: positiveInteger({ description: "Output tokens of one image.", ...imageTokensRule }),
-    },
-    {
-      title: "ImageTokens",
-      description: "What an image of a size and a quality counts as. No other properties.",
-      ...CLOSED,
-    },
-  ),
+const imageTokens = Type.Object(
+  {
+    size: imageLabel("Of images of this size; absent: of any."),
+    quality: imageLabel("Of images of this quality; absent: of any."),
+    tokens: positiveInteger({ description: "Output tokens of one image.", ...imageTokensRule }),
+  },
+  {
+    title: "ImageTokens",
+    description: "What an image of a size and a quality counts as. No other properties.",
+    ...CLOSED,
+  },
 );
+/** Output tokens of one image; what is left out is any. */
+export type ManifestImageTokens = Accepted<typeof imageTokens>;
 
 const terms = Type.Object(
   {
     ...prices,
     image_tokens: Type.Optional(
-      Type.Unsafe<NonNullable<ManifestListingTerms["image_tokens"]>>({
+      Type.Unsafe<number | readonly ManifestImageTokens[]>({
         type: ["integer", "array"],
         minimum: 1,
         maximum: integerMax,
@@ -229,10 +224,12 @@ const terms = Type.Object(
   },
 );
 
+/** Terms about the money of a listing that its fields cannot express. */
+export type ManifestListingTerms = Accepted<typeof terms>;
+
 /** The top-level property `listing_terms`: terms by model id. */
-export const listingTermsSchema: TUnsafe<Readonly<Record<string, ManifestListingTerms>>> =
-  Type.Unsafe<Readonly<Record<string, ManifestListingTerms>>>({
-    type: "object",
-    additionalProperties: typedAs<ManifestListingTerms>()(terms),
-    description: "Model id of this manifest to the terms of its listing.",
-  });
+export const listingTermsSchema = Type.Unsafe<Readonly<Record<string, ManifestListingTerms>>>({
+  type: "object",
+  additionalProperties: terms,
+  description: "Model id of this manifest to the terms of its listing.",
+});

@@ -8,7 +8,7 @@ import {
   textManifest,
   videoManifest,
   type Edits,
-} from "./fixtures/samples.ts";
+} from "../../../test/fixtures/manifest/samples.ts";
 import { validateManifest, type ManifestProblem } from "./index.ts";
 
 function problemsOf(text: string): readonly ManifestProblem[] {

@@ -11,8 +11,7 @@ import {
 } from "../../kernel/index.ts";
 import { beyondSchema } from "./beyond-schema.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
-import { manifestSchema } from "./manifest-schema.ts";
-import type { Manifest } from "./manifest.ts";
+import { type Manifest, manifestSchema } from "./manifest-schema.ts";
 
 /** Either the typed manifest, or every problem found: never empty, sorted by pointer. */
 export type ManifestVerdict =

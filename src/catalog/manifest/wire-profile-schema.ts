@@ -1,6 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
-import type { ManifestWireProfile } from "./manifest.ts";
-import { at, oneOf, rule, typedAs } from "./schema-parts.ts";
+import { type Accepted, at, oneOf, rule } from "./schema-parts.ts";
 
 const NAME = "^[a-zA-Z][a-zA-Z0-9_]{0,63}$";
 const WORD = "^[\\x21-\\x7e]{1,64}$";
@@ -39,7 +38,7 @@ export function fixedBody(description: string): TUnsafe<Readonly<Record<string, 
   });
 }
 
-const profile = Type.Object(
+export const wireProfileSchema = Type.Object(
   {
     auth: Type.Optional(
       oneOf(["bearer", "x-api-key", "api-key"], {
@@ -147,7 +146,10 @@ const profile = Type.Object(
   },
 );
 
-export const wireProfileSchema = typedAs<ManifestWireProfile>()(profile);
+/** How an endpoint differs from its wire: a closed vocabulary, each member with one effect. */
+export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
+/** A rule about history that a provider removes from a conversation, or wants in another form. */
+export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];
 
 const onWireB = (member: string): TSchema =>
   at(member, {

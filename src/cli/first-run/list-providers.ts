@@ -4,7 +4,7 @@ import type { Config } from "../../kernel/index.ts";
 import type { ProviderHead } from "../../listing-tools/index.ts";
 import { UsageFault } from "../command-context.ts";
 import { draftHosted, toManifestPath } from "../manifest-init/hosted-provider.ts";
-import type { InitResult } from "../manifest-init/init-flags.ts";
+import { type InitResult, startResult } from "../manifest-init/init-flags.ts";
 import { findShipped } from "../manifest-init/named-provider.ts";
 import { writeManifest } from "../manifest-init/write-manifest.ts";
 import type { ProviderKeys } from "./find-keys.ts";
@@ -41,16 +41,10 @@ export async function listProviders(
 async function listProvider(head: ProviderHead, plan: ListingPlan): Promise<ListedProvider> {
   const { config, keys, margin, baseUrls } = plan;
   const file = toManifestPath(config, head.provider.id);
-  const nothing: InitResult = {
-    file: undefined,
-    providerId: head.provider.id,
-    listed: [],
-    skipped: [],
-    notes: [],
-    issues: [],
-    conformance: undefined,
-  };
-  if (existsSync(file) && !plan.isForced) return { result: { ...nothing, file }, wasThere: true };
+  const { id } = head.provider;
+  if (existsSync(file) && !plan.isForced) {
+    return { result: startResult(id, { file }), wasThere: true };
+  }
   try {
     const shipped = findShipped(head);
     const baseUrl = baseUrls.get(head.provider.id);
@@ -65,6 +59,6 @@ async function listProvider(head: ProviderHead, plan: ListingPlan): Promise<List
   } catch (fault) {
     // One provider that does not answer leaves the others as they are.
     if (!(fault instanceof UsageFault)) throw fault;
-    return { result: { ...nothing, issues: [fault.message] }, wasThere: false };
+    return { result: startResult(id, { issues: [fault.message] }), wasThere: false };
   }
 }

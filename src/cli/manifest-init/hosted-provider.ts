@@ -13,7 +13,7 @@ import {
 } from "../../listing-tools/index.ts";
 import { clock, UsageFault } from "../command-context.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
-import { conformanceCommand, type InitResult, type ModelNote } from "./init-flags.ts";
+import { conformanceCommand, type InitResult, type ModelNote, startResult } from "./init-flags.ts";
 import { surveyFault } from "./own-endpoint.ts";
 import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
 
@@ -50,10 +50,9 @@ export async function draftHosted(request: HostedRequest): Promise<HostedDraft> 
     globs.length > 0,
   );
   const providerId = chosen.provider.id;
-  const base = { providerId, listed: [], skipped, notes, conformance: undefined, file: undefined };
+  const base = startResult(providerId, { skipped, notes });
   if (chosen.models.length === 0) {
-    const issues = [`${providerId}: no model to list`];
-    return { ok: false, result: { ...base, issues } };
+    return { ok: false, result: { ...base, issues: [`${providerId}: no model to list`] } };
   }
   const manifest = margin === undefined ? chosen : withMargin(chosen, margin);
   const text = manifestText(manifest);
@@ -67,7 +66,6 @@ export async function draftHosted(request: HostedRequest): Promise<HostedDraft> 
       file,
       listed: manifest.models.map(({ id }) => id),
       notes: [...notes, ...manifest.models.filter(isStaged).map(stagedNote(manifest))],
-      issues: [],
       conformance: conformanceCommand(file, config.allowPrivateUpstreams),
     },
   };

@@ -80,6 +80,15 @@ export interface InitResult {
   readonly conformance: string | undefined;
 }
 
+/** The result where nothing was written, until more is known. */
+export function startResult(
+  providerId: string,
+  known: Partial<Omit<InitResult, "providerId">> = {},
+): InitResult {
+  const nothing = { file: undefined, listed: [], skipped: [], notes: [], issues: [] };
+  return { ...nothing, conformance: undefined, providerId, ...known };
+}
+
 /** Skipped models and notes that a person is shown; JSON has them all. */
 const SHOWN_MAX = 20;
 

@@ -23,7 +23,13 @@ import type { CommandContext } from "../command-io.ts";
 import { readText } from "../read-flags.ts";
 import { askOperator, type Operator } from "./ask-operator.ts";
 import { distinctNames } from "./choose-models.ts";
-import { conformanceCommand, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
+import {
+  conformanceCommand,
+  readMargin,
+  type InitResult,
+  type ModelNote,
+  startResult,
+} from "./init-flags.ts";
 import {
   keyIssue,
   manifestText,
@@ -49,15 +55,18 @@ export async function initOwnEndpoint(
   tellSurvey(answers, { ...survey, models });
   const skipped = [...survey.skipped, ...twice.map(sameName)];
   if (models.length === 0) {
-    return nothing(skipped, `${address.baseUrl} lists no model that a manifest can hold`);
+    const issue = `${address.baseUrl} lists no model that a manifest can hold`;
+    return startResult("", { skipped, issues: [issue] });
   }
   const operator = await askOperator(answers, flags, { ...survey, models });
   const file = readText(flags, "out") ?? join(config.manifestsDir, `${operator.providerId}.json`);
   if (file !== "-") mayReplace(file, flags["force"] === true);
   const [first] = operator.models;
-  if (first === undefined) return nothing(skipped, "no model was chosen");
+  if (first === undefined) return startResult("", { skipped, issues: ["no model was chosen"] });
   const dialect = await chooseDialect(flags, { address, upstreamId: first.upstreamId, deps });
-  if (!dialect.ok) return nothing(skipped, `${address.baseUrl}: ${dialect.problem}`);
+  if (!dialect.ok) {
+    return startResult("", { skipped, issues: [`${address.baseUrl}: ${dialect.problem}`] });
+  }
   const loaded =
     survey.kind === "ollama" ? await loadedContexts(address, deps) : new Map<string, number>();
   return place(io, {
@@ -171,30 +180,16 @@ function place(io: CommandContext, placed: Placed): InitResult {
   const manifest = margin === undefined ? draft : withMargin(draft, margin);
   const text = manifestText(manifest);
   const issues = placeProblems(config, file, text);
-  if (issues.length > 0) return { ...nothing(skipped, ...issues), providerId: own.providerId };
+  if (issues.length > 0) return startResult(own.providerId, { skipped, issues });
   if (file === "-") io.stdout.write(text);
   else writeManifest(file, text);
-  return {
+  return startResult(own.providerId, {
     file,
-    providerId: own.providerId,
     listed: manifest.models.map(({ id }) => id),
     skipped,
     notes,
-    issues: [],
     conformance: conformanceCommand(file, config.allowPrivateUpstreams),
-  };
-}
-
-function nothing(skipped: readonly ModelNote[], ...issues: readonly string[]): InitResult {
-  return {
-    file: undefined,
-    providerId: "",
-    listed: [],
-    skipped,
-    notes: [],
-    issues,
-    conformance: undefined,
-  };
+  });
 }
 
 type ChosenDialect =

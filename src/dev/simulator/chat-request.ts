@@ -1,15 +1,15 @@
 import { asNumber, textOf } from "../../kernel/index.ts";
-import { toldIn } from "./told-facts.ts";
-import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
-import { collectMedia } from "./sim-media.ts";
 import {
+  toldIn,
   pickAnswerSchema,
   findLastText,
   findUserText,
   estimatePromptTokens,
   type SimRequest,
   type SimToolChoice,
+  collectMedia,
 } from "./sim-request.ts";
+import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
 /** Reads a chat-completions body that has passed the checks. */
 export function readChatRequest(body: JsonObject): SimRequest {

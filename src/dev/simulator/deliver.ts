@@ -3,9 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
-import { isCheating } from "./cheating.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
-import type { HeldAnswers } from "./held-answers.ts";
 import { jsonText, type JsonObject } from "./json.ts";
 
 /** One answer on its way: where it goes, what goes wrong with it, and whether anybody listens. */
@@ -50,26 +48,17 @@ export async function deliverJson(
   json: JsonObject,
 ): Promise<void> {
   const { faults } = delivery;
-  const isPage = status >= 400 && isCheating(faults, "errors-as-html");
-  const isHtml = isPage || faults.body === "html";
+  const refusal = status >= 400 ? faults.cheat?.refuse?.(status) : undefined;
+  const isHtml = refusal?.isPage === true || faults.body === "html";
   const clean = Buffer.from(isHtml ? HTML : jsonText(json));
   const bytes = faults.bad_utf8 === true ? withBadUtf8(clean) : clean;
   const body = {
-    status: cheatedStatus(status, faults),
+    status: refusal?.status ?? status,
     type: isHtml ? "text/html" : "application/json",
     lengthBytes: bytes.length,
     pieces: [bytes],
   };
   await deliverPieces(delivery, body);
-}
-
-/* What a provider answers to a request that cannot be served; 401 and 429 are not among it. */
-const BAD_REQUEST = new Set([400, 404, 413, 422]);
-
-function cheatedStatus(status: number, faults: Faults): number {
-  if (!BAD_REQUEST.has(status)) return status;
-  if (isCheating(faults, "error-as-500")) return 500;
-  return isCheating(faults, "error-as-200") ? 200 : status;
 }
 
 /** A body that is made while it is sent, so that a large one is never in memory whole. */
@@ -275,4 +264,24 @@ async function hang({ gone }: Delivery): Promise<never> {
 function breakOff(response: ServerResponse): never {
   response.socket?.resetAndDestroy();
   throw new BrokenOff();
+}
+
+/** Answers that are kept back until all of them are released together. */
+export class HeldAnswers {
+  readonly #waiting = new Set<() => void>();
+
+  /** Waits for `release`; rejects when the client has left before. */
+  async wait(gone: AbortSignal): Promise<void> {
+    gone.throwIfAborted();
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve);
+      gone.addEventListener("abort", () => resolve(), { once: true });
+    });
+    gone.throwIfAborted();
+  }
+
+  release(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
 }

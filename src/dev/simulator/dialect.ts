@@ -28,7 +28,7 @@ export interface Envelope {
 /** One of the two wires, as the simulated provider speaks it. */
 export interface Dialect {
   /** The first thing the provider would complain about; undefined = it accepts the request. */
-  problemOf(body: JsonObject, headers: RequestHeaders): SimError | undefined;
+  findProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;
   json(answer: SimAnswer, envelope: Envelope): JsonObject;
   models(ids: readonly string[], createdS: number): JsonObject;

@@ -10,7 +10,7 @@ import type { SimError } from "./sim-error.ts";
 
 /** The chat-completions wire. */
 export const chatDialect: Dialect = {
-  problemOf: (body) => chatProblem(body),
+  findProblem: (body) => chatProblem(body),
   read: readChatRequest,
   json: chatCompletion,
   models: chatModels,
@@ -37,7 +37,7 @@ export const chatDialect: Dialect = {
 
 /** The messages wire. */
 export const messagesDialect: Dialect = {
-  problemOf: messagesProblem,
+  findProblem: messagesProblem,
   read: readMessagesRequest,
   json: wholeMessage,
   models: messagesModels,

@@ -1,4 +1,5 @@
 import { asText } from "../../kernel/index.ts";
+import type { Cheats } from "./cheat.ts";
 import { readFaults, type FaultReading, type Faults } from "./faults.ts";
 import { isObject } from "./json.ts";
 
@@ -27,7 +28,12 @@ const NONE: ChosenFault = { script: null, faults: {} };
 
 /** Faults that were scripted ahead, by path, by model or for every call; the first match wins. */
 export class FaultBoard {
+  readonly #cheats: Cheats;
   #rules: Rule[] = [];
+
+  constructor(cheats: Cheats) {
+    this.#cheats = cheats;
+  }
 
   /** Adds `{path?, method?, model?, fault, times?}`; returns what is wrong, if anything is. */
   add(value: unknown): string | undefined {
@@ -35,7 +41,7 @@ export class FaultBoard {
       return "send {path?, method?, model?, fault, times?}, fault being a string";
     }
     const { path, method, model, fault, times } = value;
-    const reading = readFaults(fault);
+    const reading = readFaults(fault, this.#cheats);
     if (reading.kind === "unknown") return reading.message;
     this.#rules.push({
       method: asText(method),
@@ -79,9 +85,10 @@ const MARKER = /\[\[fault:(.*?)\]\]/s;
 export function requestedFault(
   header: string | readonly string[] | undefined,
   userText: string,
+  cheats: Cheats,
 ): { readonly script: string; readonly reading: FaultReading } | undefined {
   const script = typeof header === "string" ? header : MARKER.exec(userText)?.[1];
-  return script === undefined ? undefined : { script, reading: readFaults(script) };
+  return script === undefined ? undefined : { script, reading: readFaults(script, cheats) };
 }
 
 /** The first text under `value` that has a fault script in it; empty when none has. */

@@ -1,4 +1,4 @@
-import { CHEAT_NAMES, isCheatName } from "./cheats.ts";
+import type { Cheat, Cheats } from "./cheat.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { anything, be, decimal, fields, flag, listOf, text, whole, type Rule } from "./shape.ts";
 
@@ -151,8 +151,6 @@ const READERS = {
   extra_answer: parseFlag,
   /** Answers laid over the true ones. */
   answers: objectReader(anything),
-  cheat: (argument: string, before?: unknown): readonly string[] | undefined =>
-    isCheatName(argument) ? [...((before ?? []) as string[]), argument] : undefined,
 };
 
 type Readers = typeof READERS;
@@ -160,21 +158,20 @@ type Readers = typeof READERS;
 /** The faults of one answer. All empty if nothing does. */
 export type Faults = {
   readonly [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, undefined>;
-};
+} & { readonly cheat?: Cheat };
 
 export type FaultReading =
   | { readonly kind: "faults"; readonly faults: Faults }
   | { readonly kind: "unknown"; readonly message: string };
 
-/** Names of all faults, for help texts. */
-const FAULT_NAMES: readonly string[] = Object.keys(READERS);
-
-/** Reads `name`, `name:argument`, or several of them joined by `;`. */
-export function readFaults(script: string): FaultReading {
+/** Reads `name`, `name:argument`, or several of them joined by `;`; `cheat:NAME` is one of `cheats`. */
+export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
   for (const clause of splitClauses(script)) {
     const [, name = "", argument = ""] = /^([^:]*):?(.*)$/s.exec(clause) ?? [];
-    const value = isFaultName(name) ? READERS[name](argument, faults[name]) : undefined;
+    const cheat =
+      name === "cheat" && Object.hasOwn(cheats, argument) ? cheats[argument] : undefined;
+    const value = isFaultName(name) ? READERS[name](argument) : cheat;
     if (value === undefined) return { kind: "unknown", message: unknownFault(clause) };
     faults[name] = value;
   }
@@ -197,8 +194,7 @@ function isFaultName(name: string): name is keyof Readers {
 }
 
 function unknownFault(clause: string): string {
-  const cheats = clause.startsWith("cheat") ? `; cheats: ${CHEAT_NAMES.join(", ")}` : "";
-  return `no fault is written ${JSON.stringify(clause)}; known: ${FAULT_NAMES.join(", ")}${cheats}`;
+  return `no fault is written ${JSON.stringify(clause)}; known: ${Object.keys(READERS).join(", ")}`;
 }
 
 function parseFlag(argument: string): true | undefined {

@@ -1,8 +1,8 @@
-import { cheatedBody, cheatedCall, type CheatedCall } from "./chat-cheats.ts";
-import { isCheating } from "./cheating.ts";
+import { answerTo } from "./answer.ts";
+import type { ChatReply } from "./cheat.ts";
 import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
-import { isObject } from "./json.ts";
+import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
 import { isRefused, findKeyProblem, findRequestProblem, withWords } from "./trouble.ts";
@@ -19,14 +19,13 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   await failEarly(delivery);
   const isOver = await isRefused(dialect, delivery, findProblem(generation));
   if (isOver || !isObject(body)) return;
-  const call = cheatedCall(dialect, body, {
-    ...faults,
-    // A fault can make a document of a stream.
-    isStream: ({ stream }) => stream && faults.body === undefined,
-    number: generation.nextChatAnswer(),
-    kept: generation.kept,
-  });
-  await deliverAnswer(generation, call);
+  const read = dialect.read(body);
+  // A fault can make a document of a stream.
+  const request = { ...read, stream: read.stream && faults.body === undefined };
+  const { kept } = generation;
+  const asked = { dialect, body, request, number: generation.nextChatAnswer(), kept };
+  const honest = { request, answer: answerTo(request), model: request.model };
+  await deliverAnswer(generation, faults.cheat?.chat?.(asked) ?? honest);
 }
 
 /** The prompt tokens of a body, for the counting route. */
@@ -50,29 +49,28 @@ export async function answerModels(generation: Generation): Promise<void> {
   await deliverJson(delivery, 200, dialect.models(models, createdS));
 }
 
-async function deliverAnswer(generation: Generation, call: CheatedCall): Promise<void> {
+async function deliverAnswer(generation: Generation, reply: ChatReply): Promise<void> {
   const { dialect, delivery, serial, createdS } = generation;
-  const { request, answer, model } = call;
+  const { request, answer, model, hidesUsage = false } = reply;
   const { faults } = delivery;
-  const isSilent = request.stream && isCheating(faults, "usage-missing-in-stream");
   const envelope: Envelope = {
     serial,
     createdS,
     model: faults.model_echo ?? model,
     includeUsage: request.includeUsage,
-    usage: faults.no_usage === true || isSilent ? null : (faults.usage ?? {}),
+    usage: faults.no_usage === true || hidesUsage ? null : (faults.usage ?? {}),
   };
   if (!request.stream) {
-    return await deliverJson(delivery, 200, call.json(dialect.json(answer, envelope)));
+    const json = dialect.json(answer, envelope);
+    return await deliverJson(delivery, 200, reply.json?.(json) ?? json);
   }
-  const frames = call.frames(dialect.frames(answer, envelope));
+  const frames = dialect.frames(answer, envelope);
   const trouble = withWords(dialect.troubles.overloaded, faults);
-  await deliverStream(delivery, frames, dialect.errorFrame(trouble));
+  await deliverStream(delivery, reply.frames?.(frames) ?? frames, dialect.errorFrame(trouble));
 }
 
 function findProblem(generation: Generation): SimError | undefined {
   const { dialect, delivery, headers } = generation;
-  return findRequestProblem(generation, (body) =>
-    dialect.problemOf(cheatedBody(body, delivery.faults), headers),
-  );
+  const { readBody = (body: JsonObject) => body } = delivery.faults.cheat ?? {};
+  return findRequestProblem(generation, (body) => dialect.findProblem(readBody(body), headers));
 }

@@ -1,8 +1,6 @@
 import { asNumber, textOf } from "../../kernel/index.ts";
-import { toldIn } from "./told-facts.ts";
-import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
-import { collectMedia } from "./sim-media.ts";
 import {
+  toldIn,
   pickAnswerSchema,
   estimateMarkedTokens,
   findLastText,
@@ -10,7 +8,9 @@ import {
   estimatePromptTokens,
   type SimRequest,
   type SimToolChoice,
+  collectMedia,
 } from "./sim-request.ts";
+import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
 /** Reads a messages body that has passed the checks. */
 export function readMessagesRequest(body: JsonObject): SimRequest {

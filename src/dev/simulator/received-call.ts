@@ -1,4 +1,5 @@
 import type { Delivery } from "./deliver.ts";
+import type { Dialect } from "./dialect.ts";
 import type { JsonObject } from "./json.ts";
 import type { RequestHeaders } from "./sim-error.ts";
 import type { VideoJob, VideoJobs } from "./videos/video-jobs.ts";
@@ -8,8 +9,8 @@ export interface ReceivedCall {
   readonly delivery: Delivery;
   readonly method: string;
   readonly path: string;
-  /** Whose strictness is played; absent: that of none. */
-  readonly playedProvider: string | undefined;
+  /** A wire as the provider at this path speaks it. */
+  readonly speak: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly headers: RequestHeaders;
   /** The parsed body; undefined when it was not JSON. */
   readonly body: unknown;

@@ -13,7 +13,6 @@ import { markedText } from "./fault-board.ts";
 import { answerGeneration, answerModels, answerTokenCount } from "./generation.ts";
 import { answerImages } from "./images/answer-images.ts";
 import { plainImages, referenceImages, relayImages, type ImageHost } from "./images/image-host.ts";
-import { strictDialect } from "./providers/strict-dialect.ts";
 import type { Route } from "./received-call.ts";
 import { answerVideoCreate, answerVideoDelete, answerVideoPoll } from "./videos/answer-videos.ts";
 import { answerVideoContent, answerVideoFile } from "./videos/video-content.ts";
@@ -35,8 +34,7 @@ function chatRoute(dialect: Dialect, wire: string): Route {
     kind: "generation",
     requestIdHeader: dialect.requestIdHeader,
     faultText: (body) => dialect.read(body).userText,
-    answer: (call) =>
-      answerGeneration({ ...call, dialect: strictDialect(dialect, wire, call.playedProvider) }),
+    answer: (call) => answerGeneration({ ...call, dialect: call.speak(dialect, wire, call.path) }),
   };
 }
 

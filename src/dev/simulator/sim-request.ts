@@ -1,6 +1,6 @@
-import { contentText, isObject, wordSet, type JsonObject } from "./json.ts";
-import type { SimMedia } from "./sim-media.ts";
-import type { Told } from "./told-facts.ts";
+import { contentText, isObject, wordSet, type JsonObject, pickObjects } from "./json.ts";
+import { textOf } from "../../kernel/index.ts";
+import { createHash } from "node:crypto";
 
 export interface SimTool {
   readonly name: string;
@@ -89,4 +89,78 @@ export function findLastText(messages: readonly JsonObject[]): string {
 export function findUserText(messages: readonly JsonObject[]): string {
   const last = messages.findLast((message) => message["role"] === "user");
   return last === undefined ? "" : contentText(last["content"]);
+}
+
+const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
+const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
+
+/** The model's answer to a prompt that asks for what it was told: absent when it does not ask. */
+export interface Told {
+  readonly told?: string;
+}
+
+/** Every requested fact as the prompt states it; if it is stated several times, the last value. */
+export function toldIn(userText: string, prompt: unknown): Told {
+  const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
+  if (asked.length === 0) return {};
+  const facts = textsIn(prompt).flatMap((text) => [...text.matchAll(FACT)]);
+  const known = new Map(facts.map(([, what = "", value = ""]) => [what, value]));
+  const said = asked.map((what) => {
+    const value = known.get(what);
+    return value === undefined
+      ? `The prompt does not name the ${what}.`
+      : `The ${what} is ${value}.`;
+  });
+  return { told: said.join(" ") };
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
+  return inner.flatMap(textsIn);
+}
+
+/** A part of a prompt that is not text. */
+export interface SimMedia {
+  readonly kind: MediaKind;
+  /** Eight hexadecimal digits that depend on nothing but its content. */
+  readonly digest: string;
+}
+
+type MediaKind = "image" | "file" | "audio" | "video";
+
+const KINDS: Readonly<Record<string, MediaKind>> = {
+  image: "image",
+  image_url: "image",
+  document: "file",
+  file: "file",
+  input_audio: "audio",
+  video_url: "video",
+};
+const DIGEST_CHARS = 8;
+
+/** The media parts of all messages of either wire, those inside tool results included. */
+export function collectMedia(messages: readonly JsonObject[]): readonly SimMedia[] {
+  return messages.flatMap(({ content }) => mediaIn(content));
+}
+
+function mediaIn(content: unknown): readonly SimMedia[] {
+  return pickObjects(content).flatMap((part) => {
+    const type = textOf(part["type"]);
+    if (type === "tool_result") return mediaIn(part["content"]);
+    const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
+    return kind === undefined ? [] : [{ kind, digest: digestMedia(part[type] ?? part["source"]) }];
+  });
+}
+
+/* The same picture has one digest on both wires: a data URL counts as the data in it. */
+function digestMedia(held: unknown): string {
+  const fields = isObject(held) ? held : { url: held };
+  const content = [fields["url"], fields["data"], fields["file_data"]].find(isText);
+  const data = content?.replace(/^data:[^,]*,/, "") ?? JSON.stringify(held ?? null);
+  return createHash("sha256").update(data).digest("hex").slice(0, DIGEST_CHARS);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }

@@ -3,13 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock, textOf } from "../../kernel/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
-import { isCheating } from "./cheating.ts";
-import { BrokenOff, deliverJson, type Delivery } from "./deliver.ts";
+import type { Cheats } from "./cheat.ts";
+import { BrokenOff, deliverJson, type Delivery, HeldAnswers } from "./deliver.ts";
+import type { Dialect } from "./dialect.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
-import { HeldAnswers } from "./held-answers.ts";
 import { isObject, type JsonObject } from "./json.ts";
-import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { findRoute } from "./routes.ts";
 import { makeSerial } from "./serial.ts";
@@ -28,11 +27,10 @@ export interface SimulatorOptions {
   readonly wire?: string;
   /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
-  /**
-   * Refuse what this provider refuses, by its id in manifests. Default: a path below `/as-mistral/`
-   * and its like says whose part is played.
-   */
-  readonly profile?: string;
+  /** What `cheat:NAME` may name. Default: nothing. */
+  readonly cheats?: Cheats;
+  /** A wire as the provider at this path speaks it. Default: no stricter than the wire. */
+  readonly speak?: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly clock?: Clock;
 }
 
@@ -97,7 +95,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 /** Receives requests and hands each to the part that answers it. */
 class RequestRouter {
   readonly log = new CallLog();
-  readonly board = new FaultBoard();
+  readonly board: FaultBoard;
   readonly held = new HeldAnswers();
   readonly jobs: VideoJobs;
   readonly #options: SimulatorOptions;
@@ -108,11 +106,11 @@ class RequestRouter {
   #chatAnswers = 0;
 
   constructor(options: SimulatorOptions) {
-    const reading = readFaults(options.fault ?? "");
+    const { fault = "", cheats = {} } = options;
+    const reading = readFaults(fault, cheats);
     if (reading.kind === "unknown") throw new Error(reading.message);
-    const unknown = unknownProvider(options.profile);
-    if (unknown !== undefined) throw new Error(unknown);
     this.#options = options;
+    this.board = new FaultBoard(cheats);
     this.#clock = options.clock ?? systemClock;
     this.jobs = new VideoJobs(this.#clock, options.seed ?? "0");
     this.#startDelay = new StartDelay(options.seed ?? "0");
@@ -168,7 +166,7 @@ class RequestRouter {
         delivery,
         method,
         path,
-        playedProvider: this.#options.profile ?? providerOfPath(path),
+        speak: this.#options.speak ?? ((dialect) => dialect),
         headers,
         body,
         bodyBytes: Buffer.byteLength(bodyText),
@@ -191,7 +189,7 @@ class RequestRouter {
 
   async #answer(route: Route, call: ReceivedCall): Promise<void> {
     const { delivery, path } = call;
-    const mayMove = route.kind === "generation" && isCheating(delivery.faults, "redirect");
+    const mayMove = route.kind === "generation" && delivery.faults.cheat?.redirects === true;
     const location = mayMove ? movedPath(path) : undefined;
     if (location === undefined) return await route.answer(call);
     const headers = { ...delivery.headers, location };
@@ -203,7 +201,8 @@ class RequestRouter {
     const job = this.jobs.at(path);
     const text = isObject(body) ? route.faultText(body) : "";
     const own = job === undefined ? undefined : route.ownFault?.(job);
-    const asked = requestedFault(request.headers["x-sim-fault"] ?? own, text);
+    const header = request.headers["x-sim-fault"] ?? own;
+    const asked = requestedFault(header, text, this.#options.cheats ?? {});
     if (asked !== undefined) {
       const { reading, script } = asked;
       if (reading.kind === "faults") return { script, faults: reading.faults };
@@ -247,12 +246,6 @@ class RequestRouter {
         return { status: 404, json: { error: { message: `no such route: ${what}` } } };
     }
   }
-}
-
-function unknownProvider(id: string | undefined): string | undefined {
-  const known = strictProviderIds();
-  if (id === undefined || known.includes(id)) return undefined;
-  return `--profile ${id} is not known; use one of ${known.join(", ")}`;
 }
 
 const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;

@@ -1,4 +1,3 @@
-import { isCheating } from "./cheating.ts";
 import { deliverJson, type Delivery } from "./deliver.ts";
 import type { Faults } from "./faults.ts";
 import { isObject, type JsonObject } from "./json.ts";
@@ -12,9 +11,7 @@ export function findKeyProblem(
   isStream = false,
 ): SimError | undefined {
   const keys = `${String(headers["authorization"] ?? "")} ${String(headers["x-api-key"] ?? "")}`;
-  const isAccepted =
-    isCheating(faults, "wrong-key-accepted") ||
-    (isStream && isCheating(faults, "wrong-key-accepted-in-stream"));
+  const isAccepted = faults.cheat?.acceptsWrongKey?.(isStream) === true;
   const isWrong = keys.includes("invalid") && !isAccepted;
   if (!isWrong && !keys.includes("tm_vk_")) return undefined;
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
@@ -23,19 +20,17 @@ export function findKeyProblem(
 /** The problem of a call before its order is read: its key, its body, its model. */
 export function findRequestProblem(
   call: ReceivedCall,
-  problemOf: (body: JsonObject) => SimError | undefined,
+  findProblem: (body: JsonObject) => SimError | undefined,
 ): SimError | undefined {
   const { headers, body, delivery, servesModel } = call;
   const isStream = isObject(body) && body["stream"] === true;
   const keyProblem = findKeyProblem(headers, delivery.faults, isStream);
   if (keyProblem !== undefined) return keyProblem;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  const problem = problemOf(body);
+  const problem = findProblem(body);
   const model = String(body["model"]);
   const isServed =
-    servesModel(model) ||
-    isCheating(delivery.faults, "unknown-model-served") ||
-    (isStream && isCheating(delivery.faults, "unknown-model-served-in-stream"));
+    servesModel(model) || delivery.faults.cheat?.servesUnknownModel?.(isStream) === true;
   if (problem !== undefined || isServed) return problem;
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return { status: 404, message, code: "model_not_found" };

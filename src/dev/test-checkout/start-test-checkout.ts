@@ -90,23 +90,12 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
 
 /** Sorts what comes in: calls of the API, and people who pay. */
 class CheckoutRoutes {
-  readonly #secretKey: string;
-  readonly #book: CheckoutBook;
-  readonly #webhooks: WebhookSender;
+  readonly #checkout: Pick<TestCheckout, "secretKey" | "book" | "webhooks" | "chargeFaults">;
   readonly #api: CheckoutApi;
-  readonly #chargeFaults: ChargeFault[];
 
-  constructor(of: {
-    readonly secretKey: string;
-    readonly book: CheckoutBook;
-    readonly webhooks: WebhookSender;
-    readonly chargeFaults: ChargeFault[];
-  }) {
-    this.#secretKey = of.secretKey;
-    this.#book = of.book;
-    this.#webhooks = of.webhooks;
-    this.#chargeFaults = of.chargeFaults;
-    this.#api = new CheckoutApi(of.book);
+  constructor(checkout: Pick<TestCheckout, "secretKey" | "book" | "webhooks" | "chargeFaults">) {
+    this.#checkout = checkout;
+    this.#api = new CheckoutApi(checkout.book);
   }
 
   async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -133,7 +122,7 @@ class CheckoutRoutes {
       return;
     }
     const isCharge = request.method === "POST" && url.pathname === "/v1/payment_intents";
-    const fault = isCharge ? (this.#chargeFaults.shift() ?? "none") : "none";
+    const fault = isCharge ? (this.#checkout.chargeFaults.shift() ?? "none") : "none";
     if (fault === "lost_before") return void response.destroy();
     if (fault === "busy" || fault === "broken") {
       const error = { type: "api_error", message: "this is a fault of a test" };
@@ -154,7 +143,7 @@ class CheckoutRoutes {
 
   #isOurs(authorization: string | undefined): boolean {
     const given = Buffer.from(authorization ?? "");
-    const ours = Buffer.from(`Bearer ${this.#secretKey}`);
+    const ours = Buffer.from(`Bearer ${this.#checkout.secretKey}`);
     return given.length === ours.length && timingSafeEqual(given, ours);
   }
 
@@ -164,8 +153,8 @@ class CheckoutRoutes {
     { url, text }: { readonly url: URL; readonly text: string },
   ): Promise<void> {
     const [, noun, id = "", action] = url.pathname.split("/");
-    const charge = noun === "receipt" ? this.#book.charges.get(id) : undefined;
-    const session = noun === "pay" ? this.#book.session(id) : undefined;
+    const charge = noun === "receipt" ? this.#checkout.book.charges.get(id) : undefined;
+    const session = noun === "pay" ? this.#checkout.book.session(id) : undefined;
     if (charge !== undefined) sendPage(response, 200, receiptPage(charge));
     else if (session === undefined) sendPage(response, 404, unknownPage());
     else if (request.method === "POST") {
@@ -180,11 +169,11 @@ class CheckoutRoutes {
   ): Promise<void> {
     const isPayment = action === "pay" || action === "fail";
     if (isPayment && session.status === "open") {
-      if (session.mode === "setup") this.#book.saveCard(session, last4);
-      else this.#book.pay(session, {}, action === "fail", last4);
-      if (action === "fail") this.#book.finish(session, false);
+      if (session.mode === "setup") this.#checkout.book.saveCard(session, last4);
+      else this.#checkout.book.pay(session, {}, action === "fail", last4);
+      if (action === "fail") this.#checkout.book.finish(session, false);
       await Promise.race([
-        this.#webhooks.settled(),
+        this.#checkout.webhooks.settled(),
         sleep(RETURN_WAIT_MS, undefined, { ref: false }),
       ]);
     }

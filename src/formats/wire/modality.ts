@@ -1,7 +1,7 @@
 import type { Deployment, ModalityId, WireId } from "../../catalog/index.ts";
 import type { MicroUsd, RequestId, Result, EditedBytes } from "../../kernel/index.ts";
 import type { AnswerBridge } from "./answer/answer-bridge.ts";
-import type { FailedAnswer, UpstreamFailure } from "./failure/upstream-failure.ts";
+import type { FailedAnswer, UpstreamFailure } from "./failure/failures.ts";
 import type { ProviderControls } from "./fields/common-fields.ts";
 
 export type CallFamily = "chat" | "images" | "videos" | "decisions";

@@ -9,7 +9,7 @@ import {
   otherWire,
   readGood,
   send,
-} from "../modality/fixtures/request-kit.ts";
+} from "../../../test/fixtures/modality/request-kit.ts";
 import type { UpstreamRequest } from "./modality.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];

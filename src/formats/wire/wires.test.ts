@@ -7,7 +7,13 @@ import {
   refusal,
   type RefusalClass,
 } from "../../kernel/core/refusals.ts";
-import { chunks, costUsd, delta, events, openStream } from "../modality/fixtures/answer-kit.ts";
+import {
+  chunks,
+  costUsd,
+  delta,
+  events,
+  openStream,
+} from "../../../test/fixtures/modality/answer-kit.ts";
 import { openaiChat } from "./openai-chat/index.ts";
 import { wires, WireTable } from "./wires.ts";
 

@@ -6,7 +6,7 @@ import { microUsd } from "../../kernel/core/money.ts";
 import type { CallFamily } from "../../formats/index.ts";
 import { type AbuseRestriction, PLAIN_RULES } from "../accounts/account-rules.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { NO_ABUSE_MONITOR, type UsageEvent } from "./abuse-monitor.ts";
+import { NO_ABUSE_MONITOR, type UsageEvent } from "./unusual-use.ts";
 import type { UsageFinding } from "./postgres-abuse-restriction-store.ts";
 import {
   clientNetwork,

@@ -10,16 +10,17 @@ import {
 } from "../../kernel/index.ts";
 import type { CallFamily } from "../../formats/index.ts";
 import type { AbuseRestriction } from "../accounts/account-rules.ts";
-import { digestHex } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
-import type { AbuseMonitor, UsageEvent } from "./abuse-monitor.ts";
-import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
+import { digestHex } from "../accounts/authenticate.ts";
 import {
+  type AbuseMonitor,
   findUnusualUse,
   type ReachedLine,
   type UnusualUsePolicy,
+  type UsageEvent,
   WatchedUse,
 } from "./unusual-use.ts";
+import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
 
 /** Organizations times kinds of requests that are counted at once. */
 const WATCHED_MAX = 10_000;

@@ -20,7 +20,7 @@ import {
   presentKeyId,
   text,
 } from "../../kernel/index.ts";
-import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/limit-ceilings.ts";
 import {
   type AbuseRestriction,
   type AccountRules,

@@ -1,6 +1,6 @@
 import type { CallFamily } from "../../formats/index.ts";
 import type { KeyId, ProviderId } from "../../kernel/index.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
+import type { EndpointLimits, StoredLimit } from "../limits/limit-ceilings.ts";
 
 /** Capacity of a private manifest that one organization has for itself. */
 export interface DedicatedEndpoint {

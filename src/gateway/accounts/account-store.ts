@@ -1,5 +1,5 @@
 import type { Caps, MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { EndpointLimits, LimitTarget } from "../limits/stored-limit.ts";
+import type { EndpointLimits, LimitTarget } from "../limits/limit-ceilings.ts";
 import type { DedicatedEndpoint } from "./account-rules.ts";
 
 export interface OrgSummary {

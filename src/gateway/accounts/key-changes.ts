@@ -11,15 +11,14 @@ import {
   columns,
   type Facts,
   instantOrNull,
-  type KeyId,
   micro,
   type MicroUsd,
   NO_CAPS,
   type Note,
   type OrgId,
   orNull,
-  type Row,
   presentKeyId,
+  type Row,
   text,
   usdOrNull,
 } from "../../kernel/index.ts";
@@ -41,16 +40,6 @@ type KeyEditAction =
   | "key.tags"
   | "key.disable";
 
-/** The fields of a key that its owners and operators change, as they were before. */
-interface KeyBefore {
-  readonly name: string;
-  readonly caps: Caps;
-  readonly disabledAtMs: number | null;
-  readonly expiresAtMs: number | null;
-  readonly models: readonly string[] | null;
-  readonly tags: readonly string[];
-}
-
 /** Makes a key and notes it. */
 export async function createNotedKey(
   client: PoolClient,
@@ -63,17 +52,10 @@ export async function createNotedKey(
 }
 
 /** A key is in the log by its id, a managed one by its part: of its text, not even the first characters. */
-export function createdKey(key: {
-  readonly keyId: KeyId;
-  readonly orgId: OrgId;
-  readonly name: string;
-  readonly origin: string;
-  readonly requestsPerMinuteCeiling: number;
-  readonly caps?: Caps;
-  readonly expiresAtMs?: number | null;
-  readonly models?: readonly string[] | null;
-  readonly tags?: readonly string[];
-}): Change {
+export function createdKey(
+  key: Pick<KeySummary, "keyId" | "orgId" | "name" | "origin" | "requestsPerMinuteCeiling"> &
+    Partial<Pick<KeySummary, "caps" | "expiresAtMs" | "models" | "tags">>,
+): Change {
   const { name, origin, keyId, orgId, expiresAtMs = null, models = null, tags = [] } = key;
   const { cap_usd, ...shorter } = capsInUsd(key.caps ?? NO_CAPS);
   const target = presentKeyId({ keyOrigin: origin, keyId });
@@ -91,11 +73,7 @@ export function createdKey(key: {
 }
 
 /** The fields of a key that an action is about, as the log shows them. */
-function editedFacts(action: KeyEditAction, key: KeyBefore): Facts {
-  return FACTS[action](key);
-}
-
-const FACTS: Readonly<Record<KeyEditAction, (key: KeyBefore) => Facts>> = {
+const FACTS: Readonly<Record<KeyEditAction, (key: KeySummary) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
   [CAP_ACTIONS.month]: ({ caps }) => capFact(caps.month),
   [CAP_ACTIONS.week]: ({ caps }) => capFact(caps.week),
@@ -174,9 +152,9 @@ export async function editKeys(
   );
   const after = rows.map(keyColumns.read);
   for (const key of after) {
-    const was: KeyBefore = before.get(key.keyId) ?? key;
+    const was = before.get(key.keyId) ?? key;
     for (const action of actions) {
-      const facts = { before: editedFacts(action, was), after: editedFacts(action, key) };
+      const facts = { before: FACTS[action](was), after: FACTS[action](key) };
       note({ action, orgId: key.orgId, target: key.keyId, ...facts });
     }
   }
@@ -226,10 +204,9 @@ function assignments(edit: KeyEdit): {
   const given = edited.filter(([, , value]) => value !== undefined);
   const sets = given.map(([, column], i) => `${column} = $${i + 2}`);
   const actions = given.map(([action]) => action);
-  if (edit.disable !== true) return { sets, setValues: given.map(([, , v]) => v), actions };
-  return {
-    sets: [...sets, "disabled_at = coalesce(disabled_at, now())"],
-    setValues: given.map(([, , value]) => value),
-    actions: [...actions, "key.disable"],
-  };
+  if (edit.disable === true) {
+    sets.push("disabled_at = coalesce(disabled_at, now())");
+    actions.push("key.disable");
+  }
+  return { sets, setValues: given.map(([, , value]) => value), actions };
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { assert } from "../../kernel/core/assert.ts";
 import type { OrgId, ProviderId } from "../../kernel/core/ids.ts";
-import { sealConnection } from "./connection-store.ts";
+import { sealConnection } from "./postgres-connection-store.ts";
 import {
   EncryptionKeyFault,
   openKeyVault,

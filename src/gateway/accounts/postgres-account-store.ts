@@ -1,28 +1,27 @@
 import { randomBytes } from "node:crypto";
-
 import type { Pool, PoolClient } from "pg";
 
 import {
+  assert,
   byGateway,
   type ChangedBy,
   type ChangeLog,
-  type Note,
-  assert,
+  columns,
+  type Columns,
+  createKeyId,
+  createOrgId,
   type KeyId,
   KEYS_PER_ORG_MAX,
   MANAGED_KEY_REQUESTS_PER_MINUTE,
   type MicroUsd,
-  createKeyId,
-  createOrgId,
+  type Note,
   type OrgId,
   type Public,
-  columns,
-  type Columns,
   queryInTime,
   type Row,
 } from "../../kernel/index.ts";
-import type { KeyEdit, OrgSummary, Whose } from "./account-store.ts";
 import { changeLimit, keyRecord, type KeyRecordRow, keyRecordSql } from "./account-rules-rows.ts";
+import type { KeyEdit, OrgSummary, Whose } from "./account-store.ts";
 import { changeOrgCap, createdKey, createNotedKey, editKeys } from "./key-changes.ts";
 import {
   keyColumns,
@@ -179,7 +178,7 @@ export class PostgresAccountStore implements KeyStore {
       const values = [keyId, orgId, digest, rpm];
       const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
       if (rowCount === 0) return;
-      const named = { keyId, orgId, name: "Playground", origin: "playground" };
+      const named = { keyId, orgId, name: "Playground", origin: "playground" } as const;
       note(createdKey({ ...named, requestsPerMinuteCeiling: rpm }));
     });
     const made = await this.#findPlaygroundKey(orgId);

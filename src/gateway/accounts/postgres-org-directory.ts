@@ -73,6 +73,13 @@ export class PostgresOrgDirectory {
     const [row] = (await queryInTime<Row>(this.#pool, query)).rows;
     return row === undefined ? undefined : orgColumns.read(row);
   }
+
+  /** The names by id; an id that no organization has is not among them. */
+  async names(orgIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const query = { text: NAMES_SQL, values: [orgIds] };
+    const { rows } = await queryInTime<{ org_id: string; name: string }>(this.#pool, query);
+    return new Map(rows.map(({ org_id: orgId, name }) => [orgId, name]));
+  }
 }
 
 export type OrgDirectory = Public<PostgresOrgDirectory>;
@@ -108,6 +115,8 @@ const PAGE_SQL = `
   select ${orgColumns.sqlOf("o")}
   from o join account w on w.account_id = 'wallet:' || o.org_id
   order by o.created_at desc, o.org_id desc`;
+
+const NAMES_SQL = "select org_id, name from org where org_id = any($1)";
 
 const FIND_SQL = `
   select ${orgColumns.sqlOf("o")}

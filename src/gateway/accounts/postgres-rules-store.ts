@@ -15,7 +15,7 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import type { StoredLimit } from "../limits/stored-limit.ts";
+import type { StoredLimit } from "../limits/limit-ceilings.ts";
 import {
   type AccountRulesRow,
   changeLimit,

@@ -13,7 +13,7 @@ import {
   type TokenCount,
 } from "../limits/limit-store.ts";
 import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
-import type { Pool } from "../limits/pool.ts";
+import type { Pool } from "../limits/pool-scopes.ts";
 import { type ClaimPart, claimScopes } from "./claim.ts";
 import { type HoldAsked, reserveRefusal, sizeRefusal } from "./limit-refusals.ts";
 import { enterPool } from "./candidates.ts";

@@ -1,11 +1,11 @@
-import type { AbuseMonitor } from "../abuse/abuse-monitor.ts";
+import type { AbuseMonitor } from "../abuse/unusual-use.ts";
 import type { Principal } from "../accounts/principal.ts";
 import type { Catalog, Deployment } from "../../catalog/index.ts";
 import type { Clock, Deadlines } from "../../kernel/index.ts";
 import type { AttemptClassifier, AttemptTimeouts, UpstreamClient } from "../../upstream/index.ts";
 import type { Ledger } from "../../ledger/index.ts";
 import type { AskedRequest } from "../limits/effective-limits.ts";
-import type { LimitDefaults } from "../limits/stored-limit.ts";
+import type { LimitDefaults } from "../limits/limit-ceilings.ts";
 import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
 import type { PoolBoard } from "../limits/pool-board.ts";
 import type { Affinity, ListingStanding } from "../routing/plan-route.ts";

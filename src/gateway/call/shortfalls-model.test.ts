@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { BooksModel } from "../../../test/support/books-model.ts";
 import { runs } from "../../../test/support/depth.ts";
 import { assert } from "../../kernel/core/assert.ts";
 import type { AttemptId, KeyId, OrgId } from "../../kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../kernel/core/money.ts";
-import { LedgerModel, type ModelReserveOutcome } from "../../ledger/ledger-model.ts";
+import type { ModelReserveOutcome } from "../../ledger/ledger-model.ts";
 import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../../ledger/ledger-store.ts";
 import { tokenCount } from "../limits/limit-store.ts";
-import { CallHold } from "./hold.ts";
 import { ClaimedScopes } from "./claim.ts";
+import { CallHold } from "./hold.ts";
 import { Shortfalls } from "./refusal-memory.ts";
 
 const RUNS = 400;
@@ -81,7 +81,7 @@ interface OpenCall {
 class ProcessOnModel {
   /** The number of refusals without the ledger. */
   remembered = 0;
-  readonly #model = new LedgerModel();
+  readonly #model = new BooksModel();
   readonly #versions: Version[] = [];
   readonly #askedAtMs = new Map<ReserveOutcome, number>();
   /** From which version on an answer may be of, by organization. */

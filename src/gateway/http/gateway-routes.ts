@@ -19,8 +19,7 @@ import {
   serveModels,
   serveUsage,
 } from "../records/serve-records.ts";
-import { serveAdmissionLimits } from "../records/serve-admission-limits.ts";
-import { serveLimits } from "../records/serve-limits.ts";
+import { serveAdmissionLimits, serveLimits } from "../records/serve-admission-limits.ts";
 import { UsageCsv } from "../records/usage-csv.ts";
 import { serveVideo, type VideoReadDeps } from "../videos/serve-video.ts";
 import { serveVideoContent } from "../videos/serve-video-content.ts";

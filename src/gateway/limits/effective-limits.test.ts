@@ -13,9 +13,8 @@ import {
   type AskedRequest,
   type LimitedKey,
 } from "./effective-limits.ts";
-import { LIMIT_FIELDS } from "./limit-ceilings.ts";
+import { LIMIT_FIELDS, type LimitValues, type StoredLimit } from "./limit-ceilings.ts";
 import type { ScopeClaim } from "./limit-store.ts";
-import type { LimitValues, StoredLimit } from "./stored-limit.ts";
 
 const keyId = "key_1" as KeyId;
 const otherKey = "key_2" as KeyId;

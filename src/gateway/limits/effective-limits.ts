@@ -13,15 +13,18 @@ import {
   unreachable,
 } from "../../kernel/index.ts";
 import {
+  type EndpointLimits,
+  findValues,
   keyCeilings,
   keyContract,
-  takeLower,
-  orgCeilings,
-  findValues,
   type LimitCeilings,
+  type LimitDefaults,
+  type LimitValues,
+  orgCeilings,
+  type StoredLimit,
+  takeLower,
 } from "./limit-ceilings.ts";
 import type { ScopeClaim } from "./limit-store.ts";
-import type { EndpointLimits, LimitDefaults, LimitValues, StoredLimit } from "./stored-limit.ts";
 
 type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 

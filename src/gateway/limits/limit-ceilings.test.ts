@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { KeyId } from "../../kernel/core/ids.ts";
 import { SPECIFIED_LIMITS } from "./effective-limits.ts";
 import {
-  keyCeilings,
-  takeLower,
-  orgCeilings,
-  findValues,
   type CeilingKey,
+  findValues,
+  keyCeilings,
+  orgCeilings,
+  type StoredLimit,
+  takeLower,
 } from "./limit-ceilings.ts";
-import type { StoredLimit } from "./stored-limit.ts";
 
 const keyId = "key_1" as KeyId;
 const DEFAULTS = { requestsPerMinute: 300, tokensPerMinute: 1_000_000, concurrent: 8 };

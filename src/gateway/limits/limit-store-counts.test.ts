@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { systemClock } from "../../kernel/core/time.ts";
-import { LimitStoreCounts } from "./limit-store-counts.ts";
-import { measuredLink } from "./redis/measured-link.ts";
+import { LimitStoreCounts, measuredLink } from "./limit-store-counts.ts";
 
 function shown(counts: LimitStoreCounts): string {
   return counts

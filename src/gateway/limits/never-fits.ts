@@ -1,5 +1,5 @@
 import type { LimitKind } from "../../kernel/index.ts";
-import { countCharge } from "./declared-windows.ts";
+import { countCharge } from "./rolling-window.ts";
 import { kindOfWindow, type ScopeClaim, type TokenCount } from "./limit-store.ts";
 
 /** A limit that is smaller than one request: waiting does not help. */

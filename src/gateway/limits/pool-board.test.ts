@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../kernel/core/ids.ts";
 import { PoolBoard } from "./pool-board.ts";
-import { PoolClaims } from "./pool-claims.ts";
-import { type Pool } from "./pool.ts";
+import { type Pool, PoolClaims } from "./pool-scopes.ts";
 
 const org = "org_1" as OrgId;
 const other = "org_2" as OrgId;

@@ -1,7 +1,13 @@
 import type { OrgId } from "../../kernel/index.ts";
 import type { LimitStore } from "./limit-store.ts";
-import { PoolClaims } from "./pool-claims.ts";
-import { hasLimits, poolScopeId, poolSlot } from "./pool-scopes.ts";
+import {
+  hasLimits,
+  type Pool,
+  type PoolClaim,
+  PoolClaims,
+  poolScopeId,
+  poolSlot,
+} from "./pool-scopes.ts";
 import {
   applyRemoteCooldown,
   afterTooMany,
@@ -10,7 +16,6 @@ import {
   usablePercent,
   type PoolThrottle,
 } from "./pool-throttle.ts";
-import type { Pool, PoolClaim } from "./pool.ts";
 
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;

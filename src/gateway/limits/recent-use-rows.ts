@@ -1,20 +1,45 @@
 import type { Pool } from "pg";
 
-import { queryInTime } from "../../kernel/index.ts";
-import type { JournalRecentUse, PoolMember, RecentCharge } from "./recent-use.ts";
+import { columns, count, integer, type Public, queryInTime } from "../../kernel/index.ts";
+import type { TokenCount } from "./limit-store.ts";
+
+/** The charges of one second of the last minute, to scopes of one slot. */
+export interface RecentCharge extends TokenCount {
+  /** Whole seconds ago, rounded down: never older than it is. */
+  readonly ageSeconds: number;
+  readonly scopeIds: readonly string[];
+  readonly requests: number;
+}
+
+/**
+ * The history that a shared limit store reads when it has lost its data. Answers with nothing when
+ * the slot is new, or of a kind that is not recorded.
+ */
+export interface RecentUse {
+  recentUse(slot: string): Promise<readonly RecentCharge[]>;
+}
+
+/** A listing whose attempts count in a pool. */
+export interface PoolMember {
+  readonly providerId: string;
+  readonly modelId: string;
+}
+
+export type JournalRecentUse = Public<PostgresRecentUse>;
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
  * attempt without a report counts with its estimate, as prompt and as completion, and exempt
  * requests and those with a customer's own provider key count like all others.
  */
-export class PostgresRecentUse implements JournalRecentUse {
+export class PostgresRecentUse {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
+  /** The journal does not know which listings share a pool; `membersOf` does. */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],
@@ -66,12 +91,8 @@ export class PostgresRecentUse implements JournalRecentUse {
   ): Promise<readonly RecentCharge[]> {
     const result = await queryInTime<RecentRow>(this.#pool, query);
     return result.rows.map((row) => ({
-      ageSeconds: row.age,
+      ...chargeColumns.read(row),
       scopeIds: scopeIdsOf(row),
-      requests: Number(row.requests),
-      tokens: Number(row.tokens),
-      promptTokens: Number(row.prompt_tokens),
-      completionTokens: Number(row.completion_tokens),
     }));
   }
 }
@@ -81,12 +102,15 @@ interface RecentRow {
   readonly org_id: string;
   readonly key_id: string;
   readonly model_id: string;
-  readonly age: number;
-  readonly requests: bigint;
-  readonly tokens: bigint;
-  readonly prompt_tokens: bigint;
-  readonly completion_tokens: bigint;
 }
+
+const chargeColumns = columns<Omit<RecentCharge, "scopeIds">>({
+  ageSeconds: integer("age"),
+  requests: count("requests"),
+  tokens: count("tokens"),
+  promptTokens: count("prompt_tokens"),
+  completionTokens: count("completion_tokens"),
+});
 
 const PROMPT_SQL = "prompt + coalesce(cached_prompt, 0) + coalesce(cache_write, 0)";
 const COMPLETION_SQL = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";

@@ -1,3 +1,5 @@
+import type { DeclaredWindow, TokenCount } from "./limit-store.ts";
+
 /** The seconds for which a charge counts: while `now - bucket <= 60`. */
 export const WINDOW_SECONDS = 60;
 
@@ -82,5 +84,96 @@ export class RollingWindow {
     if (this.#sum === 0) return;
     this.#ring.fill(0);
     this.#sum = 0;
+  }
+}
+
+const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
+
+/**
+ * Turns the caller's clock into seconds that never go backwards. A small step back (callers that
+ * read the clock in another order than they claim) holds the second; a step larger than the window
+ * is a changed wall clock, and time continues from where it was instead of stopping for hours.
+ */
+export class SteadySeconds {
+  #latestMs = 0;
+  #shiftMs = 0;
+
+  /** Microseconds of the last `at`; they never go backwards either. */
+  get latestUs(): number {
+    return Math.floor(this.#latestMs * 1000);
+  }
+
+  at(nowMs: number): number {
+    const shifted = nowMs + this.#shiftMs;
+    if (shifted >= this.#latestMs) this.#latestMs = shifted;
+    else if (this.#latestMs - shifted > STEP_BACK_MS_MAX) this.#shiftMs = this.#latestMs - nowMs;
+    return Math.floor(this.#latestMs / 1000);
+  }
+}
+
+/** Length in seconds of one bucket of a declared window: a window has sixty, whatever its length. */
+export function bucketSeconds(window: DeclaredWindow): number {
+  return window.seconds / WINDOW_SECONDS;
+}
+
+/** The amount by which one request charges a window. */
+export function countCharge(
+  window: DeclaredWindow,
+  tokens: TokenCount,
+  countsRequests: boolean,
+): number {
+  if (window.kind === "request") return countsRequests ? 1 : 0;
+  return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
+}
+
+interface LongRing {
+  readonly ring: RollingWindow;
+  /** Seconds of one bucket. */
+  readonly length: number;
+}
+
+/** The declared windows of one scope; each is made when it is first asked for. */
+export class DeclaredWindows {
+  readonly #rings: Map<string, LongRing> = new Map();
+
+  /** The total at `second`. */
+  total(window: DeclaredWindow, second: number): number {
+    return this.#at(window, second).ring.total;
+  }
+
+  add(window: DeclaredWindow, second: number, amount: number): void {
+    this.#at(window, second).ring.add(amount);
+  }
+
+  /** Changes what was charged at `chargedAt`, when that still counts at `second`. */
+  correct(window: DeclaredWindow, chargedAt: number, second: number, delta: number): void {
+    const { ring, length } = this.#at(window, second);
+    ring.correct(Math.floor(chargedAt / length), delta);
+  }
+
+  /** Seconds until at least `amount` of what counts has left. */
+  secondsUntilLeft(window: DeclaredWindow, second: number, amount: number): number {
+    const { ring, length } = this.#at(window, second);
+    return (ring.newestSecond + ring.secondsUntilLeft(amount)) * length - second;
+  }
+
+  /** True if nothing counts at `second` any more. */
+  isEmpty(second: number): boolean {
+    for (const { ring, length } of this.#rings.values()) {
+      ring.advance(Math.floor(second / length));
+      if (ring.total !== 0) return false;
+    }
+    return true;
+  }
+
+  #at(window: DeclaredWindow, second: number): LongRing {
+    const name = `${window.kind} ${window.seconds}`;
+    let long = this.#rings.get(name);
+    if (long === undefined) {
+      long = { ring: new RollingWindow(), length: bucketSeconds(window) };
+      this.#rings.set(name, long);
+    }
+    long.ring.advance(Math.floor(second / long.length));
+    return long;
   }
 }

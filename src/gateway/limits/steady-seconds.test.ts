@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SteadySeconds } from "./steady-seconds.ts";
+import { SteadySeconds } from "./rolling-window.ts";
 
 test("callers that arrive in another order than they read the clock do not move time", () => {
   const seconds = new SteadySeconds();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { CLIENT_LEFT, microUsd } from "../../kernel/index.ts";
 import { buildAnswerHeaders, listDroppedParams } from "./answer-headers.ts";
-import type { AttemptRecord } from "./record-store.ts";
+import type { AttemptRecord } from "./record-rows.ts";
 
 const completed: AttemptRecord = {
   ordinal: 1,

@@ -1,6 +1,6 @@
 import { ANSWER_HEADERS, CLIENT_LEFT } from "../../kernel/index.ts";
 import { droppedNames, type RefusalReason } from "../../ledger/index.ts";
-import type { AttemptRecord, Refused } from "./record-store.ts";
+import type { AttemptRecord, Refused } from "./record-rows.ts";
 
 /** The stored facts of a request from which its answer's headers are rebuilt. */
 export interface AnsweredRequest {

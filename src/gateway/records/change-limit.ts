@@ -1,9 +1,7 @@
-import type { LimitChange, LimitTarget } from "../accounts/account-store.ts";
-import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import type { Catalog } from "../../catalog/index.ts";
 import {
-  type ChangedBy,
   assert,
+  type ChangedBy,
   invalidRequest,
   type KeyId,
   MODEL_LIMITS_PER_ORG_MAX,
@@ -13,14 +11,17 @@ import {
   refused,
   type Result,
 } from "../../kernel/index.ts";
+import type { LimitChange, LimitTarget } from "../accounts/account-store.ts";
+import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import {
   type CeilingKey,
   isNamed,
   keyCeilings,
   type LimitCeilings,
+  type LimitDefaults,
   orgCeilings,
+  type StoredLimit,
 } from "../limits/limit-ceilings.ts";
-import type { LimitDefaults, StoredLimit } from "../limits/stored-limit.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import { LIMIT_NAMES, LIMIT_WORDS } from "./contract/limit-change.ts";
 import type { LimitRequest } from "./limit-request.ts";

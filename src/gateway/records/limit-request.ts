@@ -1,15 +1,15 @@
-import type { LimitChange } from "../accounts/account-store.ts";
 import {
   invalidRequest,
+  type JsonDocument,
+  readJsonObject,
   refused,
   type Refused,
   type Result,
-  type JsonDocument,
-  readJsonObject,
   type SchemaCheck,
   schemaCheck,
   WordTable,
 } from "../../kernel/index.ts";
+import type { LimitChange } from "../accounts/account-store.ts";
 import {
   LIMIT_NAMES,
   LIMIT_WORDS,

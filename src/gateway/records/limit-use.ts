@@ -12,7 +12,7 @@ import {
   orgScopes,
 } from "../limits/effective-limits.ts";
 import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
-import type { RecordStore } from "./record-store.ts";
+import type { RecordStore } from "./postgres-record-store.ts";
 
 /** The parts that the routes about limits work with. */
 export interface LimitDeps extends CallPorts {

@@ -1,5 +1,4 @@
 import type { OrgId } from "../../kernel/index.ts";
-import { spanMiddleMs } from "./first-byte-spans.ts";
 
 /** The traffic of a listing in a span of time, in sums that can be added up. */
 export interface ListingSums {
@@ -44,17 +43,6 @@ export interface ListingHistory {
   /** By UTC day, the oldest first; days without calls are not there. */
   readonly days: readonly ListingSums[];
   readonly hours: readonly ListingSums[];
-}
-
-/** Reads the figures of listings from daily sums; it reads no attempts. */
-export interface ListingFiguresStore {
-  /** An organization's own calls since some instants. */
-  own(
-    filter: ListingFilter,
-    from: { readonly dayMs: number; readonly hourMs: number },
-  ): Promise<ListingHistory>;
-  /** The sums of all organizations, for days on which they reveal nothing about a single one. */
-  published(fromDayMs: number): Promise<readonly ListingSums[]>;
 }
 
 /** The figures of several spans of time together. */
@@ -104,4 +92,15 @@ function findPercentile(counts: ReadonlyMap<number, number>, share: number): num
     if (left <= 0) return spanMiddleMs(span);
   }
   return null;
+}
+
+const EXACT_BELOW_MS = 32;
+const SPANS_PER_DOUBLING = 16;
+
+/** The middle of a span as `first_byte_span` numbers them, in whole milliseconds. */
+export function spanMiddleMs(span: number | null): number | null {
+  if (span === null || span < EXACT_BELOW_MS) return span;
+  const doublings = Math.floor(span / SPANS_PER_DOUBLING) - 1;
+  const first = (span - doublings * SPANS_PER_DOUBLING) << doublings;
+  return first + ((1 << doublings) >> 1);
 }

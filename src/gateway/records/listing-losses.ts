@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 
-import { microUsd, type MicroUsd } from "../../kernel/index.ts";
+import { columns, count, micro, type MicroUsd, type Row, text } from "../../kernel/index.ts";
+import type { FlaggedListing } from "../../ledger/index.ts";
 import { partsSinceSql } from "./operator-desk.ts";
 
 /** The sales of a listing for less than its provider is owed. */
@@ -16,23 +17,34 @@ export interface ListingLoss {
  * soon after it is over.
  */
 export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
-  const { rows } = await pool.query<LossRow>(LOSSES_SQL, [days]);
-  return rows.map((row) => ({
-    providerId: row.provider_id,
-    modelId: row.model_id,
-    attempts: Number(row.attempts),
-    lostMicroUsd: microUsd(BigInt(row.lost)),
-  }));
+  return (await pool.query<Row>(LOSSES_SQL, [days])).rows.map(lossColumns.read);
 }
 
-interface LossRow {
-  readonly provider_id: string;
-  readonly model_id: string;
-  readonly attempts: bigint;
-  readonly lost: string;
-}
+const counted = {
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  attempts: count("attempts"),
+} as const;
+const lossColumns = columns<ListingLoss>({ ...counted, lostMicroUsd: micro("lost") });
 
 const LOSSES_SQL = `
-  select provider_id, model_id, sum(losses)::bigint as attempts, sum(lost)::text as lost
+  select provider_id, model_id, sum(losses)::bigint as attempts, sum(lost)::bigint as lost
   from (${partsSinceSql("now() - $1::integer * interval '1 day'")}) part where losses > 0
   group by 1, 2 order by sum(lost) desc, 1, 2`;
+
+/** Listings whose providers reported what cannot be, with how often, since `days` ago. */
+export async function flaggedListings(
+  pool: Pool,
+  days: number,
+): Promise<readonly FlaggedListing[]> {
+  return (await pool.query<Row>(FLAGGED_SQL, [days])).rows.map(flaggedColumns.read);
+}
+
+const flaggedColumns = columns<FlaggedListing>({ flag: text("error_class"), ...counted });
+
+// The ids carry the time: older partitions are not read.
+const FLAGGED_SQL = `
+  select error_class, provider_id, model_id, count(*) as attempts from attempt
+  where attempt_id >= attempt_id_at(now() - $1::integer * interval '1 day')
+    and error_class = 'usage_impossible'
+  group by 1, 2, 3 order by 4 desc, 2, 3`;

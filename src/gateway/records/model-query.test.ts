@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { ListedModel } from "../../catalog/catalog.ts";
 import { compileCatalog } from "../../catalog/compile-catalog.ts";
-import { edited, textManifest, type Json } from "../../catalog/manifest/fixtures/samples.ts";
+import { edited, textManifest, type Json } from "../../../test/fixtures/manifest/samples.ts";
 import { validateManifest, type Manifest } from "../../catalog/manifest/index.ts";
 import { modelEntry } from "./contract/models.ts";
 import { filterModels, readModelFilter } from "./model-query.ts";

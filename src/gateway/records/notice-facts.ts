@@ -1,16 +1,22 @@
-import { MANAGED_SQL } from "../accounts/key-store.ts";
 import {
   CAP_PERIODS,
+  capColumn,
   type CapPeriod,
   CLIENT_LEFT,
+  columns,
+  hasDailySpendSql,
+  instantMs,
   type KeyId,
+  micro,
   microUsd,
   type MicroUsd,
+  opaque,
   type OrgId,
-  capColumn,
-  hasDailySpendSql,
+  orNull,
+  type Row,
 } from "../../kernel/index.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
+import { MANAGED_SQL } from "../accounts/key-store.ts";
 
 /** The reason of a refusal, if the customer can do something about it. */
 export type RefusalCause =
@@ -150,34 +156,27 @@ export function noticeFactsValues(orgId: OrgId, nowMs: number): [string, string,
   return [orgId, requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
 }
 
-export interface NoticeFactsRow {
-  readonly refused: NoticeFacts["refused"];
-  readonly needed: bigint | null;
-  readonly needed_under_cap: bigint | null;
-  readonly refused_since: Date | null;
-  readonly capped: readonly {
-    readonly key_id: KeyId;
-    readonly name: string;
-    readonly period: CapPeriod;
-    readonly cap: string;
-    readonly spent: string;
-  }[];
-  readonly models: readonly string[];
+interface CapRow {
+  readonly key_id: KeyId;
+  readonly name: string;
+  readonly period: CapPeriod;
+  readonly cap: string;
+  readonly spent: string;
 }
 
-export function noticeFacts(row: NoticeFactsRow): NoticeFacts {
-  return {
-    refused: row.refused,
-    neededMicroUsd: row.needed === null ? null : microUsd(row.needed),
-    neededUnderCapMicroUsd: row.needed_under_cap === null ? null : microUsd(row.needed_under_cap),
-    refusedSinceMs: row.refused_since?.getTime() ?? null,
-    cappedKeys: row.capped.map(({ key_id: keyId, name, period, cap, spent }) => ({
-      keyId,
-      name,
-      period,
-      capMicroUsd: microUsd(BigInt(cap)),
-      spentMicroUsd: microUsd(BigInt(spent)),
-    })),
-    models: row.models,
-  };
+const factColumns = columns<Omit<NoticeFacts, "cappedKeys">>({
+  refused: opaque("refused"),
+  neededMicroUsd: orNull(micro("needed")),
+  neededUnderCapMicroUsd: orNull(micro("needed_under_cap")),
+  refusedSinceMs: orNull(instantMs("refused_since")),
+  models: opaque("models"),
+});
+
+export function noticeFacts(row: Row): NoticeFacts {
+  const capped = row["capped"] as readonly CapRow[];
+  const cappedKeys = capped.map(({ key_id: keyId, name, period, cap, spent }) => {
+    const amounts = { capMicroUsd: microUsd(BigInt(cap)), spentMicroUsd: microUsd(BigInt(spent)) };
+    return { keyId, name, period, ...amounts };
+  });
+  return { ...factColumns.read(row), cappedKeys };
 }

@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 
 import {
+  attemptIdFrom,
   type Columns,
   columns,
   count,
@@ -16,7 +17,7 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import { TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
+import { readCreatedAt, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 
 /** Figures of one UTC day, model, provider or organization. */
 export interface DeskFigures {
@@ -221,12 +222,9 @@ function questionOf(asked: string): Question {
 
 /** The attempts of a request are near its own time, which its id carries. */
 function idsOf(requestId: string): readonly bigint[] {
-  const first = BigInt(`0x${requestId.slice(0, 8)}${requestId.slice(9, 13)}`);
-  const day = (first - BigInt(EPOCH_MS)) << 22n;
-  return [day - TWO_DAYS_OF_IDS, day + TWO_DAYS_OF_IDS];
+  const first = attemptIdFrom(readCreatedAt(requestId));
+  return [first - TWO_DAYS_OF_IDS, first + TWO_DAYS_OF_IDS];
 }
-
-const EPOCH_MS = Date.UTC(2025, 0, 1);
 
 /* The index begins with the organization: one probe for each, in the days that can have it. */
 const REQUEST_SQL = `

@@ -1,7 +1,6 @@
-import { assert } from "../../kernel/index.ts";
+import { assert, columns, count, opaque, type Public, type Row, text } from "../../kernel/index.ts";
 import {
   countsTogether,
-  type ListingFiguresStore,
   type ListingFilter,
   type ListingHistory,
   type ListingSums,
@@ -11,14 +10,17 @@ import type { ReportSources } from "./report-sources.ts";
 /** The most rows; the oldest beyond them are left out. */
 const ROWS_MAX = 50_000;
 
+export type ListingFiguresStore = Public<PostgresListingFigures>;
+
 /** Figures of listings from PostgreSQL. A day that is not summed up is put together from hours. */
-export class PostgresListingFigures implements ListingFiguresStore {
+export class PostgresListingFigures {
   readonly #sources: Pick<ReportSources, "run">;
 
   constructor(sources: Pick<ReportSources, "run">) {
     this.#sources = sources;
   }
 
+  /** An organization's own calls since some instants. */
   async own(
     filter: ListingFilter,
     from: { readonly dayMs: number; readonly hourMs: number },
@@ -26,8 +28,8 @@ export class PostgresListingFigures implements ListingFiguresStore {
     const { orgId, modelId = null, providerId = null } = filter;
     const values = (ms: number): unknown[] => [orgId, modelId, providerId, new Date(ms)];
     const { days, hours } = await this.#sources.run(async (client) => ({
-      days: (await client.query<SumsRow>(OWN_DAYS_SQL, values(from.dayMs))).rows,
-      hours: (await client.query<SumsRow>(OWN_HOURS_SQL, values(from.dayMs))).rows,
+      days: (await client.query<Row>(OWN_DAYS_SQL, values(from.dayMs))).rows,
+      hours: (await client.query<Row>(OWN_HOURS_SQL, values(from.dayMs))).rows,
     }));
     const ofDays = days.map(readSumsRow);
     const ofHours = hours.map(readSumsRow);
@@ -37,10 +39,11 @@ export class PostgresListingFigures implements ListingFiguresStore {
     };
   }
 
+  /** The sums of all organizations, for days on which they reveal nothing about a single one. */
   async published(fromDayMs: number): Promise<readonly ListingSums[]> {
     const from = [new Date(fromDayMs)];
     const rows = await this.#sources.run(
-      async (client) => (await client.query<SumsRow>(PUBLISHED_SQL, from)).rows,
+      async (client) => (await client.query<Row>(PUBLISHED_SQL, from)).rows,
     );
     return oldestFirst(rows.map(readSumsRow));
   }
@@ -48,21 +51,6 @@ export class PostgresListingFigures implements ListingFiguresStore {
 
 function oldestFirst(sums: readonly ListingSums[]): readonly ListingSums[] {
   return sums.toSorted((a, b) => a.fromMs - b.fromMs);
-}
-
-interface SumsRow {
-  readonly provider_id: string;
-  readonly model_id: string;
-  readonly from_ms: bigint;
-  readonly succeeded: bigint;
-  readonly failed: bigint;
-  readonly used_hours: bigint;
-  readonly up_hours: bigint;
-  readonly streamed: bigint;
-  readonly streamed_tokens: bigint;
-  readonly streamed_ms: bigint;
-  readonly first_byte_spans: readonly number[];
-  readonly first_byte_counts: readonly number[];
 }
 
 const SUMS = `provider_id, model_id, succeeded, failed, streamed, streamed_tokens, streamed_ms,
@@ -94,22 +82,28 @@ const PUBLISHED_SQL = `
   where day >= ($1::timestamptz at time zone 'utc')::date
   order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
 
-function readSumsRow(row: SumsRow): ListingSums {
-  const { first_byte_spans: spans, first_byte_counts: counts } = row;
+const sumColumns = columns<Omit<ListingSums, "firstBytes">>({
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  fromMs: count("from_ms"),
+  succeeded: count("succeeded"),
+  failed: count("failed"),
+  usedHours: count("used_hours"),
+  upHours: count("up_hours"),
+  streamed: count("streamed"),
+  streamedTokens: count("streamed_tokens"),
+  streamedMs: count("streamed_ms"),
+});
+const firstByteColumns = columns<{ readonly spans: number[]; readonly counts: number[] }>({
+  spans: opaque("first_byte_spans"),
+  counts: opaque("first_byte_counts"),
+});
+
+function readSumsRow(row: Row): ListingSums {
+  const { spans, counts } = firstByteColumns.read(row);
   assert(spans.length === counts.length, "each span of first bytes has its count");
-  return {
-    providerId: row.provider_id,
-    modelId: row.model_id,
-    fromMs: Number(row.from_ms),
-    succeeded: Number(row.succeeded),
-    failed: Number(row.failed),
-    usedHours: Number(row.used_hours),
-    upHours: Number(row.up_hours),
-    streamed: Number(row.streamed),
-    streamedTokens: Number(row.streamed_tokens),
-    streamedMs: Number(row.streamed_ms),
-    firstBytes: new Map(spans.map((span, at) => [span, counts[at] ?? 0])),
-  };
+  const firstBytes = new Map(spans.map((span, at) => [span, counts[at] ?? 0]));
+  return { ...sumColumns.read(row), firstBytes };
 }
 
 const DAY_MS = 86_400_000;

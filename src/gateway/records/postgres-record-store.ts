@@ -1,40 +1,42 @@
-import type { Pool, QueryResult, QueryResultRow } from "pg";
+import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 
 import {
   assert,
-  microUsd,
-  type OrgId,
-  type RequestId,
-  ZERO_MICRO_USD,
-  ZERO_USAGE,
   capColumn,
   columns,
   type Columns,
   count,
-  inTransaction,
   instantMs,
+  inTransaction,
   micro,
+  type OrgId,
   orNull,
+  type Public,
   queryInTime,
+  type RequestId,
   type Row,
   word,
+  ZERO_MICRO_USD,
+  ZERO_USAGE,
 } from "../../kernel/index.ts";
 import {
   type Balance,
   closedColumns,
-  readCreatedAt,
   heldColumns,
   journalColumns,
   type MonthSpend,
   type PeriodSpend,
+  readCreatedAt,
   requestIdFrom,
+  type SpendReads,
   usageColumns,
 } from "../../ledger/index.ts";
+import { MANAGED_SQL } from "../accounts/key-store.ts";
+import type { Grouping } from "./contract/usage.ts";
 import {
   NOTICE_FACTS_SQL,
   noticeFacts,
   type NoticeFacts,
-  type NoticeFactsRow,
   noticeFactsValues,
   REFUSED_CAUSES_SQL,
   type RefusedFor,
@@ -45,20 +47,26 @@ import {
   REFUSED_SQL,
   refusedColumns,
   requestColumns,
+  type RequestRecord,
+  type UsageGroup,
+  type UsageQuery,
+  type UsageRow,
 } from "./record-rows.ts";
-import type {
-  RecordStore,
-  RequestRecord,
-  UsageGroup,
-  UsageQuery,
-  UsageRow,
-} from "./record-store.ts";
-import { MANAGED_KEY_SQL, readUsageGroups, toRequestSpan } from "./usage-groups.ts";
-import { ATTEMPTED_SQL } from "./request-pages.ts";
 import { TOKENS_AND_DEBIT } from "./report-parts.ts";
+import { ATTEMPTED_SQL } from "./request-pages.ts";
+import { attemptedSql, findSums, type RequestSpan } from "./request-rows.ts";
 
-/** Reads of the journal. A request is its attempts; its id carries when it came. */
-export class PostgresRecordStore implements RecordStore {
+/** $1 is the organization. The marketplace's managed keys are reported by their purpose. */
+export const MANAGED_KEY_SQL: string = `
+  select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
+
+export type RecordStore = Public<PostgresRecordStore>;
+
+/**
+ * Reads of the journal, each for one organization. A request is its attempts; its id carries when
+ * it came.
+ */
+export class PostgresRecordStore implements SpendReads {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
@@ -66,26 +74,13 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async balance(orgId: OrgId): Promise<Balance> {
-    const result = await this.#read<{ settled: bigint; held: bigint }>(
-      `select credits - debits - owed as settled, reserved as held from account
-      where account_id = $1`,
-      [`wallet:${orgId}`],
-    );
-    const row = result.rows[0];
-    return row === undefined
-      ? { settledMicroUsd: ZERO_MICRO_USD, heldMicroUsd: ZERO_MICRO_USD }
-      : { settledMicroUsd: microUsd(row.settled), heldMicroUsd: microUsd(row.held) };
+    const { rows } = await this.#read<Row>(BALANCE_SQL, [`wallet:${orgId}`]);
+    return rows[0] === undefined ? NO_BALANCE : balanceColumns.read(rows[0]);
   }
 
   async monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend> {
-    const result = await this.#read<SpendRow>(MONTH_SPEND_SQL, [orgId, keyId ?? null]);
-    const row = result.rows[0];
-    return {
-      spentMicroUsd: microUsd(row?.spent ?? 0n),
-      inFlightMicroUsd: microUsd(row?.in_flight ?? 0n),
-      capMicroUsd: row?.cap === null || row === undefined ? null : microUsd(row.cap),
-      resetAtMs: row?.reset_at.getTime() ?? 0,
-    };
+    const { rows } = await this.#read<Row>(MONTH_SPEND_SQL, [orgId, keyId ?? null]);
+    return rows[0] === undefined ? NO_SPEND : monthColumns.read(rows[0]);
   }
 
   async periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]> {
@@ -93,6 +88,7 @@ export class PostgresRecordStore implements RecordStore {
     return rows.map(periodColumns.read);
   }
 
+  /** Newest first; attempts of one request are one row, its debit the sum. */
   async usagePage(
     query: UsageQuery,
   ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
@@ -113,19 +109,22 @@ export class PostgresRecordStore implements RecordStore {
     });
   }
 
+  /** Facts for the notices on every page, from one bounded statement. */
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
     const values = noticeFactsValues(orgId, nowMs);
-    const { rows } = await this.#read<NoticeFactsRow>(NOTICE_FACTS_SQL, values);
+    const { rows } = await this.#read<Row>(NOTICE_FACTS_SQL, values);
     const [row] = rows;
     assert(row !== undefined, "a statement of sums answers with a row");
     return noticeFacts(row);
   }
 
+  /** The causes of refusals since then, most first; of the newest ten thousand. */
   async refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]> {
     const values = [orgId, requestIdFrom(fromMs)];
     return (await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, values)).rows;
   }
 
+  /** Undefined if the organization has no such request. */
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
     const { rows } = await this.#read<Row>(PRICED_ATTEMPTS_SQL, [orgId, requestId]);
     const [first] = rows;
@@ -161,12 +160,30 @@ export class PostgresRecordStore implements RecordStore {
   }
 }
 
-interface SpendRow {
-  readonly spent: bigint;
-  readonly in_flight: bigint;
-  readonly cap: bigint | null;
-  readonly reset_at: Date;
-}
+const BALANCE_SQL = `
+  select credits - debits - owed as settled, reserved as held from account where account_id = $1`;
+
+const balanceColumns: Columns<Balance> = columns({
+  settledMicroUsd: micro("settled"),
+  heldMicroUsd: micro("held"),
+});
+const NO_BALANCE: Balance = { settledMicroUsd: ZERO_MICRO_USD, heldMicroUsd: ZERO_MICRO_USD };
+
+const spendProperties = {
+  spentMicroUsd: micro("spent"),
+  inFlightMicroUsd: micro("in_flight"),
+  resetAtMs: instantMs("reset_at"),
+} as const;
+const monthColumns: Columns<MonthSpend> = columns({
+  ...spendProperties,
+  capMicroUsd: orNull(micro("cap")),
+});
+const NO_SPEND: MonthSpend = {
+  spentMicroUsd: ZERO_MICRO_USD,
+  inFlightMicroUsd: ZERO_MICRO_USD,
+  capMicroUsd: null,
+  resetAtMs: 0,
+};
 
 const MONTH_SPEND_SQL = `
   with m as (select date_trunc('month', now() at time zone 'utc')::date as month),
@@ -199,12 +216,10 @@ const PERIOD_SPEND_SQL = `
   order by k.key_id, p.period desc`;
 
 const periodColumns: Columns<PeriodSpend> = columns({
+  ...spendProperties,
   keyId: word("key_id"),
   period: word("period"),
-  spentMicroUsd: micro("spent"),
-  inFlightMicroUsd: micro("in_flight"),
   capMicroUsd: micro("cap"),
-  resetAtMs: instantMs("reset_at"),
 });
 
 /** $1 organization, $2 first id, $3 id after the last one. */
@@ -243,3 +258,48 @@ const groupColumns: Columns<FoundGroup> = columns({
   usage: orNull(usageColumns),
   debitMicroUsd: journalColumns.debitMicroUsd,
 });
+
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** The requests that a query asks for: before its cursor, where it has one. */
+export function toRequestSpan(query: UsageQuery): RequestSpan {
+  const end = query.toMs === undefined ? LAST_ID : requestIdFrom(query.toMs);
+  const cursor = query.cursor ?? LAST_ID;
+  return { from: requestIdFrom(query.fromMs ?? 0), end: cursor < end ? cursor : end };
+}
+
+/**
+ * Sums of requests by one of their columns; by provider, of attempts, which may be of several. Days
+ * that are over come from the sums of the reports, on the same snapshot as the rest.
+ */
+export async function readUsageGroups(
+  client: PoolClient,
+  query: UsageQuery,
+  by: Grouping,
+): Promise<readonly Row[]> {
+  await client.query("set transaction isolation level repeatable read, read only");
+  const span = toRequestSpan(query);
+  const values: unknown[] = [query.orgId, query.limit];
+  const $ = (value: unknown): string => `$${values.push(value)}`;
+  const of =
+    by === "provider"
+      ? `journal where org_id = $1 and request_id >= ${$(span.from)}::uuid
+        and request_id < ${$(span.end)}::uuid`
+      : `(${attemptedSql(await findSums(client, query.orgId, span), "$1", $)}) r
+        left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id`;
+  const requests = by === "provider" ? "count(distinct request_id)" : "sum(requests)";
+  const sums = TOKENS_AND_DEBIT.map((column) => `sum(${column})::bigint as ${column}`).join(", ");
+  const text = `
+  select ${GROUP_SQL[by]} as group, ${requests}::bigint as requests, ${sums} from ${of}
+  group by 1 having ${requests} <> 0
+  order by ${by === "day" ? "1 desc" : "debit desc, 1"} limit $2`;
+  return (await client.query<Row>(text, values)).rows;
+}
+
+// A request's day is the one its id carries, so that days and the bounds of a query agree.
+const GROUP_SQL: Readonly<Record<Grouping, string>> = {
+  day: "to_char(coalesce(request_day, request_day(request_id)), 'YYYY-MM-DD')",
+  model: "model_id",
+  key: "coalesce(k.origin, key_id)",
+  provider: "provider_id",
+};

@@ -10,29 +10,33 @@ import {
   REPORT_GROUPS_MAX,
   REPORT_HOURS_MAX,
   type RequestId,
-  ZERO_MICRO_USD,
   type Row,
+  ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
 import * as activity from "./key-activity.ts";
 import * as listings from "./listing-activity.ts";
-import { PRICED_ATTEMPTS_SQL, pricedAttempt, REFUSED_SQL, refusedColumns } from "./record-rows.ts";
-import type { PricedAttempt, Refused } from "./record-store.ts";
+import {
+  PRICED_ATTEMPTS_SQL,
+  pricedAttempt,
+  type PricedAttempt,
+  type Refused,
+  REFUSED_SQL,
+  refusedColumns,
+} from "./record-rows.ts";
 import { DAY_MS, findRolledDays, HOUR_MS, isoDay } from "./report-parts.ts";
-import { readRequest, readRequests } from "./request-pages.ts";
-import { findSums } from "./request-sums.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
-import { usageReport, type ReportRow } from "./usage-report-rows.ts";
+import { readRequest, readRequests } from "./request-pages.ts";
+import { findSums } from "./request-rows.ts";
 import {
   type SizeBounds,
   type SizedTokens,
   sizedTokens,
   type SizeFilter,
-  type SizeRow,
   sizesQuery,
 } from "./tokens-by-size.ts";
-import { reportQuery, type ReportPlan } from "./usage-report-sql.ts";
-import * as wallet from "./wallet-lines.ts";
+import { type ReportRow, usageReport } from "./usage-report-rows.ts";
+import { type ReportPlan, reportQuery } from "./usage-report-sql.ts";
 import type {
   ReportedRequest,
   ReportFilter,
@@ -42,6 +46,7 @@ import type {
   RequestPageQuery,
   UsageReport,
 } from "./usage-reports.ts";
+import * as wallet from "./wallet-lines.ts";
 
 /**
  * The console's reports on the journal: long ones, on connections of their own with a statement
@@ -89,7 +94,7 @@ export class PostgresUsageReports {
     bounds: SizeBounds,
   ): Promise<readonly SizedTokens[] | undefined> {
     const { text, values } = sizesQuery(filter, bounds);
-    return sizedTokens(await this.#rows<SizeRow>(text, values));
+    return sizedTokens(await this.#rows<Row>(text, values));
   }
 
   /** Refused requests are among them. */

@@ -1,6 +1,14 @@
 import type { Static, TObject } from "typebox";
 
-import { invalidRequest, refused, type Result, schemaCheck } from "../../kernel/index.ts";
+import {
+  invalidRequest,
+  parseMoment,
+  refused,
+  type Result,
+  schemaCheck,
+} from "../../kernel/index.ts";
+import { type Grouping, UsageParameters } from "./contract/usage.ts";
+import type { UsageQuery } from "./record-rows.ts";
 
 /** Parses a query, or returns the 400 that names the invalid value. */
 export type QueryReader<S extends TObject> = (
@@ -43,4 +51,54 @@ function readValue(texts: readonly string[], type: unknown): string | number | r
 /** Values with commas between them, or the name several times. */
 function splitEntries(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => text.split(","));
+}
+
+/** The query of `GET /v1/usage`. */
+export interface ReadUsageQuery {
+  readonly range: Omit<UsageQuery, "orgId" | "limit">;
+  readonly limit?: number;
+  readonly groupBy?: Grouping;
+}
+
+/** `format` decides; without it the `accept` header does, with JSON preferred for equal weights. */
+export function readUsageQuery(
+  query: URLSearchParams,
+  accept: string | undefined,
+): Result<ReadUsageQuery & { readonly isFile: boolean }> {
+  const read = readQuery(query);
+  if (!read.ok) return read;
+  const { limit, from, to, group_by: groupBy, cursor, format } = read.asked;
+  const fromMs = from === undefined ? undefined : parseMoment(from);
+  const toMs = to === undefined ? undefined : parseMoment(to);
+  return {
+    ok: true,
+    range: {
+      ...(fromMs === undefined ? {} : { fromMs }),
+      ...(toMs === undefined ? {} : { toMs }),
+      ...(cursor === undefined ? {} : { cursor }),
+    },
+    ...(limit === undefined ? {} : { limit }),
+    ...(groupBy === undefined ? {} : { groupBy }),
+    isFile: format === undefined ? prefersCsv(accept) : format === "csv",
+  };
+}
+
+const readQuery = queryReader(UsageParameters);
+
+function prefersCsv(accept: string | undefined): boolean {
+  return (
+    accept !== undefined &&
+    parseWeight(accept, "text/csv") > parseWeight(accept, "application/json")
+  );
+}
+
+/** The weight of a media type from 0 to 1, if it is named explicitly. */
+function parseWeight(accept: string, mediaType: string): number {
+  for (const range of accept.toLowerCase().split(",")) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+    if (type !== mediaType) continue;
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+  }
+  return 0;
 }

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { type OrgId, SKU_NAMES, TOKEN_BUCKETS } from "../../kernel/index.ts";
+import { attemptIdFrom, type OrgId, SKU_NAMES, TOKEN_BUCKETS } from "../../kernel/index.ts";
 
 export interface ReportQuery {
   readonly text: string;
@@ -21,22 +21,15 @@ export function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
-const ID_BITS_BELOW_MS = 22n;
-
 /** The first attempt id of a UTC day and the first of the day after; the day is `YYYY-MM-DD`. */
 export function idsOfDay(day: string): { readonly first: bigint; readonly end: bigint } {
   const startMs = Date.parse(`${day}T00:00:00Z`);
-  return { first: firstIdAt(startMs), end: firstIdAt(startMs + DAY_MS) };
+  return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + DAY_MS) };
 }
 
 /** The ids of the hour that starts at an instant. */
 export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
-  return { first: firstIdAt(startMs), end: firstIdAt(startMs + HOUR_MS) };
-}
-
-function firstIdAt(ms: number): bigint {
-  return BigInt(ms - ATTEMPT_EPOCH_MS) << ID_BITS_BELOW_MS;
+  return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + HOUR_MS) };
 }
 
 /**

@@ -23,13 +23,14 @@ import {
 } from "../../ledger/index.ts";
 import type { Bind } from "./report-parts.ts";
 import {
+  END_SQL,
   endedRequestsSql,
   matchSql,
   mayBeRefused,
   openRequestsSql,
   REFUSED_COLUMNS_SQL,
+  statusOfEndSql,
 } from "./request-rows.ts";
-import { END_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import type {
   ReportedRequest,
   ReportFilter,

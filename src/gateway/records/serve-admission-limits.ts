@@ -1,17 +1,46 @@
-import type { ClientExchange } from "../call/client-exchange.ts";
-import { countSetting } from "../call/count-tokens.ts";
-import { refuseCall } from "../call/refuse.ts";
 import {
   byCaller,
   type ChangedBy,
+  presentKeyId,
   printJson,
   type Refusal,
-  presentKeyId,
 } from "../../kernel/index.ts";
+import type { ClientExchange } from "../call/client-exchange.ts";
+import { countSetting } from "../call/count-tokens.ts";
+import { claimRefusal } from "../call/limit-refusals.ts";
+import { refuseCall } from "../call/refuse.ts";
+import { unknownModel } from "../routing/plan-route.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
 import { readLimitRequest } from "./limit-request.ts";
-import { readLimitUse, type LimitDeps } from "./limit-use.ts";
-import { presentChangedLimit } from "./show-limits.ts";
+import { type LimitDeps, readLimitUse } from "./limit-use.ts";
+import { presentChangedLimit, presentLimits } from "./show-limits.ts";
+
+/**
+ * `GET /v1/limits?model=`: the limits of the calling key now, with or without one model. Uses up no
+ * limit. It shows a change of limits at once, while requests take seconds to see it.
+ */
+export async function serveLimits(
+  deps: LimitDeps,
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): Promise<void> {
+  const { orgId, keyId, models } = exchange.principal;
+  const modelId = query.get("model") ?? undefined;
+  const use = await readLimitUse(deps, exchange.principal, modelId);
+  if (modelId !== undefined && !use.isServed) {
+    return exchange.refuse(unknownModel(modelId, models));
+  }
+  if (use.scopes.some(({ usage }) => usage === undefined)) {
+    return exchange.refuse(claimRefusal({ kind: "unavailable" }, deps.clock.nowMs()));
+  }
+  const [org, key, periods] = await Promise.all([
+    deps.records.monthSpend(orgId),
+    deps.records.monthSpend(orgId, keyId),
+    deps.records.periodSpend(orgId, keyId),
+  ]);
+  const limits = presentLimits({ modelId, use, spend: { org, key, periods } });
+  exchange.answer("application/json", {}, Buffer.from(printJson(limits)));
+}
 
 /**
  * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it

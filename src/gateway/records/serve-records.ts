@@ -6,10 +6,10 @@ import { messagesModel, modelEntry, ModelPage, type Verdicts } from "./contract/
 import { generation, usagePage } from "./contract/usage.ts";
 import { modelListA, modelListB } from "./list-models.ts";
 import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
-import { queryReader } from "./read-query.ts";
-import type { RecordStore, UsageQuery } from "./record-store.ts";
+import { queryReader, readUsageQuery } from "./read-query.ts";
+import type { RecordStore } from "./postgres-record-store.ts";
+import type { UsageQuery } from "./record-rows.ts";
 import type { UsageCsv } from "./usage-csv.ts";
-import { readUsageQuery } from "./usage-query.ts";
 
 /** The parts that the read routes work with. */
 export interface RecordDeps {

@@ -1,9 +1,8 @@
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../../kernel/index.ts";
 import type { MonthSpend, PeriodSpend } from "../../ledger/index.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
-import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
-import { takeLower } from "../limits/limit-ceilings.ts";
+import { type LimitValues, type StoredLimit, takeLower } from "../limits/limit-ceilings.ts";
 import type { ScopeUsage } from "../limits/limit-store.ts";
 import {
   byLimit,

@@ -1,5 +1,16 @@
 import { OWN_KEY_PINS } from "../../catalog/index.ts";
-import { microUsd, type MicroUsd, SIZED_ATTEMPTS_MAX, type Usage } from "../../kernel/index.ts";
+import {
+  bool,
+  columns,
+  count,
+  integer,
+  micro,
+  type MicroUsd,
+  type Row,
+  SIZED_ATTEMPTS_MAX,
+  text,
+  type Usage,
+} from "../../kernel/index.ts";
 import { hourUsageColumns, requestIdFrom, SUMMED_USAGE_SQL } from "../../ledger/index.ts";
 import type { ReportQuery } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
@@ -38,24 +49,13 @@ const MEDIA_ROUTES = [
   "/v1/decisions",
 ];
 
-export interface SizeRow {
-  readonly model_id: string;
-  readonly is_own_key: boolean;
-  readonly prompt_above: number;
-  readonly total_above: number;
-  readonly attempts: bigint;
-  readonly debit: bigint;
-  /** Attempts that were read, of all models. */
-  readonly all_attempts: bigint;
-}
-
 /**
  * The chat tokens of one organization by model and by size. It reads one attempt more than it may
  * count, which shows whether it has read them all.
  */
 export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery {
   const { orgId, fromMs, toMs, modelId = null } = filter;
-  const text = `
+  const sql = `
   with counted as materialized (
     select model_id, starts_with(price_pin_id, $8) as is_own_key, debit,
       ${hourUsageColumns.sql},
@@ -83,7 +83,7 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
     OWN_KEY_PINS,
     modelId,
   ];
-  return { text, values };
+  return { text: sql, values };
 }
 
 /** A bucket begins at its bound; what is above a bound begins one token later. */
@@ -92,15 +92,20 @@ function toLowerBounds(bounds: readonly number[]): number[] {
 }
 
 /** Undefined if there are more attempts than are read. */
-export function sizedTokens(rows: readonly SizeRow[]): readonly SizedTokens[] | undefined {
-  if ((rows[0]?.all_attempts ?? 0n) > BigInt(SIZED_ATTEMPTS_MAX)) return undefined;
-  return rows.map((row) => ({
-    modelId: row.model_id,
-    isOwnKey: row.is_own_key,
-    promptAbove: row.prompt_above,
-    totalAbove: row.total_above,
-    attempts: Number(row.attempts),
-    debitMicroUsd: microUsd(row.debit),
-    usage: hourUsageColumns.read(row),
-  }));
+export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | undefined {
+  const [first] = rows;
+  if (first !== undefined && readColumns.read(first).all > SIZED_ATTEMPTS_MAX) return undefined;
+  return rows.map(sizedColumns.read);
 }
+
+/** The attempts that were read, of all models. */
+const readColumns = columns({ all: count("all_attempts") });
+const sizedColumns = columns<SizedTokens>({
+  modelId: text("model_id"),
+  isOwnKey: bool("is_own_key"),
+  promptAbove: integer("prompt_above"),
+  totalAbove: integer("total_above"),
+  attempts: count("attempts"),
+  debitMicroUsd: micro("debit"),
+  usage: hourUsageColumns,
+});

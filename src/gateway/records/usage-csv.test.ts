@@ -6,7 +6,8 @@ import { createRequestId, type OrgId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import type { Refusal } from "../../kernel/core/refusals.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
-import type { RecordStore, UsageGroup, UsageRow } from "./record-store.ts";
+import type { RecordStore } from "./postgres-record-store.ts";
+import type { UsageGroup, UsageRow } from "./record-rows.ts";
 import { UsageCsv } from "./usage-csv.ts";
 
 /** A client that takes everything at once, and what became of its answer. */

@@ -16,9 +16,10 @@ import {
   USAGE_FILES_PER_ORG_MAX,
 } from "../../kernel/index.ts";
 import type { Grouping } from "./contract/usage.ts";
-import type { RecordStore, UsageGroup, UsageQuery, UsageRow } from "./record-store.ts";
+import type { RecordStore } from "./postgres-record-store.ts";
+import type { UsageGroup, UsageQuery, UsageRow } from "./record-rows.ts";
 import { isoDay } from "./report-parts.ts";
-import type { ReadUsageQuery } from "./usage-query.ts";
+import type { ReadUsageQuery } from "./read-query.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";
 const RETRY_AFTER_SECONDS = 10;

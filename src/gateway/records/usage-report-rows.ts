@@ -1,4 +1,4 @@
-import { spanMiddleMs } from "./first-byte-spans.ts";
+import { spanMiddleMs } from "./listing-figures.ts";
 import {
   microUsd,
   outputTokensTotal,

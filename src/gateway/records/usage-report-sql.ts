@@ -8,9 +8,16 @@ import {
 } from "../../kernel/index.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
 import { type Bind, DAY_MS, type ReportQuery, TOKENS, TOKENS_AND_DEBIT } from "./report-parts.ts";
-import { matchSql, mayBeRefused, REFUSED_COLUMNS_SQL } from "./request-rows.ts";
-import { END_SQL, statusOfEndSql } from "./request-status-sql.ts";
-import { attemptedSql, inSumsSql, type SummedSpan } from "./request-sums.ts";
+import {
+  attemptedSql,
+  END_SQL,
+  inSumsSql,
+  matchSql,
+  mayBeRefused,
+  REFUSED_COLUMNS_SQL,
+  statusOfEndSql,
+  type SummedSpan,
+} from "./request-rows.ts";
 import type { ReportFilter, ReportGroupBy, ReportRank, UsageReport } from "./usage-reports.ts";
 
 /** The plan of a report: its time spans, and which of them are read from sums. */
@@ -88,7 +95,9 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     ${percentilesSql("total", "whole")}
     union all ${percentilesSql("group", "listed")}
     union all ${percentilesSql("bucket", "bucket")}
-  ) timed using (kind, name, bucket)`;
+  ) timed using (kind, name, bucket)
+  -- The parts of an answer are in this order: the same question has the same text.
+  order by bucket, name collate "C"`;
   return { text, values };
 }
 

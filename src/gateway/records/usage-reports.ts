@@ -7,7 +7,7 @@ import type {
   RequestStatus,
   Usage,
 } from "../../kernel/index.ts";
-import type { AttemptRecord } from "./record-store.ts";
+import type { AttemptRecord } from "./record-rows.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";
 

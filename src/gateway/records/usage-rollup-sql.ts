@@ -1,7 +1,6 @@
 import { HOUR_SKU_NAME } from "../../kernel/index.ts";
 import { SKUS } from "./report-parts.ts";
-import { ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
-import { END_SQL } from "./request-status-sql.ts";
+import { END_SQL, ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
 
 /** $1 days after which a day counts as over for good, as an interval. */
 export const DUE_DAY_SQL = `

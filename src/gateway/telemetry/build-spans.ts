@@ -1,7 +1,11 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { createSpanId, outputTokensTotal, promptTokensTotal } from "../../kernel/index.ts";
+import {
+  createSpanId,
+  type MicroUsd,
+  outputTokensTotal,
+  promptTokensTotal,
+} from "../../kernel/index.ts";
 import type { AttemptNotes, RequestNotes, TraceContext } from "./request-notes.ts";
-import { presentAmount } from "./shown-amount.ts";
 
 export type AttributeValue = string | number | boolean | string[];
 export type SpanAttributes = Record<string, AttributeValue>;
@@ -248,3 +252,8 @@ const ATTRIBUTE = {
   attemptId: "tm.attempt_id",
   translated: "tm.translated",
 } as const;
+
+/** An amount as an attribute, which is a number: for people and sums of samples; the ledger is exact. */
+export function presentAmount(amount: MicroUsd): number {
+  return Number(amount);
+}

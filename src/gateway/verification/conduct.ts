@@ -1,6 +1,5 @@
 import { assert } from "../../kernel/index.ts";
-import type { ListingName } from "./listing-name.ts";
-import type { LiveBreaches } from "./verdict-store.ts";
+import type { ListingName, LiveBreaches } from "./verdict-store.ts";
 
 /** When live answers make a listing suspect. */
 export interface ConductPolicy {

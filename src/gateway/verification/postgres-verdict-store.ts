@@ -12,8 +12,8 @@ import {
 } from "../../kernel/index.ts";
 import type { Pool } from "pg";
 
-import type { ListingName } from "./listing-name.ts";
 import type {
+  ListingName,
   ListingVerdict,
   LiveBreaches,
   RecordedCheck,

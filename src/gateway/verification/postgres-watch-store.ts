@@ -14,9 +14,8 @@ import {
   text,
   unlockConnection,
 } from "../../kernel/index.ts";
-import { type ListingName, listingKey } from "./listing-name.ts";
-import type { KnownRuns } from "./watch-schedule.ts";
-import type { WatchedRunOutcome, WatchState } from "./watch-store.ts";
+import { type ListingName, listingKey } from "./verdict-store.ts";
+import type { KnownRuns, WatchedRunOutcome, WatchState } from "./watch-schedule.ts";
 
 /** Watched runs in PostgreSQL; the lock of a session ends with its connection. */
 export class PostgresWatchStore {
@@ -32,8 +31,6 @@ export class PostgresWatchStore {
     return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
   }
 }
-
-export type WatchStore = Public<PostgresWatchStore>;
 
 /**
  * The only session among all processes, until it is closed or its process dies. Its connection does

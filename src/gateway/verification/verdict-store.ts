@@ -1,4 +1,13 @@
-import type { ListingName } from "./listing-name.ts";
+/** One provider's listing of one model, by the ids of the manifest. */
+export interface ListingName {
+  readonly providerId: string;
+  readonly modelId: string;
+}
+
+/** As a key of maps, and as the id of its deployment. */
+export function listingKey({ providerId, modelId }: ListingName): string {
+  return `${providerId}/${modelId}`;
+}
 
 /** One check of a recorded run, as the report of the run has it. */
 export interface RecordedCheck {

@@ -1,6 +1,10 @@
 import { asObject, type Clock, Job, type Logger } from "../../kernel/index.ts";
-import { type ListingName, listingKey } from "./listing-name.ts";
-import type { ListingVerdict, SuspectListing } from "./verdict-store.ts";
+import {
+  listingKey,
+  type ListingName,
+  type ListingVerdict,
+  type SuspectListing,
+} from "./verdict-store.ts";
 import type { VerdictStore } from "./postgres-verdict-store.ts";
 
 /**

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { listingKey } from "./listing-name.ts";
+import { listingKey } from "./verdict-store.ts";
 import { dueListings, type KnownRuns, nextRunMs } from "./watch-schedule.ts";
 
 const HOUR_MS = 3_600_000;

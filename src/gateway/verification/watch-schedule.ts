@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
-import { assert } from "../../kernel/index.ts";
-import { type ListingName, listingKey } from "./listing-name.ts";
+import { assert, type MicroUsd } from "../../kernel/index.ts";
+import { listingKey, type ListingName } from "./verdict-store.ts";
 import type { VerifiedListing } from "./verification.ts";
 
 /** The runs of one listing. */
@@ -107,3 +107,20 @@ function computePhase(listing: ListingName): number {
   const hash = createHash("sha256").update(listingKey(listing)).digest();
   return hash.readUInt32BE(0) / HASH_VALUES;
 }
+
+/** The database's record of the runs of an installation. */
+export interface WatchState {
+  /** By the clock of the database, as every other time here. */
+  readonly nowMs: number;
+  /** By the key of the listing. */
+  readonly known: ReadonlyMap<string, KnownRuns>;
+  /** The cost of the watched runs of the last interval; those without an end count with their budgets. */
+  readonly spentMicroUsd: MicroUsd;
+}
+
+/**
+ * - `recorded`: its verdict is stored;
+ * - `unrecorded`: it has none;
+ * - `ended`: by the operator, and the listing is as due as it was.
+ */
+export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";

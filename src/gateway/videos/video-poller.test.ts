@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { BooksModel } from "../../../test/support/books-model.ts";
 import { runs } from "../../../test/support/depth.ts";
 import { ended, takenJob } from "../../../test/support/video-jobs.ts";
 import { microUsd, picoUsd } from "../../kernel/core/money.ts";
-import { LedgerModel } from "../../ledger/ledger-model.ts";
 import type { CloseRow } from "../../ledger/ledger-store.ts";
 import type { VideoErrorCode } from "./video-job.ts";
 import { endOfJob } from "./video-poller.ts";
@@ -20,7 +20,7 @@ const ERROR_CODES: readonly VideoErrorCode[] = [
 
 /** The result of a closing in the ledger. */
 function settle(close: CloseRow, reserve: bigint): { debit: bigint; overrun: bigint } {
-  const model = new LedgerModel();
+  const model = new BooksModel();
   model.addOrg("org", ["key"]);
   model.grant("org", reserve, "start");
   const hold = { attempt: close.attemptId, org: "org", key: "key", provider: "acme" };

@@ -1,9 +1,27 @@
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
 
+import type { OrgId } from "../core/ids.ts";
 import { asObject, tryParse } from "../json/json-edit.ts";
-import type { ChangeFilter } from "./change-store.ts";
-import type { ActorKind, RecordedChange } from "./change.ts";
 import type { Facts } from "./change-words.ts";
+import type { ActorKind, RecordedChange } from "./change.ts";
+
+/** Which changes are meant; absent: all. */
+export interface ChangeFilter {
+  readonly orgId?: OrgId;
+  readonly sinceMs?: number;
+  /** Actions that begin with it. */
+  readonly actionPrefix?: string;
+}
+
+/** The part of an organization's own log that is wanted. */
+export interface ChangePageFilter {
+  readonly orgId: OrgId;
+  readonly actionPrefix?: string;
+  /** The account that made the changes. */
+  readonly by?: string;
+  /** Only what is older. */
+  readonly untilMs?: number;
+}
 
 /** `prev` of the first line. */
 const NO_LINE = "0".repeat(64);

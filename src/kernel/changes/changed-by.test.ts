@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { maskedEmail, wideNetwork } from "./changed-by.ts";
+import { maskedEmail, wideNetwork } from "./change.ts";
 
 test.each([
   ["203.0.113.77", "203.0.113.0/24"],

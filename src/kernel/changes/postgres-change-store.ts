@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import { assert } from "../core/assert.ts";
-import type { Public } from "../core/public.ts";
+import type { Public } from "../core/result.ts";
 import {
   columns,
   type Columns,
@@ -17,7 +17,7 @@ import { findAction, SHOWN_ACTIONS } from "./actions.ts";
 import type { Change, ChangedBy, RecordedChange } from "./change.ts";
 import type { Facts } from "./change-words.ts";
 import type { ChangeLog } from "./change-log.ts";
-import type { ChangeFilter, ChangePageFilter } from "./change-store.ts";
+import type { ChangeFilter, ChangePageFilter } from "./change-chain.ts";
 
 const BLOCK_ROWS = 500;
 const LISTED_MAX = 10_000;

@@ -1,150 +1,111 @@
 import { parseUsd } from "../core/money.ts";
-import { flag, integer, text, type Setting } from "./setting.ts";
+import { atMost, type ConfigOf, flag, integer, type Setting, text } from "./setting.ts";
 
-/** Settings of the console: who signs in how, and how credit is bought. */
-export interface ConsoleConfig {
-  readonly oidcIssuer: string;
-  readonly oidcClientId: string;
-  readonly oidcClientSecret: string;
-  readonly oidcProviderName: string;
-  readonly oidcIsEmailTrusted: boolean;
-  readonly oidcVerifiedAsText: boolean;
-  readonly oidcRefresh: boolean;
-  readonly localSignIn: boolean;
-  readonly allowInsecureConsole: boolean;
-  readonly stripeSecretKey: string;
-  readonly stripeWebhookSecret: string;
-  readonly stripeApiUrl: string;
-  readonly purchaseMinUsd: string;
-  readonly purchaseMaxUsd: string;
-  readonly autoTopUp: boolean;
-  readonly welcomeUsd: string;
-  readonly reportTimeoutMs: number;
-  readonly support: string;
-  readonly privacyUrl: string;
-  readonly termsUrl: string;
-}
-
-export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<ConsoleConfig[K]> } =
-  {
-    oidcIssuer: {
-      path: "oidc.issuer",
-      alsoEnv: ["OIDC_ISSUER"],
-      kind: "string",
-      fallback: "",
-      doc:
-        "URL of the OpenID Connect provider that people sign in with. Empty: links of " +
-        "`console-link` sign in when the console is on loopback; otherwise no one can sign in.",
-    },
-    oidcClientId: {
-      path: "oidc.client_id",
-      alsoEnv: ["OIDC_CLIENT_ID"],
-      kind: "string",
-      fallback: "",
-      doc: "The console's client id at the identity provider.",
-    },
-    oidcClientSecret: {
-      path: "oidc.client_secret",
-      alsoEnv: ["OIDC_CLIENT_SECRET"],
-      kind: "string",
-      fallback: "",
-      secret: true,
-      doc: "The client secret. Empty: a public client that uses PKCE only.",
-    },
-    oidcProviderName: text(
-      "oidc.provider_name",
-      "",
-      "Name of the identity provider on the sign-in button. Empty: its host.",
-    ),
-    oidcIsEmailTrusted: flag(
-      "oidc.email_trusted",
-      "Treats every e-mail address of this provider as verified, for a provider that sends no " +
-        "`email_verified`.",
-    ),
-    oidcVerifiedAsText: flag(
-      "oidc.verified_as_text",
-      'Accepts `email_verified: "true"`, for a provider that sends a string.',
-    ),
-    oidcRefresh: flag(
-      "oidc.refresh",
-      "Requests `offline_access` and checks every 15 minutes of activity whether the provider's session " +
-        "is still active; needs `encryption_key`.",
-    ),
-    localSignIn: flag(
-      "local_sign_in",
-      "Allows sign-in with links of `console-link` when the console is not on loopback.",
-    ),
-    allowInsecureConsole: flag(
-      "allow_insecure_console",
-      "Allows the console on plain http at an address that is not loopback; cookies are then sent unencrypted.",
-    ),
-    stripeSecretKey: {
-      path: "stripe.secret_key",
-      alsoEnv: ["STRIPE_SECRET_KEY"],
-      kind: "string",
-      fallback: "",
-      secret: true,
-      doc: "Secret key of the Stripe account that sells credit. Empty: only operators grant credit.",
-    },
-    stripeWebhookSecret: {
-      path: "stripe.webhook_secret",
-      alsoEnv: ["STRIPE_WEBHOOK_SECRET"],
-      kind: "string",
-      fallback: "",
-      secret: true,
-      doc: "Signing secret of the webhook; several, separated by commas, while one replaces another.",
-    },
-    stripeApiUrl: {
-      ...text(
-        "stripe.api_url",
-        "",
-        "URL of Stripe's API, for tests against a substitute. Empty: the real API.",
-      ),
+export const CONSOLE_SETTINGS = {
+  oidcIssuer: text(
+    "oidc.issuer",
+    "",
+    "URL of the OpenID Connect provider that people sign in with. Empty: links of " +
+      "`console-link` sign in when the console is on loopback; otherwise no one can sign in.",
+    { alsoEnv: ["OIDC_ISSUER"] },
+  ),
+  oidcClientId: text("oidc.client_id", "", "The console's client id at the identity provider.", {
+    alsoEnv: ["OIDC_CLIENT_ID"],
+  }),
+  oidcClientSecret: text(
+    "oidc.client_secret",
+    "",
+    "The client secret. Empty: a public client that uses PKCE only.",
+    { alsoEnv: ["OIDC_CLIENT_SECRET"], secret: true },
+  ),
+  oidcProviderName: text(
+    "oidc.provider_name",
+    "",
+    "Name of the identity provider on the sign-in button. Empty: its host.",
+  ),
+  oidcIsEmailTrusted: flag(
+    "oidc.email_trusted",
+    "Treats every e-mail address of this provider as verified, for a provider that sends no " +
+      "`email_verified`.",
+  ),
+  oidcVerifiedAsText: flag(
+    "oidc.verified_as_text",
+    'Accepts `email_verified: "true"`, for a provider that sends a string.',
+  ),
+  localSignIn: flag(
+    "local_sign_in",
+    "Allows sign-in with links of `console-link` when the console is not on loopback.",
+  ),
+  allowInsecureConsole: flag(
+    "allow_insecure_console",
+    "Allows the console on plain http at an address that is not loopback; cookies are then sent unencrypted.",
+  ),
+  stripeSecretKey: text(
+    "stripe.secret_key",
+    "",
+    "Secret key of the Stripe account that sells credit. Empty: only operators grant credit.",
+    { alsoEnv: ["STRIPE_SECRET_KEY"], secret: true },
+  ),
+  stripeWebhookSecret: text(
+    "stripe.webhook_secret",
+    "",
+    "Signing secret of the webhook; several, separated by commas, while one replaces another.",
+    { alsoEnv: ["STRIPE_WEBHOOK_SECRET"], secret: true },
+  ),
+  stripeApiUrl: text(
+    "stripe.api_url",
+    "",
+    "URL of Stripe's API, for tests against a substitute. Empty: the real API.",
+    {
       problem: (value) =>
         value === "" || (/^https?:\/\//.test(value) && URL.canParse(value))
           ? undefined
           : "is not a URL; it must start with http:// or https://",
     },
-    purchaseMinUsd: {
-      ...text("billing.purchase_min_usd", "5.00", "Minimum amount of one purchase, in dollars."),
-      problem: purchaseProblem,
-    },
-    purchaseMaxUsd: {
-      ...text("billing.purchase_max_usd", "5000.00", "Maximum amount of one purchase, in dollars."),
-      problem: purchaseProblem,
-    },
-    autoTopUp: {
-      path: "billing.auto_top_up",
-      kind: "boolean",
-      fallback: true,
-      doc:
-        "Lets organizations save a card and buy credit automatically when the balance is low. Off: no " +
-        "automatic purchase is started. Without Stripe there is none either way.",
-    },
-    welcomeUsd: {
-      ...text(
-        "billing.welcome_usd",
-        "",
-        "Free starting credit in dollars, granted at the first verified sign-in, once for an e-mail " +
-          "address. Empty: 0, and 1.00 in `dev`. It lifts the limit of organizations without credit; " +
-          "unusual use is still detected.",
-      ),
-      problem: welcomeProblem,
-    },
-    reportTimeoutMs: integer(
-      "reports.timeout_ms",
-      10_000,
-      1,
-      "Maximum duration of a console report on the journal.",
-    ),
-    support: text(
-      "support",
-      "",
-      "Support contact shown in the console: an e-mail address or a link.",
-    ),
-    privacyUrl: text("privacy_url", "", "Your privacy policy, linked from the sign-in page."),
-    termsUrl: text("terms_url", "", "Your terms, linked from the sign-in page."),
-  };
+  ),
+  purchaseMinUsd: text(
+    "billing.purchase_min_usd",
+    "5.00",
+    "Minimum amount of one purchase, in dollars.",
+    { problem: purchaseProblem },
+  ),
+  purchaseMaxUsd: text(
+    "billing.purchase_max_usd",
+    "5000.00",
+    "Maximum amount of one purchase, in dollars.",
+    { problem: purchaseProblem },
+  ),
+  autoTopUp: flag(
+    "billing.auto_top_up",
+    "Lets organizations save a card and buy credit automatically when the balance is low. Off: no " +
+      "automatic purchase is started. Without Stripe there is none either way.",
+    true,
+  ),
+  welcomeUsd: text(
+    "billing.welcome_usd",
+    "",
+    "Free starting credit in dollars, granted at the first verified sign-in, once for an e-mail " +
+      "address. Empty: 0, and 1.00 in `dev`. It lifts the limit of organizations without credit; " +
+      "unusual use is still detected.",
+    { problem: welcomeProblem },
+  ),
+  reportTimeoutMs: integer(
+    "reports.timeout_ms",
+    10_000,
+    1,
+    "Maximum duration of a console report on the journal.",
+  ),
+  support: text(
+    "support",
+    "",
+    "Support contact shown in the console: an e-mail address or a link.",
+  ),
+  privacyUrl: text("privacy_url", "", "Your privacy policy, linked from the sign-in page."),
+  termsUrl: text("terms_url", "", "Your terms, linked from the sign-in page."),
+};
+
+/** Settings of the console: who signs in how, and how credit is bought. */
+export type ConsoleConfig = ConfigOf<typeof CONSOLE_SETTINGS>;
 
 const WELCOME_USD = /^\d{1,3}(\.\d{1,6})?$/;
 
@@ -167,4 +128,102 @@ function purchaseProblem(value: string): string | undefined {
 export function purchasesProblem(of: ConsoleConfig): string | undefined {
   const [min = 0n, max = 0n] = [of.purchaseMinUsd, of.purchaseMaxUsd].map(parseUsd);
   return min > max ? "billing.purchase_min_usd is above billing.purchase_max_usd" : undefined;
+}
+
+const CHARACTERS_MAX = 400;
+
+export const ISSUER_SETTINGS = {
+  issuerName: bounded(
+    "billing.issuer.name",
+    "Legal name of your company on statements and receipts. Empty: only the name of the installation.",
+  ),
+  issuerAddress: bounded(
+    "billing.issuer.address",
+    "Its address, with ` | ` between the lines: `1 Main St | 12345 Springfield | US`.",
+  ),
+  issuerTaxId: bounded("billing.issuer.tax_id", "Its tax id, as statements and receipts show it."),
+  issuerNote: bounded(
+    "billing.issuer.note",
+    "A line under your company on every statement and receipt, such as a register number.",
+  ),
+  issuerNoTaxReason: {
+    ...bounded("billing.issuer.no_tax_reason", "Why receipts charge no tax, as they say it."),
+    fallback: "Tax is not charged when prepaid credit is sold.",
+  },
+};
+
+/** The operator's company, as statements and receipts show it. */
+export type IssuerConfig = ConfigOf<typeof ISSUER_SETTINGS>;
+
+function bounded(path: string, doc: string): Setting<string> {
+  return { ...text(path, "", doc), problem: lineProblem };
+}
+
+function lineProblem(value: string): string | undefined {
+  if (value.length > CHARACTERS_MAX) return `must be at most ${CHARACTERS_MAX} characters`;
+  return /\p{Cc}/u.test(value) ? "must be one line without control characters" : undefined;
+}
+
+/** The people who may open the operator pages of the console. */
+export const OPERATOR_SETTINGS = {
+  operators: text(
+    "operators",
+    "",
+    "E-mail addresses, separated by commas, of the accounts that may open `/operator` in the console. The " +
+      "address must be verified by the identity provider. Checked on every request. Empty: no account.",
+    { problem: addressesProblem },
+  ),
+};
+
+/** The addresses of a list as it is written in the setting. */
+export function splitAddresses(list: string): readonly string[] {
+  return list
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+function addressesProblem(value: string): string | undefined {
+  const wrong = splitAddresses(value).find((each) => !/^[^@\s]+@[^@\s]+$/.test(each));
+  if (wrong === undefined) return undefined;
+  return `must be e-mail addresses, separated by commas; "${wrong}" is none`;
+}
+
+const SECURITY: ReadonlySet<string> = new Set(["starttls", "tls", "none"]);
+
+export const MAIL_SETTINGS = {
+  smtpHost: text("smtp.host", "", "Host of the SMTP server that sends alerts. Empty: no e-mail."),
+  smtpPort: atMost(integer("smtp.port", 587, 1, "Port of the SMTP server."), 65_535),
+  smtpSecurity: text(
+    "smtp.security",
+    "starttls",
+    "`starttls`: encryption is required after the greeting. `tls`: from the first byte (port 465). " +
+      "`none`: not encrypted, for a relay on the same machine.",
+    { problem: (value) => (SECURITY.has(value) ? undefined : "must be starttls, tls or none") },
+  ),
+  smtpUser: text("smtp.user", "", "User at the SMTP server. Empty: no sign-in."),
+  smtpPassword: { ...text("smtp.password", "", "Password of that user."), secret: true },
+  smtpFrom: text(
+    "smtp.from",
+    "",
+    "Sender of every e-mail: `Token Market <alerts@example.com>`. Empty: `smtp.user`.",
+  ),
+  smtpInvitationsPerHour: integer(
+    "smtp.invitations_per_hour",
+    200,
+    1,
+    "E-mails with an invitation, or a question to confirm an address for alerts, that all organizations " +
+      "together send in an hour. Above it, as above 5 invitations a " +
+      "day to one address and 50 a day by one organization, the inviting person gets the link to pass on.",
+  ),
+};
+
+/** The SMTP server that e-mail goes through. */
+export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
+
+/** The setting that is missing for e-mail to be sent at all; undefined: none. */
+export function mailProblem(mail: MailConfig): string | undefined {
+  const { smtpHost, smtpUser, smtpFrom } = mail;
+  if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;
+  return "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`";
 }

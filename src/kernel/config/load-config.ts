@@ -1,8 +1,7 @@
 import { parse as parseYaml } from "yaml";
 
 import { unreachable } from "../core/assert.ts";
-import { purchasesProblem } from "./console-settings.ts";
-import { mailProblem } from "./mail-settings.ts";
+import { mailProblem, purchasesProblem } from "./console-settings.ts";
 import {
   environmentName,
   SETTINGS,

@@ -1,49 +1,28 @@
 import { networksProblem } from "../core/client-address.ts";
-import {
-  ISSUER_SETTINGS,
-  type IssuerConfig,
-  OPERATOR_SETTINGS,
-  type OperatorConfig,
-} from "./issuer-settings.ts";
-import { LISTING_SETTINGS, type ListingConfig } from "./listing-settings.ts";
-import { MAIL_SETTINGS, type MailConfig } from "./mail-settings.ts";
-import { atMost, flag, integer, type Setting, text } from "./setting.ts";
-import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
-import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.ts";
-
-interface BooksConfig {
-  /** `stop` or `go_on`. */
-  readonly booksGoneBack: string;
-}
+import { ISSUER_SETTINGS, MAIL_SETTINGS, OPERATOR_SETTINGS } from "./console-settings.ts";
+import { LISTING_SETTINGS } from "./listing-settings.ts";
+import { atMost, flag, integer, text } from "./setting.ts";
+import { STORE_SETTINGS } from "./store-settings.ts";
+import { TELEMETRY_SETTINGS } from "./telemetry-settings.ts";
 
 /** The operator's settings for the books. */
-const BOOKS_SETTINGS: {
-  readonly [K in keyof BooksConfig]: Setting<BooksConfig[K]>;
-} = {
-  booksGoneBack: {
-    path: "books.gone_back",
-    kind: "string",
-    fallback: "stop",
-    problem: (value) =>
-      value === "stop" || value === "go_on" ? undefined : "must be stop or go_on",
-    doc:
-      "What an instance does when committed work is gone from the database (a restore under it, a failover " +
+const BOOKS_SETTINGS = {
+  booksGoneBack: text(
+    "books.gone_back",
+    "stop",
+    "What an instance does when committed work is gone from the database (a restore under it, a failover " +
       "that lost commits): `stop` takes no traffic until `tokenmarket ledger reopen`, on all instances; " +
       "`go_on` logs an error, sets `tm_books_went_back` and continues, so that what was lost may be " +
       "spent again.",
-  },
+    {
+      problem: (value) =>
+        value === "stop" || value === "go_on" ? undefined : "must be stop or go_on",
+    },
+  ),
 };
 
-interface ConformanceConfig {
-  readonly requireVerified: boolean;
-  readonly liveBadPercent: number;
-  readonly liveAnswersMin: number;
-}
-
 /** Which listings are trusted. */
-const CONFORMANCE_SETTINGS: {
-  readonly [K in keyof ConformanceConfig]: Setting<ConformanceConfig[K]>;
-} = {
+const CONFORMANCE_SETTINGS = {
   requireVerified: flag(
     "catalog.require_verified",
     "Routes only to listings whose last conformance run passed, or only warned, with this manifest, " +
@@ -71,15 +50,8 @@ const CONFORMANCE_SETTINGS: {
   ),
 };
 
-interface MetricsConfig {
-  readonly metricsListingsMax: number;
-  readonly buildCommit: string;
-}
-
 /** The settings for `/metrics`. */
-const METRICS_SETTINGS: {
-  readonly [K in keyof MetricsConfig]: Setting<MetricsConfig[K]>;
-} = {
+const METRICS_SETTINGS = {
   metricsListingsMax: integer(
     "metrics.listings_max",
     1_000,
@@ -95,43 +67,21 @@ const METRICS_SETTINGS: {
 };
 
 /** The operator's settings for starts and stops. */
-export interface OperationsConfig
-  extends
-    ConformanceConfig,
-    IssuerConfig,
-    MailConfig,
-    MetricsConfig,
-    StoreConfig,
-    TelemetryConfig,
-    ListingConfig,
-    BooksConfig,
-    OperatorConfig {
-  readonly autoMigrate: boolean;
-  readonly trustedProxies: string;
-  readonly shutdownDelayMs: number;
-  readonly shutdownGraceMs: number;
-  readonly retentionChangesDays: number;
-}
-
-export const OPERATIONS_SETTINGS: {
-  readonly [K in keyof OperationsConfig]: Setting<OperationsConfig[K]>;
-} = {
+export const OPERATIONS_SETTINGS = {
   autoMigrate: flag(
     "auto_migrate",
     "`serve` migrates the database schema before it opens its ports. Off: it refuses to start on an " +
       "older schema, and only `tokenmarket migrate` changes the schema.",
     true,
   ),
-  trustedProxies: {
-    path: "trusted_proxies",
-    kind: "string",
-    fallback: "",
-    problem: networksProblem,
-    doc:
-      "Networks of your proxies, separated by commas (`10.0.0.0/8, 2001:db8::/32`). On a connection from " +
+  trustedProxies: text(
+    "trusted_proxies",
+    "",
+    "Networks of your proxies, separated by commas (`10.0.0.0/8, 2001:db8::/32`). On a connection from " +
       "one of them, the client is the last address of `x-forwarded-for` outside these networks. On " +
       "other connections the header is ignored.",
-  },
+    { problem: networksProblem },
+  ),
   shutdownDelayMs: integer(
     "shutdown_delay_ms",
     0,

@@ -1,4 +1,4 @@
-import { readPairList } from "./key-value-list.ts";
+import { readPairList } from "./listing-settings.ts";
 import {
   type Config,
   environmentName,

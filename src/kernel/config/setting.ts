@@ -19,6 +19,9 @@ export function environmentName(path: string): string {
   return `TM_${path.replaceAll(".", "_").toUpperCase()}`;
 }
 
+/** What a setting may have besides its path, its default and its meaning. */
+type More<T> = Partial<Omit<Setting<T>, "path" | "fallback" | "doc">>;
+
 export function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {
   return { path, kind: "integer", fallback, min, doc };
 }
@@ -27,13 +30,18 @@ export function atMost(setting: Setting<number>, max: number): Setting<number> {
   return { ...setting, max };
 }
 
-export function text(path: string, fallback: string, doc: string): Setting<string> {
-  return { path, kind: "string", fallback, doc };
+export function text(
+  path: string,
+  fallback: string,
+  doc: string,
+  more: More<string> = {},
+): Setting<string> {
+  return { path, kind: "string", fallback, doc, ...more };
 }
 
 export function flag(path: string, doc: string, fallback = false): Setting<boolean> {
   return { path, kind: "boolean", fallback, doc };
 }
 
-/** The settings of one subject. */
-export type SettingRows<C> = { readonly [K in keyof C]: Setting<C[K]> };
+/** The values of a table of settings. */
+export type ConfigOf<R> = { readonly [K in keyof R]: R[K] extends Setting<infer T> ? T : never };

@@ -5,65 +5,14 @@ import {
   DATABASE_CONNECTIONS_MAX,
   KEY_CACHE_MS,
 } from "../core/constants.ts";
-import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
-import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
-import { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
-import { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
-import { UPSTREAM_SETTINGS, type UpstreamConfig } from "./upstream-settings.ts";
-import { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";
-import { atMost, flag, integer, text, type SettingRows } from "./setting.ts";
+import { CONSOLE_SETTINGS } from "./console-settings.ts";
+import { OPERATIONS_SETTINGS } from "./operations-settings.ts";
+import { LIMIT_SETTINGS, UNUSUAL_USE_SETTINGS } from "./limit-settings.ts";
+import { TIMEOUT_SETTINGS, UPSTREAM_SETTINGS } from "./upstream-settings.ts";
+import { atMost, type ConfigOf, flag, integer, text } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";
 
-/** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
-export interface Config
-  extends
-    ConsoleConfig,
-    LimitConfig,
-    OperationsConfig,
-    TimeoutConfig,
-    UpstreamConfig,
-    UnusualUseConfig {
-  readonly port: number;
-  readonly consolePort: number;
-  readonly internalPort: number;
-  readonly host: string;
-  readonly internalHost: string;
-  readonly maxConnections: number;
-  readonly unreadBytesMax: number;
-  readonly unreadBytesMaxPerKey: number;
-  readonly dataDir: string;
-  readonly manifestsDir: string;
-  readonly gatewayUrl: string;
-  readonly consoleUrl: string;
-  readonly databaseUrl: string;
-  readonly databasePoolMax: number;
-  readonly redisUrl: string;
-  readonly logLevel: string;
-  readonly allowPrivateUpstreams: boolean;
-  readonly providerKeyOrigins: string;
-  readonly keyCacheMs: number;
-  readonly decisionsPublicForm: string;
-  readonly videoDeadlineMs: number;
-  readonly videoPollMinMs: number;
-  readonly videoSweepMs: number;
-  readonly videoAnswerTimeoutMs: number;
-  readonly videoClientWaitMs: number;
-  readonly videoNoAnswerPauseMs: number;
-  readonly videoContentBytesMax: number;
-  readonly poolsFile: string;
-  readonly optimizeCallGapMs: number;
-  readonly encryptionKey: string;
-  readonly retentionAttemptsDays: number;
-  readonly retentionSigningKeyFile: string;
-}
-
-export type SettingName = keyof Config;
-
-/**
- * Every setting, once. The configuration reader, the environment names and the reference page are
- * made from this table. Milliseconds end in `_ms`.
- */
 /** Its pages, cookies and sign-in are at the root of an origin, so that it cannot be below a path. */
 function consoleUrlProblem(value: string): string | undefined {
   if (value === "") return undefined;
@@ -73,7 +22,11 @@ function consoleUrlProblem(value: string): string | undefined {
     : "must be an http or https address without a path, such as https://console.example.com";
 }
 
-export const SETTINGS: SettingRows<Config> = {
+/**
+ * Every setting, once. The configuration reader, the environment names and the reference page are
+ * made from this table. Milliseconds end in `_ms`.
+ */
+export const SETTINGS = {
   port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),
   consolePort: integer("console_port", 8081, 0, "Console port; 0 picks a free one."),
   internalPort: integer(
@@ -111,22 +64,18 @@ export const SETTINGS: SettingRows<Config> = {
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and other local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
   gatewayUrl: text("gateway_url", "", "Public base URL of the gateway when it is behind a proxy."),
-  consoleUrl: {
-    ...text(
-      "console_url",
-      "",
-      "Public URL of the console when it is behind a proxy; without a path.",
-    ),
-    problem: consoleUrlProblem,
-  },
-  databaseUrl: {
-    path: "database_url",
-    alsoEnv: ["DATABASE_URL"],
-    kind: "string",
-    fallback: "",
-    secret: true,
-    doc: "Connection string of your PostgreSQL. Empty: the embedded PostgreSQL is started.",
-  },
+  consoleUrl: text(
+    "console_url",
+    "",
+    "Public URL of the console when it is behind a proxy; without a path.",
+    { problem: consoleUrlProblem },
+  ),
+  databaseUrl: text(
+    "database_url",
+    "",
+    "Connection string of your PostgreSQL. Empty: the embedded PostgreSQL is started.",
+    { alsoEnv: ["DATABASE_URL"], secret: true },
+  ),
   databasePoolMax: integer(
     "database.pool_max",
     DATABASE_CONNECTIONS_MAX,
@@ -134,23 +83,17 @@ export const SETTINGS: SettingRows<Config> = {
     "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
       "that listens for changes.",
   ),
-  redisUrl: {
-    path: "redis_url",
-    alsoEnv: ["REDIS_URL"],
-    kind: "string",
-    fallback: "",
-    secret: true,
-    doc:
-      "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey that shares limits and " +
+  redisUrl: text(
+    "redis_url",
+    "",
+    "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey that shares limits and " +
       "cooldowns between processes; several with commas for a cluster. Empty: each process counts alone.",
-  },
-  logLevel: {
-    path: "log_level",
-    alsoEnv: ["LOG_LEVEL"],
+    { alsoEnv: ["REDIS_URL"], secret: true },
+  ),
+  logLevel: text("log_level", "info", "One of trace, debug, info, warn, error, fatal, silent.", {
     kind: "level",
-    fallback: "info",
-    doc: "One of trace, debug, info, warn, error, fatal, silent.",
-  },
+    alsoEnv: ["LOG_LEVEL"],
+  }),
   allowPrivateUpstreams: flag(
     "allow_private_upstreams",
     "Allows provider URLs with loopback and private addresses.",
@@ -238,13 +181,12 @@ export const SETTINGS: SettingRows<Config> = {
     0,
     "Time between the starts of two calls of one Optimize search; 60 per minute is its key's limit.",
   ),
-  encryptionKey: {
-    path: "encryption_key",
-    kind: "string",
-    fallback: "",
-    secret: true,
-    doc: "32 bytes in base64 that encrypt customers' own provider keys and the secrets of webhooks; several with commas: the first encrypts, all decrypt. Empty: customers can have neither.",
-  },
+  encryptionKey: text(
+    "encryption_key",
+    "",
+    "32 bytes in base64 that encrypt customers' own provider keys and the secrets of webhooks; several with commas: the first encrypts, all decrypt. Empty: customers can have neither.",
+    { secret: true },
+  ),
   ...UNUSUAL_USE_SETTINGS,
   retentionAttemptsDays: integer(
     "retention.attempts_days",
@@ -259,3 +201,8 @@ export const SETTINGS: SettingRows<Config> = {
   ),
   ...CONSOLE_SETTINGS,
 };
+
+/** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
+export type Config = ConfigOf<typeof SETTINGS>;
+
+export type SettingName = keyof Config;

@@ -1,68 +1,45 @@
-import { headerListProblem, pairListProblem } from "./key-value-list.ts";
-import { atMost, integer, text, type Setting } from "./setting.ts";
-
-/** Which traces are kept, and where they go. */
-export interface TelemetryConfig {
-  readonly telemetryEndpoint: string;
-  readonly telemetryTracesEndpoint: string;
-  readonly telemetryHeaders: string;
-  readonly telemetryServiceName: string;
-  readonly telemetryResourceAttributes: string;
-  readonly telemetrySamplePerMillion: number;
-  readonly telemetrySlowMs: number;
-  readonly telemetryKeptPerSecond: number;
-  readonly telemetryIncoming: string;
-  readonly telemetryPropagate: string;
-}
+import { headerListProblem, pairListProblem } from "./listing-settings.ts";
+import { atMost, integer, text } from "./setting.ts";
 
 const INCOMING: ReadonlySet<string> = new Set(["continue", "restart"]);
 
-export const TELEMETRY_SETTINGS: {
-  readonly [K in keyof TelemetryConfig]: Setting<TelemetryConfig[K]>;
-} = {
-  telemetryEndpoint: {
-    path: "telemetry.endpoint",
-    alsoEnv: ["OTEL_EXPORTER_OTLP_ENDPOINT"],
-    kind: "string",
-    fallback: "",
-    problem: endpointProblem,
-    doc:
-      "Base address of an OpenTelemetry collector that takes OTLP over HTTP (`http://collector:4318`); traces go to " +
+/** Which traces are kept, and where they go. */
+export const TELEMETRY_SETTINGS = {
+  telemetryEndpoint: text(
+    "telemetry.endpoint",
+    "",
+    "Base address of an OpenTelemetry collector that takes OTLP over HTTP (`http://collector:4318`); traces go to " +
       "`/v1/traces` below it. Empty, with `telemetry.traces_endpoint` empty too: no traces are exported.",
-  },
-  telemetryTracesEndpoint: {
-    path: "telemetry.traces_endpoint",
-    alsoEnv: ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"],
-    kind: "string",
-    fallback: "",
-    problem: endpointProblem,
-    doc: "The whole address that traces are sent to, in place of `telemetry.endpoint`.",
-  },
-  telemetryHeaders: {
-    path: "telemetry.headers",
-    alsoEnv: ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"],
-    kind: "string",
-    fallback: "",
-    secret: true,
-    problem: headerListProblem,
-    doc: "Headers of every export, as `name=value`, separated by commas; values are percent-decoded.",
-  },
-  telemetryServiceName: {
-    alsoEnv: ["OTEL_SERVICE_NAME"],
-    ...text(
-      "telemetry.service_name",
-      "",
-      "`service.name` of the exported traces. Empty: that of `telemetry.resource_attributes`, or `tokenmarket`.",
-    ),
-  },
-  telemetryResourceAttributes: {
-    path: "telemetry.resource_attributes",
-    alsoEnv: ["OTEL_RESOURCE_ATTRIBUTES"],
-    kind: "string",
-    fallback: "",
-    problem: pairListProblem,
-    doc: "Attributes of the exporting process, as `name=value`, separated by commas; values are percent-decoded.",
-  },
+    { alsoEnv: ["OTEL_EXPORTER_OTLP_ENDPOINT"], problem: endpointProblem },
+  ),
+  telemetryTracesEndpoint: text(
+    "telemetry.traces_endpoint",
+    "",
+    "The whole address that traces are sent to, in place of `telemetry.endpoint`.",
+    { alsoEnv: ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"], problem: endpointProblem },
+  ),
+  telemetryHeaders: text(
+    "telemetry.headers",
+    "",
+    "Headers of every export, as `name=value`, separated by commas; values are percent-decoded.",
+    {
+      alsoEnv: ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"],
+      secret: true,
+      problem: headerListProblem,
+    },
+  ),
+  telemetryServiceName: text(
+    "telemetry.service_name",
+    "",
+    "`service.name` of the exported traces. Empty: that of `telemetry.resource_attributes`, or `tokenmarket`.",
+    { alsoEnv: ["OTEL_SERVICE_NAME"] },
+  ),
+  telemetryResourceAttributes: text(
+    "telemetry.resource_attributes",
+    "",
+    "Attributes of the exporting process, as `name=value`, separated by commas; values are percent-decoded.",
+    { alsoEnv: ["OTEL_RESOURCE_ATTRIBUTES"], problem: pairListProblem },
+  ),
   telemetrySamplePerMillion: atMost(
     integer(
       "telemetry.sample_per_million",
@@ -87,15 +64,13 @@ export const TELEMETRY_SETTINGS: {
     ),
     10_000,
   ),
-  telemetryIncoming: {
-    path: "telemetry.incoming",
-    kind: "string",
-    fallback: "continue",
-    problem: (value) => (INCOMING.has(value) ? undefined : "must be continue or restart"),
-    doc:
-      "What becomes of the `traceparent` of a caller whose key was accepted. `continue`: the request is part of the " +
+  telemetryIncoming: text(
+    "telemetry.incoming",
+    "continue",
+    "What becomes of the `traceparent` of a caller whose key was accepted. `continue`: the request is part of the " +
       "caller's trace. `restart`: it has a trace of its own, with a link to the caller's.",
-  },
+    { problem: (value) => (INCOMING.has(value) ? undefined : "must be continue or restart") },
+  ),
   telemetryPropagate: text(
     "telemetry.propagate",
     "",

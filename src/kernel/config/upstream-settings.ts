@@ -1,22 +1,12 @@
-import { integer, text, type SettingRows } from "./setting.ts";
-
-/** How providers are reached. */
-export interface UpstreamConfig {
-  readonly upstreamIdleMs: number;
-  readonly upstreamProxy: string;
-  readonly upstreamNoProxy: string;
-  readonly upstreamCaFile: string;
-  readonly upstreamCertFile: string;
-  readonly upstreamKeyFile: string;
-  readonly webhookNameServers: string;
-}
+import { type ConfigOf, integer, text } from "./setting.ts";
 
 const BY_PROVIDER = "For some providers: `provider=value` pairs after it, separated by commas.";
 
 /** Empty too: there is none. */
 const NAME_SERVER = /^((\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?|[\da-f]*:[\da-f:.]+)?$/i;
 
-export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
+/** How providers are reached. */
+export const UPSTREAM_SETTINGS = {
   upstreamIdleMs: integer(
     "timeouts.upstream_idle_ms",
     4_000,
@@ -24,31 +14,30 @@ export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
     "How long an unused connection to a provider is kept; a `keep-alive` header of the provider " +
       "shortens it.",
   ),
-  upstreamProxy: {
-    path: "upstreams.proxy",
-    alsoEnv: ["HTTPS_PROXY"],
-    kind: "string",
-    fallback: "",
-    secret: true,
-    problem: (value) => {
-      const { all, byProvider } = readByProvider(value);
-      const addresses = [all, ...byProvider.values()].filter((each) => each !== "");
-      return addresses.every((each) => /^https?:\/\/./.test(each) && URL.canParse(each))
-        ? undefined
-        : "must be addresses of proxies, such as http://proxy.example:3128";
-    },
-    doc:
-      "Address of a proxy (`http://` or `https://`, with user name and password where it needs them) " +
+  upstreamProxy: text(
+    "upstreams.proxy",
+    "",
+    "Address of a proxy (`http://` or `https://`, with user name and password where it needs them) " +
       `through which providers with \`https:\` addresses are reached. ${BY_PROVIDER} An empty value: ` +
       "without a proxy.",
-  },
-  upstreamNoProxy: {
-    path: "upstreams.no_proxy",
-    alsoEnv: ["NO_PROXY"],
-    kind: "string",
-    fallback: "",
-    doc: "Hosts and domains, separated by commas, that are reached without the proxy; `*`: all.",
-  },
+    {
+      alsoEnv: ["HTTPS_PROXY"],
+      secret: true,
+      problem: (value) => {
+        const { all, byProvider } = readByProvider(value);
+        const addresses = [all, ...byProvider.values()].filter((each) => each !== "");
+        return addresses.every((each) => /^https?:\/\/./.test(each) && URL.canParse(each))
+          ? undefined
+          : "must be addresses of proxies, such as http://proxy.example:3128";
+      },
+    },
+  ),
+  upstreamNoProxy: text(
+    "upstreams.no_proxy",
+    "",
+    "Hosts and domains, separated by commas, that are reached without the proxy; `*`: all.",
+    { alsoEnv: ["NO_PROXY"] },
+  ),
   upstreamCaFile: text(
     "upstreams.ca_file",
     "",
@@ -64,18 +53,18 @@ export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
     "",
     `PEM file of the private key of \`upstreams.client_cert_file\`, not encrypted. ${BY_PROVIDER}`,
   ),
-  webhookNameServers: {
-    ...text(
-      "webhooks.name_servers",
-      "",
-      "Addresses of name servers, separated by commas, that are asked for the names in customers' " +
-        "webhook addresses. Empty: those of the system.",
-    ),
-    problem: (value) =>
-      value.split(",").every((each) => NAME_SERVER.test(each.trim()))
-        ? undefined
-        : "must be IP addresses, each with a port where it is not 53",
-  },
+  webhookNameServers: text(
+    "webhooks.name_servers",
+    "",
+    "Addresses of name servers, separated by commas, that are asked for the names in customers' " +
+      "webhook addresses. Empty: those of the system.",
+    {
+      problem: (value) =>
+        value.split(",").every((each) => NAME_SERVER.test(each.trim()))
+          ? undefined
+          : "must be IP addresses, each with a port where it is not 53",
+    },
+  ),
 };
 
 /** Reads `value,provider=value,…`. */
@@ -92,3 +81,65 @@ export function readByProvider(value: string): {
   }
   return { all, byProvider };
 }
+
+export const TIMEOUT_SETTINGS = {
+  streamHeadersTimeoutMs: integer(
+    "timeouts.stream_headers_ms",
+    20_000,
+    1,
+    "Maximum wait for a provider's response headers on a stream.",
+  ),
+  generationTimeoutMs: integer(
+    "timeouts.generation_ms",
+    450_000,
+    1,
+    "Maximum duration of an answer that is not streamed or whose client has disconnected.",
+  ),
+  streamIdleTimeoutMs: integer(
+    "timeouts.stream_idle_ms",
+    120_000,
+    1,
+    "Maximum time without data from a provider inside a stream.",
+  ),
+  routingTimeoutMs: integer(
+    "timeouts.routing_ms",
+    450_000,
+    1,
+    "Time in which another deployment may still be tried.",
+  ),
+  firstContentTimeoutMs: integer(
+    "timeouts.first_content_ms",
+    450_000,
+    1,
+    "Maximum wait for a stream's first content; comments and empty events do not extend it.",
+  ),
+  streamTotalMs: integer(
+    "timeouts.stream_total_ms",
+    3_600_000,
+    1,
+    "Maximum duration of a stream with a connected client; it then ends with an error.",
+  ),
+  commitSilenceMs: integer(
+    "timeouts.commit_silence_ms",
+    45_000,
+    0,
+    "Time after which a stream that its provider has accepted is started without content, so that " +
+      "no proxy closes it; from then on no other provider is tried. 0: never.",
+  ),
+  keepaliveMs: integer(
+    "timeouts.keepalive_ms",
+    10_000,
+    1,
+    "Time without data after which a keep-alive is sent on a client's open stream.",
+  ),
+  videoAcceptTimeoutMs: integer(
+    "timeouts.video_accept_ms",
+    60_000,
+    1,
+    "Maximum wait until a provider accepts a video job.",
+  ),
+  decisionsTimeoutMs: integer("timeouts.decisions_ms", 60_000, 1, "Maximum wait for a decision."),
+};
+
+/** Time limits of calls, in milliseconds. */
+export type TimeoutConfig = ConfigOf<typeof TIMEOUT_SETTINGS>;

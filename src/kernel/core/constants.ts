@@ -10,10 +10,6 @@ export const BODY_BYTES_MAX: number = 10 * MiB;
 
 export const SMALL_BODY_BYTES_MAX: number = 1 * MiB;
 
-export const JSON_DEPTH_MAX: number = 64;
-
-export const JSON_KEYS_MAX: number = 50_000;
-
 export const OUTPUT_TOKENS_MIN: number = 1;
 
 export const OUTPUT_TOKENS_MAX: number = 32_768;

@@ -1,5 +1,22 @@
 import type { RefusalClass } from "./refusals.ts";
 
+/** Names of the headers that an answer has and its record shows, each once. */
+export const ANSWER_HEADERS = {
+  provider: "x-tm-provider",
+  attempts: "x-tm-attempts",
+  remainingRequests: "x-tm-remaining-rpm",
+  remainingTokens: "x-tm-remaining-tpm",
+  queueMs: "x-tm-queue-ms",
+  droppedParams: "x-tm-dropped-params",
+  errorCode: "x-tm-error-code",
+  errorOrigin: "x-tm-error-origin",
+  limitScope: "x-tm-limit-scope",
+  limitKind: "x-tm-limit-kind",
+  limitId: "x-tm-limit-id",
+  capReset: "x-tm-cap-reset",
+  retryAfter: "retry-after",
+} as const;
+
 /** The meaning of a class of refusal or failure for the person who meets it, and the next step. */
 export function explainRefusal(errorClass: string): string {
   return Object.hasOwn(WORDS, errorClass)
@@ -20,7 +37,7 @@ const WORDS: Readonly<Record<RefusalClass, string>> = {
   model_unavailable:
     "There is no such model, or none of its providers could be reached. Choose a model ID from the models page. If the model is listed there, try again in a moment.",
   upstream_error:
-    "Every provider of the model failed or took too long. Try again in a few seconds. The request page shows which providers were tried.",
+    "Every provider of the model failed or took too long. Try again in a few seconds.",
   not_found:
     "The path does not exist, or the record does not belong to your organization. Check the path and the ID.",
   request_too_large: "The body was larger than the route accepts. Send a smaller body.",

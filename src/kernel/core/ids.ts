@@ -92,6 +92,11 @@ export function attemptInstantMs(id: AttemptId): number {
 
 const SEQUENCES_PER_MS = 1 << Number(SEQUENCE_BITS);
 
+/** The lowest id that an attempt of this instant can have. */
+export function attemptIdFrom(atMs: number): bigint {
+  return BigInt(atMs - ATTEMPT_EPOCH_MS) << (INSTANCE_BITS + SEQUENCE_BITS);
+}
+
 /**
  * Returns a maker of attempt ids for one instance. Ids grow strictly; a backwards step of the wall
  * clock keeps the last millisecond and continues counting, so uniqueness never depends on the
@@ -109,7 +114,7 @@ export function attemptIdMaker(instance: number): (nowMs: number) => AttemptId {
       lastMs += 1;
       sequence = 0;
     }
-    const time = BigInt(lastMs - ATTEMPT_EPOCH_MS) << (INSTANCE_BITS + SEQUENCE_BITS);
+    const time = attemptIdFrom(lastMs);
     return (time | instancePart | BigInt(sequence)) as AttemptId;
   };
 }

@@ -11,3 +11,18 @@ export interface Refused {
 export function refused(refusal: Refusal): Refused {
   return { ok: false, refusal };
 }
+
+/** A value that is made of a text, and made again when the text has changed. Makes it once already. */
+export function memoizeByText<T>(text: () => string, make: (text: string) => T): () => T {
+  let before = text();
+  let made = make(before);
+  return () => {
+    const now = text();
+    if (now !== before) made = make(now);
+    before = now;
+    return made;
+  };
+}
+
+/** The public part of a class: a port whose promises stand where they are kept. */
+export type Public<C> = Pick<C, keyof C>;

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { type Static, Type, type TProperties, type TSchema } from "typebox";
 
-import { parseMoment } from "../core/moment.ts";
+import { parseMoment } from "../core/time.ts";
 import { parseRequestId } from "../core/ids.ts";
 import { visibleText } from "../core/visible-text.ts";
 import { asObject } from "./json-edit.ts";

@@ -1,5 +1,9 @@
-import { JSON_DEPTH_MAX } from "../core/constants.ts";
-import { PARSED_KEYS_MAX, PARSED_STEPS_MAX, PARSED_VALUES_MAX } from "./json-limits.ts";
+import {
+  JSON_DEPTH_MAX,
+  PARSED_KEYS_MAX,
+  PARSED_STEPS_MAX,
+  PARSED_VALUES_MAX,
+} from "./json-limits.ts";
 
 /** Half-open range of a value inside a JSON text. */
 export interface Span {

@@ -1,5 +1,8 @@
 import { unreachable } from "../core/assert.ts";
-import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/constants.ts";
+
+export const JSON_DEPTH_MAX: number = 64;
+
+export const JSON_KEYS_MAX: number = 50_000;
 
 /** Values of one body, keys included, that are kept for reading: bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;

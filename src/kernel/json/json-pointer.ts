@@ -1,4 +1,4 @@
-import { cutText } from "../core/cut-text.ts";
+import { cutText } from "../core/visible-text.ts";
 
 /** The JSON pointer (RFC 6901) of a path; the empty path is the whole document. */
 export function pointerTo(path: readonly (string | number)[]): string {

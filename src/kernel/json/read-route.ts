@@ -1,7 +1,7 @@
 import { type TObject, type TSchema, Type } from "typebox";
 
 import type { MicroUsd } from "../core/money.ts";
-import type { Raw } from "../core/json-output.ts";
+import type { Raw } from "../core/json-values.ts";
 
 /**
  * One route of the gateway that reads: what it takes and what it answers. In its schemas

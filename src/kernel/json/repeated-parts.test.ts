@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { runs } from "../../../test/support/depth.ts";
-import { JSON_KEYS_MAX } from "../core/constants.ts";
 import type { JsonDocument, JsonNode } from "./json-document.ts";
-import { FORBIDDEN_KEYS, WordTable, compileRules } from "./json-keys.ts";
+import { compileRules, FORBIDDEN_KEYS, WordTable } from "./json-keys.ts";
+import { JSON_KEYS_MAX } from "./json-limits.ts";
 import { RepeatedParts } from "./repeated-parts.ts";
-import { type ScannedJson, scanJson } from "./scan-json.ts";
+import { scanJson, type ScannedJson } from "./scan-json.ts";
 
 const words = new WordTable(["__proto__", "constructor", "tools", "name"]);
 const rules = { forbidden: FORBIDDEN_KEYS, repeated: "tools" };

@@ -1,13 +1,11 @@
 import { isUtf8 } from "node:buffer";
-
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { runs } from "../../../test/support/depth.ts";
-import { JSON_KEYS_MAX } from "../core/constants.ts";
 import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
-import { JSON_VALUES_MAX, type JsonFault } from "./json-limits.ts";
 import { FORBIDDEN_KEYS, WordTable } from "./json-keys.ts";
+import { JSON_KEYS_MAX, JSON_VALUES_MAX, type JsonFault } from "./json-limits.ts";
 import { scanJson } from "./scan-json.ts";
 
 const words = new WordTable(["__proto__", "a", "model", "messages", "stream"]);

@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
 
-import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/constants.ts";
 import {
   ARRAY_KIND,
   ESCAPED_FLAG,
@@ -15,6 +14,8 @@ import {
   TRUE_KIND,
 } from "./json-document.ts";
 import {
+  JSON_DEPTH_MAX,
+  JSON_KEYS_MAX,
   JSON_VALUES_MAX,
   type JsonFault,
   PASSED_VALUES_MAX,

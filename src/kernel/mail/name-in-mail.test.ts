@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { nameInMail } from "./name-in-mail.ts";
+import { nameInMail } from "./mail-text.ts";
 
 test("an ordinary name is in an e-mail as it is", () => {
   for (const name of [

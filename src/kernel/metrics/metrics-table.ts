@@ -1,7 +1,6 @@
 import { CALL_ROWS } from "./call-rows.ts";
-import { INSTANCE_ROWS } from "./instance-rows.ts";
+import { INSTANCE_ROWS, STORE_ROWS } from "./store-rows.ts";
 import type { MetricRow, MetricType } from "./metric-row.ts";
-import { STORE_ROWS } from "./store-rows.ts";
 
 const ROWS = { ...CALL_ROWS, ...STORE_ROWS, ...INSTANCE_ROWS } as const;
 

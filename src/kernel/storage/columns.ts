@@ -42,6 +42,9 @@ export interface Columns<T> extends Column<T> {
   record(value: T): Readonly<Record<string, Scalar>>;
 }
 
+/** What the columns read and write: a record of which each field is written once. */
+export type RecordOf<C> = C extends Columns<infer T> ? Readonly<T> : never;
+
 export function columns<T extends object>(of: ColumnsOf<T>): Columns<T> {
   const properties = Object.entries(of) as [keyof T, Column<T[keyof T]>][];
   const cells = properties.flatMap(([property, column]) =>

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -17,13 +17,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
 import { silentLog } from "../../../test/support/silent-log.ts";
 import {
   chooseSystemUser,
   findEmbeddedBinaries,
   locatePostgresPackage,
 } from "./embedded-binaries.ts";
-import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-server.ts";
 import { isPidAlive } from "./process-identity.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -49,15 +50,6 @@ async function ask(server: { connectionString: string }, sql: string): Promise<u
   await client.end();
   return rows;
 }
-
-/** Every kind of object that an earlier version may have made as a superuser. */
-const OLD_OBJECTS_SQL = `
-  create schema old; create type old.state as enum ('open');
-  create table old.book (id bigint generated always as identity, state old.state)
-    partition by range (id);
-  create table old.book_1 partition of old.book for values from (1) to (9);
-  create sequence old.numbers; create view old.books as select * from old.book;
-  create function old.twice(n integer) returns integer language sql as 'select 2 * n'`;
 
 function postmasterPid(server: { dataDir: string }): number {
   return Number.parseInt(readFileSync(join(server.dataDir, "cluster", "postmaster.pid"), "utf8"));
@@ -125,28 +117,6 @@ test("the program's role owns its database and is not a superuser, and no secret
   expect(JSON.stringify(seen)).toContain("TZ=UTC");
   expect(JSON.stringify(seen)).not.toContain("sk_live_of_this_test");
   await server.stop();
-});
-
-test("a data folder that a superuser filled is handed over to the program's role", async () => {
-  const first = await start(ONE);
-  const admin = { connectionString: first.adminConnectionString };
-  await ask(admin, OLD_OBJECTS_SQL);
-  await ask(admin, "alter database tokenmarket owner to tokenmarket");
-  await ask(admin, "drop owned by tokenmarket_program; drop role tokenmarket_program");
-  await first.stop();
-  rmSync(join(first.dataDir, "program-password"));
-  const second = await start(ONE);
-  await ask(
-    second,
-    `alter table old.book add column note text; alter table old.book detach partition old.book_1;
-    create or replace function old.twice(n integer) returns integer language sql as 'select 3 * n';
-    alter type old.state add value 'closed'; alter table old.book alter id restart;
-    drop schema old cascade; create table fresh as select 1 as one; drop table fresh`,
-  );
-  expect(await ask(second, "select rolsuper from pg_roles where rolname = current_user")).toEqual([
-    { rolsuper: false },
-  ]);
-  await second.stop();
 });
 
 test("a second opener shares the server, and only the last one out stops it", async () => {

@@ -15,8 +15,11 @@ import {
   postmasterPid,
 } from "../../../test/support/postgres-processes.ts";
 import { silentLog } from "../../../test/support/silent-log.ts";
-import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
-import { ServerSupervisor } from "./embedded-supervisor.ts";
+import {
+  type EmbeddedPostgres,
+  ServerSupervisor,
+  startEmbeddedPostgres,
+} from "./embedded-server.ts";
 import { withStartLock } from "./start-lock.ts";
 
 const POLL = { timeout: 30_000, interval: 25 };

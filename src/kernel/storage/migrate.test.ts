@@ -9,9 +9,15 @@ import {
 import { silentLog } from "../../../test/support/silent-log.ts";
 import { LEDGER_QUEUE_AGE_MS } from "../core/constants.ts";
 import { openPool } from "./connection.ts";
-import { checkSchema, migrateDatabase, type MigrateOptions, readSchema } from "./migrate.ts";
+import {
+  checkSchema,
+  migrateDatabase,
+  type MigrateOptions,
+  readSchema,
+  RUNNER_TIMES,
+  SchemaBusyFault,
+} from "./migrate.ts";
 import { computeLevel, ownSteps, toMigration } from "./schema-state.ts";
-import { RUNNER_TIMES, SchemaBusyFault } from "./migration-runner.ts";
 
 const PROCESSES = 4;
 const NAMES = ownSteps().map(({ name }) => name);

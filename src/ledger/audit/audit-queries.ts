@@ -1,7 +1,7 @@
 import { hasDailySpendSql, HOUR_SKU_NAME, TOKEN_BUCKETS } from "../../kernel/index.ts";
-import { TWO_DAYS_OF_IDS } from "../request-ids.ts";
+import { TWO_DAYS_OF_IDS } from "../attempt-columns.ts";
 import { attemptDay, type AuditQuery } from "./audit-query.ts";
-import { priceQueries } from "./price-audit.ts";
+import { priceQueries } from "./settlement-audit.ts";
 import {
   accountSumsSql,
   attemptsSql,

@@ -8,3 +8,19 @@ export interface AuditQuery {
 /** The day of an attempt, whose id carries it. */
 export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
+
+/** The transfers of `kinds` that are not those of the relation `expected`, by their references. */
+export function differingTransfersSql(kinds: readonly string[]): string {
+  return `
+  select concat('transfer ', ref),
+    case when t.amount is null then 'none'
+      else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end,
+    case when e.amount is null then 'none'
+      else format('%s from %s to %s', e.amount, e.debit_account, e.credit_account) end
+  from expected e full join (
+    select ref, debit_account, credit_account, amount from transfer
+    where attempt_id is null and kind in (${kinds.map((kind) => `'${kind}'`).join(", ")})
+  ) t using (ref)
+  where (t.debit_account, t.credit_account, t.amount)
+    is distinct from (e.debit_account, e.credit_account, e.amount)`;
+}

@@ -5,7 +5,7 @@ import type { ModelAccount } from "../model-accounts.ts";
 import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
-import { readBlocks, readRows, type Text, type TextRow } from "./text-rows.ts";
+import { readBlocks, readRows, type Text, type TextRow } from "./checkpoint-store.ts";
 import { accountText, JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
 
 /** The facts about the whole journal that every replay of a part has to know. */

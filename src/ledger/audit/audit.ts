@@ -29,9 +29,8 @@ import {
   type AuditProgress,
   mergeChecks,
 } from "./ledger-audit.ts";
-import { lifeAuditQuery } from "./life-audit.ts";
+import { lifeAuditQuery, settlementAuditQuery } from "./settlement-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
-import { settlementAuditQuery } from "./settlement-audit.ts";
 
 export interface AuditOptions {
   /** Begin at the newest checkpoint, if there is one; otherwise prove everything. */

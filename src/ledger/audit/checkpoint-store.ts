@@ -1,25 +1,23 @@
 import { createHash, type KeyObject } from "node:crypto";
-
-import type { Pool, PoolClient } from "pg";
+import type { CustomTypesConfig, Pool, PoolClient, QueryArrayConfig } from "pg";
 
 import {
+  assert,
   type ChangedBy,
   type ChangeLog,
-  recordChanges,
-  assert,
   inTransaction,
+  recordChanges,
 } from "../../kernel/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 import type { AuditSpan } from "./audit-span.ts";
+import * as sql from "./checkpoint-sql.ts";
 import {
   checkpointProblem,
   type CountedRows,
   signCheckpoint,
   type SignedCheckpoint,
 } from "./checkpoint.ts";
-import * as sql from "./checkpoint-sql.ts";
 import { auditCheck, type AuditCheck, type AuditExample } from "./ledger-audit.ts";
-import { readBlocks } from "./text-rows.ts";
 
 /** A day that cannot be closed, and what to do about it. */
 export class CheckpointFault extends Error {
@@ -212,3 +210,32 @@ async function countLines(client: PoolClient, text: string): Promise<CountedRows
 function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
+
+const BLOCK_ROWS = 5_000;
+
+export type Text = string | null | undefined;
+/** A row as the server writes it. */
+export type TextRow = readonly Text[];
+
+/** The rows of a statement in blocks, so that a journal of any length fits into memory. */
+export async function* readBlocks(
+  client: PoolClient,
+  lines: string,
+): AsyncGenerator<readonly TextRow[]> {
+  await client.query(`declare block no scroll cursor for ${lines}`);
+  for (;;) {
+    const rows = await readRows(client, `fetch ${BLOCK_ROWS} from block`);
+    if (rows.length > 0) yield rows;
+    if (rows.length < BLOCK_ROWS) break;
+  }
+  await client.query("close block");
+}
+
+export async function readRows(client: PoolClient, select: string): Promise<readonly TextRow[]> {
+  const options: QueryArrayConfig = { text: select, rowMode: "array", types: textTypes };
+  return (await client.query<(string | null)[]>(options)).rows;
+}
+
+const textTypes: CustomTypesConfig = {
+  getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
+};

@@ -1,4 +1,4 @@
-import type { AuditQuery } from "./audit-query.ts";
+import { type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 
 /** A wallet's debt is equal to its receivable, and then nothing in it is free. */
 const BROKEN_DEBTS = `
@@ -34,18 +34,7 @@ const BROKEN_MOVES = `
       ${CASH_OF}, 'wallet:' || p.org_id, c.given_back
     from purchase_claim c join purchase p using (purchase_id) where c.given_back > 0
   )
-  select concat('transfer ', ref),
-    case when t.amount is null then 'none'
-      else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end,
-    case when e.amount is null then 'none'
-      else format('%s from %s to %s', e.amount, e.debit_account, e.credit_account) end
-  from expected e full join (
-    select ref, debit_account, credit_account, amount from transfer
-    where attempt_id is null and kind in
-      ('purchase', 'purchase_refund', 'refund_reversal', 'dispute', 'dispute_won')
-  ) t using (ref)
-  where (t.debit_account, t.credit_account, t.amount)
-    is distinct from (e.debit_account, e.credit_account, e.amount)`;
+  ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
 /** Claims take what they claim together, at most what their purchase gave; before it, nothing. */
 const BROKEN_CLAIMS = `

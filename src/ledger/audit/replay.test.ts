@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { BooksModel } from "../../../test/support/books-model.ts";
 import { runs } from "../../../test/support/depth.ts";
 import { unreachable } from "../../kernel/core/assert.ts";
 import type { CapPeriod } from "../../kernel/core/cap-period.ts";
-import { LedgerModel } from "../ledger-model.ts";
 import type { AuditCheck } from "./ledger-audit.ts";
-import { JournalReplay, type EndEntry, type JournalEntry, type SpenderName } from "./replay.ts";
+import { type EndEntry, type JournalEntry, JournalReplay, type SpenderName } from "./replay.ts";
 
 const ORG = "org";
 const KEYS = ["first", "second"] as const;
@@ -49,7 +49,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 /** A ledger that writes down what it does, as the journal of a database does. */
 class Writer {
-  readonly model = new LedgerModel();
+  readonly model = new BooksModel();
   readonly journal: JournalEntry[] = [];
 
   constructor() {
@@ -156,7 +156,7 @@ function owedOf(attempt: bigint, cost: bigint | null): bigint | undefined {
 }
 
 /** The problems that a replay finds in this journal and the books of this model. */
-function replayed(journal: readonly JournalEntry[], model: LedgerModel): readonly AuditCheck[] {
+function replayed(journal: readonly JournalEntry[], model: BooksModel): readonly AuditCheck[] {
   const replay = new JournalReplay(0n);
   for (const entry of journal) replay.take(entry);
   for (const [id, account] of model.accounts) replay.compareAccount(id, account);
@@ -202,7 +202,7 @@ test("a journal with one line lost is noticed, whichever line it is", () => {
 });
 
 /** Nothing was held or moved, or the cap was changed again. */
-function isWithoutEffect(entry: JournalEntry, model: LedgerModel): boolean {
+function isWithoutEffect(entry: JournalEntry, model: BooksModel): boolean {
   switch (entry.kind) {
     case "cap":
       return true;

@@ -86,7 +86,7 @@ export interface MonthSpend {
  */
 export class JournalReplay {
   // The journal has a transfer for every time a wallet paid what it owed.
-  readonly #model = new LedgerModel({ isCollecting: false });
+  readonly #model = new LedgerModel();
   readonly #admissions = new AuditTally("I8", "every admission fitted the balance and the caps");
   readonly #debits = new AuditTally("replay-debits", "the replayed journal gives every debit");
   readonly #accounts = new AuditTally(

@@ -1,5 +1,5 @@
-import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-ends.ts";
-import { attemptDay, type AuditQuery } from "./audit-query.ts";
+import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-rows.ts";
+import { attemptDay, type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 import type { AuditSpan } from "./audit-span.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
@@ -51,17 +51,7 @@ const BROKEN_MOVES = `
     select ref, 'payable:' || provider_id, 'cash:payouts', payable
     from provider_payment join provider_period using (provider_id, start_at)
   )
-  select concat('transfer ', ref),
-    case when t.amount is null then 'none'
-      else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end,
-    case when e.amount is null then 'none'
-      else format('%s from %s to %s', e.amount, e.debit_account, e.credit_account) end
-  from expected e full join (
-    select ref, debit_account, credit_account, amount from transfer
-    where attempt_id is null and kind in ('period', 'provider_payment')
-  ) t using (ref)
-  where (t.debit_account, t.credit_account, t.amount)
-    is distinct from (e.debit_account, e.credit_account, e.amount)`;
+  ${differingTransfersSql(["period", "provider_payment"])}`;
 
 /**
  * Each closed attempt that a settlement has processed must be in exactly one period, unchanged. For
@@ -170,4 +160,98 @@ export function settlementAuditQuery(span: AuditSpan): AuditQuery {
 
 function isLater(span: AuditSpan, day: string): string {
   return span === undefined ? "true" : `${day} > '${span.day}'`;
+}
+
+/** The audit's check of books that were restored and reopened. */
+export const lifeAuditQuery: AuditQuery = {
+  id: "I19",
+  title:
+    "what was lost in a restore cost no customer anything, and is owed to its provider exactly once",
+  sql: `
+    select concat('transfer ', ref) as what,
+      case when t.amount is null then 'none'
+        else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end as found,
+      case when c.amount is null then 'none'
+        else format('%s from lost to accrual:%s', c.amount, c.provider_id) end as expected
+    from (select * from lost_cost where amount > 0) c full join (
+      select ref, debit_account, credit_account, amount from transfer
+      where kind = 'lost' or 'lost' in (debit_account, credit_account)
+    ) t using (ref)
+    where (t.debit_account, t.credit_account, t.amount)
+      is distinct from ('lost', 'accrual:' || c.provider_id, c.amount)
+    union all
+    select concat('attempt ', attempt_id), format('%s, debit %s', state, debit),
+      'void in a later life of the books'
+    from attempt
+    where outcome = 'lost_in_restore'
+      and (state <> 'void' or not exists (select from ledger_life where open_attempts = 'void'))
+    union all
+    select concat('lost cost ', c.ref), concat('of attempt ', c.attempt_id, ', ', a.state),
+      'of no attempt in the journal that cost something'
+    from lost_cost c join journal a
+      on a.attempt_id = c.attempt_id and c.ref like 'lost:%:attempt:%'
+    where a.outcome is distinct from 'lost_in_restore'
+    union all
+    select concat('life ', life), concat('after ', lag), concat('after ', life - 1)
+    from (select life, coalesce(lag(life) over (order by life), 1) as lag from ledger_life) l
+    where lag <> life - 1`,
+};
+
+/** Each pin's sheets with the sizes of prompt that they are for. */
+const SHEETS = `
+  select s.pin_id as of_pin, s.above_prompt_tokens as above,
+    lead(s.above_prompt_tokens) over (partition by s.pin_id order by s.above_prompt_tokens)
+      as upto, p.*
+  from price_sheet s join price_pin p on p.pin_id = s.sheet_pin_id`;
+
+const PROMPT = "(a.prompt + a.cached_prompt + a.cache_write)";
+const IS_OF_SHEET = `(s.above = 0 or ${PROMPT} > s.above) and (s.upto is null or ${PROMPT} <= s.upto)`;
+
+/** The exact cost of an attempt's tokens by the sheet of its whole prompt. */
+const DUE = `a.prompt * s.prompt_pico + a.cached_prompt * s.cached_prompt_pico
+    + (a.cache_write - coalesce(a.cache_write_1h, 0)) * s.cache_write_pico
+    + coalesce(a.cache_write_1h, 0) * coalesce(s.cache_write_1h_pico, s.cache_write_pico)
+    + a.completion * s.completion_pico + a.internal_reasoning * s.internal_reasoning_pico`;
+
+/** True if the tokens of the attempt were observed, so that they cost something. */
+const IS_OBSERVED = `
+  (a.state = 'settled' or a.corrected_at is not null) and a.basis <> 'none'`;
+
+/** The audit's checks of amounts that are counted from tokens. */
+export function priceQueries(attempts: string): readonly AuditQuery[] {
+  return [
+    {
+      id: "I17",
+      title: "every counted cost is that of its tokens by the sheet of its whole prompt",
+      sql: `
+      with sheet as (${SHEETS}), counted as (
+        select a.attempt_id, a.cost_pico, s.pin_id, ${DUE} as due
+        from ${attempts} a join sheet s on s.of_pin = a.price_pin_id and ${IS_OF_SHEET}
+        where a.cost_pico is not null and a.prompt is not null
+      )
+      select concat('attempt ', attempt_id) as what, concat('cost in pico-dollars ', cost_pico)
+        as found, format('%s by sheet %s', due, pin_id) as expected
+      from counted where cost_pico <> due
+      union all
+      select concat('attempt ', attempt_id), concat('cache writes of an hour: ', cache_write_1h),
+        concat('of cache writes: ', coalesce(cache_write, 0))
+      from ${attempts} a where cache_write_1h < 0 or cache_write_1h > coalesce(cache_write, 0)`,
+    },
+    {
+      id: "I18",
+      title: "every provider with prices of its own is owed what was used, by the sheet of these",
+      sql: `
+      with sheet as (${SHEETS}), recorded as (
+        select a.attempt_id, a.owed_pico, s.pin_id, ${DUE} as due
+        from ${attempts} a join price_pin p on p.pin_id = a.price_pin_id
+          left join sheet s on s.of_pin = p.purchase_pin_id and ${IS_OBSERVED} and ${IS_OF_SHEET}
+        where a.owed_pico is not null or p.purchase_pin_id is not null
+      )
+      select concat('attempt ', attempt_id) as what,
+        concat('owed in pico-dollars ', coalesce(owed_pico::text, 'is the cost')) as found,
+        case when due is null then 'the cost' else format('%s by sheet %s', due, pin_id) end
+          as expected
+      from recorded where owed_pico is distinct from due`,
+    },
+  ];
 }

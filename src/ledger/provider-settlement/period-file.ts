@@ -12,7 +12,7 @@ import {
   type TextDocument,
 } from "../../kernel/index.ts";
 import { SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
-import type { ClosedPeriodFile } from "./lost-terms.ts";
+import type { ClosedPeriodFile } from "./lost-costs.ts";
 import type { PeriodName, SettlementStatement } from "./settlement-store.ts";
 
 const FORMAT = "tokenmarket-closed-period-1";

@@ -15,8 +15,12 @@ import {
   type Public,
   type Row,
 } from "../../kernel/index.ts";
-import { bearLostLines } from "./lost-costs.ts";
-import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
+import {
+  bearLostLines,
+  type ClosedPeriodFile,
+  type LostLine,
+  type PutBackOutcome,
+} from "./lost-costs.ts";
 import { putBackPeriod } from "./put-back-period.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
 import type { ClaimLine } from "./settlement-file.ts";

@@ -1,10 +1,14 @@
 import type { PoolClient } from "pg";
 
-import { assert } from "../../kernel/index.ts";
-import { bearLostCosts, type LostCost } from "./lost-costs.ts";
-import type { ClosedPeriodFile, PutBackOutcome } from "./lost-terms.ts";
-import { readFacts, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";
-import { sumLines, planPeriods, type SettlementLine } from "./settlement-plan.ts";
+import { assert, attemptIdFrom } from "../../kernel/index.ts";
+import {
+  bearLostCosts,
+  type ClosedPeriodFile,
+  type LostCost,
+  type PutBackOutcome,
+} from "./lost-costs.ts";
+import { type DueProvider, findProvider, readFacts, writePlans } from "./settlement-close.ts";
+import { planPeriods, type SettlementLine, sumLines } from "./settlement-plan.ts";
 import { SettlementFault } from "./settlement-store.ts";
 
 /**
@@ -100,7 +104,7 @@ function lostCosts(
         provider_id: file.providerId,
         model_id: line.modelId,
         upstream_model_id: line.upstreamModelId,
-        attempt_id: String(BigInt(line.admittedDayMs - ATTEMPT_EPOCH_MS) << ID_BITS_BELOW_MS),
+        attempt_id: String(attemptIdFrom(line.admittedDayMs)),
         ended_at: new Date(endedMs).toISOString(),
         claims: claims.toString(),
         cost_pico: cost.toString(),
@@ -112,8 +116,6 @@ function lostCosts(
   return lost;
 }
 
-const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
-const ID_BITS_BELOW_MS = 22n;
 const MORE = "the journal has attempts of that time that are not in it: it is of other books";
 
 function toLineKey(line: {

@@ -11,7 +11,7 @@ import {
   picoUsd,
   type Row,
 } from "../../kernel/index.ts";
-import { factColumns, FACTS_SQL, sumColumns } from "./settlement-ends.ts";
+import { factColumns, FACTS_SQL, sumColumns } from "./settlement-rows.ts";
 import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
 import {
   inSettlement,

@@ -3,8 +3,13 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import { microUsd, picoUsd } from "../../kernel/core/money.ts";
 import { HALF_DAY_MS, SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
-import { planPeriods, type SettlementFact, type SettlementTerms } from "./settlement-plan.ts";
-import { addSettlementSums, ZERO_SETTLEMENT_SUMS } from "./settlement-sums.ts";
+import {
+  addSettlementSums,
+  planPeriods,
+  type SettlementFact,
+  type SettlementTerms,
+  ZERO_SETTLEMENT_SUMS,
+} from "./settlement-plan.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00Z");
 const DAILY: SettlementTerms = { mode: "arrears", interval: "daily" };

@@ -3,10 +3,9 @@ import type { RequestId } from "../../kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../kernel/core/money.ts";
 import { entryLine, wholePeriod, ENTRY_COLUMNS } from "./settlement-entries.ts";
 import { readProviderClaim, type ClaimLine, type ProviderClaim } from "./settlement-file.ts";
-import { planPeriods } from "./settlement-plan.ts";
+import { planPeriods, ZERO_SETTLEMENT_SUMS } from "./settlement-plan.ts";
 import { reconcile, type Reconciliation } from "./settlement-reconcile.ts";
 import type { ProviderPeriod, SettlementEntry } from "./settlement-store.ts";
-import { ZERO_SETTLEMENT_SUMS } from "./settlement-sums.ts";
 
 function requestId(n: number): RequestId {
   return `01930000-0000-7000-8000-${String(n).padStart(12, "0")}` as RequestId;

@@ -1,6 +1,33 @@
-import { picoUsd, type PicoUsd, ZERO_PICO_USD } from "../../kernel/index.ts";
+import { createHash } from "node:crypto";
+
+import { type ChangedBy, picoUsd, type PicoUsd, ZERO_PICO_USD } from "../../kernel/index.ts";
+import type { SettlementStore } from "./postgres-settlement-store.ts";
+import { wholePeriod } from "./settlement-entries.ts";
 import type { ClaimLine, ProviderClaim } from "./settlement-file.ts";
-import type { ClaimComparison, SettlementEntry } from "./settlement-store.ts";
+import type { ClaimComparison, ProviderPeriod, SettlementEntry } from "./settlement-store.ts";
+
+/**
+ * Compares a provider's own statement with a closed period and keeps the comparison with it, once
+ * per file. Rejects with `SettlementFault` when attempts of the period were retired.
+ */
+export async function compareStatement(
+  store: Pick<SettlementStore, "entries" | "recordClaim">,
+  of: {
+    readonly period: ProviderPeriod;
+    readonly claim: ProviderClaim;
+    /** The file that the claim was read from. */
+    readonly bytes: Uint8Array;
+  },
+  by: ChangedBy,
+): Promise<Reconciliation> {
+  const { period, claim, bytes } = of;
+  const { providerId, startMs } = period;
+  const entries = wholePeriod(period, store.entries(period));
+  const comparison = await reconcile(claim, period.sums.costPicoUsd, entries);
+  const sha256 = createHash("sha256").update(bytes).digest();
+  await store.recordClaim({ providerId, startMs, sha256, comparison }, by);
+  return comparison;
+}
 
 /** One line on which the two books disagree. */
 export interface DifferingLine {

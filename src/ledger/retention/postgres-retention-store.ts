@@ -13,20 +13,27 @@ import {
   lockedConnection,
   micro,
   pico,
+  transact,
   unlockConnection,
 } from "../../kernel/index.ts";
 import { deleteRefusedBefore } from "../refused-lane.ts";
 import {
   type ChangeNotes,
   changing,
-  inTransaction,
   longReaderSql,
   rowsAsText,
   whenFree,
 } from "./retention-transactions.ts";
 import * as sql from "./retention-sql.ts";
-import { ZERO_SUMS } from "./retention-tally.ts";
-import type { AttemptSums, Day, DaySums, DaySurvey, DetachedDay, RetiredDay } from "./retention.ts";
+import {
+  type AttemptSums,
+  type Day,
+  type DaySums,
+  type DaySurvey,
+  type DetachedDay,
+  type RetiredDay,
+  ZERO_SUMS,
+} from "./retention-tally.ts";
 
 const PAGE_ROWS = 2_000;
 
@@ -113,12 +120,12 @@ class PostgresRetentionSession {
   /** From here on nothing of the day can be written, by anybody. Again: does nothing. */
   async freeze(day: Day): Promise<void> {
     if (await this.#isFrozen(day)) return;
-    await inTransaction(this.#client, () => this.#whenFree(day, [sql.freezeSql(day)]));
+    await transact(this.#client, () => this.#whenFree(day, [sql.freezeSql(day)]));
   }
 
   async unfreeze(day: Day): Promise<void> {
     if (!(await this.#isFrozen(day))) return;
-    await inTransaction(this.#client, () => this.#whenFree(day, [sql.unfreezeSql(day)]));
+    await transact(this.#client, () => this.#whenFree(day, [sql.unfreezeSql(day)]));
   }
 
   async #whenFree(day: Day, statements: readonly string[]): Promise<void> {

@@ -10,16 +10,28 @@ import {
   type ExportCheck,
 } from "./retention-export.ts";
 import { readManifest, signManifest } from "./retention-manifest.ts";
-import { parseDay, type Day } from "./retention.ts";
+import { parseDay, type Day } from "./retention-tally.ts";
 
 const DAY = parseDay("2026-04-10") as Day;
 const RANGE = { fromId: 100n, toId: 200n };
-const HEADER = "attempt_id org_id provider_id reserve debit overrun cost_pico corrected_at note";
+const HEADER =
+  "attempt_id org_id provider_id reserve debit overrun cost_pico owed_pico corrected_at note";
 const COLUMNS = HEADER.split(" ");
 const ROWS: readonly CsvRow[] = [
-  ["100", "org_a", "prov", "1000", "320", "0", "320500000", null, "plain"],
-  ["150", "org_b", "prov", "1000", "7", "0", "7000000", "2026-04-10 10:00:00+00", 'a "b",\nc'],
-  ["199", "org_a", "other", "1000", "1000", "700", "1700000000", null, ""],
+  ["100", "org_a", "prov", "1000", "320", "0", "320500000", null, null, "plain"],
+  [
+    "150",
+    "org_b",
+    "prov",
+    "1000",
+    "7",
+    "0",
+    "7000000",
+    null,
+    "2026-04-10 10:00:00+00",
+    'a "b",\nc',
+  ],
+  ["199", "org_a", "other", "1000", "1000", "700", "1700000000", null, null, ""],
 ];
 const key = generateKeyPairSync("ed25519");
 

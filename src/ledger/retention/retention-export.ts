@@ -2,8 +2,7 @@ import { createHash, type KeyObject } from "node:crypto";
 
 import { CsvFault, csvLine, CsvReader, type CsvRow } from "../../kernel/index.ts";
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
-import { DayTally, sameSums, TallyFault } from "./retention-tally.ts";
-import type { DaySums } from "./retention.ts";
+import { type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 
 /** First id of a day and first id behind it. */
 interface IdRange {

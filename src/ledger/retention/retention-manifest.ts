@@ -19,7 +19,7 @@ import {
   type AttemptSums,
   type Day,
   type DaySums,
-} from "./retention.ts";
+} from "./retention-tally.ts";
 
 const FORMAT = "tokenmarket-retired-day-1";
 
@@ -63,8 +63,7 @@ const SUMS = {
   overrun_micro_usd: documentParts.integer(),
   refund_micro_usd: documentParts.integer(),
   cost_pico_usd: documentParts.integer(),
-  /** Absent in manifests from before providers had purchase prices; both costs are then equal. */
-  owed_pico_usd: Type.Optional(documentParts.integer()),
+  owed_pico_usd: documentParts.integer(),
 };
 const sumsSchema = Type.Object(SUMS, { additionalProperties: Type.String() });
 type SumsDocument = Static<typeof sumsSchema>;
@@ -169,6 +168,6 @@ function readSums(document: SumsDocument): AttemptSums {
     overrunMicroUsd: microUsd(BigInt(document.overrun_micro_usd)),
     refundMicroUsd: microUsd(BigInt(document.refund_micro_usd)),
     costPicoUsd: picoUsd(BigInt(document.cost_pico_usd)),
-    owedPicoUsd: picoUsd(BigInt(document.owed_pico_usd ?? document.cost_pico_usd)),
+    owedPicoUsd: picoUsd(BigInt(document.owed_pico_usd)),
   };
 }

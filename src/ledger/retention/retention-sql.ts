@@ -1,4 +1,4 @@
-import type { Day } from "./retention.ts";
+import type { Day } from "./retention-tally.ts";
 
 /** A week begins at most six days back, and an id may be of the days before. */
 const CAP_DAYS_BACK = 10;

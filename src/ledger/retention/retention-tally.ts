@@ -1,5 +1,74 @@
-import { type CsvRow, microUsd, picoUsd } from "../../kernel/index.ts";
-import type { AttemptSums, DaySums } from "./retention.ts";
+import { type CsvRow, microUsd, type MicroUsd, picoUsd, type PicoUsd } from "../../kernel/index.ts";
+
+/** A day of the journal in UTC: `2026-04-10`. */
+export type Day = string & { readonly __day: "utc" };
+
+/** The sums of some attempts. */
+export interface AttemptSums {
+  readonly attempts: bigint;
+  readonly debitMicroUsd: MicroUsd;
+  readonly overrunMicroUsd: MicroUsd;
+  /** Returned by late corrections. */
+  readonly refundMicroUsd: MicroUsd;
+  readonly costPicoUsd: PicoUsd;
+  /** The debts to providers for them. */
+  readonly owedPicoUsd: PicoUsd;
+}
+
+/** The attempts of a day: all of them, and by whom they are owed and paid. */
+export interface DaySums {
+  readonly all: AttemptSums;
+  readonly byProvider: ReadonlyMap<string, AttemptSums>;
+  readonly byOrg: ReadonlyMap<string, AttemptSums>;
+}
+
+/** A day as the journal has it now. */
+export interface DaySurvey {
+  readonly day: Day;
+  /** First id of the day and first id behind it. */
+  readonly fromId: bigint;
+  readonly toId: bigint;
+  readonly sums: DaySums;
+  readonly open: bigint;
+  /** Closed or corrected at or after the settlement horizon, so that they may be settled yet. */
+  readonly unsettled: bigint;
+  /** Ended in no closed period of their provider. */
+  readonly outsidePeriods: bigint;
+  /** The day was retired before; what is there now came later. */
+  readonly isRetired: boolean;
+}
+
+/** The record of a day whose attempts are gone. */
+export interface RetiredDay {
+  readonly survey: DaySurvey;
+  readonly file: string;
+  readonly sha256: Buffer;
+  readonly signature: Buffer;
+}
+
+export interface DetachedDay {
+  readonly day: Day;
+  readonly sha256: Buffer;
+}
+
+/** The names of a day's two files. */
+export function dayFiles(day: Day): { readonly rows: string; readonly manifest: string } {
+  return { rows: `attempt-${day}.csv.gz`, manifest: `attempt-${day}.json` };
+}
+
+/** The day in `text`, or undefined when there is no such day. */
+export function parseDay(text: string): Day | undefined {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text)
+    ? (text as Day)
+    : undefined;
+}
+
+/** The day after. */
+export function dayAfter(day: Day): Day {
+  const MS_PER_DAY = 86_400_000;
+  return new Date(Date.parse(day) + MS_PER_DAY).toISOString().slice(0, 10) as Day;
+}
 
 /** Rows that no journal has: a column is missing, an id is in the wrong place. */
 export class TallyFault extends Error {
@@ -47,7 +116,7 @@ export class DayTally {
     this.#lastId = id;
     const debit = integer(row[at.debit]);
     const cost = row[at.cost] === null ? 0n : integer(row[at.cost]);
-    const owed = at.owed === undefined ? null : row[at.owed];
+    const owed = row[at.owed];
     const one: AttemptSums = {
       attempts: 1n,
       debitMicroUsd: microUsd(debit),
@@ -91,15 +160,10 @@ function sameMap(
   return true;
 }
 
+const SUM_NAMES = Object.keys(ZERO_SUMS) as (keyof AttemptSums)[];
+
 function sameAttempts(a: AttemptSums, b: AttemptSums): boolean {
-  return (
-    a.attempts === b.attempts &&
-    a.debitMicroUsd === b.debitMicroUsd &&
-    a.overrunMicroUsd === b.overrunMicroUsd &&
-    a.refundMicroUsd === b.refundMicroUsd &&
-    a.costPicoUsd === b.costPicoUsd &&
-    a.owedPicoUsd === b.owedPicoUsd
-  );
+  return SUM_NAMES.every((name) => a[name] === b[name]);
 }
 
 /** Where a row has what is added up. */
@@ -111,8 +175,7 @@ interface Places {
   readonly debit: number;
   readonly overrun: number;
   readonly cost: number;
-  /** Undefined if the file is from before providers had prices of their own. */
-  readonly owed: number | undefined;
+  readonly owed: number;
   readonly corrected: number;
 }
 
@@ -130,7 +193,7 @@ function findPlaces(columns: readonly string[]): Places {
     debit: place("debit"),
     overrun: place("overrun"),
     cost: place("cost_pico"),
-    owed: columns.includes("owed_pico") ? place("owed_pico") : undefined,
+    owed: place("owed_pico"),
     corrected: place("corrected_at"),
   };
 }

@@ -9,6 +9,7 @@ import {
   recordChanges,
   type RecordedChange,
   type CsvRow,
+  transact,
 } from "../../kernel/index.ts";
 
 /** The longest time that batches of the gateways may wait for a lock of the ledger. */
@@ -28,17 +29,6 @@ export interface ChangeNotes {
   readonly by: ChangedBy;
 }
 
-export async function inTransaction(client: PoolClient, work: () => Promise<void>): Promise<void> {
-  await client.query("begin");
-  try {
-    await work();
-    await client.query("commit");
-  } catch (fault) {
-    await client.query("rollback").catch(() => undefined);
-    throw fault;
-  }
-}
-
 /** The change is written last: the log is not held up while the books are waited for. */
 export async function changing(
   client: PoolClient,
@@ -47,7 +37,7 @@ export async function changing(
   work: () => Promise<void>,
 ): Promise<void> {
   let recorded: readonly RecordedChange[] = [];
-  await inTransaction(client, async () => {
+  await transact(client, async () => {
     await work();
     recorded = await recordChanges(client, by, [change]);
   });

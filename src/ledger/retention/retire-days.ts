@@ -1,11 +1,11 @@
 import type { KeyObject } from "node:crypto";
 
 import { formatUsd } from "../../kernel/index.ts";
-import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
-import { readManifest, signManifest, type DayManifest } from "./retention-manifest.ts";
-import { sameSums } from "./retention-tally.ts";
-import { dayFiles, type Day, type DayArchive, type DaySurvey } from "./retention.ts";
+import type { DayFolder } from "./day-folder.ts";
 import type { RetentionSession } from "./postgres-retention-store.ts";
+import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
+import { type DayManifest, readManifest, signManifest } from "./retention-manifest.ts";
+import { type Day, dayFiles, type DaySurvey, sameSums } from "./retention-tally.ts";
 
 /** An export that went wrong; nothing was taken out of the journal. */
 export class RetentionFault extends Error {
@@ -14,7 +14,7 @@ export class RetentionFault extends Error {
 
 export interface RetireDeps {
   readonly session: RetentionSession;
-  readonly archive: DayArchive;
+  readonly archive: DayFolder;
   readonly key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   /** Progress, one sentence each. */
   readonly progress: (line: string) => void;
@@ -138,7 +138,7 @@ async function exportDay(
  * each organization spent on the day says which it is: the text is another one where the request of
  * an attempt has ended since.
  */
-async function refuseForeignFile(archive: DayArchive, manifest: DayManifest): Promise<void> {
+async function refuseForeignFile(archive: DayFolder, manifest: DayManifest): Promise<void> {
   const { day } = manifest;
   const text = await archive.readManifest(day);
   const found = text === undefined ? undefined : readManifest(text);
@@ -170,7 +170,7 @@ async function dropDetached(deps: RetireDeps): Promise<Pick<RetireOutcome, "drop
 }
 
 async function dropProblem(
-  archive: DayArchive,
+  archive: DayFolder,
   day: Day,
   sha256: Buffer,
 ): Promise<string | undefined> {

@@ -1,7 +1,6 @@
 import { parseUsd, systemClock } from "../../kernel/index.ts";
 import type { CheckId } from "./report/finding.ts";
-import type { CheckLine, ConformanceReport } from "./report/report.ts";
-import { checkLine } from "./report/report-lines.ts";
+import { checkLine, type CheckLine, type ConformanceReport } from "./report/report.ts";
 import { PROBE_TIMEOUT_MS, runSuite as runWholeSuite } from "./run-suite.ts";
 
 /**

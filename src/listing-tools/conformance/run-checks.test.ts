@@ -1,16 +1,17 @@
 import { expect, test } from "vitest";
 
 import type { Deployment } from "../../catalog/catalog.ts";
-import type { Check } from "./checks/check.ts";
+import { type Check, forAll } from "./checks/check.ts";
 import { type CheckId, failed, type Finding, passed } from "./report/finding.ts";
 import { Lab } from "./probing/lab.ts";
 import { ProbeNotSent } from "./probing/observation.ts";
 import { runChecks } from "./run-checks.ts";
 
-const lab = new Lab({ modelId: "m" } as Deployment, () => Promise.reject(new Error("not sent")));
+const listing = { modelId: "m", modality: "text" } as Deployment;
+const lab = new Lab(listing, () => Promise.reject(new Error("not sent")));
 
 function check(id: CheckId, run: () => Promise<Finding>, inapplicable?: string): Check {
-  return { id, title: `title of ${id}`, inapplicable: () => inapplicable, run };
+  return { id, title: `title of ${id}`, inapplicable: () => inapplicable, runs: forAll(run) };
 }
 
 async function ran(checks: readonly Check[], signal = new AbortController().signal) {

@@ -1,4 +1,4 @@
-import type { Check } from "./checks/check.ts";
+import { type Check, whyNotChecked } from "./checks/check.ts";
 import { type CheckId, type CheckReport, type Finding, skipped } from "./report/finding.ts";
 import type { Lab } from "./probing/lab.ts";
 import { ProbeNotSent } from "./probing/observation.ts";
@@ -52,11 +52,12 @@ async function runCheck(
   lab: Lab,
   signal: AbortSignal,
 ): Promise<Finding & { readonly isUnasked?: boolean }> {
-  const reason = check.inapplicable(lab.deployment);
-  if (reason !== undefined) return skipped(reason);
+  const reason = whyNotChecked(check, lab.deployment);
+  const run = check.runs[lab.deployment.modality];
+  if (run === undefined || reason !== undefined) return skipped(reason ?? "");
   if (signal.aborted) return { ...skipped("the run was ended"), isUnasked: true };
   try {
-    return await check.run(lab);
+    return await run(lab);
   } catch (fault) {
     if (!(fault instanceof ProbeNotSent)) throw fault;
     return { status: fault.status, message: fault.message, isUnasked: fault.status === "skip" };

@@ -10,12 +10,10 @@ import { Chance } from "./probing/chance.ts";
 import { type JobDeps, jobQuestions } from "./probing/job-questions.ts";
 import { Lab, type Send } from "./probing/lab.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
-import { Redaction } from "./report/redaction.ts";
-import type { ConformanceReport, ModelReport } from "./report/report.ts";
-import { checkLine } from "./report/report-lines.ts";
+import { presentFinding, Redaction } from "./report/redaction.ts";
+import { checkLine, type ConformanceReport, type ModelReport } from "./report/report.ts";
 import { runChecks } from "./run-checks.ts";
 import { type ProbeDeps, sendProbe } from "./probing/send-probe.ts";
-import { presentFinding } from "./report/shown-finding.ts";
 import { Spending } from "./probing/spending.ts";
 import { modelVerdict, providerVerdict } from "./report/verdict.ts";
 

@@ -17,18 +17,13 @@ export interface FactDifference {
 
 /** Everything about a listing but its prices. */
 export function diffListingFacts(before: Listing, after: Listing): readonly FactDifference[] {
-  const old = listFields(before);
-  const next = listFields(after);
-  const parameters = diffParameters(
-    before.model.supported_parameters ?? {},
-    after.model.supported_parameters ?? {},
-  );
-  return [...differences(old, next, LESS), ...parameters];
+  const parameters = differences(listParameters(before), listParameters(after), isNarrower);
+  return [...differences(listFields(before), listFields(after), isLess), ...parameters];
 }
 
 /** Everything that a manifest says about all its listings. */
 export function diffProviderFacts(before: Manifest, after: Manifest): readonly FactDifference[] {
-  return differences(providerFields(before), providerFields(after), LESS);
+  return differences(providerFields(before), providerFields(after), isLess);
 }
 
 /** Facts of a listing that are compared elsewhere, with its prices. */
@@ -62,24 +57,26 @@ function providerFields(manifest: Manifest): Fields {
   );
 }
 
-type IsLess = (old: unknown, next: unknown) => boolean;
-
-function differences(
-  old: Fields,
-  next: Fields,
-  less: Readonly<Record<string, IsLess>>,
+function differences<T>(
+  old: ReadonlyMap<string, T>,
+  next: ReadonlyMap<string, T>,
+  isLessIn: (old: T | undefined, next: T | undefined, field: string) => boolean,
 ): readonly FactDifference[] {
   const names = [...new Set([...old.keys(), ...next.keys()])].toSorted();
   return names.flatMap((field): FactDifference[] => {
     const pair = { old: old.get(field), new: next.get(field) };
     if (isDeepStrictEqual(pair.old, pair.new)) return [];
-    const isLess = less[field]?.(pair.old, pair.new) ?? false;
-    return [{ field, old: pair.old ?? null, new: pair.new ?? null, is_less: isLess }];
+    const is_less = isLessIn(pair.old, pair.new, field);
+    return [{ field, old: pair.old ?? null, new: pair.new ?? null, is_less }];
   });
 }
 
+function isLess(old: unknown, next: unknown, field: string): boolean {
+  return LESS[field]?.(old, next) ?? false;
+}
+
 /** When a change takes something away; a field that is not here never does. */
-const LESS: Readonly<Record<string, IsLess>> = {
+const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> = {
   context_length: isSmaller,
   // A listing without a bound may write as much as any listing.
   max_output_tokens: (old, next) => isSmaller(old ?? OUTPUT_TOKENS_MAX, next ?? OUTPUT_TOKENS_MAX),
@@ -106,28 +103,17 @@ function lacks(found: unknown, wanted: unknown): boolean {
   return wanted.some((each) => !found.includes(each));
 }
 
-type Parameters = Readonly<Record<string, ManifestDescriptor>>;
-
-function diffParameters(old: Parameters, next: Parameters): readonly FactDifference[] {
-  const before = new Map(Object.entries(old));
-  const after = new Map(Object.entries(next));
-  const names = [...new Set([...before.keys(), ...after.keys()])].toSorted();
-  return names.flatMap((name): FactDifference[] => {
-    const pair = { old: before.get(name), new: after.get(name) };
-    if (isDeepStrictEqual(pair.old, pair.new)) return [];
-    return [
-      {
-        field: `supported_parameters.${name}`,
-        old: pair.old ?? null,
-        new: pair.new ?? null,
-        is_less: pair.old !== undefined && isNarrower(pair.old, pair.new),
-      },
-    ];
-  });
+function listParameters({ model }: Listing): ReadonlyMap<string, ManifestDescriptor> {
+  const declared = Object.entries(model.supported_parameters ?? {});
+  return new Map(declared.map(([name, each]) => [`supported_parameters.${name}`, each]));
 }
 
 /** True if a value that was accepted before no longer is. */
-function isNarrower(old: ManifestDescriptor, next: ManifestDescriptor | undefined): boolean {
+function isNarrower(
+  old: ManifestDescriptor | undefined,
+  next: ManifestDescriptor | undefined,
+): boolean {
+  if (old === undefined) return false;
   if (next === undefined) return true;
   if (next.type === "unknown" || next.type === "boolean") return false;
   if (next.type === "enum") return old.type !== "enum" || lacks(next.values, old.values);

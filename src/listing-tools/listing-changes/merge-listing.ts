@@ -67,20 +67,12 @@ export function mergeListing(
 function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
   const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = terms;
   if (pricing === undefined) return false;
-  const bought = ratesAt(
-    {
-      model: { ...model, pricing },
-      terms: {
-        ...(tiers === undefined ? {} : { price_tiers: tiers }),
-        ...(extra === undefined ? {} : { extra_pricing: extra }),
-      },
-    },
-    atMs,
-  );
+  const owed = priceTerms(toSheet(pricing, tiers, extra));
+  const bought = ratesAt({ model: { ...model, pricing }, terms: owed }, atMs);
   const sold = ratesAt({ model, terms }, atMs);
   return [...bought, ...sold].some(({ abovePromptTokens: bound }) => {
-    const [owed, paid] = [ratesAbove(bought, bound), ratesAbove(sold, bound)];
-    return BILLED_SKUS.some((sku) => priceUnits(owed[sku]) > priceUnits(paid[sku]));
+    const [due, paid] = [ratesAbove(bought, bound), ratesAbove(sold, bound)];
+    return BILLED_SKUS.some((sku) => priceUnits(due[sku]) > priceUnits(paid[sku]));
   });
 }
 
@@ -107,8 +99,8 @@ function isAbove({ old, new: next }: PriceDifference, riseMax: bigint): boolean 
 /** Prices that hold together, as a manifest writes them. */
 interface Sheet {
   readonly pricing: readonly ManifestPrice[];
-  readonly price_tiers?: ManifestTermPrices["price_tiers"];
-  readonly extra_pricing?: ManifestTermPrices["extra_pricing"];
+  readonly price_tiers: ManifestTermPrices["price_tiers"];
+  readonly extra_pricing: ManifestTermPrices["extra_pricing"];
 }
 
 /** The customers' prices and the provider's, from an instant on. */
@@ -171,11 +163,7 @@ function toSheet(
   tiers: Sheet["price_tiers"],
   extra: Sheet["extra_pricing"],
 ): Sheet {
-  return {
-    pricing,
-    ...(tiers === undefined ? {} : { price_tiers: tiers }),
-    ...(extra === undefined ? {} : { extra_pricing: extra }),
-  };
+  return { pricing, price_tiers: tiers, extra_pricing: extra };
 }
 
 function pointAt(timeline: readonly Point[], atMs: number): Point {

@@ -85,22 +85,22 @@ export interface DraftCapacity {
   readonly promptTokensPerMinute?: number;
 }
 
-/** One entry of a source, in terms that no source has. */
+/** One entry of a source, in terms that no source has. Undefined: the source does not say. */
 export interface Draft {
   /** The key in its source: for messages. */
   readonly name: string;
   /** The model's id at the provider. */
   readonly upstreamId: string;
-  readonly displayName?: string;
+  readonly displayName?: string | undefined;
   readonly prices: DraftPrices;
   readonly changes: readonly DraftChange[];
-  readonly contextLength?: number;
-  readonly maxOutputTokens?: number;
+  readonly contextLength?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
   /** "text" is always meant. Undefined if the source does not say. */
   readonly inputs?: ReadonlySet<Exclude<ManifestInputModality, "text">>;
   readonly abilities: DraftAbilities;
-  readonly released?: string;
-  readonly deprecationDate?: string;
+  readonly released?: string | undefined;
+  readonly deprecationDate?: string | undefined;
   readonly resolvesTo: readonly string[];
   readonly capacity?: DraftCapacity;
   readonly stagedBecause: readonly StageCode[];

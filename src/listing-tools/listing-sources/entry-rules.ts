@@ -3,6 +3,7 @@ import {
   asText,
   decimalSize,
   isDay,
+  OUTPUT_TOKENS_MAX,
   parseDecimal,
   plainDecimal,
   type RawJson,
@@ -29,12 +30,17 @@ export function isModelId(id: string): boolean {
   return MODEL_ID.test(id);
 }
 
+/** True if a manifest can name this model of a provider. */
+export function isUpstreamId(id: string): boolean {
+  return UPSTREAM_ID.test(id);
+}
+
 const PREVIEW = /(?:^|[-_./])(?:preview|beta|alpha|exp|experimental)(?=$|[-_./\d])/i;
 /** Models that search on their own, each time for a fee beside their tokens. */
 const SEARCHING = /(?:^|[-_./])(?:search|deep-research|compound|online|sonar)(?=$|[-_./\d])/i;
 
 /** The reasons to stage a model that its name gives. */
-export function reasonsOfName(upstreamId: string): StageCode[] {
+export function listNameReasons(upstreamId: string): StageCode[] {
   return [
     ...(PREVIEW.test(upstreamId) ? (["preview"] as const) : []),
     ...(SEARCHING.test(upstreamId) ? (["request-fee"] as const) : []),
@@ -86,8 +92,6 @@ export function outputBound(
   }
   return { maxOutputTokens: Math.min(output, OUTPUT_TOKENS_MAX), notes: [] };
 }
-
-const OUTPUT_TOKENS_MAX = 32_768;
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
@@ -176,7 +180,7 @@ export function otherUnitsNote(model: string, units: readonly string[]): ImportN
   return [{ model, code: "other-unit", message: `not offered: ${units.join(", ")}` }];
 }
 
-export function capacityOf(
+export function toCapacity(
   requests: number | undefined,
   tokens: number | undefined,
 ): { readonly capacity?: DraftCapacity } {

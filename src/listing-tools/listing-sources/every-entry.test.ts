@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 
+import { quickOrDeep } from "../../../test/support/depth.ts";
 import { validateManifest } from "../../catalog/index.ts";
 import { type RawJson, RawNumber, type RawObject } from "../../kernel/index.ts";
-import { importFor, SNAPSHOTS, buildSource } from "./fixtures/snapshots.ts";
+import {
+  importFor,
+  SNAPSHOTS,
+  buildSource,
+} from "../../../test/fixtures/listing-sources/snapshots.ts";
 import { readSource, type SourceInput } from "./import-listings.ts";
 import { isImportable, providerHeads } from "./provider-heads.ts";
 
@@ -38,13 +43,8 @@ describe.each(Object.entries(SNAPSHOTS))("every entry of %s", (_name, source) =>
         (each) => each.kind === "draft" || each.note.code !== "not-a-model",
       );
       expect([provider, own.length]).toEqual([provider, SELF.has(provider) ? 0 : entries]);
-      for (const each of own) {
-        const told =
-          each.kind === "skipped"
-            ? /./.test(each.note.message)
-            : isPrice(each.draft.prices.sheet.prompt);
-        expect([each, told]).toEqual([each, true]);
-      }
+      // Some ten thousand entries: one comparison for all of a provider.
+      expect(own.filter((each) => !isTold(each))).toEqual([]);
       read += own.length;
     }
     expect(read).toBeGreaterThan(10);
@@ -69,13 +69,21 @@ describe.each(Object.entries(SNAPSHOTS))("every entry of %s", (_name, source) =>
       if (manifest === undefined) continue;
       const verdict = validateManifest(JSON.stringify(manifest));
       expect(verdict).toMatchObject({ ok: true });
-      for (const model of manifest.models) {
+      const wrong = manifest.models.filter((model) => {
         const reasons = manifest.listing_terms?.[model.id]?.staged_because ?? [];
-        expect([model.id, model.is_ready === false]).toEqual([model.id, reasons.length > 0]);
-      }
+        return (model.is_ready === false) !== reasons.length > 0;
+      });
+      expect([id, wrong]).toEqual([id, []]);
     }
   });
 });
+
+/** A skipped entry says why, a draft has a price. */
+function isTold(reading: ReturnType<typeof readSource>[number]): boolean {
+  return reading.kind === "skipped"
+    ? reading.note.message !== ""
+    : isPrice(reading.draft.prices.sheet.prompt);
+}
 
 function isPrice(text: string): boolean {
   return /^\d{1,7}(?:\.\d{1,6})?$/.test(text);
@@ -102,7 +110,7 @@ describe("a source that was tampered with", () => {
         ? value.map((each, at) => next(each as RawJson, at % 997))
         : value;
     };
-    for (let seed = 1; seed <= 12; seed += 1) {
+    for (let seed = 1; seed <= quickOrDeep(4, 12); seed += 1) {
       const document = tampered(source.document, seed);
       const input = { provider, dated: source.dated };
       expect(() => readSource(source.from, document, input)).not.toThrow();

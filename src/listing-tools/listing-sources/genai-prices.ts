@@ -19,7 +19,7 @@ import {
   numberTextAt,
   objectAt,
   otherUnitsNote,
-  reasonsOfName,
+  listNameReasons,
   textAt,
 } from "./entry-rules.ts";
 import { comparePrices } from "./price-text.ts";
@@ -46,8 +46,6 @@ function readEntry(id: string, entry: RawObject, dated: string): Reading {
   }
   const priced = readDated(id, entry, dated);
   if (!priced.ok) return skipped(id, priced.code, priced.message);
-  const context = countAt(entry, "context_window");
-  const displayName = textAt(entry, "name");
   const match = objectAt(entry, "match");
   return {
     kind: "draft",
@@ -58,11 +56,11 @@ function readEntry(id: string, entry: RawObject, dated: string): Reading {
       changes: priced.changes,
       abilities: {},
       resolvesTo: [],
-      stagedBecause: [...reasonsOfName(id), ...priced.stagedBecause],
+      stagedBecause: [...listNameReasons(id), ...priced.stagedBecause],
       notes: priced.notes,
       matches: (upstreamId) => match !== undefined && isMatch(match, upstreamId.toLowerCase(), 0),
-      ...(displayName === undefined ? {} : { displayName }),
-      ...(context === undefined ? {} : { contextLength: context }),
+      displayName: textAt(entry, "name"),
+      contextLength: countAt(entry, "context_window"),
     },
   };
 }

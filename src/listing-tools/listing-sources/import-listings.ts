@@ -14,7 +14,7 @@ import { readGenaiPrices } from "./genai-prices.ts";
 import { groupOpinions, type SourceOpinions } from "./group-opinions.ts";
 import { listKnownReasons, labModelId, listingHash, marketplaceId } from "./ids.ts";
 import { readLitellm } from "./litellm.ts";
-import { mergeDrafts, type Opinion } from "./merge-drafts.ts";
+import { findNewestDay, mergeDrafts, type Opinion } from "./merge-drafts.ts";
 import { readModelsDev } from "./models-dev.ts";
 import { EVERY_AUTHOR, readOpenRouter } from "./openrouter.ts";
 import type { ListingSource, ProviderHead } from "./provider-heads.ts";
@@ -69,14 +69,8 @@ export function importListings(input: ImportInput): ImportResult {
     const { from = "", dated = "" } = files[at] ?? {};
     return each.denied.map((id): Denial => ({ id, from, dated }));
   });
-  const recentFrom = daysBefore(
-    files
-      .map(({ dated }) => dated)
-      .toSorted()
-      .at(-1) ?? "",
-    RECENT_DAYS,
-  );
-  const names = new Set([...groups.values()].flatMap((group) => group.map(upstreamIdOf)));
+  const recentFrom = daysBefore(findNewestDay(files), RECENT_DAYS);
+  const names = new Set([...groups.values()].flat().map(({ draft }) => draft.upstreamId));
   for (const id of [...groups.keys()].toSorted()) {
     run.list(id, groups.get(id) ?? [], { names, denied, recentFrom });
   }
@@ -85,10 +79,6 @@ export function importListings(input: ImportInput): ImportResult {
     (id) => !groups.has(id) && !denied.some((each) => each.id === id),
   );
   return { ...run.result(), unsettled };
-}
-
-function upstreamIdOf({ draft }: Opinion): string {
-  return draft.upstreamId;
 }
 
 function readOpinions(
@@ -105,17 +95,8 @@ function readOpinions(
   const opinions = readings.flatMap((each): (readonly [string, Opinion])[] => {
     if (each.kind === "skipped") return [];
     const draft = isLab ? atTheLab(each.draft) : each.draft;
-    return [
-      [
-        toModelId(each.draft.upstreamId),
-        {
-          from: source.from,
-          dated: source.dated,
-          isOwn: !isLab && source.from !== "genai-prices",
-          draft,
-        },
-      ],
-    ];
+    const isOwn = !isLab && source.from !== "genai-prices";
+    return [[toModelId(each.draft.upstreamId), { from: source.from, dated, isOwn, draft }]];
   });
   const skipped = readings.flatMap((each) => (each.kind === "skipped" ? [each.note] : []));
   const denied = readings.flatMap((each) =>
@@ -170,12 +151,7 @@ class ImportRun {
   list(id: string, group: readonly Opinion[], context: RunContext): void {
     const [lead, ...others] = group;
     if (lead === undefined || !this.#isWanted(id, lead.draft)) return;
-    const newest =
-      group
-        .map(({ dated }) => dated)
-        .toSorted()
-        .at(-1) ?? "";
-    const why = this.#unfit(id, lead.draft, context, newest);
+    const why = this.#unfit(id, lead.draft, context, findNewestDay(group));
     if (why !== undefined) return this.skip(why);
     const { head, against, margin, withCapacity } = this.#input;
     const merged = mergeDrafts({

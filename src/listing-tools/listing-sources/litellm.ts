@@ -10,7 +10,7 @@ import {
 import {
   RETIRED,
   abilitiesAt,
-  capacityOf,
+  toCapacity,
   countAt,
   dayAt,
   judgeEnd,
@@ -23,7 +23,7 @@ import {
   objectAt,
   otherUnitsNote,
   outputBound,
-  reasonsOfName,
+  listNameReasons,
   textAt,
   textsAt,
 } from "./entry-rules.ts";
@@ -65,15 +65,15 @@ function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
     abilities: readAbilities(entry),
     resolvesTo: [],
     stagedBecause: [
-      ...reasonsOfName(upstreamId),
+      ...listNameReasons(upstreamId),
       ...units.fee,
       ...(entry.has("off_peak_pricing") ? (["time-of-day"] as const) : []),
     ],
     notes: [...priced.notes, ...bound.notes, ...units.notes],
-    ...(context === undefined ? {} : { contextLength: context }),
-    ...(bound.maxOutputTokens === undefined ? {} : { maxOutputTokens: bound.maxOutputTokens }),
-    ...endFields(entry, input),
-    ...capacityOf(countAt(entry, "rpm"), countAt(entry, "tpm")),
+    contextLength: context,
+    maxOutputTokens: bound.maxOutputTokens,
+    deprecationDate: judgeEnd(dayAt(entry, "deprecation_date"), input.dated).day,
+    ...toCapacity(countAt(entry, "rpm"), countAt(entry, "tpm")),
   };
   return { kind: "draft", draft: facts };
 }
@@ -93,11 +93,6 @@ function whyUnfit(entry: RawObject, input: ReaderInput): [SkipCode, string] | un
 
 function isChat(endpoint: string): boolean {
   return /\/chat\/completions$|\/messages$/.test(endpoint);
-}
-
-function endFields(entry: RawObject, input: ReaderInput): Pick<Draft, "deprecationDate"> {
-  const { day } = judgeEnd(dayAt(entry, "deprecation_date"), input.dated);
-  return day === undefined ? {} : { deprecationDate: day };
 }
 
 /** The key without the prefix of its provider; Fireworks has a short and a long form of one id. */

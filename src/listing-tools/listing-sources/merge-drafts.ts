@@ -82,10 +82,7 @@ export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): Me
   const all = everyone.map((each) => each.draft);
   const recentOnes = everyone.filter(isRecent).map((each) => each.draft);
   const current = recentOnes.length > 0 ? recentOnes : all;
-  const agreedOn = agreeing
-    .map((each) => each.dated)
-    .toSorted()
-    .at(-1);
+  const agreedOn = findNewestDay(agreeing);
   return {
     ...draft,
     ...mergeFacts(all, current),
@@ -98,10 +95,13 @@ export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): Me
       ]),
     ],
     notes,
-    ...(agreedOn === undefined
-      ? {}
-      : { agreedOn: agreedOn < newest.dated ? agreedOn : newest.dated }),
+    ...(agreedOn !== "" && { agreedOn: agreedOn < newest.dated ? agreedOn : newest.dated }),
   };
+}
+
+/** The newest day of some sources; empty where there are none. */
+export function findNewestDay(sources: readonly { readonly dated: string }[]): string {
+  return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
 /** Prices that are stated by two hold; one that only one states holds when it is the dearer. */
@@ -227,12 +227,9 @@ function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<D
     smallest(current.map((each) => each[key])) ?? smallest(all.map((each) => each[key]));
   const context = least("contextLength");
   const bound = least("maxOutputTokens");
-  const first = <K extends "displayName" | "released" | "deprecationDate" | "capacity">(
-    key: K,
-  ): Partial<Pick<Draft, K>> => {
-    const found = all.find((each) => each[key] !== undefined);
-    return found === undefined ? {} : ({ [key]: found[key] } as Partial<Pick<Draft, K>>);
-  };
+  const first = <K extends "displayName" | "released" | "deprecationDate">(key: K): Draft[K] =>
+    all.find((each) => each[key] !== undefined)?.[key];
+  const capacity = all.find((each) => each.capacity !== undefined)?.capacity;
   const saying = current.some((each) => each.inputs !== undefined) ? current : all;
   const stated = saying.flatMap((each) => each.inputs ?? []);
   const inputs = new Set(
@@ -241,12 +238,12 @@ function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<D
   return {
     inputs,
     abilities: mergeAbilities(saying.map((each) => each.abilities)),
-    ...first("displayName"),
-    ...first("released"),
-    ...first("deprecationDate"),
-    ...first("capacity"),
-    ...(context === undefined ? {} : { contextLength: context }),
-    ...(bound === undefined ? {} : { maxOutputTokens: Math.min(bound, context ?? bound) }),
+    displayName: first("displayName"),
+    released: first("released"),
+    deprecationDate: first("deprecationDate"),
+    ...(capacity !== undefined && { capacity }),
+    contextLength: context,
+    maxOutputTokens: bound === undefined ? undefined : Math.min(bound, context ?? bound),
     resolvesTo: [...new Set(all.flatMap((each) => each.resolvesTo))],
   };
 }

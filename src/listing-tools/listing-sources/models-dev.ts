@@ -3,7 +3,7 @@ import { type Draft, type ReaderInput, type Reading, type SkipCode, skipped } fr
 import {
   RETIRED,
   abilitiesAt,
-  capacityOf,
+  toCapacity,
   countAt,
   dayAt,
   idFlaw,
@@ -15,7 +15,7 @@ import {
   objectAt,
   otherUnitsNote,
   outputBound,
-  reasonsOfName,
+  listNameReasons,
   textAt,
   textsAt,
 } from "./entry-rules.ts";
@@ -47,8 +47,6 @@ function readEntry(key: string, entry: RawObject): Reading {
   if (!priced.ok) return skipped(key, priced.code, priced.message);
   const context = countAt(entry, "limit", "context");
   const bound = outputBound(key, countAt(entry, "limit", "output"), context);
-  const displayName = textAt(entry, "name");
-  const released = dayAt(entry, "release_date");
   return {
     kind: "draft",
     draft: {
@@ -60,14 +58,14 @@ function readEntry(key: string, entry: RawObject): Reading {
       abilities: readAbilities(entry),
       resolvesTo: [],
       stagedBecause: [
-        ...reasonsOfName(key),
+        ...listNameReasons(key),
         ...(isPreview(key, entry) ? (["preview"] as const) : []),
       ],
       notes: [...priced.notes, ...bound.notes, ...otherUnits(key, entry, cost)],
-      ...(displayName === undefined ? {} : { displayName }),
-      ...(context === undefined ? {} : { contextLength: context }),
-      ...(bound.maxOutputTokens === undefined ? {} : { maxOutputTokens: bound.maxOutputTokens }),
-      ...(released === undefined ? {} : { released }),
+      displayName: textAt(entry, "name"),
+      contextLength: context,
+      maxOutputTokens: bound.maxOutputTokens,
+      released: dayAt(entry, "release_date"),
       ...lowestCapacity(entry),
     },
   };
@@ -148,7 +146,7 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
 
 function isPreview(key: string, entry: RawObject): boolean {
   const status = textAt(entry, "status");
-  return (status === "beta" || status === "alpha") && !reasonsOfName(key).includes("preview");
+  return (status === "beta" || status === "alpha") && !listNameReasons(key).includes("preview");
 }
 
 function otherUnits(key: string, entry: RawObject, cost: RawObject): Draft["notes"] {
@@ -167,5 +165,5 @@ function lowestCapacity(entry: RawObject): Pick<Draft, "capacity"> {
     const all = tiers.flatMap((tier) => fields.flatMap((field) => countAt(tier, field) ?? []));
     return all.length === 0 ? undefined : Math.min(...all);
   };
-  return capacityOf(lowest("rpm"), lowest("input_tpm", "tpm"));
+  return toCapacity(lowest("rpm"), lowest("input_tpm", "tpm"));
 }

@@ -13,7 +13,7 @@ import {
   objectAt,
   otherUnitsNote,
   outputBound,
-  reasonsOfName,
+  listNameReasons,
   textAt,
   textsAt,
 } from "./entry-rules.ts";
@@ -50,9 +50,6 @@ function readEntry(id: string, entry: RawObject, input: ReaderInput): Reading {
   const context = countAt(entry, "context_length");
   const output = countAt(entry, "top_provider", "max_completion_tokens");
   const bound = outputBound(id, output, context);
-  const end = judgeEnd(dayAt(entry, "expiration_date"), input.dated).day;
-  const displayName = textAt(entry, "name")?.replace(/^[^:]{1,40}: /, "");
-  const released = createdDay(entry);
   return {
     kind: "draft",
     draft: {
@@ -64,15 +61,15 @@ function readEntry(id: string, entry: RawObject, input: ReaderInput): Reading {
       abilities: readAbilities(entry),
       resolvesTo: resolvesTo(id, entry),
       stagedBecause: [
-        ...reasonsOfName(id),
+        ...listNameReasons(id),
         ...(isNothing(numberTextAt(pricing, "request")) ? [] : (["request-fee"] as const)),
       ],
       notes: [...priced.notes, ...bound.notes, ...otherUnits(id, pricing)],
-      ...(displayName === undefined ? {} : { displayName }),
-      ...(context === undefined ? {} : { contextLength: context }),
-      ...(bound.maxOutputTokens === undefined ? {} : { maxOutputTokens: bound.maxOutputTokens }),
-      ...(released === undefined ? {} : { released }),
-      ...(end === undefined ? {} : { deprecationDate: end }),
+      displayName: textAt(entry, "name")?.replace(/^[^:]{1,40}: /, ""),
+      contextLength: context,
+      maxOutputTokens: bound.maxOutputTokens,
+      released: createdDay(entry),
+      deprecationDate: judgeEnd(dayAt(entry, "expiration_date"), input.dated).day,
     },
   };
 }

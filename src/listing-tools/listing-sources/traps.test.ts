@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import type { ManifestModel } from "../../catalog/index.ts";
-import { findDraft, importFor, findSkipCode, SNAPSHOTS } from "./fixtures/snapshots.ts";
+import {
+  findDraft,
+  importFor,
+  findSkipCode,
+  SNAPSHOTS,
+} from "../../../test/fixtures/listing-sources/snapshots.ts";
 import type { Reading } from "./draft.ts";
 import { type ImportResult, readSource, type SourceInput } from "./import-listings.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ManifestListingTerms } from "../../catalog/index.ts";
-import { importFor, buildSource } from "./fixtures/snapshots.ts";
+import { importFor, buildSource } from "../../../test/fixtures/listing-sources/snapshots.ts";
 import type { ImportResult, SourceInput } from "./import-listings.ts";
 
 /** LiteLLM's entry of one model of Groq. */

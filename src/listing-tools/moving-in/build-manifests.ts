@@ -4,6 +4,7 @@ import {
   type ManifestModel,
   validateManifest,
 } from "../../catalog/index.ts";
+import { isModelId } from "../listing-sources/entry-rules.ts";
 import { ceilingBody } from "../listing-sources/provider-heads.ts";
 import type { Fates } from "./fates.ts";
 import { type ListingFinder, type PriceOrigin, priceListing } from "./price-listing.ts";
@@ -46,7 +47,7 @@ export function buildManifests(
   const listings = deployments.flatMap((deployment) => {
     const { model, terms, origin } = priceListing(deployment, finder, fates);
     const placed = deployment.names.flatMap((id): Placement[] => {
-      if (!MODEL_ID.test(id)) return [];
+      if (!isModelId(id)) return [];
       const listing = buildListing(deployment, id, model);
       const sold = { listing, terms: withCeiling(deployment, listing, terms) };
       return [place(deployment, sold, groups)];
@@ -64,9 +65,6 @@ export function buildManifests(
   return { manifests, listings };
 }
 
-/** The form of an id by the schema of manifests. */
-const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
-
 function buildListing(
   deployment: MovedDeployment,
   id: string,
@@ -74,7 +72,7 @@ function buildListing(
 ): ManifestModel {
   const { upstreamId, baseModel, capacity } = deployment;
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
-  const resolvesTo = [...new Set(other)].filter((each) => MODEL_ID.test(each) && each !== id);
+  const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
   // A name of ours, such as those that a wildcard is answered with, is not its provider's.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
@@ -214,7 +212,7 @@ function noteListing(
       why: `its listing would not be valid: ${shortText(problem)}`,
       next: "correct the entry and import again",
     });
-  } else if (!MODEL_ID.test(name)) {
+  } else if (!isModelId(name)) {
     fates.notCarried([...path, "model_name"], {
       what: `the name ${shortText(name)}`,
       why: "an id is a letter or digit and at most 127 letters, digits or . _ / - behind it",

@@ -17,65 +17,45 @@ const EMAIL = "EMAIL";
 
 /** The commands that make organizations and keys, in their order. */
 export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
-  return orgs.flatMap((org, at): PlannedCommand[] => {
+  const commands: PlannedCommand[] = [];
+  const add = (...args: readonly CommandArgument[]): void => void commands.push({ args });
+  for (const [at, org] of orgs.entries()) {
     const id = { saved: `ORG_${at + 1}` };
-    return [
-      {
-        args: ["org", "create", "--email", { saved: EMAIL }, "--json", "--", org.name],
-        saves: { field: "org_id", as: id.saved },
-      },
-      ...(org.creditUsd === undefined
-        ? []
-        : [
-            {
-              args: [
-                "credit",
-                "grant",
-                "--org",
-                id,
-                `--amount-usd=${org.creditUsd}`,
-                `--ref=${org.ref}`,
-              ],
-            },
-          ]),
-      ...(org.capUsd === undefined
-        ? []
-        : [{ args: ["org", "cap", id, `--cap-usd=${org.capUsd}`] }]),
-      ...contract(["limits", "contract", "--org", id, "--scope=org"], org.limits),
-      ...org.keys.flatMap((key, keyAt): PlannedCommand[] => {
-        const keyId = { saved: `KEY_${at + 1}_${keyAt + 1}` };
-        const { rpm, ...others } = key.limits;
-        return [
-          {
-            args: [
-              "key",
-              "create",
-              "--org",
-              id,
-              `--name=${key.name}`,
-              ...(rpm === undefined || rpm > KEY_RPM_MAX ? [] : [`--rpm=${rpm}`]),
-              ...(key.capUsd === undefined ? [] : [`--cap-usd=${key.capUsd}`]),
-              "--json",
-            ],
-            saves: { field: "key.key_id", as: keyId.saved },
-            newKeyOf: `${org.name} / ${key.name}`,
-          },
-          ...contract(["limits", "contract", "--org", id, "--scope=key", "--key-id", keyId], {
-            ...others,
-            ...(rpm !== undefined && rpm > KEY_RPM_MAX ? { rpm } : {}),
-          }),
-        ];
-      }),
-    ];
-  });
+    commands.push({
+      args: ["org", "create", "--email", { saved: EMAIL }, "--json", "--", org.name],
+      saves: { field: "org_id", as: id.saved },
+    });
+    if (org.creditUsd !== undefined) {
+      add("credit", "grant", "--org", id, `--amount-usd=${org.creditUsd}`, `--ref=${org.ref}`);
+    }
+    if (org.capUsd !== undefined) add("org", "cap", id, `--cap-usd=${org.capUsd}`);
+    const flags = limitFlags(org.limits);
+    if (flags.length > 0) add("limits", "contract", "--org", id, "--scope=org", ...flags);
+    for (const [keyAt, key] of org.keys.entries()) {
+      const keyId = { saved: `KEY_${at + 1}_${keyAt + 1}` };
+      const { rpm = 0, ...others } = key.limits;
+      const isTooHigh = rpm > KEY_RPM_MAX;
+      const rpmFlags = rpm === 0 || isTooHigh ? [] : [`--rpm=${rpm}`];
+      const capFlags = key.capUsd === undefined ? [] : [`--cap-usd=${key.capUsd}`];
+      const name = `--name=${key.name}`;
+      commands.push({
+        args: ["key", "create", "--org", id, name, ...rpmFlags, ...capFlags, "--json"],
+        saves: { field: "key.key_id", as: keyId.saved },
+        newKeyOf: `${org.name} / ${key.name}`,
+      });
+      const more = limitFlags(isTooHigh ? { ...others, rpm } : others);
+      const contract = ["limits", "contract", "--org", id, "--scope=key", "--key-id", keyId];
+      if (more.length > 0) add(...contract, ...more);
+    }
+  }
+  return commands;
 }
 
 /** The highest `--rpm` of `key create`. */
 const KEY_RPM_MAX = 1_000_000;
 
-function contract(args: readonly CommandArgument[], limits: PlannedLimits): PlannedCommand[] {
-  const flags = Object.entries(limits).map(([name, value]) => `--${name}=${value}`);
-  return flags.length === 0 ? [] : [{ args: [...args, ...flags] }];
+function limitFlags(limits: PlannedLimits): readonly string[] {
+  return Object.entries(limits).map(([name, value]) => `--${name}=${value}`);
 }
 
 /**

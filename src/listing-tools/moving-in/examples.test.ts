@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { compileCatalog } from "../../catalog/index.ts";
 import { renderFiles } from "./move-litellm.ts";
-import { moveText } from "./fixtures/move-text.ts";
+import { moveText } from "../../../test/fixtures/moving-in/move-text.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../../examples/moving-in");
 

@@ -2,18 +2,16 @@ import * as fc from "fast-check";
 import { stringify } from "yaml";
 import { describe, expect, test } from "vitest";
 
-import { moveText, parsed } from "./fixtures/move-text.ts";
-import { isEmpty, pathText, type Setting, type SettingPath } from "./setting-tree.ts";
+import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
+import type { RawJson } from "../../kernel/index.ts";
+import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 import { settingGroups } from "./fates.ts";
 
 /** Every place of a tree that has nothing below it. */
-function leaves(tree: Setting, path: SettingPath = []): SettingPath[] {
-  if (isEmpty(tree)) return [path];
-  if (tree.kind === "map") {
-    return [...tree.entries].flatMap(([key, value]) => leaves(value, [...path, key]));
-  }
-  if (tree.kind === "list") return tree.items.flatMap((item, at) => leaves(item, [...path, at]));
-  return [path];
+function leaves(tree: RawJson, path: SettingPath = []): SettingPath[] {
+  const members = asList(tree)?.entries() ?? asMap(tree)?.entries();
+  if (members === undefined || isEmpty(tree)) return [path];
+  return [...members].flatMap(([step, each]) => leaves(each, [...path, step]));
 }
 
 /** The paths of a place and of everything that it is part of. */

@@ -1,11 +1,6 @@
 import table from "./litellm-settings.json" with { type: "json" };
-import {
-  isEmpty,
-  pathText,
-  type Setting,
-  type SettingMap,
-  type SettingPath,
-} from "./setting-tree.ts";
+import type { RawJson } from "../../kernel/index.ts";
+import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
 /** The result for one setting, or for everything below it. */
 export interface MoveNote {
@@ -52,24 +47,19 @@ export class Fates {
  * A note for every setting of a tree: what was done with it, or what the table says, or that it is
  * unknown. No setting is without one, and none has two.
  */
-export function listNotes(tree: Setting, root: SettingPath, fates: Fates): MoveNote[] {
+export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
   if (root.length > 0) {
     const note = noteHere(tree, root, said);
     if (note !== undefined) return [note];
   }
-  if (tree.kind === "map") return mapNotes(tree, root, fates);
-  if (tree.kind !== "list") return [];
-  return tree.items.flatMap((item, at) => listNotes(item, [...root, at], fates));
-}
-
-function mapNotes({ entries }: SettingMap, root: SettingPath, fates: Fates): MoveNote[] {
-  return [...entries].flatMap(([key, value]) => listNotes(value, [...root, key], fates));
+  const members = asList(tree)?.entries() ?? asMap(tree)?.entries() ?? [];
+  return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
 /** The one note of this place; undefined where its members have notes of their own. */
 function noteHere(
-  value: Setting,
+  value: RawJson,
   path: SettingPath,
   said: ReturnType<Fates["find"]>,
 ): MoveNote | undefined {
@@ -89,13 +79,13 @@ function noteHere(
   return group === undefined ? unknownNote(path) : tableNote(value, path, group);
 }
 
-function containerNote(value: Setting, path: SettingPath): MoveNote | undefined {
+function containerNote(value: RawJson, path: SettingPath): MoveNote | undefined {
   if (isEmpty(value)) {
     const why = "it is empty";
     return { path: pathText(path), fate: "ignored", what: "a section", why, next: "" };
   }
   const wanted = LISTS.has(toTablePath(path)) ? "list" : "map";
-  if (value.kind === wanted) return undefined;
+  if ((wanted === "list" ? asList : asMap)(value) !== undefined) return undefined;
   return {
     path: pathText(path),
     fate: "not_carried",
@@ -117,7 +107,7 @@ function unknownNote(path: SettingPath): MoveNote {
   };
 }
 
-function tableNote(value: Setting, path: SettingPath, group: SettingGroup): MoveNote {
+function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): MoveNote {
   const { fate, what, why, next } = group;
   const place = pathText(path);
   if (fate !== "carried") return { path: place, fate, what, why, next };

@@ -63,11 +63,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
   const isKnown = Object.hasOwn(providers, first) || Object.hasOwn(refusedProviders, first);
   const prefix = customProvider ?? (isKnown ? first : bareProvider(model));
   if (prefix === undefined) {
-    return {
-      ok: false,
-      why: `the provider of ${shortText(model)} is not known here`,
-      next: "write its manifest: tokenmarket manifest init --base-url ADDRESS",
-    };
+    return refuse(`the provider of ${shortText(model)} is not known here`);
   }
   if (Object.hasOwn(refusedProviders, prefix)) {
     const [why = "", next = ""] = (refusedProviders[prefix] ?? "").split("; ");
@@ -78,11 +74,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
   const upstreamId = prefix.startsWith("bedrock") ? rest.replace(/^(converse|invoke)\//, "") : rest;
   const head = known === undefined ? undefined : findHead(chooseHead(known.head, upstreamId));
   if (known === undefined || head === undefined) {
-    return {
-      ok: false,
-      why: `the provider ${shortText(prefix)} has no head here`,
-      next: "write its manifest: tokenmarket manifest init --base-url ADDRESS",
-    };
+    return refuse(`the provider ${shortText(prefix)} has no head here`);
   }
   return {
     ok: true,
@@ -92,6 +84,11 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
     defaultKeyName: known.key,
     isCompatible: known.compatible === true,
   };
+}
+
+function refuse(why: string): FoundProvider {
+  const next = "write its manifest: tokenmarket manifest init --base-url ADDRESS";
+  return { ok: false, why, next };
 }
 
 /** Claude on Bedrock is served on the other wire. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { moveText, parsed } from "./fixtures/move-text.ts";
+import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
 import { findSecrets } from "./key-names.ts";
 import { renderFiles } from "./move-litellm.ts";
 

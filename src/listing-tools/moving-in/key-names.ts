@@ -1,7 +1,7 @@
-import { redactor } from "../../kernel/index.ts";
+import { asText, type RawJson, redactor } from "../../kernel/index.ts";
 import type { MoveNote } from "./fates.ts";
 import { isPlaceholderKey } from "./find-provider.ts";
-import type { Setting } from "./setting-tree.ts";
+import { asList, asMap } from "./setting-tree.ts";
 
 /** Which variable a manifest names for its key, and what became of the key that was written. */
 export interface NamedKey {
@@ -114,21 +114,18 @@ const SECRET_FORM =
 const SECRET_CHARS_MIN = 8;
 
 /** The secrets that files hold, as far as a name or a form shows one. */
-export function findSecrets(trees: readonly Setting[]): string[] {
+export function findSecrets(trees: readonly RawJson[]): string[] {
   const found = new Set<string>();
   const waiting = trees.map((setting) => ({ setting, isSecret: false }));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { setting, isSecret } = next;
-    if (setting.kind === "map") {
-      for (const [key, member] of setting.entries) {
-        if (looksSecret(key)) found.add(key);
-        waiting.push({ setting: member, isSecret: isSecret || SECRET_NAME.test(key) });
-      }
-    } else if (setting.kind === "list") {
-      for (const member of setting.items) waiting.push({ setting: member, isSecret });
-    } else if (setting.kind === "text" && isHeld(setting.text, isSecret)) {
-      found.add(setting.text);
+    for (const [key, member] of asMap(setting) ?? []) {
+      if (looksSecret(key)) found.add(key);
+      waiting.push({ setting: member, isSecret: isSecret || SECRET_NAME.test(key) });
     }
+    for (const member of asList(setting) ?? []) waiting.push({ setting: member, isSecret });
+    const text = asText(setting);
+    if (text !== undefined && isHeld(text, isSecret)) found.add(text);
   }
   // The longest first: one secret may be part of another.
   return [...found].toSorted((a, b) => b.length - a.length);

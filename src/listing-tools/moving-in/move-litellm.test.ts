@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { moveText, parsed } from "./fixtures/move-text.ts";
+import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
 import type { MovedConfig, MoveInput } from "./move-litellm.ts";
 import { priceFileListings } from "./price-listing.ts";
 import { readRawJson } from "../../kernel/index.ts";

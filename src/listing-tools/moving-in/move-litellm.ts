@@ -1,6 +1,8 @@
 import { stringify } from "yaml";
 
 import type { Manifest } from "../../catalog/index.ts";
+import { asText, type RawJson } from "../../kernel/index.ts";
+import { isModelId } from "../listing-sources/entry-rules.ts";
 import { buildManifests, type MovedListing } from "./build-manifests.ts";
 import { accountCommands, type PlannedCommand, renderScript } from "./commands.ts";
 import { Fates, type MoveNote, listNotes } from "./fates.ts";
@@ -17,18 +19,18 @@ import {
   type PlannedSetting,
   planPools,
   planSettings,
-  settingsOfManifests,
+  planManifestSettings,
 } from "./plan-settings.ts";
 import type { ListingFinder } from "./price-listing.ts";
 import { type MovedDeployment, readDeployments } from "./read-deployments.ts";
-import { type Setting, settingAt, shortText } from "./setting-tree.ts";
+import { asMap, settingAt, shortText } from "./setting-tree.ts";
 
 export interface MoveInput {
   /** The configuration, read within bounds. */
-  readonly config: Setting;
+  readonly config: RawJson;
   /** The answers of `/key/list` and `/team/list`, where they were given. */
-  readonly keys?: Setting;
-  readonly teams?: Setting;
+  readonly keys?: RawJson;
+  readonly teams?: RawJson;
   readonly nowMs: number;
   readonly finder: ListingFinder;
   /** Whether the program reads a setting or a secret of its own from this variable. */
@@ -67,7 +69,7 @@ export function moveLitellm(input: MoveInput): MovedConfig {
   const pools = planPools(listings);
   const settings = [
     ...planSettings(config, fates, settingProblem),
-    ...settingsOfManifests(manifests),
+    ...planManifestSettings(manifests),
     ...(pools.length === 0 ? [] : [{ setting: "pools_file", value: "pools.yaml" }]),
   ];
   const notes = [
@@ -93,23 +95,23 @@ const ALIAS_MAPS = [
 
 /** Gives each deployment the aliases of its name: each will be a listing of its own. */
 function withAliases(
-  config: Setting,
+  config: RawJson,
   deployments: readonly MovedDeployment[],
   fates: Fates,
 ): MovedDeployment[] {
   const aliases = new Map<string, string[]>();
   const names = new Set(deployments.map(({ names: [name = ""] }) => name));
   for (const [section, field] of ALIAS_MAPS) {
-    const map = settingAt(settingAt(config, section), field);
-    if (map?.kind !== "map") continue;
+    const map = asMap(settingAt(settingAt(config, section), field));
+    if (map === undefined) continue;
     const lost: string[] = [];
-    for (const [alias, value] of map.entries) {
+    for (const [alias, value] of map) {
       const target = readTarget(value);
       if (target === undefined || !names.has(target) || !isId(alias)) lost.push(shortText(alias));
       else aliases.set(target, [...(aliases.get(target) ?? []), alias]);
     }
     if (lost.length === 0) fates.carried([section, field]);
-    else fates.notCarried([section, field], lostAliases(lost, map.entries.size));
+    else fates.notCarried([section, field], lostAliases(lost, map.size));
   }
   return deployments.map((deployment) => {
     const [name = ""] = deployment.names;
@@ -118,14 +120,13 @@ function withAliases(
 }
 
 /** An alias is a name, or a map that hides it from lists. */
-function readTarget(value: Setting): string | undefined {
-  const target = value.kind === "map" ? settingAt(value, "model") : value;
-  return target?.kind === "text" ? target.text : undefined;
+function readTarget(value: RawJson): string | undefined {
+  return asText(asMap(value) === undefined ? value : settingAt(value, "model"));
 }
 
 /** Nothing that has the form of a key becomes the name of a listing. */
 function isId(alias: string): boolean {
-  return /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/.test(alias) && !looksSecret(alias);
+  return isModelId(alias) && !looksSecret(alias);
 }
 
 const NAMED_MAX = 20;

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { parseBudget, remainingUsd } from "./plan-accounts.ts";
 import { accountCommands, renderScript } from "./commands.ts";
-import { moveText, parsed } from "./fixtures/move-text.ts";
+import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
 import type { MovedConfig } from "./move-litellm.ts";
 
 function moved(keys: unknown, teams: unknown = []): MovedConfig {

@@ -1,9 +1,18 @@
-import { formatUsd, microUsd, parseDecimal, parseUsd, plainDecimal } from "../../kernel/index.ts";
+import {
+  asText,
+  formatUsd,
+  microUsd,
+  parseDecimal,
+  parseUsd,
+  plainDecimal,
+  type RawJson,
+} from "../../kernel/index.ts";
 import type { Fates } from "./fates.ts";
 import {
+  asList,
+  asMap,
   isEmpty,
   numberAt,
-  type Setting,
   settingAt,
   type SettingPath,
   shortText,
@@ -37,8 +46,8 @@ export interface PlannedLimits {
 
 export interface AccountsInput {
   /** The answer of `/key/list`, and that of `/team/list`; undefined where none was given. */
-  readonly keys: Setting | undefined;
-  readonly teams: Setting | undefined;
+  readonly keys: RawJson | undefined;
+  readonly teams: RawJson | undefined;
   readonly fates: Fates;
   readonly nowMs: number;
 }
@@ -47,8 +56,8 @@ export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
 /** An export in the form that notes speak of: a map with the list under its name. */
-export function exportTree(setting: Setting, list: "keys" | "teams"): Setting {
-  return setting.kind === "list" ? { kind: "map", entries: new Map([[list, setting]]) } : setting;
+export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
+  return asList(setting) === undefined ? setting : new Map([[list, setting]]);
 }
 
 interface OpenOrg {
@@ -72,13 +81,12 @@ export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): Plan
 }
 
 function listItems(
-  tree: Setting | undefined,
+  tree: RawJson | undefined,
   root: string,
   list: string,
-): { readonly item: Setting; readonly path: SettingPath }[] {
-  const found = settingAt(tree, list);
-  if (found?.kind !== "list") return [];
-  return found.items.map((item, at) => ({ item, path: [root, list, at] }));
+): { readonly item: RawJson; readonly path: SettingPath }[] {
+  const items = asList(settingAt(tree, list)) ?? [];
+  return items.map((item, at) => ({ item, path: [root, list, at] }));
 }
 
 interface Plan {
@@ -87,10 +95,10 @@ interface Plan {
   readonly fates: Fates;
 }
 
-function planTeam(item: Setting, path: SettingPath, { orgs, blockedTeams, fates }: Plan): void {
+function planTeam(item: RawJson, path: SettingPath, { orgs, blockedTeams, fates }: Plan): void {
   const id = textAt(item, "team_id");
   if (id === undefined) {
-    if (item.kind !== "map") return;
+    if (asMap(item) === undefined) return;
     fates.notCarried(path, {
       what: "a team",
       why: "it has no team_id",
@@ -122,7 +130,7 @@ const NAME_CHARS_MAX = 80;
 
 function toMoney(
   budget: Budget,
-  item: Setting,
+  item: RawJson,
 ): { readonly capUsd?: string } | { readonly creditUsd?: string } {
   if (budget.kind === "monthly") return { capUsd: budget.usd };
   if (budget.kind !== "lasting") return {};
@@ -131,11 +139,11 @@ function toMoney(
 }
 
 function planKey(
-  item: Setting,
+  item: RawJson,
   path: SettingPath,
   { orgs, blockedTeams, fates, nowMs }: Plan & { readonly nowMs: number },
 ): void {
-  if (item.kind === "text") {
+  if (asText(item) !== undefined) {
     fates.notCarried(path, {
       what: "a key",
       why: "the export has only its hash",
@@ -143,7 +151,7 @@ function planKey(
     });
     return;
   }
-  if (item.kind !== "map") return;
+  if (asMap(item) === undefined) return;
   const team = textAt(item, "team_id");
   const gone = whyGone(item, { team, blockedTeams, nowMs });
   if (gone !== undefined) {
@@ -174,7 +182,7 @@ function planKey(
 }
 
 function whyGone(
-  item: Setting,
+  item: RawJson,
   of: {
     readonly team: string | undefined;
     readonly blockedTeams: ReadonlySet<string>;
@@ -189,7 +197,7 @@ function whyGone(
 }
 
 /** The organization of a key's team, else of its user, else the one of keys without either. */
-function openOrg(item: Setting, orgs: Map<string, OpenOrg>): OpenOrg {
+function openOrg(item: RawJson, orgs: Map<string, OpenOrg>): OpenOrg {
   const team = textAt(item, "team_id");
   const user = textAt(item, "user_id");
   const kind = team !== undefined ? "team" : user !== undefined ? "user" : "none";
@@ -204,13 +212,12 @@ function openOrg(item: Setting, orgs: Map<string, OpenOrg>): OpenOrg {
   return open;
 }
 
-function isTrue(item: Setting, field: string): boolean {
-  const found = settingAt(item, field);
-  return found?.kind === "boolean" && found.value;
+function isTrue(item: RawJson, field: string): boolean {
+  return settingAt(item, field) === true;
 }
 
 function noteBudget(
-  item: Setting,
+  item: RawJson,
   path: SettingPath,
   { fates, hasCredit }: { readonly fates: Fates; readonly hasCredit: boolean },
 ): Budget {
@@ -228,7 +235,7 @@ function noteBudget(
   if (budget.kind !== "absent") {
     const next = "set a monthly cap by hand: tokenmarket org cap, tokenmarket key change";
     for (const field of fields) fates.notCarried([...path, field], { why, next });
-  } else if (!isEmpty(settingAt(item, "budget_duration") ?? { kind: "nothing" })) {
+  } else if (!isEmpty(settingAt(item, "budget_duration") ?? null)) {
     fates.ignored([...path, "budget_duration"], { why });
   }
   fates.ignored([...path, "spend"], { why: SPENT_BEFORE });
@@ -246,16 +253,15 @@ const WHY_NO_CAP: Readonly<Record<Budget["kind"], string>> = {
 
 const ALL_MODELS = new Set(["all-proxy-models", "all-team-models", "*"]);
 
-function noteModels(item: Setting, path: SettingPath, fates: Fates): void {
-  const models = settingAt(item, "models");
-  if (models?.kind !== "list") return;
-  const isAll = models.items.some((each) => each.kind === "text" && ALL_MODELS.has(each.text));
-  if (models.items.length === 0 || isAll) {
+function noteModels(item: RawJson, path: SettingPath, fates: Fates): void {
+  const models = asList(settingAt(item, "models"));
+  if (models === undefined) return;
+  if (models.length === 0 || models.some((each) => ALL_MODELS.has(asText(each) ?? ""))) {
     fates.carried([...path, "models"]);
     return;
   }
   fates.notCarried([...path, "models"], {
-    why: `it allows ${models.items.length} models; here a key may use every listed model`,
+    why: `it allows ${models.length} models; here a key may use every listed model`,
     next:
       "limit the others with tokenmarket limits contract --scope model, or give the models a private " +
       "manifest and its organization a dedicated endpoint (tokenmarket endpoint add)",
@@ -269,7 +275,7 @@ const LIMIT_FIELDS = {
 } as const;
 const LIMIT_MAX = 1_000_000_000;
 
-function planLimits(item: Setting, path: SettingPath, fates: Fates): PlannedLimits {
+function planLimits(item: RawJson, path: SettingPath, fates: Fates): PlannedLimits {
   return Object.fromEntries(
     Object.entries(LIMIT_FIELDS).flatMap(([name, field]) => {
       const text = numberAt(item, field);
@@ -283,7 +289,7 @@ function planLimits(item: Setting, path: SettingPath, fates: Fates): PlannedLimi
 }
 
 /** An export of one page is not an export of everything. */
-function namePages(tree: Setting | undefined, root: string, fates: Fates): void {
+function namePages(tree: RawJson | undefined, root: string, fates: Fates): void {
   const pages = numberAt(tree, "total_pages");
   if (pages === undefined || parseUsd(pages) === undefined || /^0*1?(\.0*)?$/.test(pages)) return;
   fates.notCarried([root, "total_pages"], {

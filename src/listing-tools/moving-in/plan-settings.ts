@@ -1,7 +1,8 @@
 import type { Manifest } from "../../catalog/index.ts";
+import type { RawJson } from "../../kernel/index.ts";
 import type { MovedListing } from "./build-manifests.ts";
 import type { Fates } from "./fates.ts";
-import { numberAt, type Setting, settingAt, type SettingPath } from "./setting-tree.ts";
+import { numberAt, settingAt, type SettingPath } from "./setting-tree.ts";
 
 /** A line of `tokenmarket.yaml`. */
 export interface PlannedSetting {
@@ -50,7 +51,7 @@ const WHOLE_NUMBER = /^\d{1,9}(?:\.0*)?$/;
 
 /** Settings of the installation that the configuration has in another form. */
 export function planSettings(
-  config: Setting,
+  config: RawJson,
   fates: Fates,
   settingProblem: (planned: PlannedSetting) => string | undefined,
 ): PlannedSetting[] {
@@ -80,7 +81,7 @@ export function planSettings(
  * The settings that the manifests need of the installation: keys for two servers, addresses that
  * are private.
  */
-export function settingsOfManifests(manifests: readonly Manifest[]): PlannedSetting[] {
+export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();
   for (const { endpoint } of manifests) {
     const name = endpoint.api_key_env;

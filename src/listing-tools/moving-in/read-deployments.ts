@@ -1,3 +1,5 @@
+import type { RawJson } from "../../kernel/index.ts";
+import { isUpstreamId } from "../listing-sources/entry-rules.ts";
 import type { ProviderHead } from "../listing-sources/provider-heads.ts";
 import type { Fates } from "./fates.ts";
 import {
@@ -9,8 +11,9 @@ import {
 } from "./find-provider.ts";
 import { type KeyNames, looksSecret, parseVariable } from "./key-names.ts";
 import {
+  asList,
+  asMap,
   numberAt,
-  type Setting,
   settingAt,
   type SettingPath,
   shortText,
@@ -40,19 +43,19 @@ export interface MovedDeployment {
   /** False: another server than the provider's own. */
   readonly isProvidersOwn: boolean;
   readonly keyName?: string;
-  readonly priority?: number;
+  readonly priority: number | undefined;
   readonly capacity: MovedCapacity;
   readonly prices: WrittenPrices;
-  readonly baseModel?: string;
-  readonly contextLength?: number;
-  readonly maxOutputTokens?: number;
+  readonly baseModel: string | undefined;
+  readonly contextLength: number | undefined;
+  readonly maxOutputTokens: number | undefined;
   readonly abilities: MovedAbilities;
 }
 
 export interface MovedCapacity {
-  readonly requestsPerMinute?: number;
-  readonly tokensPerMinute?: number;
-  readonly concurrent?: number;
+  readonly requestsPerMinute: number | undefined;
+  readonly tokensPerMinute: number | undefined;
+  readonly concurrent: number | undefined;
 }
 
 export interface MovedAbilities {
@@ -64,7 +67,7 @@ export interface MovedAbilities {
 }
 
 export interface DeploymentsInput {
-  readonly config: Setting;
+  readonly config: RawJson;
   readonly fates: Fates;
   readonly keyNames: KeyNames;
   /** The value of a variable that an address is written as. */
@@ -77,14 +80,13 @@ export interface DeploymentsInput {
 
 /** Reads the deployments of `model_list`; each one that cannot be moved has a note instead. */
 export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
-  const list = settingAt(input.config, "model_list");
-  if (list?.kind !== "list") return [];
-  const keys = list.items.map((item) => textAt(settingAt(item, "litellm_params"), "api_key"));
+  const items = asList(settingAt(input.config, "model_list")) ?? [];
+  const keys = items.map((item) => textAt(settingAt(item, "litellm_params"), "api_key"));
   input.keyNames.reserve(keys.flatMap((key) => parseVariable(key ?? "") ?? []));
-  return list.items.flatMap((item, at) => {
+  return items.flatMap((item, at) => {
     const path = ["model_list", at];
     // An item of another type is named by the walk over all settings.
-    if (item.kind !== "map") return [];
+    if (asMap(item) === undefined) return [];
     const read = readDeployment(item, path, input);
     if (read.ok) return [read.deployment];
     input.fates.notCarried(path, { what: `the model ${describeName(item)}`, ...read.said });
@@ -92,7 +94,7 @@ export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
   });
 }
 
-function describeName(item: Setting): string {
+function describeName(item: RawJson): string {
   const name = textAt(item, "model_name");
   return name === undefined ? "without a name" : shortText(name);
 }
@@ -109,7 +111,7 @@ function toRefused(why: string, next: string): Refused {
 }
 
 function readDeployment(
-  item: Setting,
+  item: RawJson,
   path: SettingPath,
   { fates, keyNames, addressOf, secrets, shippedIds }: DeploymentsInput,
 ): DeploymentReading {
@@ -157,7 +159,7 @@ interface Located {
 
 /** Which model of which provider at which address, or why there is none. */
 function locate(
-  item: Setting,
+  item: RawJson,
   { addressOf, shippedIds }: Pick<DeploymentsInput, "addressOf" | "shippedIds">,
 ): Located | Refused {
   const params = settingAt(item, "litellm_params");
@@ -223,48 +225,26 @@ function whyNotListed(of: {
         : `list the models that you sell by their names; shipped are ${shown}${more}`;
     return toRefused("it means every model of a provider, and a listing is one model", next);
   }
-  if (!found.ok || UPSTREAM_ID.test(found.upstreamId)) return undefined;
+  if (!found.ok || isUpstreamId(found.upstreamId)) return undefined;
   const next = "rename the model at its provider, for example with ollama cp";
   return toRefused("the model's id at its provider has a form that no manifest can hold", next);
 }
 
 const OFFERED_MAX = 40;
 
-/** The form of `upstream_id` by the schema of manifests. */
-const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
-
 const ADDRESS_FIELDS = ["api_base", "base_url", "aws_bedrock_runtime_endpoint"] as const;
 
-function addressText(params: Setting | undefined): string | undefined {
+function addressText(params: RawJson | undefined): string | undefined {
   const field = ADDRESS_FIELDS.find((each) => textAt(params, each) !== undefined);
   return field === undefined ? undefined : textAt(params, field);
 }
 
-type Facts = Pick<
-  MovedDeployment,
-  | "priority"
-  | "capacity"
-  | "prices"
-  | "baseModel"
-  | "contextLength"
-  | "maxOutputTokens"
-  | "abilities"
->;
-
 const PRIORITY_MAX = 100;
 
 /** The facts beside provider, address and key; each setting that is used is noted as carried. */
-function carriedFacts(item: Setting, path: SettingPath, fates: Fates): Facts {
+function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
   const reader = new FieldReader(item, path, fates);
-  const priority = reader.count(["litellm_params", "order"], PRIORITY_MAX);
-  const rpm = reader.eitherCount("rpm");
-  const tpm = reader.eitherCount("tpm");
-  const parallel = reader.eitherCount("max_parallel_requests");
   const legacy = reader.count(["model_info", "max_tokens"]);
-  const input = reader.count(["model_info", "max_input_tokens"]) ?? legacy;
-  const output = reader.count(["model_info", "max_output_tokens"]);
-  const baseModel =
-    reader.text(["model_info", "base_model"]) ?? reader.text(["litellm_params", "base_model"]);
   reader.text(["model_info", "mode"]);
   reader.text(["litellm_params", "custom_llm_provider"]);
   for (const field of [...ADDRESS_FIELDS, "aws_region_name", "region_name"]) {
@@ -273,17 +253,18 @@ function carriedFacts(item: Setting, path: SettingPath, fates: Fates): Facts {
   fates.carried([...path, "model_name"]);
   fates.carried([...path, "litellm_params", "model"]);
   return {
-    ...(priority === undefined ? {} : { priority }),
+    priority: reader.count(["litellm_params", "order"], PRIORITY_MAX),
     capacity: {
-      ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
-      ...(tpm === undefined ? {} : { tokensPerMinute: tpm }),
-      ...(parallel === undefined ? {} : { concurrent: parallel }),
+      requestsPerMinute: reader.eitherCount("rpm"),
+      tokensPerMinute: reader.eitherCount("tpm"),
+      concurrent: reader.eitherCount("max_parallel_requests"),
     },
     // Whether a price is used is decided where listings are priced.
     prices: writtenPrices(item),
-    ...(baseModel === undefined ? {} : { baseModel }),
-    ...(input === undefined ? {} : { contextLength: input }),
-    ...(output === undefined ? {} : { maxOutputTokens: output }),
+    baseModel:
+      reader.text(["model_info", "base_model"]) ?? reader.text(["litellm_params", "base_model"]),
+    contextLength: reader.count(["model_info", "max_input_tokens"]) ?? legacy,
+    maxOutputTokens: reader.count(["model_info", "max_output_tokens"]),
     abilities: {
       tools: reader.flag("supports_function_calling"),
       structured: reader.flag("supports_response_schema"),
@@ -304,7 +285,7 @@ export const PRICE_FIELDS = {
 } as const;
 
 /** A price of the deployment itself wins over one of its description, as in LiteLLM. */
-function writtenPrices(item: Setting): WrittenPrices {
+function writtenPrices(item: RawJson): WrittenPrices {
   const places = [settingAt(item, "litellm_params"), settingAt(item, "model_info")];
   return Object.fromEntries(
     Object.entries(PRICE_FIELDS).flatMap(([sku, field]) => {
@@ -320,11 +301,11 @@ const WHOLE_NUMBER = /^\d{1,12}(?:\.0*)?$/;
 
 /** Reads fields of one deployment and notes each that it could read. */
 class FieldReader {
-  readonly #item: Setting;
+  readonly #item: RawJson;
   readonly #path: SettingPath;
   readonly #fates: Fates;
 
-  constructor(item: Setting, path: SettingPath, fates: Fates) {
+  constructor(item: RawJson, path: SettingPath, fates: Fates) {
     this.#item = item;
     this.#path = path;
     this.#fates = fates;
@@ -355,12 +336,12 @@ class FieldReader {
 
   flag(field: string): boolean {
     const found = settingAt(settingAt(this.#item, "model_info"), field);
-    if (found?.kind !== "boolean") return false;
+    if (found !== true && found !== false) return false;
     this.#fates.carried([...this.#path, "model_info", field]);
-    return found.value;
+    return found;
   }
 
-  #findParent(at: readonly string[]): Setting | undefined {
-    return at.slice(0, -1).reduce<Setting | undefined>(settingAt, this.#item);
+  #findParent(at: readonly string[]): RawJson | undefined {
+    return at.slice(0, -1).reduce<RawJson | undefined>(settingAt, this.#item);
   }
 }

@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
 
 import { CONFIG_BOUNDS, readYaml } from "./read-yaml.ts";
-import type { Setting } from "./setting-tree.ts";
+import { type RawJson, RawNumber } from "../../kernel/index.ts";
+import { asList, asMap } from "./setting-tree.ts";
 
 /** As plain values, numbers with a mark that shows they are still text. */
-function plain(setting: Setting): unknown {
-  if (setting.kind === "map") {
-    return Object.fromEntries([...setting.entries].map(([key, value]) => [key, plain(value)]));
+function plain(setting: RawJson): unknown {
+  const map = asMap(setting);
+  if (map !== undefined) {
+    return Object.fromEntries([...map].map(([key, value]) => [key, plain(value)]));
   }
-  if (setting.kind === "list") return setting.items.map(plain);
-  if (setting.kind === "number") return `#${setting.text}`;
-  if (setting.kind === "boolean") return setting.value;
-  return setting.kind === "text" ? setting.text : null;
+  return setting instanceof RawNumber
+    ? `#${setting.raw}`
+    : (asList(setting)?.map(plain) ?? setting);
 }
 
 function read(text: string): unknown {

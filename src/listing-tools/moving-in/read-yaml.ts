@@ -1,7 +1,7 @@
-import { textOf } from "../../kernel/index.ts";
+import { type RawJson, RawNumber, textOf } from "../../kernel/index.ts";
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser } from "yaml";
 
-import { pathText, type Setting } from "./setting-tree.ts";
+import { asList, asMap, pathText } from "./setting-tree.ts";
 
 /** The bounds of a configuration; each stops a file that is made to exhaust memory. */
 export interface YamlBounds {
@@ -18,7 +18,7 @@ export const CONFIG_BOUNDS: YamlBounds = {
 };
 
 export type YamlReading =
-  | { readonly ok: true; readonly value: Setting }
+  | { readonly ok: true; readonly value: RawJson }
   /** `message` says what is wrong and where, and quotes nothing: the file may hold secrets. */
   | { readonly ok: false; readonly message: string };
 
@@ -103,7 +103,7 @@ const PLAIN_TAGS = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;
 /** Makes a tree of a document, with its aliases written out. */
 class TreeReader {
   readonly #bounds: YamlBounds;
-  readonly #anchors = new Map<string, Setting>();
+  readonly #anchors = new Map<string, RawJson>();
   readonly #path: (string | number)[] = [];
   #count = 0;
 
@@ -111,12 +111,12 @@ class TreeReader {
     this.#bounds = bounds;
   }
 
-  read(node: unknown): Setting {
+  read(node: unknown): RawJson {
     const { settingsMax, depthMax } = this.#bounds;
     this.#count += 1;
     if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
     if (this.#path.length > depthMax) throw this.#flaw(`is nested over ${depthMax} levels deep`);
-    if (node === null || node === undefined) return NOTHING;
+    if (node === null || node === undefined) return null;
     if (isAlias(node)) return this.#alias(node.source);
     const { tag, anchor } = node as Pick<Node, "tag"> & { readonly anchor?: string };
     if (tag !== undefined && !PLAIN_TAGS.test(tag)) {
@@ -127,19 +127,18 @@ class TreeReader {
     return value;
   }
 
-  #value(node: unknown): Setting {
+  #value(node: unknown): RawJson {
     if (isScalar(node)) return scalar(node.value, node.source);
     if (isSeq(node)) {
-      const items = node.items.map((item, at) => this.#inside(at, () => this.read(item)));
-      return { kind: "list", items };
+      return node.items.map((item, at) => this.#inside(at, () => this.read(item)));
     }
     if (isMap(node)) return this.#map(node.items);
     throw this.#flaw("is not a value");
   }
 
-  #map(pairs: readonly { readonly key: unknown; readonly value: unknown }[]): Setting {
-    const entries = new Map<string, Setting>();
-    const merged: Setting[] = [];
+  #map(pairs: readonly { readonly key: unknown; readonly value: unknown }[]): RawJson {
+    const entries = new Map<string, RawJson>();
+    const merged: RawJson[] = [];
     for (const { key, value } of pairs) {
       const name = this.#keyText(key);
       if (name === MERGE_KEY) {
@@ -155,15 +154,15 @@ class TreeReader {
       );
     }
     for (const each of merged) this.#merge(each, entries);
-    return { kind: "map", entries };
+    return entries;
   }
 
   /** A map's own entry takes precedence over a merged one. */
-  #merge(source: Setting, entries: Map<string, Setting>): void {
-    const maps = source.kind === "list" ? source.items : [source];
-    for (const map of maps) {
-      if (map.kind !== "map") throw this.#flaw("merges something that is not a map");
-      for (const [name, value] of map.entries) {
+  #merge(source: RawJson, entries: Map<string, RawJson>): void {
+    for (const each of asList(source) ?? [source]) {
+      const map = asMap(each);
+      if (map === undefined) throw this.#flaw("merges something that is not a map");
+      for (const [name, value] of map) {
         if (!entries.has(name)) entries.set(name, value);
       }
     }
@@ -174,7 +173,7 @@ class TreeReader {
     throw this.#flaw("has a key that is not a plain text");
   }
 
-  #alias(name: string): Setting {
+  #alias(name: string): RawJson {
     const value = this.#anchors.get(name);
     // Also an alias inside of what it names: its anchor is known only when it is complete.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
@@ -199,17 +198,14 @@ class TreeReader {
   }
 }
 
-const NOTHING: Setting = { kind: "nothing" };
-
-function scalar(value: unknown, source: string | undefined): Setting {
-  if (value === null || value === undefined) return NOTHING;
-  if (typeof value === "boolean") return { kind: "boolean", value };
-  if (typeof value === "number") return { kind: "number", text: source ?? "" };
-  return { kind: "text", text: textOf(value) };
+function scalar(value: unknown, source: string | undefined): RawJson {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "boolean") return value;
+  return typeof value === "number" ? new RawNumber(source ?? "") : textOf(value);
 }
 
 /** The number of settings in this one. Shared parts count each time, as they are read each time. */
-function countSettings(setting: Setting): number {
+function countSettings(setting: RawJson): number {
   let count = 0;
   const waiting = [setting];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -220,14 +216,13 @@ function countSettings(setting: Setting): number {
 }
 
 /** Within the bounds of depth already: nothing is deeper than what was read. */
-function measureDepth(setting: Setting): number {
+function measureDepth(setting: RawJson): number {
   return listMembers(setting).reduce(
     (deepest, each) => Math.max(deepest, 1 + measureDepth(each)),
     0,
   );
 }
 
-function listMembers(setting: Setting): readonly Setting[] {
-  if (setting.kind === "map") return [...setting.entries.values()];
-  return setting.kind === "list" ? setting.items : [];
+function listMembers(setting: RawJson): readonly RawJson[] {
+  return asList(setting) ?? [...(asMap(setting)?.values() ?? [])];
 }

@@ -1,5 +1,5 @@
 import type { Manifest, ManifestModel } from "../../catalog/index.ts";
-import { assert } from "../../kernel/index.ts";
+import { assert, OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
 import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
 
@@ -21,9 +21,6 @@ export interface OwnEndpoint {
 
 /** A surveyed model whose context length is known, by the endpoint or by the operator. */
 export type ListableModel = SurveyedModel & { readonly contextLength: number };
-
-/** An answer is not longer than this, even where the whole context would be allowed. */
-const OUTPUT_TOKENS_MAX = 32_768;
 
 /**
  * The manifest of an endpoint of one's own: tried first, nothing logged, no capacity declared, one

@@ -6,6 +6,7 @@ import {
   type ManifestModel,
   type ManifestPrice,
   type ManifestPriceTier,
+  type ManifestTermPrices,
 } from "../../catalog/index.ts";
 import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
@@ -59,15 +60,8 @@ function importedHashes(
   );
 }
 
-/** Prices that hold together; what they are bought at is their `purchase_…`, or they themselves. */
-interface Prices {
-  readonly pricing: readonly ManifestPrice[];
-  readonly price_tiers?: readonly ManifestPriceTier[];
-  readonly extra_pricing?: ManifestExtraPricing;
-  readonly purchase_pricing?: readonly ManifestPrice[];
-  readonly purchase_tiers?: readonly ManifestPriceTier[];
-  readonly purchase_extra?: ManifestExtraPricing;
-}
+/** What prices are bought at is their `purchase_…`, or they themselves. */
+type Prices = ManifestTermPrices & Pick<ManifestModel, "pricing">;
 
 function raisedPrices<P extends Prices>(prices: P, percent: string): P {
   const bought = prices.purchase_pricing ?? prices.pricing;

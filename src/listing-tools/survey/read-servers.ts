@@ -1,7 +1,7 @@
 import { asObject, textOf } from "../../kernel/index.ts";
+import { isUpstreamId } from "../listing-sources/entry-rules.ts";
 import {
   parseContext,
-  isUpstreamId,
   MODELS_MAX,
   parseQuantization,
   type ServerKind,

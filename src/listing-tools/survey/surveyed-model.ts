@@ -29,14 +29,6 @@ export interface SkippedModel {
 export const MODELS_MAX = 2_000;
 const CONTEXT_MAX = 100_000_000;
 
-/** The pattern of `upstream_id` in a manifest. */
-const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
-
-/** True if a manifest can name this model. */
-export function isUpstreamId(id: string): boolean {
-  return UPSTREAM_ID.test(id);
-}
-
 /** A server's context length in tokens; undefined if no model can have it. */
 export function parseContext(value: unknown): number | undefined {
   const isOne = typeof value === "number" && Number.isSafeInteger(value);

@@ -85,6 +85,8 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole("link", { name: "lab-a", exact: true }).click();
     await pageShown(page);
+    // Beside its health, which alone would say that all is well.
+    await page.getByText("1 of 4 listings failed").waitFor();
     await page.getByRole("table", { name: "Checks of each listing" }).waitFor();
     const row = (model: string) =>
       page.getByRole("row").filter({ has: page.getByRole("link", { name: model, exact: true }) });
@@ -153,6 +155,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     expect(own).toMatch(/^Failed\s.*C7 no silent substitution: failed/s);
     expect(own).toContain("C12 latency and stability: warning");
     expect(other).toBe("Unchecked");
+    expect(await page.locator("main dl").first().innerText()).toMatch(/Conformance\s+Failed/);
     await expectAccessible(page, "a model with a failed listing");
     await expectFits(page);
     await takePicture(page, "conformance-model");

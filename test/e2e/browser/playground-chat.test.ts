@@ -46,7 +46,7 @@ const FREE = {
 /** Its answers come as far as a test lets them: nothing has to be watched in a hurry. */
 const gate = withResource(openGate);
 
-/** The newest is the one that a new conversation begins with. */
+/** The cheapest is the one that a new conversation begins with. */
 const manifests = (): readonly object[] => [
   simulatorManifest({
     provider: "gate",
@@ -97,6 +97,9 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     const { page, complaints, orgId } = await chatter("stream");
     await page.getByRole("link", { name: "Balance: $10.00 available" }).waitFor();
     await expectAccessible(page, "an empty playground");
+    expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("Free");
+    await page.getByRole("button", { name: "Return three test cases" }).click();
+    await page.getByRole("button", { name: "Send", exact: true, disabled: false }).waitFor();
     await chooseModel(page, "Gated");
     await say(page, "Words, please [words:40]");
     const answer = answerOf(page, "Gated");
@@ -144,6 +147,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   test("an answer that breaks off is kept, with the class, the id and the price", async () => {
     const { page, complaints, orgId } = await chatter("broken");
+    await chooseModel(page, "Plain");
     await say(page, "Break off [words:20] [[fault:error_at_event:6]]");
     const answer = answerOf(page, "Plain");
     await answer.getByText("Ended early").waitFor();
@@ -249,6 +253,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   test("a conversation outlives a reload in this browser and is nowhere else", async () => {
     const { page, complaints } = await chatter("history");
+    await chooseModel(page, "Plain");
     const sentTo = new Set<string>();
     const secret = "heliotrope";
     page.on("request", (request) => {
@@ -405,6 +410,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   test("without credit the message says what to do, and nothing is charged", async () => {
     const { page, complaints } = await chatter("poor", null);
+    await chooseModel(page, "Plain");
     await say(page, "Hello");
     const answer = answerOf(page, "Plain");
     await answer.getByText("No answer").waitFor();

@@ -34,8 +34,9 @@ import {
   signIn,
 } from "../../support/console-steps.ts";
 import { readTable } from "../../support/console-tables.ts";
+import { runSql } from "../../support/sql.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
-import { at, type HttpAnswer } from "../../support/http-call.ts";
+import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
 
 /** Dollars per million tokens: for the provider that is tried first, and for a cheaper one after it. */
@@ -167,19 +168,63 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     for (const key of data) {
       const caps = [key.cap_usd, key.cap_week_usd, key.cap_day_usd].filter((cap) => cap !== null);
       const shown = table.column("Cap").filter((_, place) => names[place] === key.name);
-      const words = caps.length === 0 ? ["No cap"] : caps.map((usd) => `$${usd}`);
+      const words = caps.length === 0 ? ["No cap"] : caps.map((usd) => `$${usd.slice(0, -4)}`);
       expect(shown.toSorted()).toEqual(words.toSorted());
       await open(page, `/keys/${key.key_id}`);
       const isFree = (await page.getByText("No cap", { exact: true }).count()) > 0;
       expect({ name: key.name, isFree }).toEqual({ name: key.name, isFree: caps.length === 0 });
     }
-    expect(table.column("Cap")[0]).toBe("$3.000000");
+    expect(table.column("Cap")[0]).toBe("$3.00");
     await open(page, "/limits");
     await page.getByRole("button", { name: "Edit the daily cap of daily" }).click();
     const dialog = page.getByRole("dialog", { name: "Daily cap of “daily”" });
     await dialog.getByLabel("Daily cap in dollars").fill("0");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByRole("row", { name: "Key daily – No cap" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("a viewer is offered nothing that is refused: no button answers with 403", async () => {
+    const { page, orgId, complaints } = await newcomer(fixture, browser, {
+      name: "eve",
+      usd: "50",
+    });
+    const { keyId } = await makeKey(fixture, page, { name: "app" });
+    const { json } = await ask(fixture, page, "POST /api/console/optimize", {
+      name: "which",
+      objective: "lowest_cost",
+      models: ["test/mid", "test/low"],
+      prompts: ["one", "two", "three"],
+      max_tokens: 8,
+      budget_usd: "1",
+    });
+    const asViewer = "update org_member set role = 'viewer' where org_id = $1";
+    await runSql(fixture.gateway, asViewer, [orgId]);
+    const pages = VIEWED.map((path) =>
+      path.replace("$key", keyId).replace("$search", textAt(json, "search_id")),
+    );
+    const refused: string[] = [];
+    page.on("response", (answer) => {
+      if (answer.status() === 403) refused.push(`${page.url()}: ${answer.url()}`);
+    });
+    let pressed = 0;
+    for (const path of pages) {
+      await open(page, path);
+      for (const field of await page.locator("main textarea:enabled").all()) await field.fill("x");
+      for (const button of await page.locator("main button:enabled:visible").all()) {
+        // What opens or hides others may have taken it away.
+        const name = await button.innerText({ timeout: 100 }).catch(() => "");
+        if (NOT_PRESSED.test(name)) continue;
+        await button.click({ timeout: 500 }).catch(() => undefined);
+        pressed += 1;
+        const sending = page.getByRole("dialog").locator("button[type=submit]:enabled");
+        expect(await sending.allInnerTexts(), `${path}: ${name}`).toEqual([]);
+        await page.keyboard.press("Escape");
+      }
+      await page.waitForLoadState("networkidle");
+    }
+    expect(refused).toEqual([]);
+    expect(pressed).toBeGreaterThan(15);
     expect(complaints).toEqual([]);
   });
 
@@ -444,6 +489,27 @@ async function statusOf(code: string, key: string): Promise<string> {
   );
   return stdout;
 }
+
+/** Every page of an organization that changes something. */
+const VIEWED = [
+  "/playground",
+  "/playground?tab=images",
+  "/optimize",
+  "/optimize/$search",
+  "/keys",
+  "/keys/$key",
+  "/limits",
+  "/connections",
+  "/billing",
+  "/billing/company",
+  "/welcome",
+  "/settings/organization",
+  "/settings/members",
+  "/settings/alerts",
+  "/docs/quick-start",
+];
+/** Buttons without a call to the gateway, and the one that every member may press. */
+const NOT_PRESSED = /^$|Leave|Copy|Columns|Get code|Shell|curl|Python|TypeScript/;
 
 function idOf({ headers }: HttpAnswer): string {
   return String(headers["x-request-id"]);

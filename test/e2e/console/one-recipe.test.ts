@@ -4,7 +4,7 @@ import { createVirtualKey } from "../../../src/gateway/accounts/authenticate.ts"
 import { assert } from "../../../src/kernel/core/assert.ts";
 import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
 import { microUsd, parseUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";
-import type { UsageRow } from "../../../src/gateway/records/record-store.ts";
+import type { UsageRow } from "../../../src/gateway/records/record-rows.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { openAccount } from "../../support/gateway.ts";

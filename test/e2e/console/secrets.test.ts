@@ -22,7 +22,6 @@ describe("a whole life of an organization, with a log that says everything", () 
     settings: {
       logLevel: "trace",
       encryptionKey: ENCRYPTION_KEY,
-      oidcRefresh: true,
       optimizeCallGapMs: 0,
     },
   });

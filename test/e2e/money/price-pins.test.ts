@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { RequestRecord } from "../../../src/gateway/records/record-store.ts";
+import type { RequestRecord } from "../../../src/gateway/records/record-rows.ts";
 import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, bodyOf, costOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";

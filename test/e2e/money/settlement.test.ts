@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { AttemptRecord } from "../../../src/gateway/records/record-store.ts";
+import type { AttemptRecord } from "../../../src/gateway/records/record-rows.ts";
 import {
   ask,
   at,

@@ -48,8 +48,13 @@ test("SIGTERM ends a process whose database is silent", async () => {
   const program = await serve(folder, { ...ENV, DATABASE_URL: urlThrough(proxy, database).href });
   proxy.set("silent");
   const beganMs = performance.now();
-  // On a busy machine the bound of the whole stop may come before that of the last store.
-  expect([0, 2]).toContain(await program.end("SIGTERM"));
+  const code = await program.end("SIGTERM");
+  // Each store has a bound of its own: 0 is a stop in which all of them came first, and 2 one that
+  // ended at the bound of the whole, and said so.
+  if (code !== 0) {
+    expect(code).toBe(2);
+    await until("it says why", () => program.stderr().includes("not stopped after 11 s"));
+  }
   expect(performance.now() - beganMs).toBeLessThan(GRACE_MS + EXTRA_MS);
   proxy.set("up");
 });

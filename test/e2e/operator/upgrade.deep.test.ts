@@ -9,12 +9,11 @@ import { problemsOf, quantileMs } from "../../support/steady-traffic.ts";
 import { beginUpgrade } from "../../support/upgrade.ts";
 
 const PER_SECOND = 100;
-/** Those that wait for a step come all at once: few enough for a busy machine to serve them in time. */
-const PER_SECOND_BEHIND_STEPS = 20;
 const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
-/** The time for which a step may hold up a reserve, and the request's own time on a busy machine. */
-const BLOCKED_MAX_MS = 3_000 + 1_000;
+/** The time for which a step may hold up a reserve, and that in which the server notices its end. */
+const BLOCKED_MAX_MS = 3_000 + 500;
+const LOOK_EVERY_MS = 20;
 /** Latencies below this are noise: a single slow moment of the machine takes longer. */
 const P99_FLOOR_MS = 25;
 
@@ -46,14 +45,48 @@ test("requests take no more than twice as long while steps run and after them", 
   expect(await upgrade.audit()).toBe(0);
 });
 
-test("a long report in the way of a step makes no request fail, and none wait over 3 s", async () => {
+/**
+ * Looks again and again at how long the statements of the program have waited for a lock, by the
+ * clock of the server, until it is stopped; gives the longest. A machine that serves those that
+ * waited together slowly does not change it.
+ */
+function watchLocks(connectionString: string): { stop(): Promise<number> } {
+  const over = new AbortController();
+  const look = async (): Promise<number> => {
+    const client = new Client({ connectionString });
+    await client.connect();
+    let longestMs = 0;
+    while (!over.signal.aborted) {
+      const { rows } = await client.query<{ ms: number | null }>(LONGEST_WAIT_SQL);
+      longestMs = Math.max(longestMs, Number(rows[0]?.ms ?? 0));
+      await sleep(LOOK_EVERY_MS);
+    }
+    await client.end();
+    return longestMs;
+  };
+  const looked = look();
+  return {
+    stop: async () => {
+      over.abort();
+      return await looked;
+    },
+  };
+}
+
+const LONGEST_WAIT_SQL = `
+  select max(extract(epoch from clock_timestamp() - waitstart) * 1000) as ms
+    from pg_locks join pg_stat_activity using (pid)
+    where not granted and application_name like 'tokenmarket %' and datname = current_database()`;
+
+test("a long report in the way of a step makes no request fail, and none wait over 3 s for it", async () => {
   const upgrade = await beginUpgrade(folder);
   const gateway = await upgrade.serve();
   const report = new Client({ connectionString: upgrade.connectionString });
   await report.connect();
   onTestFinished(() => report.end());
   await report.query("begin; select count(*) from transfer; select count(*) from attempt");
-  const busy = upgrade.traffic(gateway, PER_SECOND_BEHIND_STEPS);
+  const locks = watchLocks(upgrade.connectionString);
+  const busy = upgrade.traffic(gateway, PER_SECOND);
   const tried: object[] = [];
   const log = { info: () => undefined, warn: (line: object) => void tried.push(line) };
   const upgraded = upgrade.migrate({ log });
@@ -61,10 +94,15 @@ test("a long report in the way of a step makes no request fail, and none wait ov
   await report.query("commit");
   expect(await upgraded).toEqual(["columns", "transfers"]);
   const sent = await busy.stop();
-  const longest = quantileMs(sent, 1);
-  process.stderr.write(`upgrade: behind a report, the longest of ${sent.length}: ${longest} ms\n`);
-  expect(longest).toBeLessThan(BLOCKED_MAX_MS);
+  const [waitedMs, longestMs] = [await locks.stop(), quantileMs(sent, 1)];
+  process.stderr.write(
+    `upgrade: behind a report, the longest of ${sent.length} requests took ${longestMs.toFixed(0)} ms, ` +
+      `the longest wait for a lock ${waitedMs.toFixed(0)} ms\n`,
+  );
   expect(problemsOf(sent)).toEqual([]);
+  // The report was in the way: what waited was seen, and no longer than a step may hold it up.
+  expect(waitedMs).toBeGreaterThan(0);
+  expect(waitedMs).toBeLessThan(BLOCKED_MAX_MS);
   expect(tried.length).toBeGreaterThan(2);
   expect(await gateway.end("SIGTERM")).toBe(0);
   expect(await upgrade.audit()).toBe(0);

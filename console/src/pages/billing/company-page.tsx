@@ -9,10 +9,12 @@ import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
+import { ForRole } from "../../ui/for-role.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 
 const LEAD = "Printed on statements, and on the invoices of purchases that you start from now on.";
 
@@ -22,7 +24,14 @@ export function CompanyPage(): ReactNode {
   return (
     <Page title="Company data" lead={LEAD} crumbs={[{ label: "Billing", to: "/billing" }]}>
       <Answer of={answer} skeleton={<Loading rows={8} />}>
-        {({ company }) => <CompanyForm company={company} />}
+        {({ company }) => (
+          <>
+            <RoleNote need="billing" what="change company data" />
+            <ForRole need="billing">
+              <CompanyForm company={company} />
+            </ForRole>
+          </>
+        )}
       </Answer>
     </Page>
   );

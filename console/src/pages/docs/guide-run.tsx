@@ -8,6 +8,7 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
 import { showUsd } from "../../ui/money-math.ts";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { FaultTrouble } from "../playground/gateway-trouble.tsx";
 import { useFreshBalance } from "../playground/use-fresh-balance.ts";
 import type { GuideCall } from "./guide-call.ts";
@@ -28,7 +29,7 @@ type State =
 
 /** Makes the request of a guide here: with the session for a key, and its cost before and after. */
 export function GuideRun({ call }: { readonly call: GuideCall }): ReactElement {
-  const { state: session } = useSession();
+  const { state: session, may } = useSession();
   if (session !== "signed_in") {
     return (
       <Text size="sm">
@@ -38,6 +39,7 @@ export function GuideRun({ call }: { readonly call: GuideCall }): ReactElement {
       </Text>
     );
   }
+  if (!may.includes("keys")) return <RoleNote need="keys" what="run calls" />;
   return <Runner key={JSON.stringify(call)} call={call} />;
 }
 

@@ -155,10 +155,20 @@ const ROUTE_COLUMNS: readonly Column<OperationView>[] = [
   { id: "what", label: "What it does", render: ({ summary }) => <Inline text={summary} /> },
 ];
 const FIELD_COLUMNS: readonly Column<FieldRow>[] = [
-  { id: "name", label: "Name", render: ({ name }) => <Code>{name}</Code> },
-  { id: "type", label: "Type", render: ({ type }) => type },
-  { id: "required", label: "Required", render: ({ isRequired }) => (isRequired ? "Yes" : "") },
-  { id: "about", label: "Description", render: ({ about }) => <Inline text={sentence(about)} /> },
+  { id: "name", label: "Name", phone: "lead", render: ({ name }) => <Code>{name}</Code> },
+  { id: "type", label: "Type", phone: "plain", render: ({ type }) => type },
+  {
+    id: "required",
+    label: "Required",
+    phone: "line",
+    render: ({ isRequired }) => (isRequired ? "Yes" : ""),
+  },
+  {
+    id: "about",
+    label: "Description",
+    phone: "plain",
+    render: ({ about }) => <Inline text={sentence(about)} />,
+  },
 ];
 const ERROR_COLUMNS: readonly Column<OperationView["refusals"][number]>[] = [
   { id: "status", label: "Status", render: ({ status }) => <Code>{status}</Code> },

@@ -45,13 +45,13 @@ function Rows({ rows }: { readonly rows: readonly CapRow[] }): ReactNode {
   return (
     <Stack gap="xs">
       <Text size="sm">
-        {describeCap(first)} applies first: <Money usd={first.leftUsd ?? "0"} /> of{" "}
-        <Money usd={first.capUsd ?? "0"} /> left. It resets on{" "}
+        {describeCap(first)} applies first: <Money usd={first.leftUsd ?? "0"} isBrief /> of{" "}
+        <Money usd={first.capUsd ?? "0"} isBrief /> left. It resets on{" "}
         <Time at={first.resetAt} precision="day" />.
       </Text>
       {others.map((row) => (
         <Text key={describeCap(row)} size="sm" c="dimmed">
-          {describeCap(row)}: <Money usd={row.leftUsd ?? "0"} /> left until{" "}
+          {describeCap(row)}: <Money usd={row.leftUsd ?? "0"} isBrief /> left until{" "}
           <Time at={row.resetAt} precision="day" />.
         </Text>
       ))}

@@ -26,7 +26,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       inherit
       fw={500}
       td={isDisabled ? "line-through" : undefined}
-      style={{ overflowWrap: "anywhere" }}
+      style={{ overflowWrap: "break-word" }}
     >
       {named.name}
     </Text>

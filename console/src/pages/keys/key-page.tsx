@@ -171,7 +171,7 @@ const GRACE_HOURS_MAX = 72;
 function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const { key } = detail;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+    <SimpleGrid cols={{ base: 2, md: 4 }}>
       <FigureCard
         label="Spent this month"
         value={<Money usd={key.spent_month_usd} headline />}
@@ -254,7 +254,7 @@ function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
 function KeySkeleton(): ReactNode {
   return (
     <>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+      <SimpleGrid cols={{ base: 2, md: 4 }}>
         {["spent", "cap", "rpm", "requests"].map((figure) => (
           <Skeleton key={figure} height={106} radius="md" />
         ))}

@@ -107,6 +107,7 @@ const COLUMNS: readonly Column<Key>[] = [
     // The checkbox is in it: the first column is always in sight, and heads the card of a phone.
     id: "name",
     label: "Name and key",
+    phone: "lead",
     render: (key) => <NameAndKey shown={key} />,
     sortValue: (key) => key.name.toLowerCase(),
   },
@@ -135,6 +136,7 @@ const COLUMNS: readonly Column<Key>[] = [
   {
     id: "used",
     label: "Last used",
+    phone: "line",
     render: (key) => (key.last_used_at === null ? "Never" : <Time at={key.last_used_at} />),
     sortValue: (key) => key.last_used_at ?? "",
   },
@@ -156,6 +158,7 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "cap",
     label: "Cap",
     align: "right",
+    phone: "line",
     render: (key) => <Caps of={key} />,
     sortValue: (key) => (key.cap_usd === null ? -1n : parseUsd(key.cap_usd)),
   },
@@ -163,6 +166,7 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "spent",
     label: "Spent this month",
     align: "right",
+    phone: "end",
     render: (key) => <Spent by={key} />,
     sortValue: (key) => parseUsd(key.spent_month_usd),
   },
@@ -171,12 +175,13 @@ const COLUMNS: readonly Column<Key>[] = [
 function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
   return (
     <RowLine className={tables.first}>
-      {/* Together: on a phone the row breaks, and a checkbox of its own line marks nothing. */}
-      <RowLine>
-        {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
+      {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
+      <div>
         <KeyName named={shown} isLink />
-      </RowLine>
-      <KeyLabel labelled={shown} />
+        <div className={tables.deskOnly}>
+          <KeyLabel labelled={shown} />
+        </div>
+      </div>
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
     </RowLine>
   );
@@ -215,12 +220,12 @@ function Spent({ by }: { readonly by: Key }): ReactNode {
     <>
       <Money usd={by.spent_month_usd} isBrief />
       {cap === undefined ? null : (
-        <>
+        <div className={tables.deskOnly}>
           <ShareBar share={cap.share} />
           <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
             {Math.floor(cap.share * 100)}% of {cap.name} cap
           </Text>
-        </>
+        </div>
       )}
     </>
   );
@@ -250,7 +255,8 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
     <Text
       span
       ff="monospace"
-      fz="0.9em"
+      size="xs"
+      c="dimmed"
       style={{ whiteSpace: "nowrap" }}
       td={labelled.disabled_at === null ? undefined : "line-through"}
     >

@@ -98,12 +98,14 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
     {
       id: "name",
       label: "For",
+      phone: "lead",
       render: (cap) => <CapName cap={cap} />,
       sortValue: (cap) => cap.name,
     },
     {
       id: "period",
       label: "Period",
+      phone: "line",
       render: ({ period, capUsd }) => (capUsd === null ? "–" : PERIOD_NAMES[period]),
       sortValue: ({ period, capUsd }) => (capUsd === null ? "" : period),
     },
@@ -111,7 +113,8 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       id: "cap",
       label: "Cap",
       align: "right",
-      render: ({ capUsd: usd }) => (usd === null ? "No cap" : <Money usd={usd} />),
+      phone: "line",
+      render: ({ capUsd: usd }) => (usd === null ? "No cap" : <Money usd={usd} isBrief />),
       sortValue: ({ capUsd: usd }) => (usd === null ? -1n : parseUsd(usd)),
     },
     {
@@ -120,7 +123,7 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       align: "right",
       render: ({ capUsd, spentUsd, period }) => (
         <>
-          <Money usd={spentUsd} />
+          <Money usd={spentUsd} isBrief />
           {capUsd === null ? (
             <Text size="xs" c="dimmed">
               this {period}
@@ -134,13 +137,15 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       id: "flight",
       label: "In progress",
       align: "right",
-      render: ({ inFlightUsd }) => <Money usd={inFlightUsd} />,
+      render: ({ inFlightUsd }) =>
+        parseUsd(inFlightUsd) === 0n ? "–" : <Money usd={inFlightUsd} isBrief />,
       sortValue: ({ inFlightUsd }) => parseUsd(inFlightUsd),
     },
     {
       id: "left",
       label: "Left",
       align: "right",
+      phone: "line",
       render: (cap) => <Left cap={cap} />,
       sortValue: ({ leftUsd }) => (leftUsd === undefined ? 1n << 62n : parseUsd(leftUsd)),
     },
@@ -155,6 +160,7 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       id: "actions",
       label: "Actions",
       align: "right",
+      phone: "end",
       render: (cap) => <EditButton cap={cap} onEdit={onEdit} />,
     },
   ];
@@ -194,7 +200,7 @@ function Left({ cap: { leftUsd, capUsd } }: { readonly cap: CapRow }): ReactNode
   const used = writeUsd(parseUsd(capUsd) - parseUsd(leftUsd));
   return (
     <div style={{ minWidth: 110 }}>
-      <Money usd={leftUsd} />
+      <Money usd={leftUsd} isBrief />
       <ShareBar share={parseUsd(capUsd) === 0n ? 1 : computeShare(used, capUsd)} />
     </div>
   );

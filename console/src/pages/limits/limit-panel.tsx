@@ -95,6 +95,7 @@ function buildColumns(
     {
       id: "name",
       label: "For",
+      phone: "lead",
       render: (row) => <ScopeName row={row} names={nameOf(row)} />,
       sortValue: (row) => nameOf(row).name.toLowerCase(),
     },
@@ -116,12 +117,14 @@ function buildColumns(
       id: "effective",
       label: "In effect",
       align: "right",
+      phone: "line",
       render: (row) => <Effective row={row} kind={kind} />,
       sortValue: (row) => orMost(row[kind].effective),
     },
     {
       id: "used",
       label: kind === "concurrency" ? "In progress" : "Used in the last 60 s",
+      phone: "line",
       render: (row) => <UsedBar value={row[kind]} miw={130} />,
       sortValue: (row) => row[kind].used ?? -1,
     },
@@ -129,6 +132,7 @@ function buildColumns(
       id: "actions",
       label: "Actions",
       align: "right",
+      phone: "end",
       render: (row) =>
         toScope(row) === undefined ? null : (
           <EditButton

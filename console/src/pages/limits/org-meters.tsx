@@ -12,7 +12,7 @@ export function OrgMeters({ rows }: { readonly rows: readonly LimitRow[] }): Rea
   const org = rows.find(({ scope }) => scope === "org");
   if (org === undefined) return null;
   return (
-    <SimpleGrid cols={{ base: 1, sm: 3 }}>
+    <SimpleGrid cols={{ base: 1, sm: 3 }} spacing={{ base: "xs", sm: "md" }}>
       {LIMIT_KINDS.map((kind) => (
         <Meter key={kind} row={org} kind={kind} />
       ))}

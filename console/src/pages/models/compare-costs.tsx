@@ -9,7 +9,8 @@ import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
-import { showUsd } from "../../ui/money-math.ts";
+import { compareUsd, computeShare, showUsd } from "../../ui/money-math.ts";
+import { NameLine } from "../../ui/name-line.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { writePicks } from "./compare-picks.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
@@ -78,7 +79,7 @@ const ALL = "*";
 
 function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
   const { traffic } = costs;
-  const columns = useMemo(() => columnsFor(traffic.spent_usd), [traffic.spent_usd]);
+  const columns = useMemo(() => columnsFor(costs), [costs]);
   const missing = leftOut(costs);
   if (traffic.requests === 0) {
     return (
@@ -122,44 +123,73 @@ function LeftOut({ sentences }: { readonly sentences: readonly string[] }): Reac
   );
 }
 
-function columnsFor(spent: string): readonly Column<ComparedModel>[] {
+function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedModel>[] {
+  const spent = traffic.spent_usd;
+  const most = models
+    .flatMap(({ listings }) => listings[0]?.cost_usd ?? [])
+    .toSorted(compareUsd)
+    .at(-1);
   return [
     {
       id: "model",
       label: "Model",
-      render: ({ name }) => name,
+      phone: "lead",
+      render: ({ model, name }) => (
+        <div className={styles.nowrap}>
+          <NameLine of={model} name={name} />
+        </div>
+      ),
     },
     {
       id: "cost",
       label: "Estimated cost",
       align: "right",
+      phone: "end",
       render: ({ listings }) => (
-        <span className={kit.figures}>{costLabel(listings[0]) ?? "–"}</span>
+        <>
+          <span className={kit.figures}>{costLabel(listings[0]) ?? "–"}</span>
+          <CostBar usd={listings[0]?.cost_usd} most={most} />
+        </>
       ),
     },
     {
       id: "difference",
       label: "Compared with what you paid",
       align: "right",
+      phone: "line",
       render: ({ listings }) => <Difference text={differenceLabel(listings[0], spent)} />,
     },
-    {
-      id: "others",
-      label: "With other providers",
-      align: "right",
-      render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
-    },
+    ...(models.some(({ listings }) => listings.length > 1) ? [OTHERS] : []),
     {
       id: "notes",
       label: "Notes",
+      phone: "line",
       render: (model) =>
         costNotes(model).map((note) => (
-          <Text key={note} size="sm" className={styles.wide}>
+          <Text key={note} size="xs" c="dimmed">
             {note}
           </Text>
         )),
     },
   ];
+}
+
+const OTHERS: Column<ComparedModel> = {
+  id: "others",
+  label: "With other providers",
+  align: "right",
+  render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
+};
+
+/** The costs as bars: the highest is as wide as its column. */
+function CostBar(props: {
+  readonly usd: string | null | undefined;
+  readonly most: string | undefined;
+}): ReactElement | null {
+  const { usd, most } = props;
+  if (usd == null || most === undefined) return null;
+  const width = `${(computeShare(usd, most) * 100).toFixed(1)}%`;
+  return <span aria-hidden className={styles.costBar} style={{ width }} />;
 }
 
 function Difference({ text }: { readonly text: string | undefined }): ReactElement {

@@ -27,11 +27,24 @@ export function ComparePage(): ReactElement {
       title="Compare models"
       crumbs={CRUMBS}
       lead={`Compare up to ${COMPARED_MAX} models. Share this page by its URL: others see their own costs.`}
+      actions={<TryButton />}
     >
       <Answer of={catalog} skeleton={<CompareSkeleton />}>
         {({ models }) => <Comparison models={models} />}
       </Answer>
     </Page>
+  );
+}
+
+/** The same prompt to all of them. */
+function TryButton(): ReactElement | null {
+  const [{ models }] = useFilters<CompareSearch>();
+  const ids = readPicks(models);
+  if (ids.length === 0) return null;
+  return (
+    <LinkButton to="/playground" search={{ model: ids.join(",") }}>
+      Try in playground
+    </LinkButton>
   );
 }
 

@@ -140,6 +140,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: VERDICT,
+    phone: "line",
     label: "Verdict",
     render: ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
   },

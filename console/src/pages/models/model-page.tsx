@@ -11,10 +11,11 @@ import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_HINT } from "../../snippets/chat-snippets.ts";
 import { modelSnippets } from "../../snippets/media-snippets.ts";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { TrustBadges } from "../verification/trust-badges.tsx";
 import { FactList } from "./fact-list.tsx";
 import { ListingTable } from "./listing-table.tsx";
 import { ModelBadges } from "./model-badges.tsx";
@@ -23,7 +24,9 @@ import { ParameterChips } from "./parameter-chips.tsx";
 import { PriceCard } from "./price-card.tsx";
 import { PriceSheetPanel } from "./price-sheet-panel.tsx";
 import { priceLine } from "./price-labels.ts";
+import { servedFirst } from "./served.ts";
 import { ServedPanel } from "./served-panel.tsx";
+import { useServed } from "./use-served.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
@@ -134,10 +137,32 @@ function ServedByProviders({ model: { id, providers } }: { readonly model: Model
 
 function ModelFacts({ model }: { readonly model: Model }): ReactElement {
   const wire = model.decisions_wire;
+  const served = useServed();
+  const first = servedFirst(served?.of, model);
+  const enabled = useMaybeSession()?.state === "signed_in";
+  const trusts = useAnswer(
+    "GET /api/console/verification",
+    { query: { model: model.id } },
+    { enabled },
+  ).data?.listings;
+  const trust = trusts?.find(({ provider }) => provider === model.providers[0]?.provider);
   return (
     <FactList
       facts={[
         { label: "Price", value: priceLine(model.providers) },
+        ...(first === undefined
+          ? []
+          : [
+              {
+                label: `Uptime, 30 days, ${served?.whose}`,
+                value: orDash(first.uptime, formatShare),
+              },
+              { label: "First token, p50", value: formatMs(first.ttftMs) },
+              { label: "Tokens per second", value: orDash(first.tokensPerSecond, formatCount) },
+            ]),
+        ...(trust === undefined
+          ? []
+          : [{ label: "Conformance", value: <TrustBadges trust={trust} /> }]),
         { label: "Context", value: tokens(model.context_length) },
         ...(model.modality === "text"
           ? [{ label: "Max output", value: tokens(model.max_output_tokens) }]
@@ -151,6 +176,10 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
       ]}
     />
   );
+}
+
+function orDash(figure: number | null, show: (figure: number) => string): string {
+  return figure === null ? "–" : show(figure);
 }
 
 function tokens(count: number | null): string {

@@ -9,6 +9,7 @@ import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
+import { FilterChips } from "../../ui/filter-chips.tsx";
 import kit from "../../ui/kit.module.css";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -37,15 +38,25 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const own = useAnswer("GET /api/console/listing-figures", asked, { enabled: isSignedIn });
   const shared = useAnswer("GET /api/listing-figures.json", asked).data;
   const isShared = shared?.is_shown === true;
+  const [chosen, choose] = useState<Whose>();
   if (!isSignedIn && !isShared) return null;
+  const hasOwn = (own.data?.listings ?? []).length > 0;
+  const whose = isSignedIn ? (chosen ?? (hasOwn || !isShared ? "own" : "all")) : "all";
   return (
-    <Panel title="Reliability and speed, 30 days">
+    <Panel
+      title="Reliability and speed, 30 days"
+      actions={
+        isSignedIn && isShared ? (
+          <FilterChips label="Calls" options={WHOSE} value={whose} onChange={choose} />
+        ) : undefined
+      }
+    >
       <Stack gap="md">
         <Text size="sm" c="dimmed">
           Uptime is the share of hours with calls in which at least one call succeeded. Time to
           first token and speed are from streamed answers.
         </Text>
-        {isSignedIn ? (
+        {whose === "own" ? (
           <Answer of={own} skeleton={<Loading rows={2} />}>
             {({ listings }) => (
               <FiguresTable
@@ -57,20 +68,25 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
               />
             )}
           </Answer>
-        ) : null}
-        {isShared ? (
+        ) : (
           <FiguresTable
             {...props}
-            caption="All customers together"
-            listings={shared.listings}
+            caption="All customers"
+            listings={shared?.listings ?? []}
             empty={SHARED_EMPTY}
             hasHours={false}
           />
-        ) : null}
+        )}
       </Stack>
     </Panel>
   );
 }
+
+type Whose = "own" | "all";
+const WHOSE = [
+  { value: "own", label: "Your own calls" },
+  { value: "all", label: "All customers" },
+] as const;
 
 const OWN_EMPTY =
   "No calls in the last 30 days. Figures appear a few minutes after the end of each hour with calls.";
@@ -91,9 +107,6 @@ function FiguresTable(
   const columns = useMemo(() => buildColumns(label, nameOf, nowMs), [label, nameOf, nowMs]);
   return (
     <div className={styles.served}>
-      <Text size="sm" fw={600} mb={4}>
-        {caption}
-      </Text>
       <DataTable
         caption={`Reliability and speed: ${caption.toLowerCase()}`}
         columns={columns}

@@ -1,32 +1,37 @@
 import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { OperatorClosing } from "../../../../src/account/console-api/contract.ts";
+import type {
+  OperatorClosing,
+  OperatorSettlement,
+} from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { formatCount } from "../../ui/count.tsx";
+import { Facts } from "../../ui/facts.tsx";
+import { addUsd, parseUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 
 /** Closes every period that is over, after a question. */
-export function CloseDialog(props: {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-  /** Providers that were closed without a manifest are shown by the page. */
-  readonly onClosed: (closing: OperatorClosing) => void;
-}): ReactNode {
+export function CloseDialog({ opened, ...form }: CloseProps & { readonly opened: boolean }) {
   return (
-    <FormDialog opened={props.opened} title="Close periods" onClose={props.onClose}>
-      <CloseForm onClose={props.onClose} onClosed={props.onClosed} />
+    <FormDialog opened={opened} title="Close periods" onClose={form.onClose}>
+      <CloseForm {...form} />
     </FormDialog>
   );
 }
 
-function CloseForm(props: {
+interface CloseProps {
+  readonly balances: OperatorSettlement["balances"];
   readonly onClose: () => void;
+  /** Providers that were closed without a manifest are shown by the page. */
   readonly onClosed: (closing: OperatorClosing) => void;
-}): ReactNode {
-  const { onClose, onClosed } = props;
+}
+
+function CloseForm({ balances, onClose, onClosed }: CloseProps): ReactNode {
+  const open = balances.filter(({ accrued_usd: usd }) => parseUsd(usd) !== 0n);
   const close = useChange("POST /api/operator/settlement/close", {
     refreshes: ["GET /api/operator/settlement", "GET /api/operator/health"],
   });
@@ -50,6 +55,16 @@ function CloseForm(props: {
         Closes every period that has ended, of all providers, by the terms in their manifests. A
         closed period cannot be opened again. It needs a sign-in within the last 12 hours.
       </Text>
+      <Text size="sm">
+        At most <Money usd={addUsd(...open.map(({ accrued_usd: usd }) => usd))} isBrief /> is
+        closed; what belongs to a period that has not ended stays open:
+      </Text>
+      <Facts
+        facts={open.map(({ provider, accrued_usd: usd }) => [
+          provider,
+          <Money key={provider} usd={usd} isBrief />,
+        ])}
+      />
     </DialogForm>
   );
 }

@@ -17,6 +17,7 @@ import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
+import { dayLabel } from "../models/model-labels.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 import { figureColumns } from "./organization-tables.tsx";
 
@@ -151,30 +152,35 @@ function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
       <Panel title="Days">
         <DataTable
           caption="Days"
-          columns={[{ id: "day", label: "Day", render: ({ day }) => day }, ...figureColumns()]}
+          columns={[
+            { id: "day", label: "Day", render: ({ day }) => dayLabel(day) },
+            ...figureColumns(),
+          ]}
           rows={days}
           rowKey={({ day }) => day}
           empty={<Empty title="No calls yet. An hour is counted soon after it is over." />}
         />
       </Panel>
-      <Panel title="Providers in trouble">
-        <DataTable
-          caption="Providers that failed a tenth of their calls in the last day"
-          columns={PROVIDERS}
-          rows={providers}
-          rowKey={({ provider }) => provider}
-          empty={<Empty title="No provider failed a tenth of its calls in the last day." />}
-        />
-      </Panel>
-      <Panel title="Out of credit">
-        <DataTable
-          caption="Organizations that had credit and have less than a cent"
-          columns={EMPTY}
-          rows={empty}
-          rowKey={({ org_id: id }) => id}
-          empty={<Empty title="Every organization that had credit has some." />}
-        />
-      </Panel>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <Panel title="Providers in trouble">
+          <DataTable
+            caption="Providers that failed a tenth of their calls in the last day"
+            columns={PROVIDERS}
+            rows={providers}
+            rowKey={({ provider }) => provider}
+            empty={<Empty title="No provider failed a tenth of its calls in the last day." />}
+          />
+        </Panel>
+        <Panel title="Out of credit">
+          <DataTable
+            caption="Organizations that had credit and have less than a cent"
+            columns={EMPTY}
+            rows={empty}
+            rowKey={({ org_id: id }) => id}
+            empty={<Empty title="Every organization that had credit has some." />}
+          />
+        </Panel>
+      </SimpleGrid>
       <Panel title="Top organizations">
         <DataTable
           caption="Organizations by spend"

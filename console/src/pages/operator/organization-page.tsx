@@ -21,7 +21,7 @@ import {
   CHANGES,
   figureColumns,
   KEYS,
-  LIMITS,
+  limitColumns,
   MEMBERS,
   PURCHASES,
   RESTRICTIONS,
@@ -68,7 +68,10 @@ function Organization({ page }: { readonly page: OperatorOrgPage }): ReactElemen
             ["Balance", <Money key="balance" usd={org.balance_usd} isBrief />],
             ["Spent this month", <Money key="spent" usd={org.spent_month_usd} isBrief />],
             ["On hold for requests in progress", <Money key="held" usd={org.held_usd} isBrief />],
-            ["Monthly cap", org.cap_usd === null ? "None" : <Money key="cap" usd={org.cap_usd} />],
+            [
+              "Monthly cap",
+              org.cap_usd === null ? "None" : <Money key="cap" usd={org.cap_usd} isBrief />,
+            ],
             ["Credit", CREDIT_LABELS[org.credit]],
             ["Created", <Time key="created" at={org.created_at} />],
           ]}
@@ -136,19 +139,20 @@ function Tables({ page }: { readonly page: OperatorOrgPage }): ReactElement {
           empty={<Empty title="Nobody has signed in." />}
         />
       </Panel>
-      <Panel title="Restrictions for unusual use">
-        <DataTable
-          caption="Restrictions"
-          columns={RESTRICTIONS}
-          rows={page.restrictions}
-          rowKey={({ family, since }) => `${family} ${since}`}
-          empty={<Empty title="No restrictions." />}
-        />
-      </Panel>
+      {page.restrictions.length === 0 ? null : (
+        <Panel title="Restrictions for unusual use">
+          <DataTable
+            caption="Restrictions"
+            columns={RESTRICTIONS}
+            rows={page.restrictions}
+            rowKey={({ family, since }) => `${family} ${since}`}
+          />
+        </Panel>
+      )}
       <Panel title="Limits">
         <DataTable
           caption="Limits"
-          columns={LIMITS}
+          columns={limitColumns(page.keys)}
           rows={page.limits}
           rowKey={(limit) => JSON.stringify([limit.source, limit.scope, limit.key_id, limit.model])}
           empty={<Empty title="The default limits apply." />}

@@ -20,7 +20,7 @@ export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
     render: (restriction) => stateBadge(restriction),
   },
   { id: "family", label: "Requests", render: ({ family }) => family },
-  { id: "reason", label: "Reason", render: ({ reason }) => reason },
+  { id: "reason", label: "Reason", render: ({ reason }) => reason.replaceAll("_", " ") },
   { id: "since", label: "Since", render: ({ since }) => <Time at={since} /> },
   {
     id: "until",
@@ -40,13 +40,13 @@ function stateBadge(restriction: OperatorRestriction) {
   return <StatusBadge tone="quiet">{lifted === null ? "Ended" : "Lifted"}</StatusBadge>;
 }
 
-export const LIMITS: readonly Column<OperatorLimit>[] = [
+export const limitColumns = (keys: OperatorOrgPage["keys"]): readonly Column<OperatorLimit>[] => [
   {
     id: "source",
     label: "Set by",
     render: ({ source }) => (source === "contract" ? "Contract" : "Customer"),
   },
-  { id: "for", label: "For", render: limitedThing },
+  { id: "for", label: "For", render: (limit) => limitedThing(limit, keys) },
   { id: "rpm", label: "Requests/min", align: "right", render: ({ rpm }) => countOrDefault(rpm) },
   { id: "tpm", label: "Tokens/min", align: "right", render: ({ tpm }) => countOrDefault(tpm) },
   {
@@ -57,10 +57,14 @@ export const LIMITS: readonly Column<OperatorLimit>[] = [
   },
 ];
 
-function limitedThing({ scope, key_id: keyId, model }: OperatorLimit): string {
-  if (model !== null) return keyId === null ? model : `${model}, key ${keyId}`;
+function limitedThing(
+  { scope, key_id: keyId, model }: OperatorLimit,
+  keys: OperatorOrgPage["keys"],
+): string {
+  const name = keys.find((key) => key.key_id === keyId)?.name ?? keyId;
+  if (model !== null) return name === null ? model : `${model}, key ${name}`;
   if (scope === "org") return "All keys combined";
-  return keyId === null ? "Each key" : `Key ${keyId}`;
+  return name === null ? "Each key" : `Key ${name}`;
 }
 
 function countOrDefault(value: number | null): string {
@@ -96,14 +100,15 @@ export const PURCHASES: readonly Column<Purchase>[] = [
 ];
 
 export const CHANGES: readonly Column<OperatorChange>[] = [
-  { id: "at", label: "Date", render: ({ at }) => <Time at={at} /> },
+  { id: "at", label: "Date", phone: "plain", render: ({ at }) => <Time at={at} /> },
   {
     id: "who",
     label: "By",
+    phone: "plain",
     render: ({ actor_kind: kind, actor_id: id, actor_email: email }) =>
-      `${kind.replaceAll("_", " ")} ${email ?? id}`,
+      email ?? `${kind.replaceAll("_", " ")} ${id}`,
   },
-  { id: "says", label: "Action", render: ({ says }) => says },
+  { id: "says", label: "Action", phone: "lead", render: ({ says }) => says },
   {
     id: "target",
     label: "Object",

@@ -8,7 +8,6 @@ import type {
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -17,6 +16,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { OrgLink } from "./desk-page.tsx";
 import { GrantDialog } from "./grant-dialog.tsx";
 import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
@@ -85,13 +85,13 @@ function purchaseColumns(
       label: "Purchase",
       render: ({ purchase_id: id }) => <Copyable value={id} label="purchase ID" short />,
     },
-    { id: "org", label: "Organization", render: ({ org_id: orgId }) => <OrgLink orgId={orgId} /> },
+    ORGANIZATION,
     { id: "status", label: "Status", render: purchaseState },
     {
       id: "amount",
       label: "Amount",
       align: "right",
-      render: ({ amount_usd: usd }) => <Money usd={usd} />,
+      render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
     },
     { id: "at", label: "Date", render: ({ created_at: at }) => <Time at={at} /> },
     {
@@ -122,13 +122,13 @@ function purchaseState({ status, is_granted: isGranted }: WaitingPurchase): Reac
   );
 }
 
-function OrgLink({ orgId }: { readonly orgId: string }): ReactElement {
-  return (
-    <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm">
-      {orgId}
-    </AppLink>
-  );
-}
+const ORGANIZATION = {
+  id: "org",
+  label: "Organization",
+  render: ({ org_id, org_name }: { readonly org_id: string; readonly org_name: string }) => (
+    <OrgLink orgId={org_id} name={org_name} />
+  ),
+};
 
 function Restrictions(): ReactElement {
   const [search, change] = useFilters<{ past?: string }>();
@@ -173,18 +173,18 @@ function restrictionColumns(
   onLift: (orgId: string) => void,
 ): readonly Column<OperatorRestriction>[] {
   return [
-    { id: "org", label: "Organization", render: ({ org_id: orgId }) => <OrgLink orgId={orgId} /> },
+    ORGANIZATION,
     ...RESTRICTIONS,
     {
       id: "actions",
       label: "Actions",
       align: "right",
-      render: ({ org_id: orgId, in_effect: isInEffect }) =>
+      render: ({ org_id: orgId, org_name: name, in_effect: isInEffect }) =>
         isInEffect ? (
           <Button
             size="compact-xs"
             variant="default"
-            aria-label={`Lift the restrictions of ${orgId}`}
+            aria-label={`Lift the restrictions of ${name}`}
             onClick={() => onLift(orgId)}
           >
             Lift

@@ -15,6 +15,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { Loading } from "../../ui/loading.tsx";
+import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -78,7 +79,12 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
           empty={<Empty title="No closed periods yet." />}
         />
       </Panel>
-      <CloseDialog opened={opened === "close"} onClose={close} onClosed={setClosing} />
+      <CloseDialog
+        opened={opened === "close"}
+        balances={balances}
+        onClose={close}
+        onClosed={setClosing}
+      />
       <DepositDialog opened={opened === "deposit"} onClose={close} />
       <FormDialog
         opened={paid !== undefined}
@@ -124,12 +130,14 @@ const BALANCES: readonly Column<Balance>[] = [
   money("accrued", "Accrued", ({ accrued_usd: usd }) => usd),
   money("payable", "Payable", ({ payable_usd: usd }) => usd),
   money("deposit", "Deposit left", ({ deposit_usd: usd }) => usd),
-  money("unknown", "Unknown after crashes", ({ unknown_usd: usd }) => usd),
+  money("unknown", "Not known after a crash", ({ unknown_usd: usd }) => usd),
   money("margin", "Margin", ({ margin_usd: usd }) => usd),
 ];
 
 function money<T>(id: string, label: string, usdOf: (row: T) => string): Column<T> {
-  return { id, label, align: "right", render: (row) => <Money usd={usdOf(row)} /> };
+  const render = (row: T): ReactNode =>
+    parseUsd(usdOf(row)) === 0n ? "–" : <Money usd={usdOf(row)} isBrief />;
+  return { id, label, align: "right", render };
 }
 
 function periodColumns(onPay: (period: OperatorPeriod) => void): readonly Column<OperatorPeriod>[] {

@@ -16,12 +16,12 @@ import { useState, type FormEvent, type ReactElement } from "react";
 
 import type { Model, OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { readUsdInput, writeUsd } from "../../ui/money-math.ts";
+import { ForRole } from "../../ui/for-role.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
@@ -59,7 +59,6 @@ type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problems, setProblems] = useState<Problems>({});
-  const mayStart = useMay("keys");
   const start = useChange("POST /api/console/optimize", {
     refreshes: ["GET /api/console/optimize"],
   });
@@ -104,107 +103,109 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
   const options = useModelOptions(models);
   return (
     <Panel title="New search">
-      <form onSubmit={(event) => void submit(event)} noValidate>
-        <Stack gap="md">
-          <TextInput
-            label="Name"
-            description={`Its spend appears as "Optimize search ${draft.name.trim() || "…"}"`}
-            maxLength={NAME_CHARS_MAX}
-            value={draft.name}
-            onChange={(event) => change({ name: event.currentTarget.value })}
-            error={problems.name ?? fieldError(start.error, "name")}
-          />
-          <Textarea
-            label="Prompts"
-            description={
-              "3 to 50 prompts, one per line. Separate prompts of several lines with a line of three dashes " +
-              "(---). They are sent to the models; only this browser keeps them."
-            }
-            value={draft.prompts}
-            onChange={(event) => change({ prompts: event.currentTarget.value })}
-            error={problems.prompts ?? fieldError(start.error, "prompts")}
-            autosize
-            minRows={5}
-            maxRows={16}
-          />
-          <Text size="xs" c="dimmed" aria-live="polite">
-            {prompts.length === 1 ? "1 prompt" : `${formatCount(prompts.length)} prompts`}
-          </Text>
-          <MultiSelect
-            {...options}
-            label="Models"
-            description={`2 to ${MODELS_MAX} candidates, by name or ID`}
-            value={[...draft.models]}
-            onChange={(chosen) => change({ models: chosen })}
-            maxValues={MODELS_MAX}
-            hidePickedOptions
-            error={problems.models ?? fieldError(start.error, "models")}
-          />
-          <Radio.Group
-            label="Objective"
-            value={draft.objective}
-            onChange={(value) => change({ objective: value })}
-            error={fieldError(start.error, "objective")}
-          >
-            <SimpleGrid cols={{ base: 1, sm: 3 }} mt="xs">
-              {OBJECTIVES.map(({ value, label, help }) => (
-                <Radio key={value} value={value} label={label} description={help} />
-              ))}
-            </SimpleGrid>
-          </Radio.Group>
-          <SimpleGrid cols={{ base: 1, sm: 3 }}>
-            <Select
-              {...options}
-              label="Judge"
-              description={
-                draft.objective === "best_judged"
-                  ? "Picks the best answer"
-                  : "Optional: adds a win rate"
-              }
-              value={draft.judge}
-              onChange={(judge) => change({ judge })}
-              clearable
-              clearButtonProps={{ "aria-label": "No judge" }}
-              error={problems.judge ?? fieldError(start.error, "judge_model")}
-            />
-            <NumberInput
-              label="Max output tokens"
-              description="1 to 4,096"
-              placeholder={String(TOKENS_DEFAULT)}
-              min={1}
-              max={TOKENS_MAX}
-              allowDecimal={false}
-              value={draft.maxTokens ?? ""}
-              onChange={(value) =>
-                change({ maxTokens: typeof value === "number" ? value : undefined })
-              }
-              error={fieldError(start.error, "max_tokens")}
-            />
+      <ForRole need="keys">
+        <form onSubmit={(event) => void submit(event)} noValidate>
+          <Stack gap="md">
             <TextInput
-              label="Budget, dollars"
-              description="The search stops before it exceeds this"
-              inputMode="decimal"
-              value={draft.budget}
-              onChange={(event) => change({ budget: event.currentTarget.value })}
-              error={problems.budget ?? fieldError(start.error, "budget_usd")}
+              label="Name"
+              description={`Its spend appears as "Optimize search ${draft.name.trim() || "…"}"`}
+              maxLength={NAME_CHARS_MAX}
+              value={draft.name}
+              onChange={(event) => change({ name: event.currentTarget.value })}
+              error={problems.name ?? fieldError(start.error, "name")}
             />
-          </SimpleGrid>
-          {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
-          <RoleNote need="keys" what="start a search" />
-          <Group justify="space-between" align="center">
-            <SearchEstimate
-              models={draft.models}
-              prompts={prompts}
-              judge={draft.judge}
-              maxTokens={draft.maxTokens}
-              budgetUsd={parseBudget(draft.budget)}
+            <Textarea
+              label="Prompts"
+              description={
+                "3 to 50 prompts, one per line. Separate prompts of several lines with a line of three dashes " +
+                "(---). They are sent to the models; only this browser keeps them."
+              }
+              value={draft.prompts}
+              onChange={(event) => change({ prompts: event.currentTarget.value })}
+              error={problems.prompts ?? fieldError(start.error, "prompts")}
+              autosize
+              minRows={5}
+              maxRows={16}
             />
-            <Button type="submit" loading={start.isPending} disabled={!mayStart}>
-              Start search
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+            <Text size="xs" c="dimmed" aria-live="polite">
+              {prompts.length === 1 ? "1 prompt" : `${formatCount(prompts.length)} prompts`}
+            </Text>
+            <MultiSelect
+              {...options}
+              label="Models"
+              description={`2 to ${MODELS_MAX} candidates, by name or ID`}
+              value={[...draft.models]}
+              onChange={(chosen) => change({ models: chosen })}
+              maxValues={MODELS_MAX}
+              hidePickedOptions
+              error={problems.models ?? fieldError(start.error, "models")}
+            />
+            <Radio.Group
+              label="Objective"
+              value={draft.objective}
+              onChange={(value) => change({ objective: value })}
+              error={fieldError(start.error, "objective")}
+            >
+              <SimpleGrid cols={{ base: 1, sm: 3 }} mt="xs">
+                {OBJECTIVES.map(({ value, label, help }) => (
+                  <Radio key={value} value={value} label={label} description={help} />
+                ))}
+              </SimpleGrid>
+            </Radio.Group>
+            <SimpleGrid cols={{ base: 1, sm: 3 }}>
+              <Select
+                {...options}
+                label="Judge"
+                description={
+                  draft.objective === "best_judged"
+                    ? "Picks the best answer"
+                    : "Optional: adds a win rate"
+                }
+                value={draft.judge}
+                onChange={(judge) => change({ judge })}
+                clearable
+                clearButtonProps={{ "aria-label": "No judge" }}
+                error={problems.judge ?? fieldError(start.error, "judge_model")}
+              />
+              <NumberInput
+                label="Max output tokens"
+                description="1 to 4,096"
+                placeholder={String(TOKENS_DEFAULT)}
+                min={1}
+                max={TOKENS_MAX}
+                allowDecimal={false}
+                value={draft.maxTokens ?? ""}
+                onChange={(value) =>
+                  change({ maxTokens: typeof value === "number" ? value : undefined })
+                }
+                error={fieldError(start.error, "max_tokens")}
+              />
+              <TextInput
+                label="Budget, dollars"
+                description="The search stops before it exceeds this"
+                inputMode="decimal"
+                value={draft.budget}
+                onChange={(event) => change({ budget: event.currentTarget.value })}
+                error={problems.budget ?? fieldError(start.error, "budget_usd")}
+              />
+            </SimpleGrid>
+            {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
+            <RoleNote need="keys" what="start a search" />
+            <Group justify="space-between" align="center">
+              <SearchEstimate
+                models={draft.models}
+                prompts={prompts}
+                judge={draft.judge}
+                maxTokens={draft.maxTokens}
+                budgetUsd={parseBudget(draft.budget)}
+              />
+              <Button type="submit" loading={start.isPending}>
+                Start search
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </ForRole>
     </Panel>
   );
 }

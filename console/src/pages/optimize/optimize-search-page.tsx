@@ -25,6 +25,7 @@ import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AnswersPanel } from "./answers-panel.tsx";
 import classes from "./optimize.module.css";
@@ -95,6 +96,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
   const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
   const best = findWinner(search);
   const { org } = useSession();
+  const mayRead = useMay("keys");
   return (
     <Stack gap="lg">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
@@ -161,7 +163,11 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
           </Text>
         </Stack>
       </Panel>
-      <AnswersPanel key={search.search_id} search={search} orgId={org?.org_id ?? ""} />
+      {mayRead ? (
+        <AnswersPanel key={search.search_id} search={search} orgId={org?.org_id ?? ""} />
+      ) : (
+        <RoleNote need="keys" what="read answers" />
+      )}
       <Text size="sm" c="dimmed" component="div">
         Search ID <Copyable value={search.search_id} label="search ID" /> · its calls are in{" "}
         <AppLink to="/usage" search={{ key: "optimize" }} size="sm">

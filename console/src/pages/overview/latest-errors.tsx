@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
     label: "Time",
-    phone: "line",
+    phone: "plain",
     render: ({ request_id, created_at }) => (
       <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
         <Time at={created_at} />

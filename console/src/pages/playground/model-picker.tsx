@@ -81,11 +81,6 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
           accepts {kind}
         </Badge>
       ))}
-      {model.decisions_wire === null ? null : (
-        <Badge variant="default" size="sm" tt="none" fw={500}>
-          {model.decisions_wire}
-        </Badge>
-      )}
     </Group>
   );
 }

@@ -2,6 +2,7 @@ import { NativeSelect, Switch, Textarea, TextInput } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
 import type { Descriptor } from "../../../../src/account/console-api/contract.ts";
+import classes from "./playground.module.css";
 
 export interface ParameterFieldProps {
   readonly name: string;
@@ -14,7 +15,7 @@ export interface ParameterFieldProps {
 /** The field of one declared parameter: what is declared as a list is a list, never free text. */
 export function ParameterField(props: ParameterFieldProps): ReactElement {
   const { name, descriptor, value, onChange } = props;
-  const label = PARAMETER_LABELS[name] ?? name.replaceAll("_", " ");
+  const label = PARAMETER_LABELS[name] ?? capital(name.replaceAll("_", " "));
   if (descriptor.type === "enum") {
     return (
       <NativeSelect
@@ -60,11 +61,16 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
   // As it was typed, for as long as it is that number: "0.50" stays "0.50".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
+  const isSlid = min !== undefined && max !== undefined && max > min;
+  const slide = (to: number): void => {
+    setTyped("");
+    onChange(allowed(to, descriptor));
+  };
   return (
     <TextInput
       type="number"
       label={label}
-      placeholder={defaultLabel(descriptor)}
+      placeholder={isSlid ? "Default" : defaultLabel(descriptor)}
       description={boundsLabel(min, max, unit)}
       value={isTyped ? typed : String(value ?? "")}
       onChange={(event) => {
@@ -77,8 +83,55 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
       min={min}
       max={max}
       step={type === "integer" ? 1 : chooseStep(min, max)}
+      inputContainer={(field) => (
+        <div className={classes.number}>
+          {isSlid ? (
+            <Slider
+              range={{ min, max, isWhole: type === "integer" }}
+              value={value ?? descriptor.default}
+              isUnset={value === undefined}
+              onSlide={slide}
+            />
+          ) : null}
+          {field}
+        </div>
+      )}
     />
   );
+}
+
+/** Beside the field, for the pointer alone: the keyboard has the field. Wide ranges go by factors. */
+function Slider(props: {
+  readonly range: { readonly min: number; readonly max: number; readonly isWhole: boolean };
+  readonly value: unknown;
+  readonly isUnset: boolean;
+  readonly onSlide: (to: number) => void;
+}): ReactElement {
+  const { min, max, isWhole } = props.range;
+  const isWide = isWhole && min > 0 && max / min > FACTOR_WIDE;
+  const [from, to] = isWide ? [Math.log2(min), Math.log2(max)] : [min, max];
+  const at = isWide ? Math.log2(Number(props.value)) : Number(props.value);
+  return (
+    <input
+      type="range"
+      aria-hidden
+      tabIndex={-1}
+      data-unset={props.isUnset}
+      min={from}
+      max={to}
+      step={isWide || isWhole ? 1 : chooseStep(min, max) / 2}
+      value={Number.isNaN(at) ? to : at}
+      onChange={(event) => {
+        const chosen = Number(event.currentTarget.value);
+        props.onSlide(isWide ? 2 ** chosen : chosen);
+      }}
+    />
+  );
+}
+const FACTOR_WIDE = 1_000;
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 function parseNumber(text: string): number | undefined {

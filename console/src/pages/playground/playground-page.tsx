@@ -9,7 +9,7 @@ import {
   type ReactElement,
 } from "react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model, Provider } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -17,6 +17,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
+import { pickSampleModel } from "../../snippets/pick-sample-model.ts";
 import type { TabProps } from "./tab-props.ts";
 import classes from "./playground.module.css";
 
@@ -60,6 +61,7 @@ const TABS: readonly TabOf[] = [
 /** Tries models: the same calls as with a key, with the browser's session in place of it. */
 export function PlaygroundPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
+  const providers = useAnswer("GET /api/providers.json");
   useEffect(() => {
     document.title = "Playground · Token Market";
   }, []);
@@ -67,7 +69,13 @@ export function PlaygroundPage(): ReactElement {
     <div className={classes.fill}>
       <RoleNote need="keys" what="call models in the playground" />
       <Answer of={catalog} skeleton={<Waiting />}>
-        {({ models }) => <PlaygroundTabs models={models} />}
+        {({ models }) =>
+          providers.isPending ? (
+            <Waiting />
+          ) : (
+            <PlaygroundTabs models={models} providers={providers.data?.providers ?? []} />
+          )
+        }
       </Answer>
     </div>
   );
@@ -92,7 +100,12 @@ function PageTitle(): ReactElement {
   );
 }
 
-function PlaygroundTabs({ models }: { readonly models: readonly Model[] }): ReactElement {
+function PlaygroundTabs(props: {
+  readonly models: readonly Model[];
+  readonly providers: readonly Provider[];
+}): ReactElement {
+  const { models } = props;
+  const [sample] = useState(() => pickSampleModel(models, props.providers));
   const [filters, setFilters] = useFilters<{
     tab?: string | undefined;
     model?: string | undefined;
@@ -128,6 +141,7 @@ function PlaygroundTabs({ models }: { readonly models: readonly Model[] }): Reac
               tab={tab}
               models={models.filter(({ modality }) => modality === tab.modality)}
               asked={tab.id === active.id ? asked : []}
+              sample={sample}
               onModels={(ids) => setFilters({ model: ids.join(",") })}
             />
           ) : null}
@@ -141,12 +155,14 @@ function TabContent(props: {
   readonly tab: TabOf;
   readonly models: readonly Model[];
   readonly asked: readonly string[];
+  /** What chat begins with: a cheap model. */
+  readonly sample: string | undefined;
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
   const { tab, models, onModels } = props;
   const known = [...new Set(props.asked)].filter((id) => models.some((each) => each.id === id));
-  const newest = models[0];
-  if (newest === undefined) {
+  const first = models.find(({ id }) => id === props.sample) ?? models[0];
+  if (first === undefined) {
     return (
       <Empty
         title={`No ${tab.label.toLowerCase()} models are listed.`}
@@ -158,7 +174,7 @@ function TabContent(props: {
     <Suspense fallback={<Loading rows={10} />}>
       <tab.Tab
         models={models}
-        modelIds={known.length === 0 ? [newest.id] : known.slice(0, MODELS_MAX)}
+        modelIds={known.length === 0 ? [first.id] : known.slice(0, MODELS_MAX)}
         isNamed={known.length > 0}
         onModels={onModels}
       />

@@ -27,7 +27,8 @@ import styles from "../models/models.module.css";
 import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
-import { orderLabel } from "../verification/verification-labels.ts";
+import { TrustSummary } from "../verification/trust-summary.tsx";
+import { countTrust, orderLabel } from "../verification/verification-labels.ts";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
@@ -96,18 +97,28 @@ function figuresOfAll({
 function ProviderParts({ provider }: { readonly provider: Provider }): ReactElement {
   const logging = loggingLabel([provider]);
   const { datacenters } = provider;
+  const trusts = useTrusts(provider.id);
+  const trust = trusts && countTrust(trusts, provider.id);
   return (
     <>
       <Panel>
         <Stack gap="md">
           <Group gap="sm">
             <ProviderStatus status={provider.status} />
+            {trust === undefined || trust.failed === 0 ? null : (
+              <StatusBadge tone="bad">
+                {`${formatCount(trust.failed)} of ${formatCount(trust.listed)} listings failed`}
+              </StatusBadge>
+            )}
             <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
             <PolicyLinks provider={provider} />
           </Group>
           <FactList
             facts={[
               { label: "Status now", value: PROVIDER_STATUS[provider.status].meaning },
+              ...(trust === undefined
+                ? []
+                : [{ label: "Verified listings", value: <TrustSummary count={trust} /> }]),
               ...figuresOfAll(provider),
               { label: "Substituted models", value: substitutionLabel(provider) },
               {
@@ -125,6 +136,13 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
       <ConformancePanel provider={provider.id} />
     </>
   );
+}
+
+/** What runs found about each listing of a provider; undefined for visitors. */
+function useTrusts(provider: string): readonly ListingTrust[] | undefined {
+  const enabled = useMaybeSession()?.state === "signed_in";
+  return useAnswer("GET /api/console/verification", { query: { provider } }, { enabled }).data
+    ?.listings;
 }
 
 /** The figures of each of this provider's models. */
@@ -145,9 +163,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
   const catalog = useAnswer("GET /api/catalog.json");
   const models = catalog.data?.models;
   const isSignedIn = useMaybeSession()?.state === "signed_in";
-  const asked = { query: { provider: providerId } };
-  const trusts = useAnswer("GET /api/console/verification", asked, { enabled: isSignedIn }).data
-    ?.listings;
+  const trusts = useTrusts(providerId);
   const rows = useMemo(
     () =>
       listServedModels(models ?? [], providerId).map((served) => ({
@@ -202,6 +218,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "model",
     label: "Model",
+    phone: "lead",
     sortValue: ({ model }) => model.name,
     render: ({ model }) => (
       <NameLine
@@ -219,11 +236,13 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "verdict",
     label: "Verdict",
+    phone: "line",
     render: ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
   },
   {
     id: "price",
     label: "Price",
+    phone: "line",
     render: ({ listing }) => <span className={kit.figures}>{priceLine([listing])}</span>,
   },
   {
@@ -234,6 +253,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "checked",
     label: "Prices checked",
+    shownFrom: "wide",
     render: ({ listing }) => <CheckedNote listing={listing} />,
   },
   {

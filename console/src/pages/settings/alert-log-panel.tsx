@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 
 import type { AlertDelivery } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -67,7 +68,8 @@ function SendAgain({ delivery }: { readonly delivery: AlertDelivery }): ReactNod
   const again = useChange("POST /api/console/alerts/destinations/:destination_id/send-again", {
     refreshes: ["GET /api/console/alerts/deliveries"],
   });
-  if (delivery.state !== "failed" || id === null) return null;
+  const maySend = useMay("billing");
+  if (delivery.state !== "failed" || id === null || !maySend) return null;
   return (
     <Button
       size="compact-xs"

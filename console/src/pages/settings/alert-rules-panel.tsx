@@ -3,17 +3,16 @@ import { useState, type FormEvent, type ReactNode } from "react";
 
 import type { Alerts } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
+import { ForRole } from "../../ui/for-role.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
 const PERCENTS = [50, 80, 90, 100];
 
 /** Which alerts there are. */
 export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }): ReactNode {
-  const mayChange = useMay("billing");
   const [below, setBelow] = useState(plainUsd(rules.balance_below_usd));
   const [percents, setPercents] = useState(rules.cap_percents.map(String));
   const [purchases, setPurchases] = useState(rules.purchases);
@@ -39,57 +38,59 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
   const wrongAmount = fieldError(change.error, "balance_below_usd");
   return (
     <Panel title="What to report">
-      <form onSubmit={save}>
-        <Stack gap="lg" maw={480} align="flex-start">
-          <TextInput
-            label="Balance below, in dollars"
-            description={rules.balance_follows ? FOLLOWS : "Leave blank for no alert."}
-            inputMode="decimal"
-            autoComplete="off"
-            maxLength={16}
-            value={below}
-            onChange={(event) => setBelow(event.currentTarget.value)}
-            error={wrongAmount}
-            w="100%"
-          />
-          <Checkbox.Group
-            label="Share of a cap used"
-            description="Of the organization's monthly cap and of each key's monthly, weekly and daily cap."
-            value={percents}
-            onChange={setPercents}
-          >
-            <Group gap="lg" mt="xs">
-              {[...new Set([...PERCENTS, ...rules.cap_percents])].map((percent) => (
-                <Checkbox key={percent} value={String(percent)} label={`${percent}%`} />
-              ))}
-            </Group>
-          </Checkbox.Group>
-          <Checkbox
-            label="Credit from a purchase was added"
-            checked={purchases}
-            onChange={(event) => setPurchases(event.currentTarget.checked)}
-          />
-          <Checkbox
-            label="Requests are restricted after unusual use"
-            checked={restrictions}
-            onChange={(event) => setRestrictions(event.currentTarget.checked)}
-          />
-          <Checkbox
-            label="A key expires in 7 days, in 1 day, or has expired"
-            checked={keyExpiry}
-            onChange={(event) => setKeyExpiry(event.currentTarget.checked)}
-          />
-          <Checkbox
-            label="A provider failed most of your calls in an hour"
-            checked={trouble}
-            onChange={(event) => setTrouble(event.currentTarget.checked)}
-          />
-          {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
-          <Button type="submit" loading={change.isPending} disabled={!mayChange}>
-            Save alerts
-          </Button>
-        </Stack>
-      </form>
+      <ForRole need="billing">
+        <form onSubmit={save}>
+          <Stack gap="lg" maw={480} align="flex-start">
+            <TextInput
+              label="Balance below, in dollars"
+              description={rules.balance_follows ? FOLLOWS : "Leave blank for no alert."}
+              inputMode="decimal"
+              autoComplete="off"
+              maxLength={16}
+              value={below}
+              onChange={(event) => setBelow(event.currentTarget.value)}
+              error={wrongAmount}
+              w="100%"
+            />
+            <Checkbox.Group
+              label="Share of a cap used"
+              description="Of the organization's monthly cap and of each key's monthly, weekly and daily cap."
+              value={percents}
+              onChange={setPercents}
+            >
+              <Group gap="lg" mt="xs">
+                {[...new Set([...PERCENTS, ...rules.cap_percents])].map((percent) => (
+                  <Checkbox key={percent} value={String(percent)} label={`${percent}%`} />
+                ))}
+              </Group>
+            </Checkbox.Group>
+            <Checkbox
+              label="Credit from a purchase was added"
+              checked={purchases}
+              onChange={(event) => setPurchases(event.currentTarget.checked)}
+            />
+            <Checkbox
+              label="Requests are restricted after unusual use"
+              checked={restrictions}
+              onChange={(event) => setRestrictions(event.currentTarget.checked)}
+            />
+            <Checkbox
+              label="A key expires in 7 days, in 1 day, or has expired"
+              checked={keyExpiry}
+              onChange={(event) => setKeyExpiry(event.currentTarget.checked)}
+            />
+            <Checkbox
+              label="A provider failed most of your calls in an hour"
+              checked={trouble}
+              onChange={(event) => setTrouble(event.currentTarget.checked)}
+            />
+            {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
+            <Button type="submit" loading={change.isPending}>
+              Save alerts
+            </Button>
+          </Stack>
+        </form>
+      </ForRole>
     </Panel>
   );
 }

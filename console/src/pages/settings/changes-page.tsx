@@ -139,7 +139,6 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
     <Stack gap="md">
       <DataTable
         caption="Changes of the organization"
-        isCards
         columns={COLUMNS}
         rows={data}
         rowKey={({ position }) => String(position)}

@@ -8,6 +8,7 @@ import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
+import { ForRole } from "../../ui/for-role.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -53,7 +54,6 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
     refreshes: ["GET /api/console/settings"],
   });
   const isChanged = typed.trim() !== name;
-  const mayChange = useMay("organization");
 
   function save(event: FormEvent): void {
     event.preventDefault();
@@ -66,33 +66,35 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
 
   const wrongName = fieldError(change.error, "name");
   return (
-    <form onSubmit={save}>
-      <Stack gap="sm" maw={480}>
-        <Group align="flex-start" gap="xs" wrap="nowrap">
-          <TextInput
-            label="Name"
-            description="1 to 64 characters. Shown on receipts and in the page header."
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
-            maxLength={64}
-            required
-            withAsterisk={false}
-            error={wrongName}
-            flex={1}
-          />
-          <Button
-            type="submit"
-            variant="default"
-            mt={46}
-            disabled={!isChanged || !mayChange}
-            loading={change.isPending}
-          >
-            Save
-          </Button>
-        </Group>
-        {change.isError && wrongName === undefined ? <Fault error={change.error} /> : null}
-      </Stack>
-    </form>
+    <ForRole need="organization">
+      <form onSubmit={save}>
+        <Stack gap="sm" maw={480}>
+          <Group align="flex-start" gap="xs" wrap="nowrap">
+            <TextInput
+              label="Name"
+              description="1 to 64 characters. Shown on receipts and in the page header."
+              value={typed}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+              maxLength={64}
+              required
+              withAsterisk={false}
+              error={wrongName}
+              flex={1}
+            />
+            <Button
+              type="submit"
+              variant="default"
+              mt={46}
+              disabled={!isChanged}
+              loading={change.isPending}
+            >
+              Save
+            </Button>
+          </Group>
+          {change.isError && wrongName === undefined ? <Fault error={change.error} /> : null}
+        </Stack>
+      </form>
+    </ForRole>
   );
 }
 

@@ -63,7 +63,7 @@ function AttemptItem(props: {
           { label: "Duration", value: formatMs(attempt.duration_ms) },
           { label: "HTTP status", value: attempt.upstream_status ?? "none" },
           { label: "Reserved", value: <Money usd={attempt.reserved_usd} /> },
-          { label: "Settled", value: <Money usd={attempt.settled_usd} /> },
+          { label: "Settled", value: <Money usd={attempt.settled_usd} isBrief /> },
         ]}
       />
       <Text size="sm" c="dimmed" mt="xs">
@@ -112,23 +112,26 @@ function AttemptLines({ attempt }: { readonly attempt: Attempt }): ReactElement 
 }
 
 const COLUMNS: readonly Column<AttemptLine>[] = [
-  { id: "name", label: "Tokens", render: ({ name }) => name },
+  { id: "name", label: "Tokens", phone: "lead", render: ({ name }) => name },
   {
     id: "count",
     label: "Count",
     align: "right",
+    phone: "line",
     render: ({ tokens }) => <span className={kit.figures}>{formatCount(tokens)}</span>,
   },
   {
     id: "price",
     label: "Price per million",
     align: "right",
+    phone: "line",
     render: ({ price }) => <span className={kit.figures}>{showPrice(price)}</span>,
   },
   {
     id: "amount",
     label: "Amount",
     align: "right",
+    phone: "end",
     render: ({ amount }) => (
       <span className={kit.figures}>{amount === undefined ? "–" : showUsd(amount)}</span>
     ),

@@ -19,7 +19,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
     label: "Time (UTC)",
-    phone: "line",
+    phone: "plain",
     sortValue: ({ created_at }) => Date.parse(created_at),
     render: ({ request_id, created_at }) => (
       <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
@@ -44,7 +44,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
     id: "source",
     label: "Key",
     sharePercent: 15,
-    phone: "line",
+    phone: "plain",
     render: ({ key_id, source }) =>
       key_id === null ? (
         <span title={source}>{source}</span>
@@ -81,7 +81,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   figures({
     id: "tokens",
     label: "Tokens",
-    phone: "line",
+    phone: "plain",
     show: ({ tokens }) => tokens && inToOut(tokens),
     valueOf: ({ tokens }) => tokens && inAndOut(tokens).in + inAndOut(tokens).out,
   }),
@@ -140,7 +140,7 @@ function figures(of: {
   readonly show: (row: RequestRow) => string | null;
   readonly valueOf: (row: RequestRow) => number | null;
   readonly shownFrom?: ShownFrom;
-  readonly phone?: "line";
+  readonly phone?: "plain";
 }): Column<RequestRow> {
   const { show, valueOf, ...column } = of;
   return {

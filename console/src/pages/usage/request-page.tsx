@@ -114,13 +114,18 @@ function Cards({
     <div className={styles.cards}>
       <FigureCard
         label="Cost"
-        value={attempts.length === 0 ? "–" : <Money usd={request.cost_usd} />}
+        value={attempts.length === 0 ? "–" : <Money usd={request.cost_usd} isBrief />}
         hint={attempts.length === 0 ? undefined : `${showUsd(reserved)} reserved`}
       />
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        hint={first_byte_ms === null ? undefined : `First token after ${formatMs(first_byte_ms)}`}
+        // The first byte of a request without tokens was that of its error.
+        hint={
+          first_byte_ms === null || tokens === null
+            ? undefined
+            : `First token after ${formatMs(first_byte_ms)}`
+        }
       />
       <FigureCard
         label="Tokens"
@@ -134,7 +139,7 @@ function Cards({
       <FigureCard
         label="Throughput"
         value={speed === undefined ? "–" : `${formatCount(speed)} / s`}
-        hint={request.stream ? "Output tokens after the first token" : "Streaming only"}
+        hint={speed === undefined ? "Of streamed answers" : "Output tokens after the first token"}
       />
     </div>
   );

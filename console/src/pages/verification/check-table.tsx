@@ -32,7 +32,6 @@ export function CheckTable({ listings, shown, onChoose }: CheckTableProps): Reac
         columns={columns}
         rows={listings}
         rowKey={({ model }) => model}
-        isCards
       />
       {hasChecks ? <Legend /> : null}
     </div>
@@ -56,6 +55,7 @@ const FIRST_COLUMNS: readonly Column<ListingTrust>[] = [
   {
     id: "model",
     label: "Model",
+    phone: "lead",
     render: ({ model }) => (
       <AppLink
         to="/models/$"
@@ -68,7 +68,12 @@ const FIRST_COLUMNS: readonly Column<ListingTrust>[] = [
       </AppLink>
     ),
   },
-  { id: "state", label: "Verdict", render: (trust) => <TrustBadges trust={trust} /> },
+  {
+    id: "state",
+    label: "Verdict",
+    phone: "line",
+    render: (trust) => <TrustBadges trust={trust} />,
+  },
 ];
 
 function checkColumn(id: string, onChoose: CheckTableProps["onChoose"]): Column<ListingTrust> {
@@ -99,6 +104,7 @@ function detailsColumn(shown: string, onChoose: CheckTableProps["onChoose"]): Co
     id: "details",
     label: "Findings",
     align: "right",
+    phone: "end",
     render: ({ model }) => (
       <Button
         size="compact-sm"

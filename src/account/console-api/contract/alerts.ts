@@ -10,10 +10,8 @@ export const AlertDestination = Type.Object({
    * host of a URL, because the rest can contain a token.
    */
   address: Type.String(),
-  /** Kinds of the events that go there; null: all. */
   kinds: nullable(Type.Array(Type.String())),
   created_at: Instant,
-  /** Since when every delivery has failed; null if the last one arrived, or there was none. */
   failing_since: nullable(Instant),
   disabled_at: nullable(Instant),
   /**
@@ -21,9 +19,7 @@ export const AlertDestination = Type.Object({
    * `unconfirmed`: its reader has not said yes; `stopped`: its reader has said no.
    */
   disabled_reason: nullable(oneOf("paused", "failing", "gone", "unconfirmed", "stopped")),
-  /** When the link expires with which its reader confirms it; null: nothing is to be confirmed. */
   confirm_until: nullable(Instant),
-  /** Until then webhooks are also signed with the secret from before a rotation. */
   former_secret_until: nullable(Instant),
 });
 export type AlertDestination = Static<typeof AlertDestination>;
@@ -51,20 +47,16 @@ const CapPercents = Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
 
 export const Alerts = Type.Object({
   rules: Type.Object({
-    /** An alert when the balance falls below it; null: none. */
     balance_below_usd: nullable(Usd),
-    /** An alert when so many percent of a monthly cap are used. */
     cap_percents: CapPercents,
     purchases: Type.Boolean(),
     restrictions: Type.Boolean(),
     /** An alert 7 days and 1 day before a key expires, and when it has. */
     key_expiry: Type.Boolean(),
-    /** An alert when a provider failed most calls of an hour. */
     provider_trouble: Type.Boolean(),
     /** The threshold is a fifth of what was bought last, at least $5, until another is set. */
     balance_follows: Type.Boolean(),
   }),
-  /** False: the operator has configured no mail server. */
   can_email: Type.Boolean(),
   /** False: the operator has configured no encryption key, without which no secret is stored. */
   can_webhook: Type.Boolean(),
@@ -80,14 +72,12 @@ export const AlertDelivery = Type.Object({
   /** The kind as people read it. */
   label: Type.String(),
   at: Instant,
-  /** Null with the fields below: there was no destination. */
   destination_id: nullable(Id),
   channel: nullable(oneOf("email", "webhook")),
   address: nullable(Type.String()),
   state: nullable(oneOf("waiting", "delivered", "failed")),
   tries: nullable(Count),
   next_try_at: nullable(Instant),
-  /** The answer to the last try. */
   last_answer: nullable(Type.String()),
 });
 export type AlertDelivery = Static<typeof AlertDelivery>;

@@ -21,15 +21,12 @@ export const Purchase = Type.Object({
   amount_usd: Usd,
   status: PurchaseStatus,
   created_at: Instant,
-  /** The time at which the wallet was credited. */
   granted_at: nullable(Instant),
   refunded_usd: Usd,
   disputed_usd: Usd,
-  /** The number of its receipt; null: it was not paid. */
   receipt: nullable(Type.String()),
   receipt_url: nullable(Type.String()),
   is_test_money: Type.Boolean(),
-  /** Made by automatic top-up, with the saved card. */
   is_automatic: Type.Boolean(),
 });
 export type Purchase = Static<typeof Purchase>;
@@ -47,18 +44,13 @@ export const Receipt = Type.Object({
   no_tax_reason: Type.String(),
   /** What was paid: net and tax. */
   amount_usd: Usd,
-  /** The money that went back to the payer since. */
   refunded_usd: Usd,
   disputed_usd: Usd,
-  /** The reference of the payment at the payment provider. */
   payment_reference: nullable(Type.String()),
-  /** `Visa 4242`; null: the payment provider has not said it. */
   payment_method: nullable(Type.String()),
-  /** The payment provider's own document of the same payment. */
   provider_url: nullable(Type.String()),
   is_test_money: Type.Boolean(),
   is_automatic: Type.Boolean(),
-  /** The organization's name. */
   buyer: Type.String(),
   company: nullable(CompanyData),
   issuer: Issuer,
@@ -67,10 +59,8 @@ export type Receipt = Static<typeof Receipt>;
 
 export const Billing = Type.Object({
   balance: Balance,
-  /** The money that refunds and disputes took beyond the balance; new credit pays it first. */
   owed_usd: Usd,
   payments: Type.Object({
-    /** `none`: only the operator adds credit. */
     mode: oneOf("stripe", "test", "none"),
     min_usd: Usd,
     max_usd: Usd,
@@ -102,7 +92,6 @@ export const CreditEntry = Type.Object({
 export type CreditEntry = Static<typeof CreditEntry>;
 
 export const CreditLedger = Type.Object({ data: Type.Array(CreditEntry), ...Page });
-export type CreditLedger = Static<typeof CreditLedger>;
 
 const cursorQuery = Fields({
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
@@ -121,9 +110,7 @@ export const billingRoutes = {
     gate: "payments",
     body: Fields({
       amount_usd: UsdInput,
-      /** The page that a paid purchase leads back to. Default: billing. */
       back_to: Type.Optional(oneOf("billing", "welcome")),
-      /** The payer agreed that the card is saved for automatic top-up. Default: false. */
       save_card: Type.Optional(Type.Boolean()),
     }),
     answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),

@@ -48,11 +48,8 @@ export const ModelProvider = Type.Object({
   prompt_logging: oneOf("none", "retained"),
   datacenters: Type.Array(Type.String()),
   prices: nullable(PricesPerMillion),
-  /** SKUs without a price of their own, which cost what their base SKU costs. */
   defaulted: Type.Array(Type.String()),
-  /** Ascending; empty if the prices are the same for every prompt. */
   price_tiers: Type.Array(PriceTier),
-  /** Announced ones, the next one first. */
   price_changes: Type.Array(PriceChange),
   /** The day on which the prices were last checked, and how; null: not known. */
   checked: nullable(
@@ -79,7 +76,6 @@ export type ModelProvider = Static<typeof ModelProvider>;
 export const Model = Type.Object({
   id: Type.String(),
   name: Type.String(),
-  /** One sentence of facts. */
   description: Type.String(),
   modality: oneOf("text", "image", "video", "decisions"),
   /** The route that serves it. */
@@ -158,11 +154,9 @@ export const catalogRoutes = {
     answer: Type.Object({
       /** Of a manifest without problems; else null. */
       listings: nullable(Count),
-      /** By their places, 50 at most. */
       problems: Type.Array(
         Type.Object({ pointer: Type.String(), rule: Type.String(), message: Type.String() }),
       ),
-      /** How many there are. */
       found: Count,
     }),
   },

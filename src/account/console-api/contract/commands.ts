@@ -327,17 +327,7 @@ export const COMMANDS = {
     summary: "Lists changes, newest first",
     access: "command",
     command: {
-      columns: [
-        "at",
-        "actor_kind",
-        "actor_id",
-        "actor_email",
-        "action",
-        "target",
-        "target_email",
-        "before",
-        "after",
-      ],
+      columns: "at actor_kind actor_id actor_email action target target_email before after",
     },
     query: Type.Object({
       ...changeFilter,

@@ -42,16 +42,7 @@ export const connectionRoutes = {
     command: {
       usage: "connection list",
       readsCatalog: true,
-      columns: [
-        "connection_id",
-        "provider",
-        "name",
-        "label",
-        "key_id",
-        "disabled_at",
-        "endpoint_id",
-        "id",
-      ],
+      columns: "connection_id provider name label key_id disabled_at endpoint_id id",
     },
     needs: "read",
     answer: Connections,

@@ -24,7 +24,6 @@ export const Key = Type.Object({
   origin: oneOf("trial", "console", "identity"),
   created_at: Instant,
   disabled_at: nullable(Instant),
-  /** Null if it never expires. */
   expires_at: nullable(Instant),
   is_expired: Type.Boolean(),
   models: nullable(Type.Array(Type.String())),
@@ -32,11 +31,9 @@ export const Key = Type.Object({
   rpm_ceiling: Count,
   /** Set by the customer, not above the ceiling; null if the ceiling holds. */
   rpm: nullable(Count),
-  /** The limit that applies now: also the 20 a minute of an organization without credit. */
   rpm_effective: Count,
   ...byCapField(() => nullable(Usd)),
   spent_month_usd: Usd,
-  /** The spend is null where there is no such cap. */
   spent_week_usd: nullable(Usd),
   spent_day_usd: nullable(Usd),
   tags: Type.Array(Type.String()),
@@ -78,7 +75,6 @@ const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
 
 export const NewKey = Fields({
   name: Name,
-  /** Absent for the ceiling. */
   rpm: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -175,15 +171,7 @@ export const keyRoutes = {
     summary: "The organization's keys, newest first",
     command: {
       usage: "key list",
-      columns: [
-        "key_id",
-        "name",
-        "label",
-        "rpm_effective",
-        "cap_usd",
-        "spent_month_usd",
-        "disabled_at",
-      ],
+      columns: "key_id name label rpm_effective cap_usd spent_month_usd disabled_at",
     },
     needs: "read",
     gate: "reads",

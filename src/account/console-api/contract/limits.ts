@@ -1,11 +1,11 @@
-import { Type, type Static } from "typebox";
+import { type Static, Type } from "typebox";
 
 import {
   ChangedLimit,
   LimitChange,
   LimitSource,
 } from "../../../gateway/records/contract/limit-change.ts";
-import { CapChange, Confirm, Count, Id, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
+import { CapChange, Confirm, Count, Fields, Id, Instant, nullable, oneOf, Usd } from "./shared.ts";
 import { refusalFields } from "./usage.ts";
 
 const LimitValue = Type.Object({
@@ -14,7 +14,6 @@ const LimitValue = Type.Object({
   effective: nullable(Count),
   /** The source of `effective`. */
   source: LimitSource,
-  /** In the last 60 seconds, or in flight now; null when the limit store did not answer. */
   used: nullable(Count),
 });
 export type LimitValue = Static<typeof LimitValue>;
@@ -53,15 +52,9 @@ export const limitRoutes = {
     summary: "Every limit and cap with its current use",
     command: {
       usage: "limits show",
-      columns: [
-        "scope",
-        "key_id",
-        "name",
-        "model",
-        ...["rpm", "tpm", "concurrency"].flatMap((of) => [`${of}.effective`, `${of}.source`]),
-        "cap_usd",
-        "spent_usd",
-      ],
+      columns:
+        "scope key_id name model rpm.effective rpm.source tpm.effective tpm.source " +
+        "concurrency.effective concurrency.source cap_usd spent_usd",
     },
     needs: "read",
     gate: "reads",
@@ -79,7 +72,7 @@ export const limitRoutes = {
       "Sets the organization's monthly cap; empty changes nothing, 0 removes it. One that is already spent stops all requests and needs confirm",
     command: {
       usage: "org cap <org_id>",
-      columns: ["scope", "key_id", "name", "cap_usd", "spent_usd", "in_flight_usd"],
+      columns: "scope key_id name cap_usd spent_usd in_flight_usd",
     },
     changes: ["org.cap"],
     needs: "billing",

@@ -8,7 +8,6 @@ const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
 const FIGURES = {
   /** Successful calls as a share of those that succeeded or that the provider failed. */
   success: Share,
-  /** The share of hours in which a call succeeded, of the hours with calls. */
   uptime: Share,
   /** Measured on streamed answers. */
   ttft_p50_ms: nullable(Count),
@@ -26,10 +25,8 @@ export const ListingFigures = Type.Object({
   model: Type.String(),
   /** Null across organizations. */
   calls: nullable(Count),
-  /** Of all calls that these figures count. */
   share_of_calls: Type.Number({ minimum: 0, maximum: 1 }),
   ...FIGURES,
-  /** Oldest first. */
   days: Type.Array(FiguresAt),
   /** The last 48 hours; empty for figures across organizations. */
   hours: Type.Array(FiguresAt),

@@ -74,7 +74,7 @@ export const memberRoutes = {
     summary: "The members of the organization, and open invitations",
     command: {
       usage: "member list",
-      columns: ["account_id", "role", "email", "joined_at", "invitation_id", "expires_at"],
+      columns: "account_id role email joined_at invitation_id expires_at",
     },
     needs: "read",
     answer: Team,

@@ -17,7 +17,6 @@ export const ComparedModel = Type.Object({
   model: Type.String(),
   name: Type.String(),
   obstacle: nullable(oneOf("not_listed", "modality")),
-  /** In routing order: the first one is used while it is healthy. */
   listings: Type.Array(ListingCost),
   may_lack: Type.Array(
     Type.Object({ model: Type.String(), parts: Type.Array(Type.String()), requests: Count }),
@@ -30,7 +29,6 @@ export const ModelCosts = Type.Object({
   to: Instant,
   /** The size of each prompt is known, and requests paid by a customer-provided key are left out. */
   is_by_request: Type.Boolean(),
-  /** The traffic that is priced: the organization's chat requests, of all models or of the named one. */
   traffic: Type.Object({
     /** Requests that used tokens; a request that was tried at several providers counts for each. */
     requests: Count,

@@ -148,24 +148,9 @@ export const settlementRoutes = {
     summary: "Balances with providers, and closed periods, newest first",
     command: {
       usage: "settlement list [provider_id]",
-      columns: [
-        "provider",
-        "start",
-        "end",
-        "mode",
-        "interval",
-        "state",
-        "attempts",
-        "cost_usd",
-        "debit_usd",
-        "overrun_usd",
-        "margin_usd",
-        "rounding_usd",
-        "payable_usd",
-        "accrued_usd",
-        "deposit_usd",
-        "unknown_usd",
-      ],
+      columns:
+        "provider start end mode interval state attempts cost_usd debit_usd overrun_usd " +
+        "margin_usd rounding_usd payable_usd accrued_usd deposit_usd unknown_usd",
       csv: "periods",
     },
     access: "operator",

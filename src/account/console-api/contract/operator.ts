@@ -76,7 +76,6 @@ export const OperatorOrg = Type.Object({
   /** Reserves of what is in flight now. */
   held_usd: Usd,
   cap_usd: nullable(Usd),
-  /** Of this UTC month. */
   spent_month_usd: Usd,
   /** The best of its credit: `trial` is free, `granted` is an operator's, `bought` was paid. */
   credit: oneOf("none", "trial", "granted", "bought"),
@@ -122,6 +121,7 @@ export type OperatorFound = Static<typeof OperatorFound>;
 
 export const OperatorRestriction = Type.Object({
   org_id: Id,
+  org_name: Type.String(),
   family: CallFamily,
   state: oneOf("limited", "restricted"),
   /** The unusual figures; the customer never sees them. */
@@ -196,6 +196,7 @@ export type OperatorOrgPage = Static<typeof OperatorOrgPage>;
 export const WaitingPurchase = Type.Object({
   purchase_id: Id,
   org_id: Id,
+  org_name: Type.String(),
   amount_usd: Usd,
   /** `parked`: paid, but not as ordered; `pending`: the payment is in progress. */
   status: oneOf("parked", "pending"),
@@ -302,7 +303,7 @@ export const operatorRoutes = {
     summary: "Organizations with balance and holds, newest first",
     command: {
       usage: "org list",
-      columns: ["org_id", "name", "email", "balance_usd", "held_usd", "credit"],
+      columns: "org_id name email balance_usd held_usd credit",
     },
     access: "operator",
     gate: "reads",

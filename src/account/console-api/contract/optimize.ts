@@ -52,7 +52,6 @@ export const NewOptimizeSearch = Type.Object(
   },
   { additionalProperties: false },
 );
-export type NewOptimizeSearch = Static<typeof NewOptimizeSearch>;
 
 /** The fields that decide how many calls a search makes and how much each can cost. */
 export const OptimizeCalls = Type.Object(

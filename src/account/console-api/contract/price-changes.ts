@@ -5,7 +5,6 @@ import { Count, Id, Instant, Usd } from "./shared.ts";
 
 const Prices = Type.Object({
   prices: PricesPerMillion,
-  /** Ascending; empty if the prices are the same for every prompt. */
   price_tiers: Type.Array(PriceTier),
 });
 
@@ -25,7 +24,6 @@ export const PriceNotice = Type.Object({
   /** The cost of these requests' tokens at the old price and at the new one. */
   cost_old_usd: Usd,
   cost_new_usd: Usd,
-  /** The price depends on the size of a prompt and the sizes are not known: it is this or more. */
   is_at_least: Type.Boolean(),
 });
 export type PriceNotice = Static<typeof PriceNotice>;

@@ -44,9 +44,7 @@ export const Notice = Type.Object({
   since: nullable(Instant),
   /** Requests that it refused in the last hour, 1,000 at most. */
   refused: Count,
-  /** The action that changes it. */
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
-  /** The key or model that the action is about; null: the organization. */
   target: nullable(Id),
 });
 export type Notice = Static<typeof Notice>;
@@ -57,9 +55,7 @@ export const Session = Type.Object({
   state: oneOf("signed_out", "unverified", "signed_in"),
   user: nullable(Type.Object({ email: Type.String(), name: nullable(Type.String()) })),
   org: nullable(Type.Object({ org_id: Id, name: Type.String(), role: RoleName })),
-  /** The rights of that role: by them a page offers an action, and a route allows it. */
   may: Type.Array(oneOf(...NEEDS)),
-  /** The other organizations of the account. */
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   own_deferred: Type.Boolean(),
   /** The session is in that organization: the person first joins one, or begins their own. */
@@ -77,14 +73,11 @@ export const Session = Type.Object({
   has_reveal: Type.Boolean(),
   /** This browser's session ends then, at the latest. */
   expires_at: nullable(Instant),
-  /** Why the session ended, for the sign-in page; null or absent if there never was one. */
   ended_reason: Type.Optional(nullable(oneOf("expired", "signed-out", "idp-ended"))),
   installation: Type.Object({
     gateway_url: Type.String(),
     console_url: Type.String(),
-    /** Null if no identity provider is configured, sign-in is off. */
     sign_in_name: nullable(Type.String()),
-    /** Links of this machine sign people in: for one machine only. */
     is_local_sign_in: Type.Boolean(),
     is_test_money: Type.Boolean(),
     support: nullable(Type.String()),
@@ -101,7 +94,6 @@ export const Reveal = Type.Object({
   label: Type.String(),
   name: Type.String(),
 });
-export type Reveal = Static<typeof Reveal>;
 
 /** The welcome page waits for the first request that succeeds. */
 export const FirstRequest = Type.Object({

@@ -79,8 +79,8 @@ export interface CommandFace {
   readonly readsCatalog?: true;
   /** A field whose text is that of a file: the flag names it. */
   readonly fromFile?: string;
-  /** Columns of its lists as a text; default: all. */
-  readonly columns?: readonly string[];
+  /** Columns of its lists as a text, with blanks between them; default: all. */
+  readonly columns?: string;
   /** The list of the answer that `--csv` prints, with those columns. */
   readonly csv?: string;
   /** A field of the answer: the command exits with 1 where it is false, or a list with entries. */
@@ -136,7 +136,6 @@ export const ConsoleError = Type.Object({
     code: Type.String(),
     /** The problem, its place, and the next step. */
     message: Type.String(),
-    /** The field of the request that is wrong, if a single one is. */
     field: Type.Optional(Type.String()),
   }),
   request_id: Type.String(),
@@ -147,9 +146,7 @@ export const CallFamily = oneOf("chat", "images", "videos", "decisions");
 export type CallFamily = Static<typeof CallFamily>;
 
 export const Balance = Type.Object({
-  /** Settled minus held: what a new request may use. */
   available_usd: Usd,
-  /** Credits minus debits. */
   settled_usd: Usd,
   /** Reserves of what is in flight now. */
   held_usd: Usd,

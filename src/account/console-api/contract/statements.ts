@@ -14,16 +14,13 @@ export const CompanyData = Fields({
     maxItems: 3,
   }),
   city: Type.String({ minLength: 1, maxLength: 100 }),
-  /** Empty if the country has none. */
   postal_code: Type.String({ maxLength: 20 }),
   /** ISO 3166-1, two capital letters. */
   country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
   tax_id: nullable(
     Fields({ type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) }),
   ),
-  /** Empty: none but the account's. */
   billing_email: Type.String({ maxLength: 254 }),
-  /** Empty: none. */
   purchase_order: Type.String({ maxLength: 30 }),
 });
 export type CompanyData = Static<typeof CompanyData>;
@@ -77,15 +74,12 @@ export const Statement = Type.Object({
   state: StatementState,
   number: nullable(Type.String()),
   closed_at: nullable(Instant),
-  /** The SHA-256 of the text that is kept, in hexadecimal. */
   sha256: nullable(Type.String()),
-  /** The differences between the books of now and the closed statement; empty when they agree. */
   differences: Type.Array(Type.String()),
   /** Requests of the month have left the journal since: its usage cannot be compared any more. */
   has_left_journal: Type.Boolean(),
   month: Type.String(),
   opening_usd: Usd,
-  /** The movements without a request; a negative amount went out. */
   credits: Type.Array(Type.Object({ kind: Type.String(), count: Count, amount_usd: Usd })),
   /** opening + credits − usage = closing */
   usage_usd: Usd,
@@ -96,13 +90,11 @@ export const Statement = Type.Object({
       at: Instant,
       kind: Type.String(),
       ref: Type.String(),
-      /** The number of a purchase's receipt; null: it is no purchase. */
       receipt: nullable(Type.String()),
       amount_usd: Usd,
     }),
   ),
   lines_left_out: Count,
-  /** Usage that no model or key below has: its requests had left the journal. */
   unlisted_usage_usd: Usd,
   models: Type.Array(Type.Object({ model: Type.String(), ...UsageOf })),
   keys: Type.Array(Type.Object({ key_id: Type.String(), name: Type.String(), ...UsageOf })),

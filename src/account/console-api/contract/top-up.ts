@@ -33,7 +33,6 @@ export const TopUp = Type.Object({
   pause: nullable(TopUpPause),
   month_spent_usd: Usd,
   has_open_purchase: Type.Boolean(),
-  /** The limits for one purchase. */
   min_usd: Usd,
   max_usd: Usd,
 });

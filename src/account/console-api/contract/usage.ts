@@ -87,7 +87,6 @@ export const Usage = Type.Object({
   series: Type.Array(
     Type.Object({
       at: Instant,
-      /** Spend and counts of the largest groups, and `other`; keys are those of `groups`. */
       parts: Type.Record(
         Type.String(),
         Type.Object({
@@ -127,7 +126,6 @@ export const RequestRow = Type.Object({
   stream: Type.Boolean(),
   attempts: Count,
   status: RequestStatus,
-  /** The outcome of the last attempt; `refused` where there was none. */
   outcome: RequestOutcome,
   error_class: nullable(Type.String()),
   tokens: nullable(Tokens),
@@ -164,7 +162,6 @@ export const Attempt = Type.Object({
   outcome: RequestOutcome,
   upstream_status: nullable(Count),
   error_class: nullable(Type.String()),
-  /** The model that the provider reported, and whether the listing does not allow it. */
   served_model: nullable(Type.String()),
   substituted: nullable(Type.Boolean()),
   tokens: nullable(Tokens),
@@ -193,15 +190,12 @@ export type RefusalCause = Static<typeof RefusalCause>;
 /** The explanation of a refusal, and the page that changes it. */
 export const refusalFields = {
   error_class: Type.String(),
-  /** The meaning of it and the next step, with the figures of the moment. */
   explanation: Type.String(),
-  /** Null: nothing on a page changes it. */
   action: nullable(
     oneOf("add_credit", "raise_cap", "raise_limit", "edit_key", "choose_model", "contact_support"),
   ),
   /** The key that the action is about; null: the organization. */
   key_id: nullable(Id),
-  /** Null if it was not kept. */
   reason: nullable(RefusalReason),
 };
 export const Refusal = Type.Object(refusalFields);
@@ -211,7 +205,6 @@ export const RequestDetail = Type.Object({
   request: RequestRow,
   attempts: Type.Array(Attempt),
   dropped_params: Type.Array(Type.String()),
-  /** The headers of the answer; empty while it is in flight. */
   response_headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
   refusal: nullable(Refusal),
 });
@@ -231,7 +224,6 @@ export const Overview = Type.Object({
   ),
   last_24h: UsageFigures,
   before: Type.Object({
-    /** The 24 hours before the last 24. */
     last_24h: nullable(UsageFigures),
     /** The previous month, as far into it as this one is. */
     spent_month_usd: nullable(Usd),
@@ -243,7 +235,6 @@ export const Overview = Type.Object({
       requests: Count,
       by_status: StatusCounts,
       spent_usd: Usd,
-      /** The models with most spend, and `other`; a model that costs nothing is left out. */
       spent_by_model: Type.Record(Type.String(), Usd),
     }),
   ),

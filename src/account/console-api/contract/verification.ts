@@ -61,18 +61,13 @@ export const ListingTrust = Type.Object({
    * `changed` and `expired`: it counts no more; `unchecked`: no run has had a result.
    */
   state: TrustState,
-  /** The verdict of the run that the state comes from; null without one, as are its source and its time. */
   verdict: nullable(RunVerdict),
   source: nullable(RunSource),
   checked_at: nullable(Instant),
-  /** When a passed run of the listing as it is now stops counting. */
   ends_at: nullable(Instant),
   flaws: Type.Array(CheckFlaw),
-  /** Percent that it found to be billed too much; null: none, or it is not known how much. */
   overbilled_percent: nullable(Type.Integer()),
-  /** Live answers break what the listing promises: it is tried last. */
   suspect: nullable(Suspicion),
-  /** Everything that run found; empty unless one provider is asked for. */
   checks: Type.Array(CheckFinding),
 });
 export type ListingTrust = Static<typeof ListingTrust>;

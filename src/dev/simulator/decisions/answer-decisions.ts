@@ -4,7 +4,6 @@ import { isObject, type JsonObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
 import { isRefused, orderedTrouble, findRequestProblem } from "../trouble.ts";
-import { cheatedDecision, cheatedDecisionBody } from "./decision-cheats.ts";
 import type { DecisionHost } from "./decision-host.ts";
 import type { Decided } from "./decision-order.ts";
 import { unprocessable } from "./systemone-request.ts";
@@ -22,12 +21,12 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
   const problem = "status" in decided ? decided : undefined;
   if ((await isRefused(host, delivery, problem)) || "status" in decided) return;
   const { no_usage: noUsage, usage = {} } = faults;
-  const cheated = cheatedDecision(decided, faults, {
+  const asked = {
     body: isObject(call.body) ? call.body : {},
     number: call.nextChatAnswer(),
     kept: call.kept,
-  });
-  const said = withFaults(cheated, faults);
+  };
+  const said = withFaults(faults.cheat?.decisions?.decide?.(decided, asked) ?? decided, faults);
   const body = host.answer(said, noUsage === true ? null : usage);
   const enveloped = host.hasEnvelope ? inEnvelope(body, faults.envelope ?? {}) : body;
   await deliverJson(delivery, 200, enveloped);
@@ -48,8 +47,9 @@ function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
   });
   if (problem !== undefined) return problem;
   const sent = isObject(body) ? body : {};
-  const decided = host.decide(cheatedDecisionBody(sent, delivery.faults));
-  if (delivery.faults.cheat === undefined || "status" in decided) return decided;
+  const { read } = delivery.faults.cheat?.decisions ?? {};
+  const decided = host.decide(read?.(sent) ?? sent);
+  if (read === undefined || "status" in decided) return decided;
   // The tokens are those of what was sent.
   const honest = host.decide(sent);
   return "status" in honest ? honest : { ...honest, answers: decided.answers };

@@ -1,7 +1,6 @@
 import { textOf } from "../../../kernel/index.ts";
-import type { ErrorWriter } from "../host-errors.ts";
+import type { ErrorWriter, SimError, Troubles } from "../sim-error.ts";
 import { isObject, type JsonObject } from "../json.ts";
-import type { SimError, Troubles } from "../sim-error.ts";
 import { type Decided, collectImageParts } from "./decision-order.ts";
 import { envelopeCode, envelopeError } from "./envelope.ts";
 import { glinerResults } from "./gliner-answers.ts";

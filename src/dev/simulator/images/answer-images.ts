@@ -1,11 +1,10 @@
-import { listEffects } from "../cheating.ts";
+import type { ImageCheat } from "../cheat.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
 import { invalidValue } from "../media-requests.ts";
 import type { ImageFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import { isRefused, findRequestProblem } from "../trouble.ts";
-import { IMAGE_CHEATS, type ImageEffect } from "./image-cheats.ts";
 import { priceImages, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, renderFile, drawPicture, type Picture } from "./picture.ts";
@@ -31,15 +30,14 @@ async function deliverImages(
   const { faults } = delivery;
   if (faults.body === "html") return await deliverJson(delivery, 200, {});
   const { image = {} } = faults;
-  const effects = listEffects<ImageEffect>(faults, IMAGE_CHEATS);
-  const sent = effects.reduce((left, effect) => effect.count?.(left) ?? left, order.count);
-  const count = image.count ?? sent;
-  const canvas = effects.reduce((left, effect) => effect.canvas?.(left) ?? left, order.canvas);
+  const cheat = faults.cheat?.image ?? {};
+  const count = image.count ?? cheat.count?.(order.count) ?? order.count;
+  const canvas = cheat.canvas?.(order.canvas) ?? order.canvas;
   const parts: (Buffer | Picture)[] = [Buffer.from(`{"created":${createdS},"data":[`)];
   const call = nextChatAnswer();
   for (let index = 0; index < count; index += 1) {
     if (index > 0) parts.push(Buffer.from(","));
-    parts.push(...imageParts(host, { ...order, canvas }, { image, index, effects, call }));
+    parts.push(...imageParts(host, { ...order, canvas }, { image, index, cheat, call }));
   }
   parts.push(Buffer.from(`]${renderRest(host, order, faults)}`));
   const lengthBytes = parts.reduce((sum, part) => sum + countBytes(part), 0);
@@ -54,15 +52,12 @@ function imageParts(
   made: {
     readonly image: ImageFault;
     readonly index: number;
-    readonly effects: readonly ImageEffect[];
+    readonly cheat: ImageCheat;
     readonly call: number;
   },
 ): readonly (Buffer | Picture)[] {
-  const { image, index, effects, call } = made;
-  const seed = effects.reduce(
-    (left, effect) => effect.seed?.(order.prompt, index) ?? left,
-    `${order.prompt}:${index}`,
-  );
+  const { image, index, cheat, call } = made;
+  const seed = cheat.seed?.(order.prompt, index) ?? `${order.prompt}:${index}`;
   const picture = drawPicture(order.canvas, seed, image.bytes);
   const beside = jsonText(host.besideImage(picture.mediaType)).slice(1);
   const end = `"${beside === "}" ? "" : ","}${beside}`;
@@ -71,14 +66,10 @@ function imageParts(
     const url = `https://images.invalid/${index}.${order.canvas.format}`;
     return [Buffer.from(`{"url":"${url}${end}`)];
   }
-  const files = effects.flatMap(({ file }) => file ?? []);
-  const cheated =
-    files.length === 0
-      ? picture
-      : files.reduce((left, file) => file(left, call), renderFile(picture)).toString("base64");
+  const changed = cheat.file?.(renderFile(picture), call).toString("base64");
   return [
     Buffer.from('{"b64_json":"'),
-    brokenPicture(image) ?? (typeof cheated === "string" ? Buffer.from(cheated) : cheated),
+    brokenPicture(image) ?? (changed === undefined ? picture : Buffer.from(changed)),
     Buffer.from(end),
   ];
 }
@@ -96,12 +87,13 @@ function renderRest(
   faults: ReceivedCall["delivery"]["faults"],
 ): string {
   const { image = {}, usage = {}, no_usage: noUsage } = faults;
-  const effects = listEffects<ImageEffect>(faults, IMAGE_CHEATS);
-  const billed = effects.reduce((left, { order: bill }) => ({ ...left, ...bill?.(left) }), order);
-  const model = faults.model_echo ?? effects.find((effect) => effect.model)?.model;
-  const isSilent = noUsage === true || effects.some((effect) => effect.isSilent);
+  const { billed, model: otherModel, hidesUsage = false } = faults.cheat?.image ?? {};
+  const model = faults.model_echo ?? otherModel;
+  const isSilent = noUsage === true || hidesUsage;
   const costUsd = image.cost === undefined ? priceImages(order) : image.cost;
-  const reported = isSilent ? {} : { usage: { ...host.usage(billed, costUsd), ...usage } };
+  const reported = isSilent
+    ? {}
+    : { usage: { ...host.usage({ ...order, ...billed?.(order) }, costUsd), ...usage } };
   const echo = model === undefined ? {} : { model };
   const rest = jsonText({ ...host.besideList(order), ...echo, ...reported }).slice(1);
   return rest === "}" ? rest : `,${rest}`;

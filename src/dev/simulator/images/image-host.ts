@@ -1,9 +1,13 @@
-import { ticksOfUsd, usdOfCents } from "../decimal.ts";
-import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
-import { rawNumber, type JsonObject } from "../json.ts";
+import { toTicks, toUsd, rawNumber, type JsonObject } from "../json.ts";
+import {
+  plainError,
+  referenceError,
+  relayError,
+  type ErrorWriter,
+  type Troubles,
+} from "../sim-error.ts";
 import { mediaTroubles, PROMPTED } from "../media-requests.ts";
 import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
-import type { Troubles } from "../sim-error.ts";
 import type { ImageOrder } from "./image-order.ts";
 
 /** A kind of image host: what it refuses, and what surrounds its images. */
@@ -49,7 +53,7 @@ const styled = {
 
 /** The cost of an order's images, where a host reports it. */
 export function priceImages({ count }: ImageOrder): string {
-  return usdOfCents(count * CENTS_PER_IMAGE);
+  return toUsd(count * CENTS_PER_IMAGE);
 }
 
 /** Sizes and token usage. */
@@ -135,6 +139,6 @@ export const plainImages: ImageHost = {
   besideImage: () => ({ revised_prompt: "" }),
   besideList: () => ({}),
   usage: (_order, costUsd) =>
-    costUsd === null ? {} : { cost_in_usd_ticks: rawNumber(ticksOfUsd(costUsd)) },
+    costUsd === null ? {} : { cost_in_usd_ticks: rawNumber(toTicks(costUsd)) },
   blocked: () => ({ data: [{ url: "", respect_moderation: false }] }),
 };

@@ -46,14 +46,6 @@ export function renderFile(picture: Picture): Buffer {
   return bytesAt(picture, 0, picture.lengthBytes);
 }
 
-/** A file of the same picture, with a text in it; of another format as it is. */
-export function pngWithComment(file: Buffer, comment: string): Buffer {
-  const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
-  if (end < 0 || !file.subarray(0, 8).equals(PNG_SIGNATURE)) return file;
-  const text = pngChunk("tEXt", Buffer.from(`Comment\0${comment}`));
-  return Buffer.concat([file.subarray(0, end), text, file.subarray(end)]);
-}
-
 function bytesAt({ parts, lengthBytes }: Picture, from: number, to: number): Buffer {
   const piece = Buffer.alloc(Math.min(to, lengthBytes) - from);
   let start = 0;
@@ -91,7 +83,8 @@ function pngParts({ width, height }: Canvas, colour: Buffer): Parts {
   ];
 }
 
-function pngChunk(name: string, data: Buffer): Buffer {
+/** A chunk of a PNG file. */
+export function pngChunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name), data]);
   return Buffer.concat([uint32(data.length), named, uint32(crc32(named))]);
 }

@@ -1,5 +1,4 @@
 import { asText } from "../../../kernel/index.ts";
-import { listEffects, isCheating } from "../cheating.ts";
 import { deliverJson, failEarly } from "../deliver.ts";
 import type { Faults, JobFault } from "../faults.ts";
 import { isObject } from "../json.ts";
@@ -7,7 +6,6 @@ import { invalidValue } from "../media-requests.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
 import { isRefused, findKeyProblem, orderedTrouble, findRequestProblem } from "../trouble.ts";
-import { VIDEO_CHEATS, type VideoEffect } from "./video-cheats.ts";
 import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
@@ -73,16 +71,13 @@ export async function findJob(
 export function presentJob({ jobs, headers, delivery }: ReceivedCall, job: VideoJob): ShownJob {
   const origin = `http://${String(headers["host"] ?? "127.0.0.1")}`;
   const fileUrl = `${origin}${job.root}/files/${job.id}.mp4`;
-  const effects = listEffects<VideoEffect>(delivery.faults, VIDEO_CHEATS);
-  const order = effects.reduce(
-    (left, { billed, model }) => ({ ...left, ...billed?.(left), ...(model && { model }) }),
-    job.order,
-  );
+  const { billed, model = job.order.model } = delivery.faults.cheat?.video ?? {};
+  const order = { ...job.order, ...billed?.(job.order), model };
   return { job: { ...job, order }, view: jobs.view(job), fileUrl };
 }
 
 function findProblem(host: VideoHost, call: ReceivedCall): SimError | undefined {
-  const isUnbounded = isCheating(call.delivery.faults, "video-seconds-over-max-accepted");
+  const isUnbounded = call.delivery.faults.cheat?.video?.acceptsLong === true;
   const rule = host.accepts(isUnbounded ? SECONDS_ACCEPTED_MAX : host.secondsMax);
   return findRequestProblem(call, (body) => invalidValue(rule(body, "")));
 }
@@ -103,7 +98,7 @@ function createJob(host: VideoHost, call: ReceivedCall): VideoJob {
 
 function planJob(order: VideoOrder, faults: Faults): JobFault {
   const { job = {} } = faults;
-  return isCheating(faults, "video-failed-but-billed")
+  return faults.cheat?.video?.billsFailed === true
     ? { cost: priceVideo(order), ...job, final: "failed" }
     : job;
 }

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
-import { listEffects } from "../cheating.ts";
 import { deliverJson, deliverPieces, type Delivery } from "../deliver.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import { findJob, presentJob } from "./answer-videos.ts";
-import { VIDEO_CHEATS, type VideoEffect } from "./video-cheats.ts";
 import { hasFile, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 
@@ -115,21 +113,16 @@ interface Film {
 
 /** The job's file, or what is given for it. */
 function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
-  const effects = listEffects<VideoEffect>(delivery.faults, VIDEO_CHEATS);
+  const cheat = delivery.faults.cheat?.video ?? {};
   if (!kept.has("film")) kept.set("film", own);
-  const job = effects.some(({ isFirst }) => isFirst) ? (kept.get("film") as VideoJob) : own;
-  const page = effects.find((effect) => effect.page)?.page;
-  if (page !== undefined) {
-    const file = Buffer.from(page);
+  const job = cheat.isFirst === true ? (kept.get("film") as VideoJob) : own;
+  if (cheat.page !== undefined) {
+    const file = Buffer.from(cheat.page);
     return { length: file.length, bytes: (from, to) => [file.subarray(from, to)] };
   }
   const whole = job.plan.bytes ?? FILE_BYTES;
-  const seconds = effects.reduce(
-    (left, effect) => effect.seconds?.(left) ?? left,
-    job.order.seconds,
-  );
-  const share = effects.reduce((left, effect) => effect.share ?? left, 1);
-  const seed = effects.reduce((left, effect) => effect.seed ?? left, job.order.prompt);
+  const seconds = cheat.seconds?.(job.order.seconds) ?? job.order.seconds;
+  const { share = 1, seed = job.order.prompt } = cheat;
   const head = buildHead(seconds, share === 0 ? HEAD_BYTES : whole);
   const shift = createHash("sha256").update(seed).digest().readUInt32BE(0) % PERIOD;
   return {

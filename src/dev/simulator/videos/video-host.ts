@@ -1,9 +1,13 @@
-import { ticksOfUsd, usdOfCents } from "../decimal.ts";
-import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
-import { rawNumber, type JsonObject } from "../json.ts";
+import { toTicks, toUsd, rawNumber, type JsonObject } from "../json.ts";
+import {
+  plainError,
+  referenceError,
+  relayError,
+  type ErrorWriter,
+  type Troubles,
+} from "../sim-error.ts";
 import { mediaTroubles } from "../media-requests.ts";
 import { any, fields, flag, type Rule } from "../shape.ts";
-import type { Troubles } from "../sim-error.ts";
 import type { JobView, VideoJob } from "./video-jobs.ts";
 import { clipFields, measure, secondsUpTo, type VideoOrder } from "./video-order.ts";
 
@@ -47,7 +51,7 @@ const DAY_S = 86_400;
 
 /** The cost of an order's video, digit for digit in USD. */
 export function priceVideo({ seconds }: VideoOrder): string {
-  return usdOfCents(seconds * CENTS_PER_SECOND);
+  return toUsd(seconds * CENTS_PER_SECOND);
 }
 
 /** A record with states as texts, progress and dates. */
@@ -151,7 +155,7 @@ function plainRecord(shown: ShownJob): JsonObject {
       ? { video: { url: fileUrl, duration: job.order.seconds, respect_moderation: true } }
       : {}),
     ...(view.state === "failed" && !isRefused ? { error: { code, message } } : {}),
-    ...reportUsage(shown, (usd) => ({ cost_in_usd_ticks: rawNumber(ticksOfUsd(usd)) })),
+    ...reportUsage(shown, (usd) => ({ cost_in_usd_ticks: rawNumber(toTicks(usd)) })),
   };
 }
 

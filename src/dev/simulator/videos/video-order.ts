@@ -9,8 +9,6 @@ export interface VideoOrder {
   readonly prompt: string;
   readonly seconds: number;
   readonly size: string | null;
-  readonly resolution: string | null;
-  readonly aspectRatio: string | null;
 }
 
 const SECONDS_DEFAULT = 4;
@@ -22,8 +20,6 @@ export function readVideoOrder(body: JsonObject): VideoOrder {
     prompt: textOf(body["prompt"]),
     seconds: Number(body["seconds"] ?? body["duration"] ?? SECONDS_DEFAULT),
     size: textOf(body["size"]) || null,
-    resolution: textOf(body["resolution"]) || null,
-    aspectRatio: textOf(body["aspect_ratio"]) || null,
   };
 }
 

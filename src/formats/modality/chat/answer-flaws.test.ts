@@ -1,8 +1,16 @@
 import { describe, expect, test } from "vitest";
 
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
-import { chunks, delta, done, events, openJson, openStream, play } from "../fixtures/answer-kit.ts";
-import type { KnownWire } from "../fixtures/request-kit.ts";
+import {
+  chunks,
+  delta,
+  done,
+  events,
+  openJson,
+  openStream,
+  play,
+} from "../../../../test/fixtures/modality/answer-kit.ts";
+import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
 
 /** Whether an answer is relayed or translated, what it breaks is the same. */
 const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];

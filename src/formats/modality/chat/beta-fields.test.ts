@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 
-import { toBytes, buildDeployment, encode, readBad, readGood } from "../fixtures/request-kit.ts";
+import {
+  toBytes,
+  buildDeployment,
+  encode,
+  readBad,
+  readGood,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 const tool =
   '{"name":"a","defer_loading":true,"input_schema":{"type":"object"},"input_examples":[]}';

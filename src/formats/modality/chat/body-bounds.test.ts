@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { readBad } from "../fixtures/request-kit.ts";
-import { slowestBodies } from "../fixtures/slowest-bodies.ts";
+import { readBad } from "../../../../test/fixtures/modality/request-kit.ts";
+import { slowestBodies } from "../../../../test/fixtures/modality/slowest-bodies.ts";
 
 describe.each(["wire_a", "wire_b"] as const)("the slowest bodies of %s", (wire) => {
   test("have no more keys and values than the bounds", () => {

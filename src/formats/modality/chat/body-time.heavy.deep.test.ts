@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { JSON_KEYS_MAX } from "../../../kernel/core/constants.ts";
-import { JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
-import { readDecisionBody } from "../fixtures/decision-kit.ts";
-import { profiled } from "../fixtures/profile-kit.ts";
+import { JSON_KEYS_MAX, JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
+import { readDecisionBody } from "../../../../test/fixtures/modality/decision-kit.ts";
+import { profiled } from "../../../../test/fixtures/modality/profile-kit.ts";
 import {
   buildBody,
   toBytes,
@@ -12,8 +11,8 @@ import {
   encode,
   readBody,
   readGood,
-} from "../fixtures/request-kit.ts";
-import { slowestBodies } from "../fixtures/slowest-bodies.ts";
+} from "../../../../test/fixtures/modality/request-kit.ts";
+import { slowestBodies } from "../../../../test/fixtures/modality/slowest-bodies.ts";
 
 /*
  * One body never blocks the process: what is slowest to check is bounded in number, and that number in

@@ -14,7 +14,7 @@ import {
   send,
   sendSame,
   sentBy,
-} from "../fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/request-kit.ts";
 import { TokenCounting } from "./encode-request.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];

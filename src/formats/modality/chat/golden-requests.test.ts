@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { buildDeployment, readGood, send, type KnownWire } from "../fixtures/request-kit.ts";
+import {
+  buildDeployment,
+  readGood,
+  send,
+  type KnownWire,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 /* One agent's request as each wire's client sends it, and what a deployment of either wire gets. */
 

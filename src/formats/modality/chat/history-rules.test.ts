@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../../catalog/catalog.ts";
 import type { ManifestWireProfile } from "../../../catalog/manifest/index.ts";
-import { type Members, findProblem, profiled } from "../fixtures/profile-kit.ts";
-import { sendAcross, sendSame } from "../fixtures/request-kit.ts";
+import {
+  type Members,
+  findProblem,
+  profiled,
+} from "../../../../test/fixtures/modality/profile-kit.ts";
+import { sendAcross, sendSame } from "../../../../test/fixtures/modality/request-kit.ts";
 
 const strict: Members = { require_parameters: true };
 const callA = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };

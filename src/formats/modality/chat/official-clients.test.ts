@@ -4,7 +4,12 @@ import Anthropic0137 from "anthropic-sdk-0137";
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { refusal } from "../../../kernel/core/refusals.ts";
-import { costUsd, openStream, play, type Wires } from "../fixtures/answer-kit.ts";
+import {
+  costUsd,
+  openStream,
+  play,
+  type Wires,
+} from "../../../../test/fixtures/modality/answer-kit.ts";
 
 /* The official clients read our bytes with their own strict accumulators; no network is involved. */
 

@@ -14,7 +14,7 @@ import {
   play,
   toolDelta,
   type Wires,
-} from "../fixtures/answer-kit.ts";
+} from "../../../../test/fixtures/modality/answer-kit.ts";
 
 const wire_a = { client: "wire_a", upstream: "wire_a" } as const;
 const wire_b = { client: "wire_b", upstream: "wire_b" } as const;

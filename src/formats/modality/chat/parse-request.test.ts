@@ -9,7 +9,7 @@ import {
   readBody,
   readGood,
   type KnownWire,
-} from "../fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 const wires: readonly KnownWire[] = ["wire_a", "wire_b"];
 

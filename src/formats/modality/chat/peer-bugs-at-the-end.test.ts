@@ -8,7 +8,7 @@ import {
   openStream,
   play,
   toolDelta,
-} from "../fixtures/answer-kit.ts";
+} from "../../../../test/fixtures/modality/answer-kit.ts";
 import {
   close,
   finish,
@@ -19,7 +19,7 @@ import {
   toWireA,
   toWireB,
   usageChunk,
-} from "../fixtures/peer-kit.ts";
+} from "../../../../test/fixtures/modality/peer-kit.ts";
 
 /*
  * Bugs that other gateways had in their answers, and what has to come out instead. The numbers are

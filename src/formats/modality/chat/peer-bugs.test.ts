@@ -9,9 +9,9 @@ import {
   openStream,
   play,
   toolDelta,
-} from "../fixtures/answer-kit.ts";
-import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
-import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
+} from "../../../../test/fixtures/modality/answer-kit.ts";
+import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
+import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
 import {
   args,
   block,
@@ -26,7 +26,7 @@ import {
   toWireA,
   toWireB,
   usage,
-} from "../fixtures/peer-kit.ts";
+} from "../../../../test/fixtures/modality/peer-kit.ts";
 
 /*
  * Bugs that other gateways had in their answers, and what has to come out instead. The numbers are

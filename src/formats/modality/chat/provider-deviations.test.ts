@@ -8,10 +8,20 @@ import {
   openStream,
   play,
   toolDelta,
-} from "../fixtures/answer-kit.ts";
-import { close, start, stop, text as said, textStart } from "../fixtures/peer-kit.ts";
-import { profiled } from "../fixtures/profile-kit.ts";
-import { type KnownWire, sendAcross, sendSame } from "../fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/answer-kit.ts";
+import {
+  close,
+  start,
+  stop,
+  text as said,
+  textStart,
+} from "../../../../test/fixtures/modality/peer-kit.ts";
+import { profiled } from "../../../../test/fixtures/modality/profile-kit.ts";
+import {
+  type KnownWire,
+  sendAcross,
+  sendSame,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
 const CALL = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };

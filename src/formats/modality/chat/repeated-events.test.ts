@@ -2,8 +2,15 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { runs } from "../../../../test/support/depth.ts";
-import { chunks, delta, done, events, openStream, play } from "../fixtures/answer-kit.ts";
-import type { KnownWire } from "../fixtures/request-kit.ts";
+import {
+  chunks,
+  delta,
+  done,
+  events,
+  openStream,
+  play,
+} from "../../../../test/fixtures/modality/answer-kit.ts";
+import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
 
 /**
  * An event that differs from the previous one only in its text is not parsed again. Each test sends

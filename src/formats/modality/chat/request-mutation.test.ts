@@ -10,7 +10,7 @@ import {
   otherWire,
   readBody,
   type KnownWire,
-} from "../fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 /*
  * Mutates a few bytes of real requests. If a mutated request is accepted, the provider must get it

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readGood, sendAcross } from "../fixtures/request-kit.ts";
+import { readGood, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
 /*
  * Bugs that other gateways had in the requests they translate, and what has to come out instead.

@@ -10,7 +10,7 @@ import {
   encode,
   otherWire,
   readGood,
-} from "../fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 /** The meaning of a body in terms that both wires share. */
 function meaning(wire: WireId, body: string): unknown {

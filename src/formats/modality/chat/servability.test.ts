@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, WireId } from "../../../catalog/catalog.ts";
 import type { Unservable } from "../../wire/modality.ts";
-import { chatFor, buildDeployment, readGood } from "../fixtures/request-kit.ts";
+import {
+  chatFor,
+  buildDeployment,
+  readGood,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 interface Case {
   readonly from: WireId;

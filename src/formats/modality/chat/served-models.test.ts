@@ -3,15 +3,15 @@ import { expect, test } from "vitest";
 import type { DecisionsListing } from "../../../catalog/catalog.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import { openDecisionAnswer } from "../decisions/open-answer.ts";
-import { play, requestId } from "../fixtures/answer-kit.ts";
-import { buildDeployment } from "../fixtures/request-kit.ts";
+import { play, requestId } from "../../../../test/fixtures/modality/answer-kit.ts";
+import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
 import {
   buildAnswer,
   imageListing,
   openBridge,
   playImages,
   PNG,
-} from "../images/fixtures/image-kit.ts";
+} from "../../../../test/fixtures/images/image-kit.ts";
 import { readJob } from "../videos/read-job.ts";
 
 const OTHER = { name: "other-1", isSubstituted: true };

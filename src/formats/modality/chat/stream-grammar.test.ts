@@ -17,9 +17,9 @@ import {
   marketModel,
   openStream,
   play,
-} from "../fixtures/answer-kit.ts";
-import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
-import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
+} from "../../../../test/fixtures/modality/answer-kit.ts";
+import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
+import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
 
 const label = {
   idTail,

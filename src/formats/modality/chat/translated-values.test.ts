@@ -2,8 +2,13 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
-import { events, play, requestId } from "../fixtures/answer-kit.ts";
-import { buildDeployment, readBad, readGood, sendAcross } from "../fixtures/request-kit.ts";
+import { events, play, requestId } from "../../../../test/fixtures/modality/answer-kit.ts";
+import {
+  buildDeployment,
+  readBad,
+  readGood,
+  sendAcross,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 import { openChatAnswer } from "./open-answer.ts";
 
 const user = { role: "user", content: "hi" };

@@ -1,14 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { compileFixedBody } from "../../../catalog/wire-profile.ts";
-import { type Members, findProblem, profiled } from "../fixtures/profile-kit.ts";
+import {
+  type Members,
+  findProblem,
+  profiled,
+} from "../../../../test/fixtures/modality/profile-kit.ts";
 import {
   buildBody,
   type KnownWire,
   readGood,
   sendAcross,
   sendSame,
-} from "../fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 const strict: Members = { require_parameters: true };
 const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };

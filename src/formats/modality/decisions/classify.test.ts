@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { DecisionsListing, Deployment } from "../../../catalog/catalog.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
-import { buildDeployment } from "../fixtures/request-kit.ts";
+import type { UpstreamFailure } from "../../wire/failure/failures.ts";
+import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
 import { classifyDecision } from "./classify.ts";
 
 const listing: DecisionsListing = {

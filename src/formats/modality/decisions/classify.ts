@@ -16,10 +16,14 @@ import {
   statusOfWording,
   type Wording,
 } from "../../wire/failure/wording.ts";
-import type { FailedAnswer, UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import {
+  type FailedAnswer,
+  type UpstreamFailure,
+  timeoutFailure,
+  unusableFailure,
+} from "../../wire/failure/failures.ts";
 import type { ProviderErrorText } from "../../wire/failure/provider-message.ts";
 import { retryAfterSeconds } from "../../wire/failure/retry-after.ts";
-import { timeoutFailure, unusableFailure } from "../../wire/failure/failures.ts";
 import {
   envelopeWording,
   openEnvelope,

@@ -8,8 +8,8 @@ import {
   goodDecision,
   publicForm,
   sentDecision,
-} from "../fixtures/decision-kit.ts";
-import { marketModel } from "../fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/decision-kit.ts";
+import { marketModel } from "../../../../test/fixtures/modality/request-kit.ts";
 import { encodeDecision, inputTokens } from "./encode-request.ts";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { badDecision, exactly, goodDecision } from "../fixtures/decision-kit.ts";
+import {
+  badDecision,
+  exactly,
+  goodDecision,
+} from "../../../../test/fixtures/modality/decision-kit.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

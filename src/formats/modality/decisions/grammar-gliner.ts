@@ -11,14 +11,13 @@ import {
   schemaCheck,
   textToken,
 } from "../../../kernel/index.ts";
-import { problem, type Problem } from "../../wire/fields/check-shape.ts";
+import { isProblem, problem, type Problem } from "../../wire/fields/check-shape.ts";
 import {
   atEntry,
   DECISION_WORDS,
   duplicate,
   type Entry,
   type GlinerQuestion,
-  isProblem,
   labelSchema,
   type Members,
   indexMembers,

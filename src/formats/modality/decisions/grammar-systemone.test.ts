@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { badDecision, exactly, goodDecision } from "../fixtures/decision-kit.ts";
+import {
+  badDecision,
+  exactly,
+  goodDecision,
+} from "../../../../test/fixtures/modality/decision-kit.ts";
 
 /** The only question of a body, as it was read. */
 function asked(question: unknown, members: Readonly<Record<string, unknown>> = {}): unknown {

@@ -15,12 +15,11 @@ import {
   textBytes,
   textToken,
 } from "../../../kernel/index.ts";
-import { problem, type Problem, under } from "../../wire/fields/check-shape.ts";
+import { isProblem, problem, type Problem, under } from "../../wire/fields/check-shape.ts";
 import {
   atEntry,
   DECISION_WORDS,
   type Entry,
-  isProblem,
   labelSchema,
   type Members,
   namedText,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, PriceSheet } from "../../../catalog/catalog.ts";
 import { assert } from "../../../kernel/core/assert.ts";
-import { buildDeployment } from "../fixtures/request-kit.ts";
+import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
 import { decisions } from "./index.ts";
 import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
 

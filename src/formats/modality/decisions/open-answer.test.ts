@@ -4,8 +4,8 @@ import type { DecisionsListing, Deployment } from "../../../catalog/catalog.ts";
 import { DECISION_ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import { asObject } from "../../../kernel/json/json-edit.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
-import { marketModel, play, requestId } from "../fixtures/answer-kit.ts";
-import { buildDeployment } from "../fixtures/request-kit.ts";
+import { marketModel, play, requestId } from "../../../../test/fixtures/modality/answer-kit.ts";
+import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
 import { openDecisionAnswer } from "./open-answer.ts";
 import type { Question } from "./question.ts";
 

@@ -2,11 +2,10 @@ import type { Deployment } from "../../../catalog/index.ts";
 import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE, tryPrint } from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
-import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
+import { failedRead, type ReadAnswer, unusableFailure } from "../../wire/failure/failures.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
-import { unusableFailure } from "../../wire/failure/failures.ts";
 import {
   type Fields,
   type NamedAnswer,

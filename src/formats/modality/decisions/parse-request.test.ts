@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { OUTPUT_TOKENS_DEFAULT } from "../../../kernel/core/constants.ts";
-import { badDecision, decisionBody, exactly, goodDecision } from "../fixtures/decision-kit.ts";
-import { marketModel } from "../fixtures/request-kit.ts";
+import {
+  badDecision,
+  decisionBody,
+  exactly,
+  goodDecision,
+} from "../../../../test/fixtures/modality/decision-kit.ts";
+import { marketModel } from "../../../../test/fixtures/modality/request-kit.ts";
 
 const urgent = { schema: { type: "boolean" }, instructions: "Is it urgent?" };
 const mood = { type: "classification", labels: ["calm", "angry"] };

@@ -17,7 +17,7 @@ import {
   schemaCheck,
 } from "../../../kernel/index.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
-import { type Problem, problem, under } from "../../wire/fields/check-shape.ts";
+import { isProblem, type Problem, problem, under } from "../../wire/fields/check-shape.ts";
 import {
   checkProvider,
   type ProviderControls,
@@ -36,7 +36,6 @@ import {
   atEntry,
   DECISION_WORDS,
   type Grammar,
-  isProblem,
   type Members,
   findNode,
   orNull,

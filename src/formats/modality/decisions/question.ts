@@ -10,7 +10,7 @@ import {
   type SchemaFault,
   textToken,
 } from "../../../kernel/index.ts";
-import { type Problem, problem } from "../../wire/fields/check-shape.ts";
+import { isProblem, type Problem, problem } from "../../wire/fields/check-shape.ts";
 
 /** The typed answer that a question asks for, in one form whatever the grammar was. */
 export type Question = SystemOneQuestion | GlinerQuestion;
@@ -205,12 +205,6 @@ export function problemIn(members: Members, { path, message }: SchemaFault): Pro
 /** The value of a member; `ABSENT` for one that is null or not there. */
 export function findNode(members: Members, name: string): JsonNode {
   return members.get(name)?.node ?? ABSENT;
-}
-
-/** Reading gives a value or a problem. */
-export function isProblem(read: object): read is Problem {
-  const tagged: { readonly isProblem?: unknown } = read;
-  return tagged.isProblem === true;
 }
 
 /** `questions.team.schema.criteria: 1 option, at least 2 needed`: the place, then what is wrong. */

@@ -1,5 +1,5 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
-import { problem, type Problem } from "../../wire/fields/check-shape.ts";
+import { isProblem, problem, type Problem } from "../../wire/fields/check-shape.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 import {
   fixedNames,
@@ -13,7 +13,6 @@ import {
   duplicate,
   type Entry,
   type Grammar,
-  isProblem,
   type Members,
   indexMembers,
   findNode,

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { DecisionsListing } from "../../../catalog/catalog.ts";
 import type { Unservable } from "../../wire/modality.ts";
-import { decisionsDeployment, goodDecision } from "../fixtures/decision-kit.ts";
+import {
+  decisionsDeployment,
+  goodDecision,
+} from "../../../../test/fixtures/modality/decision-kit.ts";
 import { servabilityProblem } from "./servability.ts";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import type { Unservable } from "../../wire/modality.ts";
-import { imageListing, type Members, PARAMETERS, readGood, sent } from "./fixtures/image-kit.ts";
+import {
+  imageListing,
+  type Members,
+  PARAMETERS,
+  readGood,
+  sent,
+} from "../../../../test/fixtures/images/image-kit.ts";
 import { images } from "./index.ts";
 
 function servabilityOf(members: Members, listing = imageListing()): Unservable | undefined {

@@ -1,9 +1,9 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
-import { whatIsTaken } from "../../wire/fields/accepted-values.ts";
+import { findUnlistedField } from "../../wire/fields/accepted-values.ts";
 import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
-import { isCallersNote, isForListing, type ParsedImageRequest } from "./parse-request.ts";
+import { CALLERS_NOTES, isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
  * The request for one listing: the caller's members as they were sent, under the provider's model
@@ -51,22 +51,8 @@ export function servabilityProblem(
   { doc, fields }: ParsedImageRequest,
   { supportedParameters }: Deployment,
 ): Unservable | undefined {
-  for (const [name, field] of fields) {
-    if (!isForListing(doc, name, field)) continue;
-    const shown = name.slice(0, NAME_CHARS_MAX);
-    const descriptor = supportedParameters.get(name);
-    if (descriptor === undefined) {
-      if (isCallersNote(name)) continue;
-      const taken = ["prompt", ...supportedParameters.keys()].join(", ");
-      return {
-        field: shown,
-        message: `${shown} is not accepted by this model; it accepts ${taken}`,
-      };
-    }
-    const taken = whatIsTaken(doc, field.value, descriptor);
-    if (taken !== undefined) return { field: shown, message: `${shown} must be ${taken}` };
-  }
-  return undefined;
+  const forListing = [...fields].flatMap(([name, field]) =>
+    isForListing(doc, name, field) ? [[name, field.value] as const] : [],
+  );
+  return findUnlistedField(doc, forListing, { supportedParameters, notes: CALLERS_NOTES });
 }
-
-const NAME_CHARS_MAX = 64;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { IMAGE_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import type { Refusal } from "../../../kernel/core/refusals.ts";
-import { marketModel } from "../fixtures/request-kit.ts";
+import { marketModel } from "../../../../test/fixtures/modality/request-kit.ts";
 import {
   buildAnswer,
   imageFile,
@@ -13,7 +13,7 @@ import {
   PARAMETERS,
   playImages,
   PNG,
-} from "./fixtures/image-kit.ts";
+} from "../../../../test/fixtures/images/image-kit.ts";
 
 const JPEG = imageFile("jpeg").toString("base64");
 const METERED = imageListing(PARAMETERS, { billing: "reported_cost" });

@@ -11,11 +11,7 @@ import {
 } from "../../../kernel/index.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
-import {
-  failedRead,
-  type ReadAnswer,
-  type UpstreamFailure,
-} from "../../wire/failure/upstream-failure.ts";
+import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { ImageAnswerParser } from "./image-answer-parser.ts";
 import {

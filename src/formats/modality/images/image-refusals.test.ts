@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { classifyEmbeddedError, classifyFailure } from "../../wire/failure/classify-failure.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import type { UpstreamFailure } from "../../wire/failure/failures.ts";
 
 /** The answers of hosts whose moderation refuses a prompt or the image made from it. */
 const MODERATED: readonly object[] = [

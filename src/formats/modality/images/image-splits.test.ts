@@ -4,7 +4,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { runs } from "../../../../test/support/depth.ts";
-import { buildAnswer, imageFile, openBridge, playImages } from "./fixtures/image-kit.ts";
+import {
+  buildAnswer,
+  imageFile,
+  openBridge,
+  playImages,
+} from "../../../../test/fixtures/images/image-kit.ts";
 import { detectMediaType } from "./read-image-answer.ts";
 
 const kind = fc.constantFrom("png", "jpeg", "webp", "gif", "nothing");

@@ -1,7 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { buildBody, readBad, readBody, readGood } from "./fixtures/image-kit.ts";
+import {
+  buildBody,
+  readBad,
+  readBody,
+  readGood,
+} from "../../../../test/fixtures/images/image-kit.ts";
 
 describe("a body that is taken", () => {
   test("asks for one image unless it says how many, and for no output tokens", () => {

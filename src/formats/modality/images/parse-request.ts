@@ -17,6 +17,7 @@ import {
   isFilledText,
   isInteger,
   isObject,
+  isProblem,
   isText,
   optional,
   type Problem,
@@ -38,9 +39,8 @@ export function parseImageRequest(body: Buffer): Result<{ readonly request: Pars
   const read = readJsonObject(body, chatVocabulary);
   if (!read.ok) return read;
   const { doc } = read;
-  const members = readImageFields(doc);
-  if (!members.ok) return refuse(members.problem);
-  const { fields } = members;
+  const fields = readImageFields(doc);
+  if (isProblem(fields)) return refuse(fields);
   const found = checkImageBody(doc, fields);
   if (found !== undefined) return refuse(found);
   return { ok: true, request: new ParsedImageRequest(doc, fields) };
@@ -201,7 +201,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
  * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
  * them.
  */
-const CALLERS_NOTES: ReadonlySet<string> = new Set([
+export const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
   "safety_identifier",
   "metadata",
@@ -209,26 +209,17 @@ const CALLERS_NOTES: ReadonlySet<string> = new Set([
 ]);
 
 /** The body's members; a problem when one is duplicated: the provider might read the other one. */
-function readImageFields(
-  doc: JsonDocument,
-): { ok: true; fields: ImageFields } | { ok: false; problem: Problem } {
+function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
-    if (fields.has(name)) {
-      return { ok: false, problem: problem("is duplicated; send it once", name) };
-    }
+    if (fields.has(name)) return problem("is duplicated; send it once", name);
     fields.set(name, { key, value: doc.valueOf(key) });
   }
-  return { ok: true, fields };
+  return fields;
 }
 
 /** True if the listing must declare the field. A null counts as absent. */
 export function isForListing(doc: JsonDocument, name: string, { value }: ImageField): boolean {
   return !OWN_FIELDS.has(name) && !doc.isNull(value);
-}
-
-/** True if the field may be dropped when the listing does not declare it. */
-export function isCallersNote(name: string): boolean {
-  return CALLERS_NOTES.has(name);
 }

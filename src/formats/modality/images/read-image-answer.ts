@@ -3,11 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { asObject, refusal, tryParse } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
-import {
-  failedRead,
-  type ReadAnswer,
-  type UpstreamFailure,
-} from "../../wire/failure/upstream-failure.ts";
+import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { asCount } from "../../wire/neutral/usage-report.ts";
 import type { Base64Text } from "./base64-text.ts";

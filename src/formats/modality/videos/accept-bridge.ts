@@ -8,8 +8,8 @@ import {
   failedRead,
   type ReadAnswer,
   type UpstreamFailure,
-} from "../../wire/failure/upstream-failure.ts";
-import { unusableFailure } from "../../wire/failure/failures.ts";
+  unusableFailure,
+} from "../../wire/failure/failures.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 import {

@@ -17,6 +17,7 @@ import {
   anything,
   type Check,
   isFilledText,
+  isProblem,
   optional,
   type Problem,
   problem,
@@ -47,7 +48,7 @@ export function parseVideoRequest(
   const found = findImage(doc) ?? checkBody(doc, 0) ?? findCredential(doc);
   if (found !== undefined) return refuse(found);
   const members = readFields(doc);
-  if (!members.ok) return refuse(members.problem);
+  if (isProblem(members)) return refuse(members);
   return { ok: true, request: new ParsedVideoRequest(doc, members) };
 }
 
@@ -130,24 +131,13 @@ const checkBody: Check = shape(
   { required: ["model"], other: refuseForbidden },
 );
 
-type ReadFields = ({ readonly ok: true } & VideoFields) | BadField;
-
-interface BadField {
-  readonly ok: false;
-  readonly problem: Problem;
-}
-
-function badField(found: Problem): BadField {
-  return { ok: false, problem: found };
-}
-
 /** Fields that are read by themselves. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
   "metadata",
 ]); // prettier-ignore
 
-function readFields(doc: JsonDocument): ReadFields {
+function readFields(doc: JsonDocument): VideoFields | Problem {
   const nodes = new Map<string, JsonNode>();
   let seconds: number | undefined;
   for (const key of doc.keys(0)) {
@@ -155,19 +145,17 @@ function readFields(doc: JsonDocument): ReadFields {
     const node = doc.valueOf(key);
     if (doc.isNull(node)) continue;
     const problemOfName = refuseField(name);
-    if (problemOfName !== undefined) return badField(problemOfName);
+    if (problemOfName !== undefined) return problemOfName;
     if (name === "seconds") {
       seconds = secondsIn(doc, node);
-      if (seconds === undefined) {
-        return badField(problem("must be a whole number of seconds", name));
-      }
+      if (seconds === undefined) return problem("must be a whole number of seconds", name);
     }
     if (!ownNames.has(name)) nodes.set(name, node);
   }
   const prompt = nodes.get("prompt");
-  if (prompt === undefined) return badField(problem("is missing; add it", "prompt"));
+  if (prompt === undefined) return problem("is missing; add it", "prompt");
   const found = isFilledText(doc, prompt);
-  return found === undefined ? { ok: true, seconds, nodes } : badField(under("prompt", found));
+  return found === undefined ? { seconds, nodes } : under("prompt", found);
 }
 
 /** A whole number, or its digits as a string: one official client sends it so. */

@@ -1,6 +1,6 @@
 import type { CapabilityDescriptor, Deployment } from "../../../catalog/index.ts";
 import { assert, type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
-import { whatIsTaken } from "../../wire/fields/accepted-values.ts";
+import { findUnlistedField } from "../../wire/fields/accepted-values.ts";
 import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
@@ -16,22 +16,8 @@ export function servabilityProblem(
     return { field: "seconds", message };
   }
   const { supportedParameters } = deployment;
-  for (const [name, node] of nodes) {
-    if (name === "prompt") continue;
-    const shown = name.slice(0, NAME_CHARS_MAX);
-    const descriptor = supportedParameters.get(name);
-    if (descriptor === undefined) {
-      if (CALLERS_NOTES.has(name)) continue;
-      const taken = ["prompt", ...supportedParameters.keys()].join(", ");
-      return {
-        field: shown,
-        message: `${shown} is not accepted by this model; it accepts ${taken}`,
-      };
-    }
-    const taken = whatIsTaken(doc, node, descriptor);
-    if (taken !== undefined) return { field: shown, message: `${shown} must be ${taken}` };
-  }
-  return undefined;
+  const forListing = [...nodes].filter(([name]) => name !== "prompt");
+  return findUnlistedField(doc, forListing, { supportedParameters, notes: CALLERS_NOTES });
 }
 
 /**
@@ -50,8 +36,6 @@ export function resolveSeconds(request: ParsedVideoRequest, deployment: Deployme
  * them.
  */
 const CALLERS_NOTES: ReadonlySet<string> = new Set(["user", "safety_identifier", "session_id"]);
-
-const NAME_CHARS_MAX = 64;
 
 function secondsDescriptor(
   deployment: Deployment,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { assert } from "../../../kernel/core/assert.ts";
-import { toBytes, buildDeployment } from "../fixtures/request-kit.ts";
+import { toBytes, buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
 import { AcceptBridge } from "./accept-bridge.ts";
 import { contentPath, isVideoAccept, jobPath, videos } from "./index.ts";
 import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";

@@ -5,7 +5,7 @@ import {
   readServedModel,
   type Usage,
 } from "../../../kernel/index.ts";
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { UpstreamFailure } from "../failure/failures.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 
 /** Bytes for the client. A text is UTF-8: the server sends it without a copy of its own. */

@@ -12,8 +12,13 @@ import {
   valueEndIn,
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { unusableFailure, withoutBlame } from "../failure/failures.ts";
-import { failedRead, type ReadAnswer, type UpstreamFailure } from "../failure/upstream-failure.ts";
+import {
+  unusableFailure,
+  withoutBlame,
+  failedRead,
+  type ReadAnswer,
+  type UpstreamFailure,
+} from "../failure/failures.ts";
 import type { AnswerJson, AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";

@@ -6,8 +6,12 @@ import {
   type Usage,
 } from "../../../kernel/index.ts";
 import { classifyPlainBody } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import {
+  brokenOffFailure,
+  unusableFailure,
+  withoutBlame,
+  type UpstreamFailure,
+} from "../failure/failures.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";
 import {

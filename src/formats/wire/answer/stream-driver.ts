@@ -1,5 +1,5 @@
 import type { Refusal } from "../../../kernel/index.ts";
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { UpstreamFailure } from "../failure/failures.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";

@@ -7,8 +7,7 @@ import {
   textOf,
   withMember,
 } from "../../../kernel/index.ts";
-import { unusableFailure, withoutBlame } from "../failure/failures.ts";
-import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
+import { unusableFailure, withoutBlame, failedRead, type ReadAnswer } from "../failure/failures.ts";
 import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";

@@ -5,7 +5,7 @@ import {
   type Sent,
   send,
   sendAcross,
-} from "../../modality/fixtures/request-kit.ts";
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 /* A messages request that a chat-completions provider serves: one row of the table a test row. */
 

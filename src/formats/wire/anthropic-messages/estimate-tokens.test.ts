@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { assert } from "../../../kernel/core/assert.ts";
 import { TokenCounting } from "../../modality/chat/encode-request.ts";
-import { buildBody, sentBy } from "../../modality/fixtures/request-kit.ts";
+import { buildBody, sentBy } from "../../../../test/fixtures/modality/request-kit.ts";
 import { textTokens } from "./estimate-tokens.ts";
 import { anthropicMessages } from "./index.ts";
 

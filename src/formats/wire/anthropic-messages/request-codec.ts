@@ -3,12 +3,12 @@ import {
   ABSENT,
   type JsonDocument,
   type JsonNode,
-  type JsonText,
   NODE_SIZE,
   type Splice,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import { writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import type { MediaCollector, MediaPart } from "../neutral/chat-call.ts";
 import { applyProfile } from "../wire-profile.ts";
@@ -131,10 +131,7 @@ function countTokens(doc: JsonDocument): number {
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   applyProfile(doc, splice, deployment);
   applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);
-  const sent = doc.member(0, word.max_tokens);
-  const tokens = String(request.outputTokens) as JsonText;
-  if (sent === ABSENT) splice.insert("max_tokens", tokens);
-  else if (doc.isNull(sent)) splice.replace(sent, tokens);
+  writeBound(doc, splice, { name: "max_tokens", tokens: request.outputTokens });
 }
 
 function headers(betas: readonly string[]): Readonly<Record<string, string>> {

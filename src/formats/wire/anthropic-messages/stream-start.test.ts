@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
-import { chunks, delta, done, openStream, play } from "../../modality/fixtures/answer-kit.ts";
-import { buildBody, readGood } from "../../modality/fixtures/request-kit.ts";
+import {
+  chunks,
+  delta,
+  done,
+  openStream,
+  play,
+} from "../../../../test/fixtures/modality/answer-kit.ts";
+import { buildBody, readGood } from "../../../../test/fixtures/modality/request-kit.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
 
 test("a translated stream starts with our estimate of the input, and ends with what was observed", () => {

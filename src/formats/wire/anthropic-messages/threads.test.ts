@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 
-import { readBad, readGood } from "../../modality/fixtures/request-kit.ts";
+import { readBad, readGood } from "../../../../test/fixtures/modality/request-kit.ts";
 import { anthropicMessages } from "./index.ts";
 
 const thread = { type: "create" };

@@ -5,8 +5,7 @@ import { PROVIDER_MESSAGE_CHARS_MAX } from "../../../kernel/core/constants.ts";
 import { REFUSALS } from "../../../kernel/core/refusals.ts";
 import { anthropicMessages } from "../anthropic-messages/index.ts";
 import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
-import { connectionFailure } from "./failures.ts";
-import type { UpstreamFailure } from "./upstream-failure.ts";
+import { connectionFailure, type UpstreamFailure } from "./failures.ts";
 
 function failed(
   status: number,

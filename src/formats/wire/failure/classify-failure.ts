@@ -10,7 +10,12 @@ import {
   matchesWording,
   statusOfWording,
 } from "./wording.ts";
-import { timeoutFailure, unusableFailure } from "./failures.ts";
+import {
+  timeoutFailure,
+  unusableFailure,
+  type FailedAnswer,
+  type UpstreamFailure,
+} from "./failures.ts";
 import {
   cleanProviderMessage,
   type ProviderErrorText,
@@ -19,7 +24,6 @@ import {
   extractErrorText,
 } from "./provider-message.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
-import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
 
 /**
  * Sorts a provider's failed answer into a class of the refusal table. `nowMs` is the wall clock

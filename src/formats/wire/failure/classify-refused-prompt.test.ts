@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { classifyFailure } from "./classify-failure.ts";
-import type { UpstreamFailure } from "./upstream-failure.ts";
+import type { UpstreamFailure } from "./failures.ts";
 
 function failed(
   status: number,

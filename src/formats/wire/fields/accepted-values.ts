@@ -1,4 +1,4 @@
-import type { CapabilityDescriptor } from "../../../catalog/index.ts";
+import type { CapabilityDescriptor, Deployment } from "../../../catalog/index.ts";
 import {
   unreachable,
   ARRAY_KIND,
@@ -7,7 +7,34 @@ import {
   NUMBER_KIND,
   OBJECT_KIND,
 } from "../../../kernel/index.ts";
+import type { Unservable } from "../modality.ts";
 import { isBoolean, isInteger } from "./check-shape.ts";
+
+const NAME_CHARS_MAX = 64;
+
+/**
+ * The first of these fields of a prompt's body that the listing does not have, or whose value it
+ * does not take. Notes of the caller may be left out instead.
+ */
+export function findUnlistedField(
+  doc: JsonDocument,
+  fields: Iterable<readonly [name: string, value: JsonNode]>,
+  listing: Pick<Deployment, "supportedParameters"> & { readonly notes: ReadonlySet<string> },
+): Unservable | undefined {
+  const { supportedParameters, notes } = listing;
+  for (const [name, value] of fields) {
+    const field = name.slice(0, NAME_CHARS_MAX);
+    const descriptor = supportedParameters.get(name);
+    if (descriptor === undefined) {
+      if (notes.has(name)) continue;
+      const taken = ["prompt", ...supportedParameters.keys()].join(", ");
+      return { field, message: `${field} is not accepted by this model; it accepts ${taken}` };
+    }
+    const taken = whatIsTaken(doc, value, descriptor);
+    if (taken !== undefined) return { field, message: `${field} must be ${taken}` };
+  }
+  return undefined;
+}
 
 /**
  * The values that a listing takes instead of this one, as a text that follows "must be"; undefined

@@ -29,6 +29,12 @@ export function problem(message: string, ...path: (string | number)[]): Problem 
   return { isProblem: true, path, message };
 }
 
+/** Reading gives a value or a problem. */
+export function isProblem(read: object): read is Problem {
+  const tagged: { readonly isProblem?: unknown } = read;
+  return tagged.isProblem === true;
+}
+
 /** The same problem seen from the container that holds the value as `step`. */
 export function under(step: string | number, found: Problem): Problem {
   return { isProblem: true, path: [step, ...found.path], message: found.message };

@@ -1,5 +1,11 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { ABSENT, type JsonDocument, type JsonText, NUMBER_KIND } from "../../../kernel/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonText,
+  NUMBER_KIND,
+  type Splice,
+} from "../../../kernel/index.ts";
 import { word } from "./chat-vocabulary.ts";
 import {
   anything,
@@ -181,6 +187,18 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
   return taken.has("max_completion_tokens") && !taken.has("max_tokens")
     ? "max_completion_tokens"
     : "max_tokens";
+}
+
+/** Writes the bound under this name; one that is there as null is replaced, or it were a key twice. */
+export function writeBound(
+  doc: JsonDocument,
+  splice: Splice,
+  bound: { readonly name: OutputBoundName; readonly tokens: number },
+): void {
+  const sent = doc.member(0, word[bound.name]);
+  const tokens = String(bound.tokens) as JsonText;
+  if (sent === ABSENT) splice.insert(bound.name, tokens);
+  else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 
 /** `provider.upstream` as sent, for an aggregator (priority 1 and above): its own `provider`. */

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { WireId } from "../../../catalog/catalog.ts";
 import { parseDecisionRequest } from "../../modality/decisions/parse-request.ts";
-import { buildBody, readBad, readBody, readGood } from "../../modality/fixtures/request-kit.ts";
+import {
+  buildBody,
+  readBad,
+  readBody,
+  readGood,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 import { parseImageRequest } from "../../modality/images/parse-request.ts";
 import { parseVideoRequest } from "../../modality/videos/parse-request.ts";
 

@@ -1,4 +1,4 @@
-import type { ReadAnswer } from "../failure/upstream-failure.ts";
+import type { ReadAnswer } from "../failure/failures.ts";
 import type { AnswerReading } from "./provider-answer.ts";
 import type { FinishReason } from "./chat-event.ts";
 import type { UsageReport } from "./usage-report.ts";

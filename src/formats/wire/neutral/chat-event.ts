@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { UpstreamFailure } from "../failure/failures.ts";
 
 /** Why a model stopped, in neutral terms. */
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal";

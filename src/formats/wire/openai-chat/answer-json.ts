@@ -10,8 +10,13 @@ import {
   tryPrint,
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { unusableFailure, withoutBlame } from "../failure/failures.ts";
-import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
+import {
+  unusableFailure,
+  withoutBlame,
+  failedRead,
+  type FailedRead,
+  type ReadAnswer,
+} from "../failure/failures.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import type {
   AnswerCodec,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readGood, type Sent, sendAcross } from "../../modality/fixtures/request-kit.ts";
+import { readGood, type Sent, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
 /* A chat-completions request that a messages provider serves: one row of the table a test row. */
 

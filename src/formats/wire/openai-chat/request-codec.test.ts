@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { sendAcross, sendSame } from "../../modality/fixtures/request-kit.ts";
+import { sendAcross, sendSame } from "../../../../test/fixtures/modality/request-kit.ts";
 
 const call = (more: object): object => ({
   id: "c1",

@@ -9,7 +9,7 @@ import {
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
-import { type OutputBoundName, outputBoundName } from "../fields/common-fields.ts";
+import { type OutputBoundName, outputBoundName, writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import { aggregatorControls, applyProfile } from "../wire-profile.ts";
 import { checkBody, findMedia } from "./check-request.ts";
@@ -22,18 +22,15 @@ import { signatureJson, STAND_IN_SIGNATURE } from "./tool-calls.ts";
  * provider gave with them: many clients lose it.
  */
 function standInForSignatures(doc: JsonDocument, splice: Splice): void {
-  const messages = doc.present(0, word.messages);
-  if (messages === ABSENT) return;
-  const end = doc.next(messages);
-  for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
-    const calls = doc.present(node, word.tool_calls);
+  eachItem(doc, doc.present(0, word.messages), (message) => {
+    const calls = doc.present(message, word.tool_calls);
     const [first, ...others] = calls === ABSENT ? [] : doc.items(calls);
-    if (first === undefined || [first, ...others].some((call) => isSigned(doc, call))) continue;
+    if (first === undefined || [first, ...others].some((call) => isSigned(doc, call))) return;
     for (const key of doc.keys(first)) {
       if (readName(doc, key) === MEMBER) splice.removeKey(first, key);
     }
     splice.insertInto(first, MEMBER, signatureJson(STAND_IN_SIGNATURE) as JsonText);
-  }
+  });
 }
 
 const MEMBER = "extra_content";
@@ -102,21 +99,9 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   applyProfile(doc, splice, deployment);
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
   if (profile?.toolSignature !== undefined) standInForSignatures(doc, splice);
-  writeBound(doc, splice, { request, deployment });
-  if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
-}
-
-/** A bound that is there as null is replaced: a second one would be a key twice. */
-function writeBound(
-  doc: JsonDocument,
-  splice: Splice,
-  { request, deployment }: EncodeTarget,
-): void {
   const name = boundNameFor(doc, deployment);
-  const sent = doc.member(0, word[name]);
-  const tokens = String(request.outputTokens) as JsonText;
-  if (sent === ABSENT) splice.insert(name, tokens);
-  else if (doc.isNull(sent)) splice.replace(sent, tokens);
+  writeBound(doc, splice, { name, tokens: request.outputTokens });
+  if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
 }
 
 /** Without it the provider reports no usage in a stream, and nothing could be billed. */

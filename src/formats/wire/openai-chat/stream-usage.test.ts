@@ -8,7 +8,7 @@ import {
   events,
   openStream,
   play,
-} from "../../modality/fixtures/answer-kit.ts";
+} from "../../../../test/fixtures/modality/answer-kit.ts";
 
 interface Chunk {
   readonly choices: readonly { readonly finish_reason: string | null; readonly delta: object }[];

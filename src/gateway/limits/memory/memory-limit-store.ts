@@ -8,8 +8,7 @@ import type {
   ScopeUsage,
   TokenCount,
 } from "../limit-store.ts";
-import type { RollingWindow } from "../rolling-window.ts";
-import { SteadySeconds } from "../steady-seconds.ts";
+import { type RollingWindow, SteadySeconds } from "../rolling-window.ts";
 import { type Excess, ScopeUse, type StoreTime, withLongerWait } from "./scope-use.ts";
 
 const SWEPT_PER_NEW_SCOPE = 2;

@@ -1,8 +1,13 @@
 import type { LimitKind } from "../../../kernel/index.ts";
-import { countCharge, DeclaredWindows } from "../declared-windows.ts";
-import { kindOfWindow, type ScopeClaim, type TokenCount } from "../limit-store.ts";
-import { pacingIntervalUs, pacingWaitUs, pacingWaitUsMax } from "../pace.ts";
-import { RollingWindow, WINDOW_SECONDS } from "../rolling-window.ts";
+import { countCharge, DeclaredWindows, RollingWindow, WINDOW_SECONDS } from "../rolling-window.ts";
+import {
+  kindOfWindow,
+  pacingIntervalUs,
+  pacingWaitUs,
+  pacingWaitUsMax,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limit-store.ts";
 
 const CONCURRENCY_RETRY_SECONDS = 1;
 const US_PER_SECOND = 1_000_000;

@@ -1,15 +1,16 @@
 import { assert, type LimitKind } from "../../../kernel/index.ts";
-import { bucketSeconds } from "../declared-windows.ts";
+import { bucketSeconds } from "../rolling-window.ts";
 import {
-  kindOfWindow,
   type ClaimOutcome,
   type DeclaredWindow,
+  kindOfWindow,
   type LimitClaim,
   type LimitSet,
+  pacingIntervalUs,
+  pacingWaitUsMax,
   type ScopeClaim,
   type ScopeUsage,
 } from "../limit-store.ts";
-import { pacingIntervalUs, pacingWaitUsMax } from "../pace.ts";
 import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 
 /** The part that stays the same for every claim of the same scopes: made once, sent every time. */

@@ -17,9 +17,8 @@ import type {
   ScopeUsage,
   TokenCount,
 } from "../limit-store.ts";
-import type { RecentUse } from "../recent-use.ts";
-import { AskedClaim, UNAVAILABLE } from "./asked-claim.ts";
-import { Asked } from "./asked.ts";
+import type { RecentUse } from "../recent-use-rows.ts";
+import { Asked, AskedClaim, UNAVAILABLE } from "./asked-claim.ts";
 import {
   ClaimSpecs,
   heldKey,
@@ -28,9 +27,8 @@ import {
   readUsages,
   type ClaimSpec,
 } from "./claim-spec.ts";
-import { LimitStoreCounts } from "../limit-store-counts.ts";
+import { LimitStoreCounts, measuredLink } from "../limit-store-counts.ts";
 import { limitScripts } from "./limit-scripts.ts";
-import { measuredLink } from "./measured-link.ts";
 import { OpenLeases, RedisLease } from "./open-leases.ts";
 import { SlotCalls, STEPS_MAX, type SlotCall } from "./slot-calls.ts";
 import { SlotRebuild } from "./slot-rebuild.ts";

@@ -1,5 +1,5 @@
 import type { RedisLink } from "../../../kernel/index.ts";
-import type { RecentCharge, RecentUse } from "../recent-use.ts";
+import type { RecentCharge, RecentUse } from "../recent-use-rows.ts";
 import { markKey, usageKey } from "./claim-spec.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { ChangedLimit, LimitChange } from "./limit-change.ts";
 import { limitRoutes, Limits } from "./limits.ts";
 import {
-  MessagesModelList,
   messagesModel,
+  MessagesModelList,
   modelEntry,
   ModelList,
   modelProvider,

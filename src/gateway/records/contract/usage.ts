@@ -33,7 +33,7 @@ import type {
   RequestRecord,
   UsageGroup,
   UsageRow,
-} from "../record-store.ts";
+} from "../record-rows.ts";
 import { LIST_ROWS_MAX } from "./models.ts";
 import { Pricing, showPrices } from "./prices.ts";
 

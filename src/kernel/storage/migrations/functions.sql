@@ -1174,6 +1174,7 @@ create function close_access_again(p_changes jsonb, out keys_disabled bigint,
   out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint)
 language plpgsql as $$
 declare
+  v record;
   v_more bigint;
 begin
   update api_key k set disabled_at = clock_timestamp()
@@ -1184,29 +1185,18 @@ begin
   from jsonb_to_recordset(p_changes) as c(kind text, id text)
   where c.kind = 'connection' and n.connection_id = c.id and n.disabled_at is null;
   get diagnostics connections_disabled = row_count;
-  update api_key k set cap_micro_usd = c.cap
-  from jsonb_to_recordset(p_changes) as c(kind text, id text, cap bigint)
-  where c.kind = 'key_cap' and k.key_id = c.id and c.cap > 0
-    and (k.cap_micro_usd is null or c.cap < k.cap_micro_usd);
-  get diagnostics caps_lowered = row_count;
-  update org o set cap_micro_usd = c.cap
-  from jsonb_to_recordset(p_changes) as c(kind text, id text, cap bigint)
-  where c.kind = 'org_cap' and o.org_id = c.id and c.cap > 0
-    and (o.cap_micro_usd is null or c.cap < o.cap_micro_usd);
-  get diagnostics v_more = row_count;
-  caps_lowered := caps_lowered + v_more;
-  update api_key k set cap_day_micro_usd = c.cap
-  from jsonb_to_recordset(p_changes) as c(kind text, id text, cap bigint)
-  where c.kind = 'key_day_cap' and k.key_id = c.id and c.cap > 0
-    and (k.cap_day_micro_usd is null or c.cap < k.cap_day_micro_usd);
-  get diagnostics v_more = row_count;
-  caps_lowered := caps_lowered + v_more;
-  update api_key k set cap_week_micro_usd = c.cap
-  from jsonb_to_recordset(p_changes) as c(kind text, id text, cap bigint)
-  where c.kind = 'key_week_cap' and k.key_id = c.id and c.cap > 0
-    and (k.cap_week_micro_usd is null or c.cap < k.cap_week_micro_usd);
-  get diagnostics v_more = row_count;
-  caps_lowered := caps_lowered + v_more;
+  caps_lowered := 0;
+  for v in select * from (values ('key_cap', 'api_key', 'key_id', 'cap_micro_usd'),
+      ('key_day_cap', 'api_key', 'key_id', 'cap_day_micro_usd'),
+      ('key_week_cap', 'api_key', 'key_id', 'cap_week_micro_usd'),
+      ('org_cap', 'org', 'org_id', 'cap_micro_usd')) as t(kind, tab, id, cap) loop
+    execute format('update %1$I t set %3$I = c.cap
+      from jsonb_to_recordset($1) as c(kind text, id text, cap bigint)
+      where c.kind = $2 and t.%2$I = c.id and c.cap > 0 and (t.%3$I is null or c.cap < t.%3$I)',
+      v.tab, v.id, v.cap) using p_changes, v.kind;
+    get diagnostics v_more = row_count;
+    caps_lowered := caps_lowered + v_more;
+  end loop;
   insert into usage_hold (org_id, family, state, reason, until_at)
   select c.id, c.family, c.state, c.reason, c.until_at
   from jsonb_to_recordset(p_changes)
@@ -1225,8 +1215,7 @@ declare
   v_ended bigint;
 begin
   delete from console_reveal;
-  update console_session set ended_at = clock_timestamp(), ended_reason = 'signed-out',
-    sealed_refresh = null
+  update console_session set ended_at = clock_timestamp(), ended_reason = 'signed-out'
   where ended_at is null;
   get diagnostics v_ended = row_count;
   delete from local_claim;

@@ -170,14 +170,12 @@ create table console_session (
   idp_tried_at timestamptz not null,
   -- Since when the browser, in use, has been expected to ask for a confirmation.
   recheck_asked_at timestamptz,
-  sealed_refresh bytea,
   user_agent text,
   ended_at timestamptz,
   ended_reason text check (ended_reason in ('signed-out', 'idp-ended')),
   -- The organization that it looks at; null: the account's own.
   org_id text,
-  check ((ended_at is null) = (ended_reason is null)),
-  check (ended_at is null or sealed_refresh is null)
+  check ((ended_at is null) = (ended_reason is null))
 );
 create index console_session_by_account on console_session (account_id);
 create index console_session_by_identity on console_session (issuer, subject)

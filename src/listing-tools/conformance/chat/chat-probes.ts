@@ -1,9 +1,8 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type ChatQuestion, type QuestionTool, type Wire, wires } from "../../../formats/index.ts";
-import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import type { Chance } from "../probing/chance.ts";
 import type { Subject } from "../probing/lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
 /** Enough for a short answer, and for a model that thinks before it speaks. */
 export const ANSWER_TOKENS = 2_048;

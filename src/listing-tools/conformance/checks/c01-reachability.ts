@@ -1,4 +1,4 @@
-import type { Check } from "./check.ts";
+import { type Check, forAll } from "./check.ts";
 import {
   type Evidence,
   failed,
@@ -19,8 +19,7 @@ const FIRST_BYTE_MS_MAX = 10_000;
 export const reachability: Check = {
   id: "C1",
   title: "reachability and auth",
-  inapplicable: () => undefined,
-  run: async (lab) => {
+  runs: forAll(async (lab) => {
     const reached = reachedFinding(await lab.ask(plainProbe(lab)));
     if (reached.status === "fail") return reached;
     const { deployment } = lab;
@@ -32,7 +31,7 @@ export const reachability: Check = {
     const parts: Finding[] = [];
     for (const probe of keyed) parts.push(await wrongKeyFinding(lab, probe));
     return chooseWorst(parts, reached);
-  },
+  }),
 };
 
 function reachedFinding({ status, firstByteMs, timedOut, failure }: Observation): Finding {

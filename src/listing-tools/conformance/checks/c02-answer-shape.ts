@@ -1,4 +1,3 @@
-import type { Deployment } from "../../../catalog/index.ts";
 import { chatProbes, otherWires } from "../chat/chat-probes.ts";
 import { checkCounted } from "../chat/counted.ts";
 import type { Check } from "./check.ts";
@@ -13,16 +12,8 @@ import { readChat } from "../chat/read-chat.ts";
 export const answerShape: Check = {
   id: "C2",
   title: "non-stream shape",
-  inapplicable: ({ modality }) =>
-    modality === "video" ? "a video is a job, which C11 follows" : undefined,
-  run: (lab) => SHAPES[lab.deployment.modality](lab),
-};
-
-const SHAPES: Readonly<Record<Deployment["modality"], (lab: Lab) => Promise<Finding>>> = {
-  text: chatShape,
-  image: imageShape,
-  decisions: decisionShape,
-  video: async () => skipped("a video is a job, which C11 follows"),
+  otherwise: "a video is a job, which C11 follows",
+  runs: { text: chatShape, image: imageShape, decisions: decisionShape },
 };
 
 async function chatShape(lab: Lab): Promise<Finding> {

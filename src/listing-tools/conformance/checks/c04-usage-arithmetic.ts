@@ -1,4 +1,4 @@
-import { type Deployment, exactCost } from "../../../catalog/index.ts";
+import { exactCost } from "../../../catalog/index.ts";
 import { promptTokensTotal, type Usage } from "../../../kernel/index.ts";
 import { chatProbes, writeProse } from "../chat/chat-probes.ts";
 import { type FactProbe, factRows, longFacts } from "../chat/fact-probes.ts";
@@ -16,16 +16,8 @@ import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
 export const usageArithmetic: Check = {
   id: "C4",
   title: "usage arithmetic",
-  inapplicable: ({ modality }) =>
-    modality === "video" ? "a video is billed by its cost, which C11 follows" : undefined,
-  run: (lab) => USAGE[lab.deployment.modality](lab),
-};
-
-const USAGE: Readonly<Record<Deployment["modality"], (lab: Lab) => Promise<Finding>>> = {
-  text: chatUsage,
-  image: imageUsage,
-  decisions: decisionUsage,
-  video: () => Promise.resolve(skipped("a video is billed by its cost, which C11 follows")),
+  otherwise: "a video is billed by its cost, which C11 follows",
+  runs: { text: chatUsage, image: imageUsage, decisions: decisionUsage },
 };
 
 async function chatUsage(lab: Lab): Promise<Finding> {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Usage } from "../../../kernel/core/usage.ts";
-import { chatListing, stubLab } from "../fixtures/stub-lab.ts";
+import { chatListing, runOn, stubLab } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { CheckStatus } from "../report/finding.ts";
 import { finishReasons } from "./c05-finish-reasons.ts";
 
@@ -27,7 +27,7 @@ async function statusOf({ short, long }: { short: Ended; long: Ended }): Promise
     };
     return { body: { choices: [choice] }, usage: usageOf(tokens === "bound" ? bound : tokens) };
   });
-  return (await finishReasons.run(lab)).status;
+  return (await runOn(lab, finishReasons)).status;
 }
 
 function usageOf(completion: number): Usage {

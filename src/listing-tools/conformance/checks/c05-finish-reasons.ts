@@ -23,28 +23,29 @@ type Words = ProviderQuestions["finishes"];
 export const finishReasons: Check = {
   id: "C5",
   title: "finish reasons",
-  inapplicable: ({ modality }) =>
-    modality === "text" ? undefined : "only chat answers have a finish reason",
-  run: async (lab) => {
-    const { deployment } = lab;
-    const words = findWire(deployment).providerQuestions?.finishes;
-    if (words === undefined) return skipped("there is no reader of this wire");
-    await lab.ask(chatProbes.short(deployment));
-    const parts = [
-      cutFinding(lab, await lab.ask(chatProbes.long(lab, smallBounds(lab)[0])), words),
-      cutFinding(lab, await lab.ask(chatProbes.long(lab, smallBounds(lab)[0], true)), words),
-    ];
-    for (const stream of [false, true]) {
-      await lab.ask(chatProbes.long(lab, boundFor(deployment, LARGE_BOUND), stream));
-      await lab.ask(chatProbes.story(lab, stream));
-    }
-    if (deployment.supportedParameters.has("stop")) {
+  otherwise: "only chat answers have a finish reason",
+  runs: {
+    text: async (lab) => {
+      const { deployment } = lab;
+      const words = findWire(deployment).providerQuestions?.finishes;
+      if (words === undefined) return skipped("there is no reader of this wire");
+      await lab.ask(chatProbes.short(deployment));
+      const parts = [
+        cutFinding(lab, await lab.ask(chatProbes.long(lab, smallBounds(lab)[0])), words),
+        cutFinding(lab, await lab.ask(chatProbes.long(lab, smallBounds(lab)[0], true)), words),
+      ];
       for (const stream of [false, true]) {
-        parts.push(await stopFinding(lab, stream, false), await stopFinding(lab, stream, true));
+        await lab.ask(chatProbes.long(lab, boundFor(deployment, LARGE_BOUND), stream));
+        await lab.ask(chatProbes.story(lab, stream));
       }
-    }
-    parts.push(...lab.seen().map((seen) => endFinding(lab, seen, words)));
-    return chooseWorst(parts, passed("short, cut and stopped answers say why they ended"));
+      if (deployment.supportedParameters.has("stop")) {
+        for (const stream of [false, true]) {
+          parts.push(await stopFinding(lab, stream, false), await stopFinding(lab, stream, true));
+        }
+      }
+      parts.push(...lab.seen().map((seen) => endFinding(lab, seen, words)));
+      return chooseWorst(parts, passed("short, cut and stopped answers say why they ended"));
+    },
   },
 };
 

@@ -15,37 +15,39 @@ import type { Probe } from "../probing/probe.ts";
 import type { ProviderCall } from "../../../formats/index.ts";
 import { readChat } from "../chat/read-chat.ts";
 
+const FEATURES = ["tools", "response_format"];
+const NO_FEATURE = "the listing declares neither tools nor formats";
+
 /** C6: calls are made as they are asked for and fit their tool, and a format is kept. */
 export const toolCalls: Check = {
   id: "C6",
   title: "tool calls and formats",
+  otherwise: NO_FEATURE,
   inapplicable: (deployment) =>
-    deployment.modality === "text" && FEATURES.some((name) => has(deployment, name))
-      ? undefined
-      : "the listing declares neither tools nor formats",
-  run: async (lab) => {
-    const { deployment } = lab;
-    const whole = await lab.ask(chatProbes.short(deployment));
-    const stream = await lab.ask(chatProbes.shortStream(deployment));
-    if (!isServed(whole) || !isServed(stream))
-      return skipped("usual answers are not usable (C2, C3)");
-    const parts: (Finding | undefined)[] = [];
-    if (has(deployment, "tools")) {
-      parts.push(await callFinding(lab, false), await callFinding(lab, true));
-      parts.push(await swappedFinding(lab, false), await swappedFinding(lab, true));
-      parts.push(await translatedFinding(lab), ...(await choiceFindings(lab)));
-    }
-    if (has(deployment, "response_format")) {
-      parts.push(await formatFinding(lab, false), await formatFinding(lab, true));
-    }
-    return chooseWorst(
-      parts,
-      passed("calls and formats are as they were asked for, whole and streamed"),
-    );
+    FEATURES.some((name) => has(deployment, name)) ? undefined : NO_FEATURE,
+  runs: {
+    text: async (lab) => {
+      const { deployment } = lab;
+      const whole = await lab.ask(chatProbes.short(deployment));
+      const stream = await lab.ask(chatProbes.shortStream(deployment));
+      if (!isServed(whole) || !isServed(stream))
+        return skipped("usual answers are not usable (C2, C3)");
+      const parts: (Finding | undefined)[] = [];
+      if (has(deployment, "tools")) {
+        parts.push(await callFinding(lab, false), await callFinding(lab, true));
+        parts.push(await swappedFinding(lab, false), await swappedFinding(lab, true));
+        parts.push(await translatedFinding(lab), ...(await choiceFindings(lab)));
+      }
+      if (has(deployment, "response_format")) {
+        parts.push(await formatFinding(lab, false), await formatFinding(lab, true));
+      }
+      return chooseWorst(
+        parts,
+        passed("calls and formats are as they were asked for, whole and streamed"),
+      );
+    },
   },
 };
-
-const FEATURES = ["tools", "response_format"];
 
 function has({ supportedParameters }: Deployment, name: string): boolean {
   return supportedParameters.has(name);

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
-import type { Check } from "./check.ts";
+import { type Check, forAll } from "./check.ts";
 import { readServedModel } from "../../../kernel/index.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -12,8 +12,7 @@ import { readChat } from "../chat/read-chat.ts";
 export const noSubstitution: Check = {
   id: "C7",
   title: "no silent substitution",
-  inapplicable: () => undefined,
-  run: async (lab) => {
+  runs: forAll(async (lab) => {
     const { deployment } = lab;
     await lab.ask(plainProbe(lab));
     if (deployment.modality === "text") await lab.ask(chatProbes.shortStream(deployment));
@@ -32,7 +31,7 @@ export const noSubstitution: Check = {
         ? skipped("its answers name no model, and need not")
         : passed(`${named + jobsNamed} answers name the listed model`, expected),
     );
-  },
+  }),
 };
 
 /** Images and videos need not name it, and the answers of the gliner grammar have no place for it. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { chatListing, stubLab } from "../fixtures/stub-lab.ts";
+import { chatListing, runOn, stubLab } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import { errorShape } from "./c08-error-shape.ts";
 
 const ERROR = { error: { message: "no" } };
@@ -9,7 +9,7 @@ const ERROR = { error: { message: "no" } };
 async function findingOf(statuses: readonly number[]) {
   const left = [...statuses];
   const lab = stubLab(chatListing(["text"]), () => ({ status: left.shift() ?? 400, body: ERROR }));
-  return await errorShape.run(lab);
+  return await runOn(lab, errorShape);
 }
 
 test("bad requests that are refused as JSON pass", async () => {

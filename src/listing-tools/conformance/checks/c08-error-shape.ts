@@ -1,4 +1,4 @@
-import type { Check } from "./check.ts";
+import { type Check, forAll } from "./check.ts";
 import { failed, type Finding, passed, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { badProbes } from "./modality-probes.ts";
@@ -9,8 +9,7 @@ import { parseFields } from "../chat/read-chat.ts";
 export const errorShape: Check = {
   id: "C8",
   title: "error shape",
-  inapplicable: () => undefined,
-  run: async (lab: Lab) => {
+  runs: forAll(async (lab) => {
     const parts: Finding[] = [];
     const answers: string[] = [];
     for (const probe of badProbes(lab)) {
@@ -24,7 +23,7 @@ export const errorShape: Check = {
     );
     // All of them, so that a provider repairs all at once.
     return { ...worst, evidence: { ...worst.evidence, answers } };
-  },
+  }),
 };
 
 function refusalFinding({ probe, status, timedOut, body }: Observation): Finding {

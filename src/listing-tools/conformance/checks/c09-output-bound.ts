@@ -9,20 +9,21 @@ import { isServed, type Observation } from "../probing/observation.ts";
 export const outputBound: Check = {
   id: "C9",
   title: "output bound honoured",
-  inapplicable: ({ modality }) =>
-    modality === "text" ? undefined : "only chat has an output bound",
-  run: async (lab) => {
-    const asked = [1, ...smallBounds(lab), LARGE_BOUND];
-    const bounds = [...new Set(asked.map((bound) => boundFor(lab.deployment, bound)))];
-    const parts: (Finding | undefined)[] = [];
-    for (const bound of bounds) {
-      parts.push(await boundFinding(lab, bound, false), await boundFinding(lab, bound, true));
-    }
-    parts.push(...lab.seen().map(excessFinding));
-    return chooseWorst(
-      parts,
-      passed(`no answer is longer than its bound of ${bounds.join(", ")} tokens`),
-    );
+  otherwise: "only chat has an output bound",
+  runs: {
+    text: async (lab) => {
+      const asked = [1, ...smallBounds(lab), LARGE_BOUND];
+      const bounds = [...new Set(asked.map((bound) => boundFor(lab.deployment, bound)))];
+      const parts: (Finding | undefined)[] = [];
+      for (const bound of bounds) {
+        parts.push(await boundFinding(lab, bound, false), await boundFinding(lab, bound, true));
+      }
+      parts.push(...lab.seen().map(excessFinding));
+      return chooseWorst(
+        parts,
+        passed(`no answer is longer than its bound of ${bounds.join(", ")} tokens`),
+      );
+    },
   },
 };
 

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
-import { type Answer, chatListing, decisionListing, stubLab } from "../fixtures/stub-lab.ts";
+import {
+  type Answer,
+  chatListing,
+  decisionListing,
+  runOn,
+  stubLab,
+} from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import type { FactProbe } from "../chat/fact-probes.ts";
 import { declaredInputs } from "./c10-inputs.ts";
@@ -34,7 +40,7 @@ async function findingOf(deployment: Deployment, say: Say = honest) {
       ? said
       : { body: inWire(deployment, said) };
   });
-  return { ...(await declaredInputs.run(lab)), asked };
+  return { ...(await runOn(lab, declaredInputs)), asked };
 }
 
 function inWire({ wire }: Deployment, text: string): object {
@@ -195,8 +201,8 @@ describe("a decisions listing that declares images", () => {
   });
 
   test("is not asked where it declares none", () => {
-    expect(declaredInputs.inapplicable(listing)).toBeUndefined();
-    expect(declaredInputs.inapplicable(decisionListing())).toBe(
+    expect(declaredInputs.inapplicable?.(listing)).toBeUndefined();
+    expect(declaredInputs.inapplicable?.(decisionListing())).toBe(
       "the listing does not declare images",
     );
   });

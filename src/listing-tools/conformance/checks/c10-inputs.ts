@@ -21,14 +21,12 @@ import { parseFields, readChat } from "../chat/read-chat.ts";
 export const declaredInputs: Check = {
   id: "C10",
   title: "declared inputs accepted",
-  inapplicable: ({ modality, decisions }) => {
-    if (modality === "text" || decisions?.readsImages === true) return undefined;
-    return modality === "decisions"
-      ? "the listing does not declare images"
-      : "images and videos are made from a text alone";
-  },
-  run: async (lab) =>
-    lab.deployment.modality === "text" ? await chatInputs(lab) : await decisionImages(lab),
+  otherwise: "images and videos are made from a text alone",
+  inapplicable: ({ modality, decisions }) =>
+    modality === "text" || decisions?.readsImages === true
+      ? undefined
+      : "the listing does not declare images",
+  runs: { text: chatInputs, decisions: decisionImages },
 };
 
 async function chatInputs(lab: Lab): Promise<Finding> {

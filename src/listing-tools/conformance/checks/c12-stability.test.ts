@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { chatListing, observed } from "../fixtures/stub-lab.ts";
+import { chatListing, observed, runOn } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import { Lab } from "../probing/lab.ts";
 import type { Observation } from "../probing/observation.ts";
 import { stability } from "./c12-stability.ts";
@@ -12,7 +12,7 @@ async function findingOf(broken: Partial<Observation>) {
     sent += 1;
     return { ...observed(probe), ...broken };
   });
-  return { ...(await stability.run(lab)), sent };
+  return { ...(await runOn(lab, stability)), sent };
 }
 
 test("ten answers that are whole and in time pass", async () => {

@@ -1,6 +1,6 @@
 import { shortFact } from "../chat/fact-probes.ts";
 import type { Check } from "./check.ts";
-import { failed, passed, warned } from "../report/finding.ts";
+import { failed, type Finding, passed, warned } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { plainProbe } from "./modality-probes.ts";
 import { type Observation, ProbeNotSent, describeFailure } from "../probing/observation.ts";
@@ -15,36 +15,37 @@ const FIRST_BYTE_MS_MAX = 20_000;
 export const stability: Check = {
   id: "C12",
   title: "latency and stability",
-  inapplicable: ({ modality }) =>
-    modality === "image" || modality === "video" ? "repeating it would cost too much" : undefined,
-  run: async (lab) => {
-    const answers = await askRepeatedly(lab);
-    const broken = answers.filter(isBroken);
-    const times = answers.flatMap(({ firstByteMs }) => (firstByteMs === null ? [] : [firstByteMs]));
-    const sorted = times.toSorted((a, b) => a - b);
-    const evidence = {
-      answers: answers.length,
-      broken: broken.length,
-      first_byte_p50_ms: quantile(sorted, 0.5),
-      first_byte_p95_ms: quantile(sorted, 0.95),
-    };
-    const [first] = broken;
-    if (first !== undefined) {
-      return failed(
-        `${broken.length} of ${answers.length} answers broke: ${howItBroke(first)}`,
-        evidence,
-      );
-    }
-    if (evidence.first_byte_p95_ms > FIRST_BYTE_MS_MAX) {
-      return failed("the first byte comes too late for the gateway's wait of 20 s", evidence);
-    }
-    const retried = answers.filter(({ tries }) => tries > 1).length;
-    const text = `first byte after ${evidence.first_byte_p50_ms} ms (p50), ${evidence.first_byte_p95_ms} ms (p95)`;
-    return retried > REPEATS / 2
-      ? warned(`${text}; ${retried} of ${answers.length} requests had to be sent again`, evidence)
-      : passed(text, evidence);
-  },
+  otherwise: "repeating it would cost too much",
+  runs: { text: answersInTime, decisions: answersInTime },
 };
+
+async function answersInTime(lab: Lab): Promise<Finding> {
+  const answers = await askRepeatedly(lab);
+  const broken = answers.filter(isBroken);
+  const times = answers.flatMap(({ firstByteMs }) => (firstByteMs === null ? [] : [firstByteMs]));
+  const sorted = times.toSorted((a, b) => a - b);
+  const evidence = {
+    answers: answers.length,
+    broken: broken.length,
+    first_byte_p50_ms: quantile(sorted, 0.5),
+    first_byte_p95_ms: quantile(sorted, 0.95),
+  };
+  const [first] = broken;
+  if (first !== undefined) {
+    return failed(
+      `${broken.length} of ${answers.length} answers broke: ${howItBroke(first)}`,
+      evidence,
+    );
+  }
+  if (evidence.first_byte_p95_ms > FIRST_BYTE_MS_MAX) {
+    return failed("the first byte comes too late for the gateway's wait of 20 s", evidence);
+  }
+  const retried = answers.filter(({ tries }) => tries > 1).length;
+  const text = `first byte after ${evidence.first_byte_p50_ms} ms (p50), ${evidence.first_byte_p95_ms} ms (p95)`;
+  return retried > REPEATS / 2
+    ? warned(`${text}; ${retried} of ${answers.length} requests had to be sent again`, evidence)
+    : passed(text, evidence);
+}
 
 /** An answer that comes whole and is wrong is another check's. */
 function isBroken({ status, wasReset, timedOut }: Observation): boolean {

@@ -1,10 +1,9 @@
 import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
 import { assert, asObject, tryParse } from "../../../kernel/index.ts";
-import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import { renderPng, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
 /** A decisions probe that knows what it asks. */
 export interface DecisionProbe extends Probe {

@@ -4,7 +4,11 @@ import type { Deployment } from "../../../catalog/catalog.ts";
 import { ZERO_USAGE } from "../../../kernel/core/usage.ts";
 import { decisionProbes } from "./decision-probes.ts";
 import { decisionSpecifics } from "./decision-specifics.ts";
-import { type Answer, decisionListing, stubLab } from "../fixtures/stub-lab.ts";
+import {
+  type Answer,
+  decisionListing,
+  stubLab,
+} from "../../../../test/fixtures/conformance/stub-lab.ts";
 import { Chance } from "../probing/chance.ts";
 import type { Probe } from "../probing/probe.ts";
 

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
-import { type Answer, imageListing, stubLab } from "../fixtures/stub-lab.ts";
+import {
+  type Answer,
+  imageListing,
+  stubLab,
+} from "../../../../test/fixtures/conformance/stub-lab.ts";
 import { imageShape, imageUsage } from "./image-answers.ts";
 import { imageCount } from "./image-probes.ts";
 import { imageSpecifics } from "./image-specifics.ts";
@@ -11,8 +15,17 @@ import type { Probe } from "../probing/probe.ts";
 const byToken = imageListing("token");
 const byCost = imageListing("reported_cost");
 
-/** A picture that is another one for each text. */
+const drawn = new Map<string, string>();
+
+/** A picture that is another one for each text. Most tests need the same ones, so each is drawn once. */
 function pngOfSize(width: number, height: number, of = ""): string {
+  const name = `${width} ${height} ${of}`;
+  const known = drawn.get(name) ?? drawPng(width, height, of);
+  drawn.set(name, known);
+  return known;
+}
+
+function drawPng(width: number, height: number, of: string): string {
   const colour = Buffer.from(of).reduce((sum, byte) => (31 * sum + byte) % 65_521, 7);
   return renderPng([colour >> 8, colour & 255, 0], width, height).toString("base64");
 }

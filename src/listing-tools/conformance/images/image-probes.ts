@@ -1,7 +1,6 @@
 import type { CapabilityDescriptor } from "../../../catalog/index.ts";
-import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import type { Subject } from "../probing/lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
 const COLOURS = ["white", "black", "green", "brown"];
 const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];

@@ -1,4 +1,5 @@
 import type { Wire } from "../../../formats/index.ts";
+import { asObject, tryParse } from "../../../kernel/index.ts";
 
 /** One question to a provider, written as a client of the gateway would write it. */
 export interface Probe {
@@ -21,4 +22,15 @@ export interface Probe {
 /** True if a customer could send this request; others reveal nothing about what customers get. */
 export function isPlain(probe: Probe): boolean {
   return probe.changeBody === undefined && probe.as === undefined;
+}
+
+/** A body that ends in the middle, which is not JSON. */
+export function cutInHalf(body: Buffer): Buffer {
+  return body.subarray(0, Math.floor(body.length / 2));
+}
+
+/** The body with these members added or replaced. */
+export function withMembers(body: Buffer, members: Readonly<Record<string, unknown>>): Buffer {
+  const parsed = asObject(tryParse(body.toString("utf8"))?.value) ?? {};
+  return Buffer.from(JSON.stringify({ ...parsed, ...members }));
 }

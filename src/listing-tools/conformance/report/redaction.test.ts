@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { PROVIDER_TEXT_CHARS_MAX, Redaction } from "./redaction.ts";
-import { presentFinding } from "./shown-finding.ts";
+import { presentFinding, PROVIDER_TEXT_CHARS_MAX, Redaction } from "./redaction.ts";
 
 test("a text of a provider is one line, bounded, and no character is cut in two", () => {
   const redaction = new Redaction([]);

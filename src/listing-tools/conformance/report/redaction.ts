@@ -1,3 +1,5 @@
+import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
+
 /** Most characters of a provider's own text in a report. */
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
@@ -70,4 +72,25 @@ function without(text: string, pieces: ReadonlySet<string>, length: number): str
     }
   }
   return kept;
+}
+
+/** The finding with every text in it bounded, without keys and prompts: nothing else leaves a run. */
+export function presentFinding<F extends Finding>(finding: F, redaction: Redaction): F {
+  const shown = { ...finding, message: redaction.shown(finding.message) };
+  const { evidence } = finding;
+  return evidence === undefined
+    ? shown
+    : { ...shown, evidence: presentEvidence(evidence, redaction) };
+}
+
+function presentEvidence(evidence: Evidence, redaction: Redaction): Evidence {
+  const entries = Object.entries(evidence);
+  return Object.fromEntries(entries.map(([name, value]) => [name, presentValue(value, redaction)]));
+}
+
+function presentValue(value: EvidenceValue, redaction: Redaction): EvidenceValue {
+  if (typeof value === "string") return redaction.shown(value);
+  if (Array.isArray(value))
+    return value.map((each: EvidenceValue) => presentValue(each, redaction));
+  return value;
 }

@@ -1,4 +1,4 @@
-import type { CheckId, CheckStatus, Evidence } from "./finding.ts";
+import type { CheckId, CheckReport, CheckStatus, Evidence } from "./finding.ts";
 import type { ProviderVerdict, Verdict } from "./verdict.ts";
 
 /** The result of one run, as it is written to a file: no key, no prompt, no long provider text. */
@@ -33,6 +33,12 @@ export interface CheckLine {
   readonly message: string;
   readonly ms: number;
   readonly evidence?: Evidence;
+}
+
+/** A check as the report has it. */
+export function checkLine(report: CheckReport): CheckLine {
+  const { id, status, title, message, durationMs, evidence } = report;
+  return { id, status, title, message, ms: durationMs, ...(evidence ? { evidence } : {}) };
 }
 
 /** The report as a table for people: one row a model, and a sentence for all that did not pass. */

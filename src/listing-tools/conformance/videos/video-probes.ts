@@ -1,7 +1,6 @@
 import { assert } from "../../../kernel/index.ts";
-import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import type { Subject } from "../probing/lab.ts";
-import type { Probe } from "../probing/probe.ts";
+import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
 const PLACES = ["beach", "river", "field", "street"];
 const TIMES = ["morning", "evening", "midday"];

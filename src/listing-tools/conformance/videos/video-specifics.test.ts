@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { readJob } from "../../../formats/index.ts";
-import { type Answer, stubLab, videoListing } from "../fixtures/stub-lab.ts";
+import {
+  type Answer,
+  stubLab,
+  videoListing,
+} from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { ByteRange, FilePart, JobQuestions } from "../probing/job-questions.ts";
 import { videoSpecifics } from "./video-specifics.ts";
 import type { Probe } from "../probing/probe.ts";

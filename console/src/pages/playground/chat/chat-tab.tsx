@@ -32,6 +32,7 @@ export default function ChatTab(props: TabProps): ReactElement {
     settings: { modelIds, system: "", parameters: {} },
     mayReopen: (kept) => !isNamed || kept.settings.modelIds.join() === modelIds.join(),
   });
+  const [text, setText] = useState("");
   const [dialog, setDialog] = useState<ChatDialog>();
   const [areSettingsOpen, setSettingsOpen] = useState(() => matchMedia(WIDE).matches);
   const { settings, turns } = chat.conversation;
@@ -56,8 +57,10 @@ export default function ChatTab(props: TabProps): ReactElement {
           onNew={chat.startNew}
           onDialog={setDialog}
         />
-        <Thread chat={chat} models={models} />
+        <Thread chat={chat} models={models} onExample={setText} />
         <Composer
+          text={text}
+          onText={setText}
           isBusy={chat.isBusy}
           canSend={chosen.length > 0}
           settingsProblem={settingsProblem(settings) ?? untakenBy(chosen, turns)}

@@ -9,6 +9,8 @@ import type { Attachment } from "./chat-types.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
 
 export interface ComposerProps {
+  readonly text: string;
+  readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
   /** The setting that has to be mended before a message can be sent. */
@@ -23,9 +25,8 @@ export interface ComposerProps {
 
 /** Where a message is written. */
 export function Composer(props: ComposerProps): ReactElement {
-  const { isBusy, canSend, kinds, settingsProblem } = props;
+  const { isBusy, canSend, kinds, settingsProblem, text, onText } = props;
   const mayCall = useMay("keys");
-  const [text, setText] = useState("");
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
   const [problem, setProblem] = useState<string>();
   const resetFiles = useRef<() => void>(null);
@@ -50,7 +51,7 @@ export function Composer(props: ComposerProps): ReactElement {
   function send(): void {
     if (!isSendable) return;
     props.onSend(text, attached);
-    setText("");
+    onText("");
     setAttached([]);
     setProblem(undefined);
   }
@@ -77,7 +78,7 @@ export function Composer(props: ComposerProps): ReactElement {
         className={shared.message}
         placeholder="Write a message"
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => onText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
         autosize
         minRows={2}

@@ -1,7 +1,8 @@
-import { Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useEffect, useMemo, useRef, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { useMay } from "../../../api/use-may.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { ChatAnswer, Turn } from "./chat-types.ts";
@@ -14,6 +15,8 @@ const NEAR_PX = 80;
 export interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
+  /** Puts a prompt where messages are written. */
+  readonly onExample: (prompt: string) => void;
 }
 
 /** The conversation, oldest message first: in one column, or in one for each of several models. */
@@ -75,11 +78,7 @@ function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElem
         isFollowing.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
       }}
     >
-      {turns.length === 0 ? (
-        <Text c="dimmed" ta="center" className={classes.threadEmpty}>
-          Send a message to start. Add models to compare their answers to the same prompt.
-        </Text>
-      ) : null}
+      {turns.length === 0 ? <Start onExample={props.onExample} /> : null}
       {turns.map((turn, at) => (
         <TurnView
           key={turn.id}
@@ -92,6 +91,34 @@ function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElem
         />
       ))}
     </div>
+  );
+}
+
+const EXAMPLES = [
+  "Explain a hash table to a new programmer in five sentences.",
+  "Write a polite answer to a customer whose parcel is a week late.",
+  "Return three test cases for a date parser as JSON.",
+];
+
+function Start({ onExample }: Pick<ThreadProps, "onExample">): ReactElement {
+  const mayCall = useMay("keys");
+  return (
+    <Stack gap="xs" align="center" className={classes.threadEmpty}>
+      <Text c="dimmed" ta="center" size="sm">
+        Send a message, or begin with one of these. Add models to compare their answers.
+      </Text>
+      {EXAMPLES.map((prompt) => (
+        <button
+          key={prompt}
+          type="button"
+          className={classes.example}
+          disabled={!mayCall}
+          onClick={() => onExample(prompt)}
+        >
+          {prompt}
+        </button>
+      ))}
+    </Stack>
   );
 }
 

@@ -1,5 +1,3 @@
-import { sentence } from "../../../ui/sentence.ts";
-
 /** A question as it is in the form: only the fields of its type count. */
 export interface QuestionDraft {
   readonly id: string;
@@ -95,9 +93,8 @@ function readState(draft: DecisionDraft): { readonly value: unknown } | DraftPro
     if (typeof value === "string" || (typeof value === "object" && value !== null))
       return { value };
     return { field: "state", message: "The state must be an object, an array, or text." };
-  } catch (fault) {
-    const reason = fault instanceof Error ? fault.message : "it cannot be read";
-    return { field: "state", message: sentence(`This is not valid JSON: ${reason}`) };
+  } catch {
+    return { field: "state", message: "This is not valid JSON." };
   }
 }
 

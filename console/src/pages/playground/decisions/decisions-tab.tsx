@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { Play, Plus } from "lucide-react";
 import { useState, type FormEvent, type ReactElement } from "react";
 
+import { useMay } from "../../../api/use-may.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
@@ -34,6 +35,7 @@ export default function DecisionsTab(props: TabProps): ReactElement {
   const [fault, setFault] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const freshBalance = useFreshBalance();
+  const mayCall = useMay("keys");
 
   function change(changed: Partial<DecisionDraft>): void {
     setDrafts((before) => ({ ...before, [wire]: { ...before[wire], ...changed } }));
@@ -126,7 +128,12 @@ export default function DecisionsTab(props: TabProps): ReactElement {
               </Button>
               <Group gap="xs">
                 <MediaCode modality="decisions" bodyOf={checkedBody} />
-                <Button type="submit" loading={isBusy} leftSection={<Play size={14} aria-hidden />}>
+                <Button
+                  type="submit"
+                  loading={isBusy}
+                  disabled={!mayCall}
+                  leftSection={<Play size={14} aria-hidden />}
+                >
                   Ask
                 </Button>
               </Group>

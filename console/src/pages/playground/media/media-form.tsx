@@ -10,6 +10,7 @@ import {
 } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { useMay } from "../../../api/use-may.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { MediaCode } from "../media-code.tsx";
 import { usePickedModel, type TabProps } from "../tab-props.ts";
@@ -45,6 +46,7 @@ export function MediaForm(props: {
   const [running, setRunning] = useState<MediaCall>();
   const [fault, setFault] = useState<unknown>();
   const freshBalance = useFreshBalance();
+  const mayCall = useMay("keys");
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
   const isBlank = prompt.trim() === "";
@@ -100,7 +102,7 @@ export function MediaForm(props: {
                 type="submit"
                 leftSection={<Sparkles size={14} aria-hidden />}
                 loading={running !== undefined}
-                disabled={isBlank}
+                disabled={isBlank || !mayCall}
               >
                 Generate
               </Button>

@@ -1,0 +1,11 @@
+/** The fields that have a value: what may be undefined is optional in the answer, and left out. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as Defined<T>;
+}
+
+type Defined<T> = {
+  readonly [P in keyof T as undefined extends T[P] ? never : P]: T[P];
+} & {
+  readonly [P in keyof T as undefined extends T[P] ? P : never]?: Exclude<T[P], undefined>;
+};

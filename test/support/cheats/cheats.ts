@@ -1,0 +1,152 @@
+import { answerTo } from "../../../src/dev/simulator/answer.ts";
+import type { Cheat, Cheats } from "../../../src/dev/simulator/cheat.ts";
+import type { JsonObject } from "../../../src/dev/simulator/json.ts";
+import { DECISION_CHEATS, playDecision, withoutPictures } from "./decision-cheats.ts";
+import { IMAGE_CHEATS } from "./image-cheats.ts";
+import { playText } from "./play-text.ts";
+import { TEXT_CHEATS } from "./text-cheats.ts";
+import { VIDEO_CHEATS } from "./video-cheats.ts";
+
+/** The modality of a listing. */
+export type CheatModality = "text" | "image" | "video" | "decisions";
+
+/** A way in which a provider breaks the promise of its listing. */
+export interface NamedCheat {
+  /** One sentence: what it does. */
+  readonly does: string;
+  readonly modalities: readonly CheatModality[];
+  /** The checks of the conformance suite that notice it; no other does, unless it says so. */
+  readonly checks: string;
+  /** The feature that the listing must have for the check to ask about it. */
+  readonly needs?: string;
+  readonly plays: Cheat;
+}
+
+const ALL = ["text", "image", "video", "decisions"] as const;
+
+/** What a provider answers to a request that cannot be served; 401 and 429 are not among it. */
+const BAD_REQUEST = new Set([400, 404, 413, 422]);
+
+function refuseWith(status: number): Cheat {
+  return { refuse: (honest) => (BAD_REQUEST.has(honest) ? { status } : {}) };
+}
+
+/** The body as a provider reads it that clamps what is out of range. */
+function clamp(body: JsonObject): JsonObject {
+  // No range is narrower than this one, and an answer does not depend on these values.
+  const clamped = ["temperature", "top_p", "frequency_penalty", "presence_penalty"].flatMap(
+    (key) =>
+      typeof body[key] === "number" ? [[key, Math.min(1, Math.max(0, body[key]))] as const] : [],
+  );
+  return { ...body, ...Object.fromEntries(clamped) };
+}
+
+/** The cheats of every kind of host. */
+const COMMON: Readonly<Record<string, NamedCheat>> = {
+  "wrong-key-accepted": {
+    checks: "C1",
+    does: "A key that contains `invalid` is served like any other.",
+    modalities: ALL,
+    needs: "a key",
+    plays: { acceptsWrongKey: () => true },
+  },
+  "wrong-key-accepted-in-stream": {
+    checks: "C1",
+    does: "A key that contains `invalid` is served where a stream is asked for.",
+    modalities: ["text"],
+    needs: "a key",
+    plays: { acceptsWrongKey: (isStream) => isStream },
+  },
+  redirect: {
+    checks: "C1",
+    does: "A request is answered with 307 and another path, where it is then served.",
+    modalities: ALL,
+    plays: { redirects: true },
+  },
+  "usage-missing-in-stream": {
+    checks: "C3",
+    does: "A stream reports no usage; a whole answer does.",
+    modalities: ["text"],
+    plays: {
+      chat: ({ request }) => ({
+        request,
+        answer: answerTo(request),
+        model: request.model,
+        hidesUsage: request.stream,
+      }),
+    },
+  },
+  "unknown-model-served": {
+    checks: "C8",
+    does: "A model that does not exist is served under the name that was asked for.",
+    modalities: ALL,
+    plays: { servesUnknownModel: () => true },
+  },
+  "unknown-model-served-in-stream": {
+    checks: "C8",
+    does: "A model that does not exist is served where a stream is asked for.",
+    modalities: ["text"],
+    plays: { servesUnknownModel: (isStream) => isStream },
+  },
+  "out-of-range-clamped": {
+    checks: "C8",
+    does: "A sampling value out of its range is answered as if it were the nearest one in it.",
+    modalities: ["text"],
+    needs: "a range of temperature",
+    plays: { readBody: clamp },
+  },
+  "errors-as-html": {
+    checks: "C8",
+    does: "An error is an HTML page with the right status.",
+    modalities: ALL,
+    plays: { refuse: () => ({ isPage: true }) },
+  },
+  "error-as-500": {
+    checks: "C8",
+    does: "A bad request is answered with 500 in place of 400, 404, 413 or 422.",
+    modalities: ALL,
+    plays: refuseWith(500),
+  },
+  "error-as-200": {
+    checks: "C8 and others",
+    does: "A bad request is answered with 200 and a message that says what is wrong.",
+    modalities: ALL,
+    plays: refuseWith(200),
+  },
+};
+
+/** Every cheat, by the name that the fault `cheat:NAME` takes. */
+export const CHEATS: Readonly<Record<string, NamedCheat>> = {
+  ...COMMON,
+  ...nameCheats(TEXT_CHEATS, "text", (effect) => ({ chat: playText(effect) })),
+  ...nameCheats(IMAGE_CHEATS, "image", (image) => ({ image })),
+  ...nameCheats(VIDEO_CHEATS, "video", (video) => ({ video })),
+  ...nameCheats(DECISION_CHEATS, "decisions", (effect) => ({ decisions: playDecision(effect) })),
+};
+
+/** What a simulator is given for its option `cheats`. */
+export const PLAYED_CHEATS: Cheats = Object.fromEntries(
+  Object.entries(CHEATS).map(([name, { plays }]) => [name, plays]),
+);
+
+type Row<E> = readonly [checks: string, does: string, effect: E, needs?: string];
+
+function nameCheats<E>(
+  table: Readonly<Record<string, Row<E>>>,
+  modality: CheatModality,
+  play: (effect: E) => Cheat,
+): Readonly<Record<string, NamedCheat>> {
+  return Object.fromEntries(
+    Object.entries(table).map(([name, [checks, does, effect, needs]]): [string, NamedCheat] => {
+      const named = { checks, does, ...(needs !== undefined && { needs }) };
+      if (name !== "image-ignored") {
+        return [name, { ...named, modalities: [modality], plays: play(effect) }];
+      }
+      // A picture that is not looked at is the cheat of two kinds of host.
+      const plays = { ...play(effect), decisions: { read: withoutPictures } };
+      return [name, { ...named, modalities: ["text", "decisions"], plays }];
+    }),
+  );
+}
+
+export const CHEAT_NAMES: readonly string[] = Object.keys(CHEATS);

@@ -1,0 +1,78 @@
+import type { SimAnswer } from "../../../src/dev/simulator/answer.ts";
+import { estimateTokens } from "../../../src/dev/simulator/sim-request.ts";
+import { type Asked, prompt, type TextCheats, type TextEffect } from "./text-effects.ts";
+
+const NONE = "none, because it is honest";
+
+/** The answer in other words, with the tokens that these have; none that its bound would cut. */
+function worded(change: (text: string, asked: Asked) => string): NonNullable<TextEffect["answer"]> {
+  return (answer, asked) => {
+    const { maxTokens = Number.POSITIVE_INFINITY, answerSchema } = asked.request;
+    if (answer.finish !== "stop" || answerSchema !== undefined) return answer;
+    const text = change(answer.text, asked);
+    const output = answer.usage.output - estimateTokens(answer.text) + estimateTokens(text);
+    return output > maxTokens ? answer : { ...answer, text, usage: { ...answer.usage, output } };
+  };
+}
+
+const THOUGHT = "The user wants an answer. I look at what was said, and say it. ".repeat(4);
+
+/** A thought is shown, and counted as a part of the answer. */
+function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): SimAnswer {
+  const output = answer.usage.output + estimateTokens(THOUGHT);
+  if (output <= maxTokens) {
+    return { ...answer, thinking: THOUGHT, usage: { ...answer.usage, output } };
+  }
+  const usage = { ...answer.usage, output: maxTokens };
+  const cut = THOUGHT.slice(0, 4 * maxTokens);
+  return { ...answer, thinking: cut, text: "", calls: [], finish: "length", usage };
+}
+
+/** What honest models and servers do that looks odd: no check may fail them for it. */
+export const CLUMSY_MODELS: TextCheats = {
+  "honest-chatty": [
+    NONE,
+    "Answers begin and end with politeness, and with spaces.",
+    { answer: worded((text) => `Sure! Here you go:\n\n${text}\n\nAnything else?  \n`) },
+  ],
+  "honest-markdown": [
+    NONE,
+    "Numbers and words have emphasis, thousands a comma, and hyphens do not break.",
+    {
+      answer: worded((text) =>
+        text
+          .replaceAll(/\b(\d)(\d{3})\b/g, "**$1,$2**")
+          .replaceAll(/(\p{L})-(\p{L})/gu, "$1\u2011$2"),
+      ),
+    },
+  ],
+  "honest-refusing": [
+    NONE,
+    "Every sixth answer is a refusal.",
+    { every: 6, answer: worded(() => "I'm sorry, but I can't help with that.") },
+  ],
+  "honest-miscounting": [
+    NONE,
+    "Long rows of numbers are cut short with dots.",
+    {
+      answer: worded((text) =>
+        text.replace(/^(\d+ \d+ \d+) [\d ]+ (\d+)$/, "Here they are: $1 ... $2"),
+      ),
+    },
+  ],
+  "honest-thinking": [
+    NONE,
+    "A thought is shown before each answer, and is counted as a part of it.",
+    { answer: thinking },
+  ],
+  "honest-template": [
+    NONE,
+    "The template around every request has 75 tokens.",
+    { usage: prompt((n) => n + 75) },
+  ],
+  "honest-default-prompt": [
+    NONE,
+    "A request without a system message gets the template's own, of 150 tokens.",
+    { when: "unguided", usage: prompt((n) => n + 150) },
+  ],
+};

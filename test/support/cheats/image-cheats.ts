@@ -1,0 +1,103 @@
+import type { ImageCheat } from "../../../src/dev/simulator/cheat.ts";
+import { pngChunk } from "../../../src/dev/simulator/images/picture.ts";
+
+type Rows = Readonly<
+  Record<string, readonly [check: string, does: string, ImageCheat, needs?: string]>
+>;
+
+/** Every cheat of an image host: which check finds it, what it does, and how. */
+export const IMAGE_CHEATS: Rows = {
+  "image-one-missing": [
+    "C2",
+    "Where two or more images are asked for, one fewer is sent; all of them are billed.",
+    { count: (n) => (n > 1 ? n - 1 : n) },
+    "several images in one request",
+  ],
+  "image-truncated": [
+    "C2",
+    "The files of images end in their middle.",
+    { file: (bytes) => bytes.subarray(0, bytes.length / 2) },
+  ],
+  "image-damaged": [
+    "C2",
+    "A byte in the middle of each image is another one.",
+    {
+      file: (bytes) => {
+        const at = bytes.length - 30;
+        const damaged = Buffer.from(bytes);
+        damaged[at] = (damaged[at] ?? 0) ^ 0xff;
+        return damaged;
+      },
+    },
+  ],
+  "image-of-noise": [
+    "C2",
+    "An image has the right head, and noise behind it.",
+    { file: (bytes) => Buffer.concat([bytes.subarray(0, 33), Buffer.alloc(200, 7)]) },
+  ],
+  "image-stock": [
+    "C11",
+    "Every prompt gets the same picture.",
+    { seed: (_prompt, index) => `stock ${index}` },
+  ],
+  "image-stock-with-comment": [
+    "C11",
+    "Every prompt gets the same picture, with another comment in its file.",
+    {
+      seed: (_prompt, index) => `stock ${index}`,
+      file: (bytes, call) => pngWithComment(bytes, String(call)),
+    },
+  ],
+  "image-twins": [
+    "C11",
+    "The images of one answer are all the same.",
+    { seed: (prompt) => prompt },
+    "several images in one request",
+  ],
+  "image-by-length": [
+    "C11",
+    "The picture depends on the length of the prompt only.",
+    { seed: (prompt, index) => `${prompt.length} ${index}` },
+  ],
+  "image-wrong-size": [
+    "C11",
+    "Images have half the width that was asked for.",
+    { canvas: (canvas) => ({ ...canvas, width: Math.ceil(canvas.width / 2) }) },
+  ],
+  "image-turned": [
+    "C11",
+    "Width and height are exchanged.",
+    { canvas: ({ width, height, format }) => ({ format, width: height, height: width }) },
+  ],
+  "image-square": [
+    "C11",
+    "Every image is a square.",
+    { canvas: ({ width, format }) => ({ format, width, height: width }) },
+  ],
+  "image-format-ignored": [
+    "C11",
+    "Every image is a PNG, whatever format was asked for.",
+    { canvas: (canvas) => ({ ...canvas, format: "png" }) },
+    "formats of files",
+  ],
+  "image-usage-missing": ["C4", "No usage is reported.", { hidesUsage: true }],
+  "image-billed-twice": [
+    "C11",
+    "Twice the tokens of each image are reported.",
+    { billed: ({ imageTokens }) => ({ imageTokens: 2 * imageTokens }) },
+  ],
+  "image-prompt-plus-constant": [
+    "C4",
+    "1,000 tokens more of the prompt are reported.",
+    { billed: ({ promptTokens }) => ({ promptTokens: promptTokens + 1_000 }) },
+  ],
+  "image-model": ["C7", "Another model is named.", { model: "another-model" }],
+};
+
+/** A file of the same picture, with a text in it; of another format as it is. */
+function pngWithComment(file: Buffer, comment: string): Buffer {
+  const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
+  if (end < 0 || file.toString("latin1", 1, 4) !== "PNG") return file;
+  const text = pngChunk("tEXt", Buffer.from(`Comment\0${comment}`));
+  return Buffer.concat([file.subarray(0, end), text, file.subarray(end)]);
+}

@@ -1,0 +1,223 @@
+import { textOf } from "../../../src/kernel/index.ts";
+import { answerTo, type SimAnswer, type SimUsage } from "../../../src/dev/simulator/answer.ts";
+import type { Frame } from "../../../src/dev/simulator/dialect.ts";
+import { isObject, pickObjects, type JsonObject } from "../../../src/dev/simulator/json.ts";
+import { estimateTokens, type SimRequest } from "../../../src/dev/simulator/sim-request.ts";
+
+/** A request as a cheat sees it. */
+export interface Asked {
+  readonly body: JsonObject;
+  readonly request: SimRequest;
+}
+
+/** The effect of a cheat on a chat answer; nothing else is changed. */
+export interface TextEffect {
+  /** Only of requests with all of these traits; default: of every one. */
+  readonly when?: string;
+  /** Only of each so many-th answer. */
+  readonly every?: number;
+  /** Only of answers from this one on. */
+  readonly after?: number;
+  /** The model's name in the answer; `*` is the right one. */
+  readonly model?: string;
+  /** The prompt as the model reads it; the usage is of the whole one. */
+  readonly read?: (body: JsonObject) => JsonObject;
+  readonly request?: (request: SimRequest) => SimRequest;
+  readonly answer?: (answer: SimAnswer, asked: Asked) => SimAnswer;
+  readonly usage?: (usage: SimUsage, asked: Asked) => Partial<SimUsage>;
+  readonly frames?: (frames: readonly Frame[]) => readonly Frame[];
+  /** The JSON of a whole answer, and of each event. */
+  readonly json?: (text: string) => string;
+  /** The first answer to a prompt with this key is given to all others that have it. */
+  readonly replay?: (asked: Asked) => string;
+}
+
+/* The parts of a prompt, on either wire. */
+type Part = "system" | "history" | "answers" | "results" | "last";
+
+/** The body with every text of one part changed. */
+function mapPart(
+  body: JsonObject,
+  part: Part | "all",
+  change: (text: string) => string,
+): JsonObject {
+  const messages = pickObjects(body["messages"]);
+  const lastTurn = messages.findLastIndex(
+    ({ role, content }) => role === "assistant" && isSaid(content),
+  );
+  const changed = (content: unknown, of: Part): unknown => {
+    const isMeant = part === "all" || part === of || (part === "history" && of === "answers");
+    if (typeof content === "string") return isMeant ? change(content) : content;
+    if (!Array.isArray(content)) return content;
+    return content.map((each: unknown) => {
+      if (!isObject(each)) return each;
+      if (each["type"] === "tool_result")
+        return { ...each, content: changed(each["content"], "results") };
+      return each["type"] === "text" && isMeant
+        ? { ...each, text: change(textOf(each["text"])) }
+        : each;
+    });
+  };
+  return {
+    ...body,
+    ...(body["system"] !== undefined && { system: changed(body["system"], "system") }),
+    messages: messages.map((message, at) => {
+      const { role, content } = message;
+      const of: Part =
+        role === "system" || role === "developer"
+          ? "system"
+          : role === "tool"
+            ? "results"
+            : role === "assistant"
+              ? "answers"
+              : at < lastTurn
+                ? "history"
+                : "last";
+      return { ...message, content: changed(content, of) };
+    }),
+  };
+}
+
+export function isSaid(content: unknown): boolean {
+  return typeof content === "string"
+    ? content !== ""
+    : pickObjects(content).some(({ type }) => type === "text");
+}
+
+export function textOfPart(body: JsonObject, part: Part | "all"): string {
+  const texts: string[] = [];
+  mapPart(body, part, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts.join("\n");
+}
+
+const OTHERS = /[\u0250-\uffff]/;
+const LONG_TOKENS = 1_000;
+
+/** The traits that a request may have, by the words of `when`. */
+const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
+  stream: ({ request }) => request.stream,
+  whole: ({ request }) => !request.stream,
+  system: ({ body }) => textOfPart(body, "system") !== "",
+  unguided: ({ body }) => textOfPart(body, "system") === "",
+  history: ({ body }) => textOfPart(body, "answers") !== "",
+  tools: ({ request }) => request.tools.length > 0,
+  results: ({ body }) => textOfPart(body, "results") !== "",
+  long: ({ request }) => request.promptTokens > LONG_TOKENS,
+  others: ({ body }) => OTHERS.test(textOfPart(body, "all")),
+  seed: ({ body }) => body["seed"] !== undefined,
+  cold: ({ body }) => body["temperature"] === 0,
+  format: ({ request }) => request.answerSchema !== undefined,
+  thinking: ({ request }) => request.thinking,
+};
+
+export function hasTraits(when: string, asked: Asked): boolean {
+  return when.split(" ").every((word) => word === "" || TRAITS[word]?.(asked) === true);
+}
+
+export const OTHER_MODEL = "another-model";
+const READ_TOKENS_MAX = 2_000;
+const CHARS_PER_TOKEN = 4;
+
+export function unread(part: Part): NonNullable<TextEffect["read"]> {
+  return (body) => mapPart(body, part, () => "");
+}
+
+export function rewriteRead(
+  part: Part | "all",
+  change: (text: string) => string,
+): NonNullable<TextEffect["read"]> {
+  return (body) => mapPart(body, part, change);
+}
+
+export function prompt(
+  change: (tokens: number, asked: Asked) => number,
+): NonNullable<TextEffect["usage"]> {
+  return (usage, asked) => ({ prompt: Math.ceil(change(usage.prompt, asked)) });
+}
+
+export function output(change: (tokens: number) => number): NonNullable<TextEffect["usage"]> {
+  return (usage, { request: { maxTokens = Number.POSITIVE_INFINITY } }) => ({
+    output: Math.min(maxTokens, Math.ceil(change(usage.output))),
+  });
+}
+
+export function twice(part: Part): NonNullable<TextEffect["usage"]> {
+  return prompt((tokens, { body }) => tokens + estimateTokens(textOfPart(body, part)));
+}
+
+/** The answer to a request that is a little another one. */
+export function asIf(
+  change: (request: SimRequest) => Partial<SimRequest>,
+): NonNullable<TextEffect["answer"]> {
+  return (_answer, { request }) => answerTo({ ...request, ...change(request) });
+}
+
+export function calls(
+  change: (call: SimAnswer["calls"][number]) => Partial<SimAnswer["calls"][number]>,
+): NonNullable<TextEffect["answer"]> {
+  return (answer) => ({
+    ...answer,
+    calls: answer.calls.map((call) => ({ ...call, ...change(call) })),
+  });
+}
+
+/** A piece of text, as either wire sends it. */
+const TEXT_PIECE = /"delta":\{(?:"type":"text_delta","text"|"content"):"[^"]/;
+
+export function textFrames(frames: readonly Frame[]): readonly Frame[] {
+  return frames.filter(({ kind, data }) => kind === "content" && TEXT_PIECE.test(data));
+}
+
+/** Pieces of text are lost, or come twice: which ones, of how many. */
+export function pieces(
+  times: (at: number, of: number) => number,
+): NonNullable<TextEffect["frames"]> {
+  return (frames) => {
+    const texts = textFrames(frames);
+    return frames.flatMap((frame) => {
+      const at = texts.indexOf(frame);
+      return Array.from({ length: at === -1 ? 1 : times(at, texts.length) }, () => frame);
+    });
+  };
+}
+
+/** Adds frames behind the end mark. */
+export function afterEnd(
+  more: (frames: readonly Frame[], end: Frame) => readonly Frame[],
+): NonNullable<TextEffect["frames"]> {
+  return (frames) => {
+    const end = frames.at(-1);
+    return end?.kind === "end" ? [...frames, ...more(frames, end)] : frames;
+  };
+}
+
+export const FINISH = /"(finish_reason|stop_reason)":"[a-z_]+"/g;
+
+export type TextCheats = Readonly<
+  Record<string, readonly [check: string, does: string, effect: TextEffect, needs?: string]>
+>;
+
+/* The end of a prompt: the last messages, and of the earliest of them the end of its text. */
+export function lastTokens(body: JsonObject): JsonObject {
+  let left = READ_TOKENS_MAX * CHARS_PER_TOKEN;
+  const cut = (content: unknown): unknown => {
+    if (typeof content === "string") {
+      const kept = left === 0 ? "" : content.slice(-left);
+      left -= kept.length;
+      return kept;
+    }
+    if (!Array.isArray(content)) return content;
+    const lastFirst: readonly unknown[] = content.toReversed();
+    return lastFirst
+      .map((part) =>
+        isObject(part) && part["type"] === "text" ? { ...part, text: cut(part["text"]) } : part,
+      )
+      .toReversed();
+  };
+  const lastFirst = pickObjects(body["messages"]).toReversed();
+  const messages = lastFirst.map((message) => ({ ...message, content: cut(message["content"]) }));
+  return { ...body, messages: messages.toReversed(), system: cut(body["system"]) };
+}
