@@ -134,13 +134,12 @@ const BOUND = rateLimited(
   "enough addresses were asked to confirm alerts; try again tomorrow, or use a webhook",
   3_600,
 );
-const NOT_ASKED = new ConsoleRefusal({
-  status: 409,
-  code: "conflict",
-  message: "the mail server did not take the message to this address; check it, and add it again",
-  field: "address",
-  isCounted: true,
-});
+const NOT_ASKED = new ConsoleRefusal(
+  409,
+  "conflict",
+  "the mail server did not take the message to this address; check it, and add it again",
+  { field: "address", isCounted: true },
+);
 const NO_ADDRESS = invalidField("address", "address must be one e-mail address");
 const FULL = conflict("an organization has at most 10 destinations; remove one first");
 const BUSY = new ConsoleRefusal(
