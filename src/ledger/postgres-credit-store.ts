@@ -1,9 +1,10 @@
-import { DatabaseError, type Pool } from "pg";
+import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import {
   assert,
   type ChangedBy,
   type ChangeLog,
+  type Facts,
   type Columns,
   columns,
   formatUsd,
@@ -14,6 +15,7 @@ import {
   type OrgId,
   orNull,
   type Public,
+  usdOrNull,
   type Row,
   text,
 } from "../kernel/index.ts";
@@ -36,6 +38,7 @@ export class PostgresCreditStore {
     assert(amountMicroUsd > 0n, "a grant is more than nothing");
     try {
       return await this.#changes.write(by, async (client, note) => {
+        const before = await readThreshold(client, orgId);
         const result = await client.query<{ created: boolean; balance: bigint }>(
           "select created, balance from grant_credit($1, $2, $3, $4)",
           [orgId, amountMicroUsd, ref, isTrial],
@@ -43,8 +46,12 @@ export class PostgresCreditStore {
         const row = result.rows[0];
         assert(row !== undefined, "grant_credit answers one row");
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
-        if (row.created)
+        if (row.created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
+          // That of the usual alerts follows what was granted; unchanged, it is not recorded.
+          const now = await readThreshold(client, orgId);
+          note({ action: "alert.rules", orgId, target: orgId, before, after: now });
+        }
         return { created: row.created, balanceMicroUsd: microUsd(row.balance) };
       });
     } catch (error) {
@@ -61,6 +68,18 @@ export class PostgresCreditStore {
     return (await this.#pool.query<Row>(ENTRIES_SQL, values)).rows.map(entryColumns.read);
   }
 }
+
+/** Below which balance the organization is alerted. */
+export async function readThreshold(
+  client: Pick<PoolClient, "query">,
+  orgId: OrgId,
+): Promise<Facts> {
+  const { rows } = await client.query<{ below: bigint | null }>(THRESHOLD_SQL, [orgId]);
+  const below = rows[0]?.below ?? null;
+  return { balance_below_usd: usdOrNull(below === null ? null : microUsd(below)) };
+}
+
+const THRESHOLD_SQL = "select balance_below as below from alert_rules where org_id = $1";
 
 export type CreditStore = Public<PostgresCreditStore>;
 

@@ -68,6 +68,15 @@ describe("a new organization", () => {
     expect(await below()).toBe(5_000_000n);
     await buy(20_000n);
     expect(await below()).toBe(40_000_000n);
+    const amountMicroUsd = 500_000_000n as never;
+    const grant = { orgId, amountMicroUsd, ref: createRecordId("pur") };
+    await backend.creditStore.grant(grant, testOperator);
+    const changes = await backend.changeStore.list({ orgId, actionPrefix: "alert", limit: 9 });
+    expect(changes.map(({ before, after }) => [before, after])).toEqual([
+      [{ balance_below_usd: "40.000000" }, { balance_below_usd: "100.000000" }],
+      [{ balance_below_usd: "5.000000" }, { balance_below_usd: "40.000000" }],
+      [{ balance_below_usd: null }, { balance_below_usd: "5.000000" }],
+    ]);
   });
 
   test("keeps the amount that a person has set, whatever is bought later", async () => {

@@ -15,6 +15,7 @@ import {
   takeRowsSql,
   usdOrNull,
 } from "../../kernel/index.ts";
+import { readThreshold } from "../../ledger/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
 import type { Seller } from "./company.ts";
 import {
@@ -157,15 +158,14 @@ export class PostgresPurchaseStore {
       const { rows } = await client.query<GrantedRow>(GRANT_SQL, values);
       const [row] = rows;
       if (row?.answer !== true) return false;
-      const { org_id: orgId, micro_usd: amount } = row;
+      const { org_id: orgId, micro_usd: amount, was_below: wasBelow } = row;
       const after = { amount_usd: formatUsd(microUsd(amount)), payment: paymentId };
       note({ action: "purchase.grant", orgId, target: purchaseId, before: null, after });
-      // The threshold of the usual alerts follows what was bought last; unchanged, it is not recorded.
-      const { rows: rules } = await client.query<{ below: bigint | null }>(BELOW_SQL, [orgId]);
-      const [was, is] = [row.was_below, rules[0]?.below ?? null].map((below) => ({
-        balance_below_usd: usdOrNull(below === null ? null : microUsd(below)),
-      }));
-      note({ action: "alert.rules", orgId, target: orgId, before: was ?? null, after: is ?? null });
+      const before = {
+        balance_below_usd: usdOrNull(wasBelow === null ? null : microUsd(wasBelow)),
+      };
+      const below = await readThreshold(client, orgId);
+      note({ action: "alert.rules", orgId, target: orgId, before, after: below });
       return true;
     });
   }
@@ -334,8 +334,6 @@ const GRANT_SQL = `
     (select micro_usd from purchase where purchase_id = $1) as micro_usd,
     (select balance_below from alert_rules join purchase using (org_id) where purchase_id = $1)
       as was_below`;
-
-const BELOW_SQL = "select balance_below as below from alert_rules where org_id = $1";
 
 interface GrantedRow {
   readonly answer: boolean;

@@ -29,7 +29,7 @@ export async function giveOwnOrg(
     orgId,
   ]);
   // By no person: a member of another organization is not named in this one's log.
-  const query = async (...of: [string, unknown[]]) => (await client.query<Row>(...of)).rows;
+  const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
   return await recordChanges(client, byGateway("members"), [
     createdOrg(orgId, orgName, email),
     ...(await findNewAlerts(query, orgId)),

@@ -325,7 +325,7 @@ export const operatorRoutes = {
   "POST /api/operator/organizations/:org_id/grants": {
     summary: "Grants credit, once per reference; the command is `credit grant`",
     command: { usage: "credit grant" },
-    changes: ["credit.grant"],
+    changes: ["credit.grant", "alert.rules"],
     access: "operator",
     isSetting: true,
     params: orgParams,
