@@ -1,4 +1,4 @@
-import { Button, Group, SimpleGrid, Skeleton, Text, TextInput } from "@mantine/core";
+import { Button, SimpleGrid, Skeleton, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
@@ -259,9 +259,7 @@ function KeySkeleton(): ReactNode {
           <Skeleton key={figure} height={106} radius="md" />
         ))}
       </SimpleGrid>
-      <Group>
-        <Skeleton height={40} />
-      </Group>
+      <Skeleton height={40} />
       <Panel title="Spend by day">
         <Loading rows={6} />
       </Panel>

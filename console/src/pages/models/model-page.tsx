@@ -1,4 +1,4 @@
-import { Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Skeleton, Stack, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useCallback, useMemo, type ReactElement } from "react";
 
@@ -94,9 +94,7 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
     <>
       <Panel>
         <Stack gap="md">
-          <Group gap={6}>
-            <ModelBadges model={model} />
-          </Group>
+          <ModelBadges model={model} />
           <ModelFacts model={model} />
         </Stack>
       </Panel>

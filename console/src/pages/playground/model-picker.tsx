@@ -1,8 +1,9 @@
-import { Badge, Group, Select, type OptionsFilter } from "@mantine/core";
+import { Select, type OptionsFilter } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { NameLine } from "../../ui/name-line.tsx";
+import { loggingLabel } from "../models/model-labels.ts";
 import { priceLine } from "../models/price-labels.ts";
 
 export interface ModelPickerProps {
@@ -63,36 +64,7 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
     <NameLine
       of={model.id}
       name={model.name}
-      note={`${model.id} · ${priceLine(model.providers)} · ${LOGGING_LABELS[describeLogging(model)]}`}
+      note={`${model.id} · ${priceLine(model.providers)} · ${loggingLabel(model.providers).word}`}
     />
   );
-}
-
-/** The inputs that a model takes, and the data that its providers retain. */
-export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
-  const kinds = model.input_modalities.filter((each) => each !== "text");
-  return (
-    <Group gap={4} mt={4}>
-      <Badge variant="default" size="sm" tt="none" fw={500}>
-        {LOGGING_LABELS[describeLogging(model)]}
-      </Badge>
-      {kinds.map((kind) => (
-        <Badge key={kind} variant="default" size="sm" tt="none" fw={500}>
-          accepts {kind}
-        </Badge>
-      ))}
-    </Group>
-  );
-}
-
-const LOGGING_LABELS = {
-  none: "No prompt logging",
-  retained: "Prompts retained",
-  mixed: "Prompt logging depends on the provider",
-} as const;
-
-function describeLogging({ providers }: Model): keyof typeof LOGGING_LABELS {
-  const words = new Set(providers.map(({ prompt_logging: logging }) => logging));
-  if (words.size > 1) return "mixed";
-  return words.has("none") ? "none" : "retained";
 }

@@ -4,7 +4,8 @@ import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
-import { ModelBadges, ModelPicker } from "../model-picker.tsx";
+import { ModelBadges } from "../../models/model-badges.tsx";
+import { ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
 import classes from "../playground.module.css";
 import { presentParameters } from "./chat-request.ts";

@@ -2,7 +2,8 @@ import { Stack } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
-import { ModelBadges, ModelPicker } from "../model-picker.tsx";
+import { ModelBadges } from "../../models/model-badges.tsx";
+import { ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
 
 export type FieldValues = Readonly<Record<string, string | number | boolean>>;
