@@ -1,10 +1,13 @@
 import type { ReactElement } from "react";
 
 import type { RequestRow } from "../../../../src/account/console-api/contract.ts";
-import { DataTable } from "../../ui/data-table.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
+import { Time } from "../../ui/time.tsx";
+import { endingOfRequest } from "../usage/outcome-labels.ts";
+import { EndingBadge } from "../usage/ending-badge.tsx";
 
 /** The requests that went wrong last, each leading to its attempts. */
 export function LatestErrors(props: { readonly requests: readonly RequestRow[] }): ReactElement {
@@ -21,7 +24,22 @@ export function LatestErrors(props: { readonly requests: readonly RequestRow[] }
   );
 }
 
-const SHOWN = new Set(["time", "status", "model"]);
-const COLUMNS = REQUEST_COLUMNS.filter(({ id }) => SHOWN.has(id)).map(
-  ({ sortValue: _unsorted, ...column }) => column,
-);
+const COLUMNS: readonly Column<RequestRow>[] = [
+  {
+    id: "time",
+    label: "Time",
+    phone: "plain",
+    render: ({ request_id, created_at }) => (
+      <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
+        <Time at={created_at} />
+      </AppLink>
+    ),
+  },
+  { id: "model", label: "Model", phone: "lead", render: ({ model }) => model ?? "–" },
+  {
+    id: "status",
+    label: "Status",
+    phone: "end",
+    render: (row) => <EndingBadge ending={endingOfRequest(row)} />,
+  },
+];

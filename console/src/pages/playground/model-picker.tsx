@@ -1,9 +1,8 @@
-import { Select, type OptionsFilter } from "@mantine/core";
+import { Select, Text, type OptionsFilter } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { NameLine } from "../../ui/name-line.tsx";
-import { loggingLabel } from "../models/model-labels.ts";
 import { priceLine } from "../models/price-labels.ts";
 
 export interface ModelPickerProps {
@@ -64,7 +63,31 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
     <NameLine
       of={model.id}
       name={model.name}
-      note={`${model.id} · ${priceLine(model.providers)} · ${loggingLabel(model.providers).word}`}
+      note={`${model.id} · ${priceLine(model.providers)} · ${LOGGING_LABELS[describeLogging(model)]}`}
     />
   );
+}
+
+/** What its providers do with prompts, and what a model takes besides text. */
+export function ModelNote({ model }: { readonly model: Model }): ReactElement {
+  const kinds = model.input_modalities.filter((each) => each !== "text");
+  return (
+    <Text size="xs" c="dimmed" mt={4}>
+      {[LOGGING_LABELS[describeLogging(model)], ...kinds.map((kind) => `accepts ${kind}`)].join(
+        " · ",
+      )}
+    </Text>
+  );
+}
+
+const LOGGING_LABELS = {
+  none: "No prompt logging",
+  retained: "Prompts retained",
+  mixed: "Prompt logging depends on the provider",
+} as const;
+
+function describeLogging({ providers }: Model): keyof typeof LOGGING_LABELS {
+  const words = new Set(providers.map(({ prompt_logging: logging }) => logging));
+  if (words.size > 1) return "mixed";
+  return words.has("none") ? "none" : "retained";
 }
