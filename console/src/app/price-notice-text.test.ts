@@ -51,5 +51,5 @@ test("a change of long prompts alone is said", () => {
 
 test("what the last days cost is said at both prices, and where it is the least", () => {
   expect(costLine(notice({}))).toBe("$1.00 at today's prices, $1.25 at the new ones");
-  expect(costLine(notice({ is_at_least: true }))).toContain("at least $1.250000");
+  expect(costLine(notice({ is_at_least: true }))).toContain("at least $1.25");
 });

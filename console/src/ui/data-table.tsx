@@ -83,7 +83,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
 /** With fewer rows there is nothing to choose: every size shows them all. */
 const SIZE_MIN = 25;
 /** With more columns than these, a row takes two lines of a phone. */
-const FOLDED_FROM = 3;
+const FOLDED_FROM = 2;
 
 interface Sorted<T> {
   readonly sorted: readonly T[];

@@ -29,7 +29,7 @@ function RowOfCells<T>(props: RowProps<T>): ReactElement {
 /** The layout of a cell, also on a phone: where no column says its place, the first one leads. */
 export function cellProps<T>(columns: readonly Column<T>[], at: number) {
   const column = columns[at] as Column<T>;
-  const usual = at === 0 ? "lead" : column.id === "actions" ? "end" : "line";
+  const usual = at === 0 ? "lead" : ENDS.has(column.id) ? "end" : "line";
   return {
     role: "cell",
     "data-label": column.label,
@@ -37,6 +37,8 @@ export function cellProps<T>(columns: readonly Column<T>[], at: number) {
     className: cellClass(column),
   };
 }
+
+const ENDS = new Set(["actions", "amount"]);
 
 export function hasPhonePlaces<T>(columns: readonly Column<T>[]): boolean {
   return columns.some(({ phone }) => phone !== undefined);

@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await expect.poll(() => isFocused(links.first())).toBe(true);
   });
 
-  deepTest("are cards on a phone, each value with the name of its column", async () => {
+  deepTest("have two lines a row on a phone, with nothing out of sight", async () => {
     const { page } = ann;
     await page.setViewportSize({ width: 390, height: 844 });
     for (const path of ["/keys?rows=25", "/usage", "/models", "/providers"]) {

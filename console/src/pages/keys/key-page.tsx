@@ -1,4 +1,4 @@
-import { Button, Group, SimpleGrid, Skeleton, Text, TextInput } from "@mantine/core";
+import { Button, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
@@ -44,7 +44,7 @@ export function KeyPage(): ReactNode {
       crumbs={[{ label: "Keys", to: "/keys" }]}
       actions={detail?.key.disabled_at === null ? <KeyActions detail={detail} /> : undefined}
     >
-      <Answer of={answer} skeleton={<KeySkeleton />}>
+      <Answer of={answer} skeleton={<Loading rows={12} />}>
         {(shown) => (
           <>
             <RoleNote need="keys" what="edit and disable keys" />
@@ -248,23 +248,5 @@ function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
         note={`The key cannot be shown again. Set it as the environment variable ${KEY_VARIABLE}.`}
       />
     </Panel>
-  );
-}
-
-function KeySkeleton(): ReactNode {
-  return (
-    <>
-      <SimpleGrid cols={{ base: 2, md: 4 }}>
-        {["spent", "cap", "rpm", "requests"].map((figure) => (
-          <Skeleton key={figure} height={106} radius="md" />
-        ))}
-      </SimpleGrid>
-      <Group>
-        <Skeleton height={40} />
-      </Group>
-      <Panel title="Spend by day">
-        <Loading rows={6} />
-      </Panel>
-    </>
   );
 }

@@ -1,8 +1,7 @@
-import { Button, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -19,6 +18,7 @@ import { capRows, type Cap, type CapRow } from "../keys/cap-left.ts";
 import { PERIOD_NAMES } from "../keys/key-caps.ts";
 import { useSearchText } from "../../app/use-search-text.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";
+import { EditButton } from "./limit-panel.tsx";
 import { QuietNote } from "./quiet-note.tsx";
 import { tellingCaps } from "./quiet-rows.ts";
 import { ShareBar } from "./used-bar.tsx";
@@ -161,29 +161,16 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       label: "Actions",
       align: "right",
       phone: "end",
-      render: (cap) => <EditButton cap={cap} onEdit={onEdit} />,
+      render: (cap) => (
+        <EditButton
+          // The cap of the organization is a matter of money, that of a key goes with the key.
+          need={cap.key_id === null ? "billing" : "keys"}
+          label={`Edit the ${PERIOD_NAMES[cap.period].toLowerCase()} cap of ${cap.name}`}
+          onClick={() => onEdit(cap)}
+        />
+      ),
     },
   ];
-}
-
-function EditButton(props: {
-  readonly cap: CapRow;
-  readonly onEdit: (cap: CapRow) => void;
-}): ReactNode {
-  const { cap, onEdit } = props;
-  // The cap of the organization is a matter of money, that of a key goes with the key.
-  const mayChange = useMay(cap.key_id === null ? "billing" : "keys");
-  return (
-    <Button
-      size="compact-xs"
-      variant="default"
-      aria-label={`Edit the ${PERIOD_NAMES[cap.period].toLowerCase()} cap of ${cap.name}`}
-      disabled={!mayChange}
-      onClick={() => onEdit(cap)}
-    >
-      Edit
-    </Button>
-  );
 }
 
 function CapName({ cap }: { readonly cap: CapRow }): ReactNode {

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
 import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay, type Need } from "../../api/use-may.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
@@ -136,6 +136,7 @@ function buildColumns(
       render: (row) =>
         toScope(row) === undefined ? null : (
           <EditButton
+            need="keys"
             label={`Edit the limits of ${Object.values(nameOf(row)).join(", ")}`}
             onClick={() => onEdit(toRowId(row))}
           />
@@ -209,14 +210,18 @@ const SCOPE_LABELS: Readonly<Record<LimitRow["scope"], string>> = {
   endpoint: "Dedicated endpoint",
 };
 
-function EditButton(props: { readonly label: string; readonly onClick: () => void }): ReactNode {
-  const mayChange = useMay("keys");
+/** Opens the dialog of a row, for those who may change it. */
+export function EditButton(props: {
+  readonly need: Need;
+  readonly label: string;
+  readonly onClick: () => void;
+}): ReactNode {
   return (
     <Button
       size="compact-xs"
       variant="default"
       aria-label={props.label}
-      disabled={!mayChange}
+      disabled={!useMay(props.need)}
       onClick={props.onClick}
     >
       Edit

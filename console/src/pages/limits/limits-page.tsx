@@ -1,4 +1,4 @@
-import { Alert, Button, Skeleton } from "@mantine/core";
+import { Alert, Button } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
 import { lazy, useState, type ReactNode } from "react";
 
@@ -10,7 +10,6 @@ import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { WhenOpened } from "../../ui/when-opened.tsx";
 import { CapPanel } from "./cap-panel.tsx";
@@ -50,7 +49,7 @@ export function LimitsPage(): ReactNode {
       <RoleNote need="keys" what="change limits and caps of keys" />
       <RoleNote need="billing" what="change the organization's cap" />
       <RefusalPanel />
-      <Answer of={answer} skeleton={<LimitsSkeleton />}>
+      <Answer of={answer} skeleton={<Loading rows={12} />}>
         {(limits) => (
           <>
             <UnfundedNote limits={limits} />
@@ -87,19 +86,5 @@ function UnfundedNote({ limits }: { readonly limits: Limits }): ReactNode {
       </AppLink>{" "}
       and the limits below apply within seconds.
     </Alert>
-  );
-}
-
-function LimitsSkeleton(): ReactNode {
-  return (
-    <>
-      <Skeleton height={128} radius="md" />
-      <Panel title="Limits">
-        <Loading rows={5} />
-      </Panel>
-      <Panel title="Caps">
-        <Loading rows={3} />
-      </Panel>
-    </>
   );
 }

@@ -157,7 +157,9 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
       label: "Compared with what you paid",
       align: "right",
       phone: "line",
-      render: ({ listings }) => <Difference text={differenceLabel(listings[0], spent)} />,
+      render: ({ listings }) => (
+        <span className={kit.figures}>{differenceLabel(listings[0], spent) ?? "–"}</span>
+      ),
     },
     ...(models.some(({ listings }) => listings.length > 1) ? [OTHERS] : []),
     {
@@ -190,8 +192,4 @@ function CostBar(props: {
   if (usd == null || most === undefined) return null;
   const width = `${(computeShare(usd, most) * 100).toFixed(1)}%`;
   return <span aria-hidden className={styles.costBar} style={{ width }} />;
-}
-
-function Difference({ text }: { readonly text: string | undefined }): ReactElement {
-  return <span className={kit.figures}>{text ?? "–"}</span>;
 }

@@ -1,4 +1,4 @@
-import { Select, Skeleton, Stack, Text } from "@mantine/core";
+import { Select, Stack, Text } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
@@ -8,6 +8,7 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
@@ -29,7 +30,7 @@ export function ComparePage(): ReactElement {
       lead={`Compare up to ${COMPARED_MAX} models. Share this page by its URL: others see their own costs.`}
       actions={<TryButton />}
     >
-      <Answer of={catalog} skeleton={<CompareSkeleton />}>
+      <Answer of={catalog} skeleton={<Loading rows={12} />}>
         {({ models }) => <Comparison models={models} />}
       </Answer>
     </Page>
@@ -103,16 +104,6 @@ function Comparison({ models }: { readonly models: readonly Model[] }): ReactEle
           </Panel>
         </>
       )}
-    </Stack>
-  );
-}
-
-function CompareSkeleton(): ReactElement {
-  return (
-    <Stack gap="lg" role="status" aria-label="Loading models">
-      <Skeleton height={90} />
-      <Skeleton height={220} />
-      <Skeleton height={420} />
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Badge } from "@mantine/core";
+import { Badge, Group } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
@@ -12,7 +12,7 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   const logging = loggingLabel(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
-    <>
+    <Group gap={6} mt={4}>
       <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
       {reads.length === 0 ? null : <PlainBadge>Accepts {reads.join(", ")}</PlainBadge>}
       <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
@@ -21,7 +21,7 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
           {word}
         </StatusBadge>
       ))}
-    </>
+    </Group>
   );
 }
 

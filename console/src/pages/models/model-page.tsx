@@ -1,4 +1,4 @@
-import { Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useCallback, useMemo, type ReactElement } from "react";
 
@@ -13,6 +13,7 @@ import { modelSnippets } from "../../snippets/media-snippets.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { TrustBadges } from "../verification/trust-badges.tsx";
@@ -47,7 +48,7 @@ export function ModelPage(): ReactElement {
       }
       actions={model === undefined ? undefined : <ModelLinks model={model} />}
     >
-      <Answer of={catalog} skeleton={<ModelSkeleton />}>
+      <Answer of={catalog} skeleton={<Loading rows={12} />}>
         {() => (model === undefined ? <NoModel /> : <ModelParts model={model} />)}
       </Answer>
     </Page>
@@ -94,9 +95,7 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
     <>
       <Panel>
         <Stack gap="md">
-          <Group gap={6}>
-            <ModelBadges model={model} />
-          </Group>
+          <ModelBadges model={model} />
           <ModelFacts model={model} />
         </Stack>
       </Panel>
@@ -184,14 +183,4 @@ function orDash(figure: number | null, show: (figure: number) => string): string
 
 function tokens(count: number | null): string {
   return count === null ? "–" : `${formatCount(count)} tokens`;
-}
-
-function ModelSkeleton(): ReactElement {
-  return (
-    <Stack gap="lg" role="status" aria-label="Loading the model">
-      {[150, 260, 140, 300].map((height) => (
-        <Skeleton key={height} height={height} />
-      ))}
-    </Stack>
-  );
 }

@@ -40,7 +40,7 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isShared = shared?.is_shown === true;
   const [chosen, choose] = useState<Whose>();
   if (!isSignedIn && !isShared) return null;
-  const hasOwn = (own.data?.listings ?? []).length > 0;
+  const hasOwn = own.data?.listings.length !== 0;
   const whose = isSignedIn ? (chosen ?? (hasOwn || !isShared ? "own" : "all")) : "all";
   return (
     <Panel
@@ -58,40 +58,33 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
         </Text>
         {whose === "own" ? (
           <Answer of={own} skeleton={<Loading rows={2} />}>
-            {({ listings }) => (
-              <FiguresTable
-                {...props}
-                caption="Your own calls"
-                listings={listings}
-                empty={OWN_EMPTY}
-                hasHours
-              />
-            )}
+            {({ listings }) => <FiguresTable {...props} {...OWN} listings={listings} />}
           </Answer>
         ) : (
-          <FiguresTable
-            {...props}
-            caption="All customers"
-            listings={shared?.listings ?? []}
-            empty={SHARED_EMPTY}
-            hasHours={false}
-          />
+          <FiguresTable {...props} {...SHARED} listings={shared?.listings ?? []} />
         )}
       </Stack>
     </Panel>
   );
 }
 
+const OWN = {
+  caption: "Your own calls",
+  empty:
+    "No calls in the last 30 days. Figures appear a few minutes after the end of each hour with calls.",
+  hasHours: true,
+};
+const SHARED = {
+  caption: "All customers",
+  empty: "Not enough calls yet. A day is shown once 3 organizations have made 200 calls together.",
+  hasHours: false,
+};
+
 type Whose = "own" | "all";
 const WHOSE = [
-  { value: "own", label: "Your own calls" },
-  { value: "all", label: "All customers" },
+  { value: "own", label: OWN.caption },
+  { value: "all", label: SHARED.caption },
 ] as const;
-
-const OWN_EMPTY =
-  "No calls in the last 30 days. Figures appear a few minutes after the end of each hour with calls.";
-const SHARED_EMPTY =
-  "Not enough calls yet. A day is shown once 3 organizations have made 200 calls together.";
 
 function FiguresTable(
   props: ServedPanelProps & {

@@ -6,6 +6,7 @@ import type {
   OperatorRestriction,
   Purchase,
 } from "../../../../src/account/console-api/contract.ts";
+import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/count.tsx";
@@ -44,15 +45,29 @@ export const limitColumns = (keys: OperatorOrgPage["keys"]): readonly Column<Ope
   {
     id: "source",
     label: "Set by",
+    phone: "end",
     render: ({ source }) => (source === "contract" ? "Contract" : "Customer"),
   },
-  { id: "for", label: "For", render: (limit) => limitedThing(limit, keys) },
-  { id: "rpm", label: "Requests/min", align: "right", render: ({ rpm }) => countOrDefault(rpm) },
-  { id: "tpm", label: "Tokens/min", align: "right", render: ({ tpm }) => countOrDefault(tpm) },
+  { id: "for", label: "For", phone: "lead", render: (limit) => limitedThing(limit, keys) },
+  {
+    id: "rpm",
+    label: "Requests/min",
+    align: "right",
+    phone: "line",
+    render: ({ rpm }) => countOrDefault(rpm),
+  },
+  {
+    id: "tpm",
+    label: "Tokens/min",
+    align: "right",
+    phone: "line",
+    render: ({ tpm }) => countOrDefault(tpm),
+  },
   {
     id: "concurrency",
     label: "Concurrent",
     align: "right",
+    phone: "line",
     render: ({ concurrency }) => countOrDefault(concurrency),
   },
 ];
@@ -163,9 +178,14 @@ export const KEYS: readonly Column<OperatorOrgPage["keys"][number]>[] = [
   { id: "created", label: "Created", render: ({ created_at: at }) => <Time at={at} /> },
 ];
 
+function roleName(role: string): string {
+  const known = ROLES.find((each) => each === role);
+  return known === undefined ? role : ROLE_WORDS[known].name;
+}
+
 export const MEMBERS: readonly Column<OperatorOrgPage["members"][number]>[] = [
   { id: "email", label: "Member", render: ({ email }) => email },
-  { id: "role", label: "Role", render: ({ role }) => role },
+  { id: "role", label: "Role", render: ({ role }) => roleName(role) },
   {
     id: "seen",
     label: "Last seen",

@@ -77,6 +77,7 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
   {
     id: "name",
     label: "Organization",
+    phone: "lead",
     sortValue: ({ name }) => name,
     render: ({ org_id: orgId, name, email }) => (
       <>
@@ -93,6 +94,7 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
     id: "balance",
     label: "Balance",
     align: "right",
+    phone: "end",
     sortValue: ({ balance_usd: usd }) => Number(usd),
     render: ({ balance_usd: usd }) => <Money usd={usd} isBrief />,
   },
@@ -100,15 +102,22 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
     id: "spent",
     label: "Spent this month",
     align: "right",
+    phone: "line",
     sortValue: ({ spent_month_usd: usd }) => Number(usd),
     render: ({ spent_month_usd: usd }) => <Money usd={usd} isBrief />,
   },
-  { id: "credit", label: "Credit", render: ({ credit }) => CREDIT_LABELS[credit] },
+  {
+    id: "credit",
+    label: "Credit",
+    phone: "line",
+    render: ({ credit }) => CREDIT_LABELS[credit],
+  },
   {
     id: "restrictions",
     label: "Restrictions",
+    phone: "plain",
     render: ({ restrictions }) =>
-      restrictions === 0 ? "None" : <StatusBadge tone="warn">{restrictions}</StatusBadge>,
+      restrictions === 0 ? null : <StatusBadge tone="warn">{restrictions}</StatusBadge>,
   },
   {
     id: "created",

@@ -1,4 +1,4 @@
-import { Badge, Group, Select, type OptionsFilter } from "@mantine/core";
+import { Select, Text, type OptionsFilter } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
@@ -68,20 +68,15 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-/** The inputs that a model takes, and the data that its providers retain. */
-export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
+/** What its providers do with prompts, and what a model takes besides text. */
+export function ModelNote({ model }: { readonly model: Model }): ReactElement {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (
-    <Group gap={4} mt={4}>
-      <Badge variant="default" size="sm" tt="none" fw={500}>
-        {LOGGING_LABELS[describeLogging(model)]}
-      </Badge>
-      {kinds.map((kind) => (
-        <Badge key={kind} variant="default" size="sm" tt="none" fw={500}>
-          accepts {kind}
-        </Badge>
-      ))}
-    </Group>
+    <Text size="xs" c="dimmed" mt={4}>
+      {[LOGGING_LABELS[describeLogging(model)], ...kinds.map((kind) => `accepts ${kind}`)].join(
+        " · ",
+      )}
+    </Text>
   );
 }
 

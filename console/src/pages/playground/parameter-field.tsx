@@ -15,7 +15,8 @@ export interface ParameterFieldProps {
 /** The field of one declared parameter: what is declared as a list is a list, never free text. */
 export function ParameterField(props: ParameterFieldProps): ReactElement {
   const { name, descriptor, value, onChange } = props;
-  const label = PARAMETER_LABELS[name] ?? capital(name.replaceAll("_", " "));
+  const label =
+    PARAMETER_LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
   if (descriptor.type === "enum") {
     return (
       <NativeSelect
@@ -129,10 +130,6 @@ function Slider(props: {
   );
 }
 const FACTOR_WIDE = 1_000;
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
-}
 
 function parseNumber(text: string): number | undefined {
   return text === "" ? undefined : Number(text);

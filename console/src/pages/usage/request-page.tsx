@@ -1,4 +1,4 @@
-import { Button, CopyButton, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, CopyButton, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { Check, Copy } from "lucide-react";
 import type { ReactElement } from "react";
@@ -11,6 +11,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
+import { Loading } from "../../ui/loading.tsx";
 import { addUsd, showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -47,7 +48,7 @@ export function RequestPage(): ReactElement {
       lead={<Copyable value={requestId} label="request ID" />}
       actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
     >
-      <Answer of={detail} skeleton={<RequestSkeleton />}>
+      <Answer of={detail} skeleton={<Loading rows={12} />}>
         {(data) => <RequestParts detail={data} />}
       </Answer>
     </Page>
@@ -188,19 +189,5 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
         { label: "Streaming", value: request.stream ? "Yes" : "No" },
       ]}
     />
-  );
-}
-
-function RequestSkeleton(): ReactElement {
-  return (
-    <Stack gap="lg" role="status" aria-label="Loading the request">
-      <div className={styles.cards}>
-        {[0, 1, 2, 3].map((at) => (
-          <Skeleton key={at} height={106} />
-        ))}
-      </div>
-      <Skeleton height={230} />
-      <Skeleton height={360} />
-    </Stack>
   );
 }

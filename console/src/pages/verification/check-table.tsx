@@ -71,7 +71,7 @@ const FIRST_COLUMNS: readonly Column<ListingTrust>[] = [
   {
     id: "state",
     label: "Verdict",
-    phone: "line",
+    phone: "mark",
     render: (trust) => <TrustBadges trust={trust} />,
   },
 ];

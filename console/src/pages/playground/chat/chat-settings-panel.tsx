@@ -4,7 +4,7 @@ import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
-import { ModelBadges, ModelPicker } from "../model-picker.tsx";
+import { ModelNote, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
 import classes from "../playground.module.css";
 import { presentParameters } from "./chat-request.ts";
@@ -150,7 +150,7 @@ function ChosenModel(props: {
           </ActionIcon>
         )}
       </Group>
-      {model === undefined ? null : <ModelBadges model={model} />}
+      {model === undefined ? null : <ModelNote model={model} />}
     </div>
   );
 }

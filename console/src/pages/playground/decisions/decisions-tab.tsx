@@ -8,7 +8,7 @@ import { Panel } from "../../../ui/panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { MediaCode } from "../media-code.tsx";
-import { ModelBadges, ModelPicker } from "../model-picker.tsx";
+import { ModelNote, ModelPicker } from "../model-picker.tsx";
 import { usePickedModel, type TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { useFreshBalance } from "../use-fresh-balance.ts";
@@ -78,7 +78,7 @@ export default function DecisionsTab(props: TabProps): ReactElement {
           <Stack gap="md">
             <div>
               <ModelPicker label="Model" models={models} value={model.id} onChange={choose} />
-              <ModelBadges model={model} />
+              <ModelNote model={model} />
             </div>
             <FilterChips
               label="State format"

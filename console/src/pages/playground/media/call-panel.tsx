@@ -2,7 +2,7 @@ import { Stack } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
-import { ModelBadges, ModelPicker } from "../model-picker.tsx";
+import { ModelNote, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
 
 export type FieldValues = Readonly<Record<string, string | number | boolean>>;
@@ -23,7 +23,7 @@ export function CallPanel(props: {
     <Stack gap="md">
       <div>
         <ModelPicker label="Model" models={models} value={model.id} onChange={props.onModel} />
-        <ModelBadges model={model} />
+        <ModelNote model={model} />
       </div>
       {Object.entries(model.parameters)
         .filter(([name, { type }]) => type !== "unknown" && hidden?.has(name) !== true)
