@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { columns, count, integer, type Public, queryInTime } from "../../kernel/index.ts";
+import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
 /** The charges of one second of the last minute, to scopes of one slot. */
@@ -24,8 +24,6 @@ export interface PoolMember {
   readonly providerId: string;
   readonly modelId: string;
 }
-
-export type JournalRecentUse = Public<PostgresRecentUse>;
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an

@@ -57,7 +57,7 @@ function watchLocks(connectionString: string): { stop(): Promise<number> } {
     await client.connect();
     let longestMs = 0;
     while (!over.signal.aborted) {
-      const { rows } = await client.query<{ ms: number | null }>(LONGEST_WAIT_SQL);
+      const { rows } = await client.query<{ ms: string | null }>(LONGEST_WAIT_SQL);
       longestMs = Math.max(longestMs, Number(rows[0]?.ms ?? 0));
       await sleep(LOOK_EVERY_MS);
     }
