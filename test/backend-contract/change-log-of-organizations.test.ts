@@ -141,7 +141,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       const [destinationId, address] = [createRecordId("dst"), "someone@example.com"];
       const wanted = { destinationId, channel: "email", address, kinds: null } as const;
       await backend.alertStore.addDestination(orgId, wanted, account);
-      const after = { channel: "email", address };
+      const after = { channel: "email", address: "s…@example.com" };
       return { by: account, target: destinationId, before: null, after };
     },
   },

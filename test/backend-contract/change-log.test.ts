@@ -225,7 +225,13 @@ describe("one sign-in", () => {
     const first = await actionsOf("new", "new@example.com", false);
     expect(first).toEqual(["org.create", "account.create", "session.start"]);
     const verified = await actionsOf("new", "new@example.com", true);
-    expect(verified).toEqual(["account.verify", "session.start", "key.create"]);
+    expect(verified).toEqual([
+      "account.verify",
+      "session.start",
+      "alert.rules",
+      "alert.destination",
+      "key.create",
+    ]);
     expect(await actionsOf("new", "moved@example.com", true)).toEqual([
       "account.email",
       "session.start",

@@ -1,4 +1,4 @@
-import type { MicroUsd, OrgId } from "../../kernel/index.ts";
+import { type Facts, maskedEmail, type MicroUsd, type OrgId } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 
 /** The alerts that an organization has chosen. */
@@ -18,6 +18,12 @@ export interface AlertRules {
 
 /** The channel of a delivery. */
 export type AlertChannel = "email" | "webhook";
+
+/** Names a destination in the change log, which never forgets: an e-mail address is masked. */
+export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
+  const { channel, address } = at;
+  return { channel, address: channel === "email" ? maskedEmail(address) : address };
+}
 
 /**
  * Why a destination is disabled: by a person, after days of failures, because its address answered

@@ -14,7 +14,7 @@ import {
   text,
 } from "../../kernel/index.ts";
 import { createBrowserToken } from "../identity/browser-token.ts";
-import type { DeliveryEnd, DueDelivery } from "./alert-store.ts";
+import { type DeliveryEnd, type DueDelivery, nameDestination } from "./alert-store.ts";
 import { KEEP_STOP_SQL } from "./destination-sql.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./alert-kinds.ts";
@@ -73,8 +73,7 @@ export class PostgresAlertQueue {
       const isGone = !end.isDelivered && end.isGone;
       const disabled = await client.query(isGone ? GONE_SQL : DISABLE_SQL, [destinationId]);
       if (disabled.rowCount === 0) return;
-      const { channel, address } = delivery;
-      const before = { channel, address };
+      const before = nameDestination(delivery);
       const { orgId } = delivery.event;
       note({ action: "alert.destination", orgId, target: destinationId, before, after: null });
       await reportDisabled(client, delivery);

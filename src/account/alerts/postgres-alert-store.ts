@@ -23,12 +23,13 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import type {
-  AlertDestination,
-  AlertRules,
-  DeliveryRecord,
-  LinkedAddress,
-  NewDestination,
+import {
+  type AlertDestination,
+  type AlertRules,
+  type DeliveryRecord,
+  type LinkedAddress,
+  nameDestination,
+  type NewDestination,
 } from "./alert-store.ts";
 import * as sql from "./destination-sql.ts";
 
@@ -121,7 +122,8 @@ export class PostgresAlertStore {
       const added = [destinationId, orgId, channel, address, kinds, sealedSecret];
       const { rows } = await client.query<Row>(sql.ADD_SQL, [...added, confirm?.hash ?? null]);
       const asked = confirm === undefined ? {} : { reader: "asked" };
-      const after = { channel, address, ...asked, ...(kinds === null ? {} : { kinds }) };
+      const named = nameDestination({ channel, address });
+      const after = { ...named, ...asked, ...(kinds === null ? {} : { kinds }) };
       note({ action: "alert.destination", orgId, target: destinationId, before: null, after });
       return rows.map(destinationColumns.read)[0] ?? "taken";
     });
@@ -144,7 +146,7 @@ export class PostgresAlertStore {
       // A second press stops nothing more, and its answer is the same.
       if (rowCount === 0) return link === "stop" ? found : undefined;
       if (link === "stop") await client.query(sql.DROP_WAITING_SQL, [target, "its reader stopped"]);
-      const before = { channel: "email", address };
+      const before = nameDestination({ channel: "email", address });
       const after = { ...before, reader: link === "stop" ? "stopped" : "confirmed" };
       note({ action: "alert.destination", orgId, target, before, after });
       return found;
@@ -220,8 +222,7 @@ export class PostgresAlertStore {
       const [removed] = rows;
       if (removed === undefined) return false;
       await client.query(sql.DROP_WAITING_SQL, [destinationId, "the destination was removed"]);
-      const { channel, address } = removed;
-      const before = { channel, address };
+      const before = nameDestination(removed);
       note({ action: "alert.destination", orgId, target: destinationId, before, after: null });
       return true;
     });
@@ -301,14 +302,10 @@ export async function findNewAlerts(
   const made = (await query(sql.NEW_DESTINATIONS_SQL, [orgId])).map(destinationColumns.read);
   return [
     { action: "alert.rules", orgId, target: orgId, before: null, after: ruleFacts(rules) },
-    ...made.map(({ destinationId: target, channel, address }): Change => {
-      return {
-        action: "alert.destination",
-        orgId,
-        target,
-        before: null,
-        after: { channel, address },
-      };
+    ...made.map((each): Change => {
+      const { destinationId: target } = each;
+      const after = nameDestination(each);
+      return { action: "alert.destination", orgId, target, before: null, after };
     }),
   ];
 }

@@ -1,6 +1,7 @@
 import type { PoolClient } from "pg";
 
 import type { Change, OrgId } from "../../kernel/index.ts";
+import { nameDestination } from "./alert-store.ts";
 
 /**
  * Removes a former member's e-mail address from the destinations, in the transaction of the
@@ -18,14 +19,9 @@ export async function removeMemberDestinations(
   const ids = rows.map(({ destination_id: id }) => id);
   if (ids.length > 0) await client.query(DROP_WAITING_SQL, [ids]);
   return rows.map((row) => {
-    const before = { channel: "email", address: row.address };
-    return {
-      action: "alert.destination",
-      orgId,
-      target: row.destination_id,
-      before,
-      after: null,
-    };
+    const before = nameDestination({ channel: "email", address: row.address });
+    const target = row.destination_id;
+    return { action: "alert.destination", orgId, target, before, after: null };
   });
 }
 

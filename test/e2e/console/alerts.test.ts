@@ -173,12 +173,12 @@ describe("an address besides the members'", () => {
     const { json } = await carl.do("GET /api/console/changes?kind=alert");
     const told = listAt(json, "data").map((each) => textAt(each, "says"));
     expect(told.slice(0, 3)).toEqual([
-      "ended the alerts to ops@acme.example, whose reader stopped them",
-      "began the alerts to ops@acme.example, whose reader confirmed it",
-      "asked whether alerts may go to ops@acme.example",
+      "ended the alerts to o…@acme.example, whose reader stopped them",
+      "began the alerts to o…@acme.example, whose reader confirmed it",
+      "asked whether alerts may go to o…@acme.example",
     ]);
     expect(told.slice(3).toSorted()).toEqual([
-      "sent alerts to carl@example.com",
+      "sent alerts to c…@example.com",
       "turned the usual alerts on",
     ]);
   });
