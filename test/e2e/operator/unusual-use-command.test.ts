@@ -54,6 +54,7 @@ describe("unusual-use list", () => {
     const [orgId, other] = [await heldOrg("chat"), await heldOrg("videos")];
     const hold = {
       org_id: orgId,
+      org_name: "Trial",
       family: "chat",
       state: "limited",
       reason: "refused_requests 200 in 300 s",
@@ -114,7 +115,7 @@ describe("unusual-use lift", () => {
     const orgId = await heldOrg("chat", "images");
     const { stdout, code } = await asText("lift", orgId, "--family", "images", ...WHY);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/\norg_\S+ +images +limited /);
+    expect(stdout).toMatch(/\norg_\S+ +Trial +images +limited /);
     expect(stdout.split("\n")).toHaveLength(3);
     const left = await jsonCommand(["unusual-use", "list", orgId], env);
     expect(left.json["data"]).toEqual([expect.objectContaining({ family: "chat" })]);
