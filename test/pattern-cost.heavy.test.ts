@@ -15,7 +15,7 @@ const CUT: Readonly<Record<string, number>> = {
   "src/account/console-api/public-text.ts": 1_200,
   "src/kernel/core/email-address.ts": 64,
   "src/kernel/core/served-model.ts": 400,
-  "src/kernel/mail/name-in-mail.ts": 256,
+  "src/kernel/mail/mail-text.ts": 256,
   "src/account/optimize/search-tasks.ts": 256,
   "src/formats/wire/failure/provider-message.ts": 1_024,
   "src/formats/wire/failure/retry-after.ts": 128,
