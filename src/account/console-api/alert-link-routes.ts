@@ -1,27 +1,46 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
+import { clientNetwork } from "../../gateway/index.ts";
 import { escapeHtml, plainPage, type PlainPage, textOf } from "../../kernel/index.ts";
 import type { LinkedAddress } from "../alerts/alert-store.ts";
 import { hashToken, isToken } from "../identity/browser-token.ts";
 import { sendPlainPage } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import { findClientAddress } from "./guard-request.ts";
+import { MinuteBound } from "./minute-bound.ts";
 
 /**
  * The links in e-mails of alerts. Whoever has one reads that mailbox, and needs no session. To open
  * it changes nothing, since mail scanners open links too: its page has a button. No origin is
  * checked, as mail programs press that button by themselves and the token is the proof.
  */
-export function alertLinkRoutes(app: FastifyInstance, { alerts }: ConsoleDeps): void {
+export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
+  const lookUps = new MinuteBound(LOOK_UPS_PER_MINUTE);
+  const mayLookUp = (request: FastifyRequest): boolean => {
+    const network = clientNetwork(findClientAddress(deps.clientAddresses, request) ?? "");
+    return lookUps.mayRun(network, deps.clock.monotonicMs());
+  };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, _body, done) => done(null));
   app.get("/alerts/link", async (request, reply) => {
+    if (!mayLookUp(request)) return refuseBusy(reply);
     const token = readToken(request);
-    return answer(reply, askPage(token), isToken(token) && alerts.store.findLink(hashToken(token)));
+    const finding = isToken(token) && deps.alerts.store.findLink(hashToken(token));
+    return answer(reply, askPage(token), finding);
   });
   app.post("/alerts/link", async (request, reply) => {
+    if (!mayLookUp(request)) return refuseBusy(reply);
     const token = readToken(request);
-    return answer(reply, donePage, isToken(token) && alerts.store.useLink(hashToken(token)));
+    const using = isToken(token) && deps.alerts.store.useLink(hashToken(token));
+    return answer(reply, donePage, using);
   });
+}
+
+/** Of one network, as each costs a query and needs no session. */
+const LOOK_UPS_PER_MINUTE = 60;
+
+function refuseBusy(reply: FastifyReply): FastifyReply {
+  return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY);
 }
 
 function readToken({ query }: FastifyRequest): string {
@@ -64,6 +83,10 @@ function page(title: string, text: string): PlainPage {
   return plainPage({ title, body: `<div class="card">\n<h1>${title}</h1>\n${text}\n</div>` });
 }
 
+const BUSY = page(
+  "Too many links were opened",
+  "<p>Open this link again in a minute: it has not been used.</p>",
+);
 const SPENT = page(
   "This link no longer works",
   `<p>It was used, it has expired, or a newer message has another one. Use the newest message, or ask a

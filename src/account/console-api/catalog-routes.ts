@@ -6,6 +6,7 @@ import { rateLimited } from "./console-refusal.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
+import { MinuteBound } from "./minute-bound.ts";
 import { PublicDocument } from "./public-document.ts";
 import { presentModel, presentProvider } from "./show-model.ts";
 
@@ -13,7 +14,7 @@ import { presentModel, presentProvider } from "./show-model.ts";
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const facts = new ProviderFacts(deps);
-  const checks = new MinuteBound();
+  const checks = new MinuteBound(CHECKS_PER_MINUTE);
   const ids = memoizeDocument(({ id }) => id);
   const listings = memoizeDocument(presentModel);
   return {
@@ -50,35 +51,11 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 }
 
 const PROBLEMS_SHOWN_MAX = 50;
-/** Of one visitor, and of all of a process together: the processor belongs to calls. */
 const CHECKS_PER_MINUTE = 20;
-const ALL_CHECKS_PER_MINUTE = 300;
-const MINUTE_MS = 60_000;
 const TOO_MANY_CHECKS = rateLimited(
   "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",
   60,
 );
-
-/** So many in a minute of one network, and of all together. */
-class MinuteBound {
-  #sinceMs = Number.NEGATIVE_INFINITY;
-  #all = 0;
-  readonly #of = new Map<string, number>();
-
-  mayRun(network: string, nowMs: number): boolean {
-    if (nowMs - this.#sinceMs >= MINUTE_MS) {
-      this.#sinceMs = nowMs;
-      this.#all = 0;
-      this.#of.clear();
-    }
-    const count = this.#of.get(network) ?? 0;
-    // A refused one counts for nobody: a stranger uses up no other's.
-    if (count >= CHECKS_PER_MINUTE || this.#all >= ALL_CHECKS_PER_MINUTE) return false;
-    this.#of.set(network, count + 1);
-    this.#all += 1;
-    return true;
-  }
-}
 
 const LIST_KEPT_SECONDS = 60;
 const HEALTH_KEPT_SECONDS = 10;

@@ -229,3 +229,12 @@ describe("an address besides the members'", () => {
     expect(await addressOf(ida, "nobody@acme.example")).toBeUndefined();
   });
 });
+
+test("links of alerts are looked up for one network 60 times a minute at most", async () => {
+  const guess = `${fixture.url}/alerts/link?t=${"b".repeat(43)}`;
+  const pages = await Promise.all(Array.from({ length: 61 }, () => httpCall(guess)));
+  const refused = pages.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused[0]?.headers["retry-after"]).toBe("60");
+  expect((await httpCall(guess, { method: "POST" })).status).toBe(429);
+});
