@@ -105,7 +105,7 @@ function Books({ books }: { readonly books: OperatorHealth["books"] }): ReactEle
         ["Days prepared ahead", mark(books.partitions_ahead > 0, count(books.partitions_ahead))],
         ["Days without sums", count(books.partitions_unsummed)],
         ["Overdue periods", mark(books.unclosed_periods === 0, count(books.unclosed_periods))],
-        ["Owed by customers", <Money key="owed" usd={books.owed_usd} />],
+        ["Owed by customers", <Money key="owed" usd={books.owed_usd} isBrief />],
       ]}
     />
   );

@@ -92,7 +92,7 @@ const COLUMNS: readonly Column<OptimizeSearch>[] = [
     id: "budget",
     label: "Budget",
     align: "right",
-    render: ({ budget_usd: budget }) => <Money usd={budget} />,
+    render: ({ budget_usd: budget }) => <Money usd={budget} isBrief />,
   },
   {
     id: "created",
