@@ -189,7 +189,7 @@ export class Reloads {
       events.reload("catalog", "unchanged");
       return undefined;
     }
-    // A start takes any prices, so that an operator who means these restarts.
+    // A restart accepts any prices, so an operator who means such a jump can restart.
     const jumps = priceJumps(holder.current, loaded.catalog);
     if (jumps.length > 0) {
       events.reload("catalog", "failed");

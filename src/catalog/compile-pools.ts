@@ -7,7 +7,7 @@ import type { CapacityDeclaration, Deployment, PoolDeclaration } from "./catalog
 
 /** A pool as an operator states it. */
 export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
-  /** Without a slash: no deployment has such an id, whose own pool it could be taken for. */
+  /** Has no slash, so that it is never confused with a deployment's own pool, whose id has one. */
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for every listing of a provider. */
   readonly listings: readonly string[];

@@ -217,7 +217,7 @@ export class InstanceLease {
     }
   }
 
-  /** One at a time; it begins after this was called. */
+  /** Renews once the renewal under way has ended, so that this one begins after the call. */
   #renewNow(): Promise<void> {
     const renewed = this.#renewing.then(() => this.#renew());
     this.#renewing = renewed.catch(() => undefined);

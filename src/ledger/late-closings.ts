@@ -49,7 +49,7 @@ export class LateClosings {
     this.#schedule(0);
   }
 
-  /** One that the lane was not asked for. */
+  /** Adds a closing that did not come through the lane. */
   join(closing: Closing): void {
     this.#queue.push(closing);
     this.#schedule(0);

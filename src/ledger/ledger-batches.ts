@@ -176,7 +176,7 @@ interface LaneStatement {
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** On top of the server's own time limit, before a silent server counts as lost. */
+/** How long past its own time limit a server may be silent before it counts as lost. */
 const SILENCE_MS = 900;
 const READ_ONLY_TRANSACTION = "25006";
 

@@ -19,7 +19,7 @@ export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
   readonly key: string;
-  /** Whose accounts of the platform the attempt ends in. */
+  /** The provider whose accounts at the platform are moved when the attempt ends. */
   readonly provider: string;
   readonly amount: bigint;
   /** Absent: an attempt of no instance, which nothing fences and only `crash` recovers. */
@@ -51,7 +51,7 @@ export interface ModelCloseOutcome {
   readonly overrun: bigint;
 }
 
-/** From its reserve to its end. */
+/** An attempt between its reserve and its end. */
 export interface ModelHold extends ModelReserve {
   readonly month: number;
   readonly day: number;
@@ -74,7 +74,7 @@ export class LedgerModel {
   readonly holds: Map<bigint, ModelHold> = new Map();
   /** The attempts that have ended. */
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
-  /** The UTC month of now, as a running number. */
+  /** The current UTC month, as a consecutive number. */
   month = 0;
   /** The UTC day of now, as days since 1970. */
   day = 0;
@@ -138,7 +138,7 @@ export class LedgerModel {
     return { kind: "already_closed", debit: attempt.debit, overrun: attempt.overrun };
   }
 
-  /** One transfer; of nothing: none. */
+  /** Makes one transfer, or none if the amount is zero. */
   move(debitAccount: string, creditAccount: string, amount: bigint): void {
     if (amount === 0n) return;
     this.account(debitAccount).debits += amount;

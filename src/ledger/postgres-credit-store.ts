@@ -22,7 +22,7 @@ import {
 
 const ENTRIES_MAX = 1_000;
 
-/** Money into wallets other than by payment: transfers between the platform and a wallet. */
+/** Moves money into wallets without a payment: transfers between the platform and a wallet. */
 export class PostgresCreditStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -48,7 +48,7 @@ export class PostgresCreditStore {
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
         if (row.created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
-          // That of the usual alerts follows what was granted; unchanged, it is not recorded.
+          // The threshold of the usual alerts follows the grant; recorded only if it changes.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }

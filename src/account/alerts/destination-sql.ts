@@ -149,7 +149,7 @@ export const AGAIN_SQL = `
   )
   select exists (select from queued) as is_queued from asked`;
 
-/** By the hash of a link's token. One that stops alerts works as long as its event is kept. */
+/** Finds a link by its token's hash. A link that stops alerts works while its event is kept. */
 export const FIND_LINK_SQL = `
   select link, t.destination_id, t.org_id, t.address, o.name as org_name
   from (

@@ -26,7 +26,7 @@ export interface PurchaseRecord {
   /** The payment's id at the payment provider; null if none is known. */
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
-  /** As a person reads it, such as `Visa 4242`; null: the payment provider has not said it yet. */
+  /** The name shown to people, such as `Visa 4242`; null until the payment provider reports it. */
   readonly paymentMethod: string | null;
   /** Null: it was not paid. */
   readonly receipt: ReceiptFacts | null;

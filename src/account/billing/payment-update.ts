@@ -16,7 +16,7 @@ export interface SessionUpdate {
   readonly isLive: boolean;
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
-  /** As a person reads it, such as `Visa 4242`; absent: it was not said. */
+  /** The name shown to people, such as `Visa 4242`; absent if it was not reported. */
   readonly method?: string | undefined;
   /** The payer saved the card. */
   readonly card?: CardUpdate | undefined;

@@ -149,7 +149,7 @@ export class PostgresPurchaseStore {
     readonly paymentId: string | null;
     readonly receiptUrl: string | null;
     readonly method?: string | undefined;
-    /** As it stands on the receipt. Default: nobody of that name. */
+    /** The seller as the receipt names it. Default: a seller without a name. */
     readonly seller?: Seller;
   }): Promise<boolean> {
     const { purchaseId, paymentId, receiptUrl, method = null, seller = NOBODY } = paid;

@@ -67,7 +67,7 @@ export class PostgresStatementClosing implements StatementClosing {
     return rows[0]?.month ?? undefined;
   }
 
-  /** With the months before, so that each begins where the one before ended. */
+  /** Closes a month and those before it, so that each begins where the one before ended. */
   async #closeMoved(orgId: OrgId, through: Month): Promise<void> {
     const months = await this.#keeping.months(orgId);
     if (months === undefined || !months.all.includes(through)) return;

@@ -22,7 +22,7 @@ export interface NewPurchase {
   readonly isTestMoney: boolean;
   readonly nowMs: number;
   readonly expiresAtMs: number;
-  /** With so many purchases of the organization since `countedFromMs` there is no other. */
+  /** The most purchases that an organization may have made since `countedFromMs`. */
   readonly purchasesMax: number;
   readonly countedFromMs: number;
 }

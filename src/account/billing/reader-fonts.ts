@@ -41,9 +41,9 @@ interface Run {
 }
 
 /**
- * Makes a document print the letters that its embedded font has not. Chinese, Japanese and Korean
- * ones name a font of the reader's system, since one that has them all is 5 to 20 MB. Of any other
- * letter its code is printed, so that nothing is lost in silence.
+ * Makes a document print the letters that its embedded font lacks. Chinese, Japanese and Korean
+ * letters use a font of the reader's system, since a font with all of them takes 5 to 20 MB. For
+ * any other letter its code is printed, so that nothing is lost silently.
  */
 export function printForeignLetters(pdf: Pdf): void {
   const inner = pdf as unknown as Inner;
@@ -100,7 +100,7 @@ function readerFont(pdf: Pdf, letters: Letters, ascender: number): Font {
   const place = { xAdvance: EM, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: EM };
   return {
     id: `R${letters}`,
-    // That of the embedded font, so that both stand on one line.
+    // The ascender of the embedded font, so that both fonts share one baseline.
     ascender,
     ref: () => (dictionary ??= addFont(pdf, letters)),
     widthOfString: (text, size) => Array.from(text).length * size,

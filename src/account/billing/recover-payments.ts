@@ -6,7 +6,7 @@ import type { StripePayments } from "./stripe-payments.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
 
 const DAY_MS = 86_400_000;
-/** A checkout can be paid so long after it was opened. */
+/** How long a checkout can be paid after it was opened. */
 const CHECKOUT_AGE_MAX_MS = DAY_MS;
 const MICRO_PER_CENT = 10_000n;
 const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;

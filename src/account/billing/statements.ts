@@ -117,7 +117,7 @@ export interface UsageLine {
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 
 export interface Statement {
-  /** As it is kept where it is closed, else as the books are now. */
+  /** The stored document of a closed statement, else one made from the books as they are now. */
   readonly document: StatementDocument;
   readonly state: StatementState;
   /** `2026-10-000123`; null if it is not closed. */

@@ -36,7 +36,7 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
 }
 
-/** Of one network, as each costs a query and needs no session. */
+/** The bound for one network: each look-up costs a query and needs no session. */
 const LOOK_UPS_PER_MINUTE = 60;
 
 function refuseBusy(reply: FastifyReply): FastifyReply {

@@ -100,7 +100,7 @@ async function findStop(
   return undefined;
 }
 
-/** Without a key, the cap of the organization. */
+/** The end and the spend of a month whose cap is used up; without a key, of the organization. */
 async function stopOfMonth(
   { records }: Pick<ConsoleDeps, "records">,
   { orgId }: Pick<SignedIn, "orgId">,

@@ -182,7 +182,7 @@ export interface OperatorDeps {
   readonly credit: Pick<CreditStore, "grant">;
   readonly purchases: Pick<PurchaseStore, "listWaiting">;
   readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
-  /** As the manifests are at this moment. */
+  /** Reads the terms from the manifests as they are at this moment. */
   readonly readSettlementTerms: () => TermsRead;
   readonly changes: Pick<ChangeStore, "list" | "record">;
   readonly desk: OperatorDesk;

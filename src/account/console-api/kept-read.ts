@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/index.ts";
 
 /** After this time, later callers start a new read instead of waiting for a slow one. */
 const SHARED_MS = 10_000;
-/** A failure is shared for so long: a database that is away is not asked by each visitor. */
+/** How long a failure is shared, so that not every visitor queries a database that is away. */
 const FAILED_KEPT_MS = 5_000;
 
 interface Read<T> {

@@ -85,12 +85,12 @@ ${figures.map(([figure, name]) => `<li><strong>${figure}</strong> ${name}</li>`)
 </ul>`;
 }
 
-/** Of the provider that is tried first; undefined: not billed by the token. */
+/** The prices of the provider that is tried first; undefined if it does not bill by the token. */
 function pricesOf({ deployments: [first] }: ListedModel): Deployment["prices"] | undefined {
   return first?.billing === "token" ? first.prices : undefined;
 }
 
-/** With cents at least: `$0.15`, `$3.00`, `$0.0375`. */
+/** The price in dollars with at least two decimals: `$0.15`, `$3.00`, `$0.0375`. */
 function shownPrice(price: bigint): string {
   const [whole = "0", fraction = ""] = perMillion(price).split(".");
   return `$${whole}.${fraction.padEnd(2, "0")}`;

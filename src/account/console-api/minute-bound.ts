@@ -1,5 +1,5 @@
 const MINUTE_MS = 60_000;
-/** Of all of a process together: the processor belongs to calls. */
+/** The bound for all networks together in this process: its CPU time is meant for calls. */
 const ALL_MAX = 300;
 
 /**

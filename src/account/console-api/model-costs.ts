@@ -31,7 +31,7 @@ const LISTINGS_MAX = 20;
 /** The models and the traffic to compare. */
 export interface Comparison {
   readonly catalog: Catalog;
-  /** As they were asked for. */
+  /** The ids of the models that the request named, in its order. */
   readonly ids: readonly string[];
   /** The listed ones of these models, at the prices that count. */
   readonly models: readonly ListedModel[];

@@ -107,7 +107,7 @@ function lowBalanceText(ground: NoticeGround): string | undefined {
   return `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
 }
 
-/** By the days of this month so far, and at least one. */
+/** The average spend per day of this month so far, today included. */
 function dailySpend({ spentMicroUsd }: MonthSpend, nowMs: number): bigint {
   return spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
 }

@@ -39,7 +39,7 @@ export function describedConsole(consoleUrl: string): DescribedDocument {
   return describeFields(published, FIELD_WORDS);
 }
 
-/** Without the sentences about what is refused, which the check alone reads. */
+/** Leaves out the sentences about what is refused, which only the check reads. */
 function publish(document: object): object {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === "says" && typeof value === "string" ? undefined : value,

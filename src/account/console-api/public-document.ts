@@ -15,7 +15,7 @@ export class PublicDocument {
     return new PublicDocument({ body, digest, maxAgeSeconds });
   }
 
-  /** Makes a document so long that other requests are served meanwhile. */
+  /** Makes a long document piece by piece, so that other requests are served meanwhile. */
   static async inTurns(pieces: readonly Buffer[], maxAgeSeconds: number): Promise<PublicDocument> {
     const hash = createHash("sha256");
     await mapInTurns(pieces, (piece) => hash.update(piece));

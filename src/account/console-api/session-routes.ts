@@ -73,7 +73,7 @@ async function readSessions(
   return { sessions: listed.map((each) => present(BrowserSession, each, { session_id: each.id })) };
 }
 
-/** A request that did not succeed is shown for so long to a user who tries the first one. */
+/** How long an unsuccessful request is shown to a user who has had no successful one yet. */
 const TRYING_MS = 3_600_000;
 /** Credit that arrives while this is read counts too. */
 const SOON_MS = 60_000;

@@ -41,7 +41,7 @@ import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 import { startOwnOrg } from "./postgres-identity-welcome.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
-/** An ended session is kept so long: a browser that returns is shown why it is signed out. */
+/** How long an ended session is kept to tell a returning browser why it is signed out. */
 const ENDED_DAYS_KEPT = 30;
 const SESSIONS_LISTED_MAX = 100;
 /** The most organizations of one account: it is in each by an invitation. */

@@ -84,7 +84,7 @@ export async function startOwnOrg(
     const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
     if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
     const { org_id: orgId, email_norm: emailNorm } = row;
-    // As sign-ins with the address do: starting credit is granted once.
+    // The lock that sign-ins with this address take, so that starting credit is granted once.
     const lockName = `tokenmarket sign-in ${emailNorm}`;
     await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName]);
     await run("update console_session set org_id = $2 where session_id = $1", [sessionId, orgId]);

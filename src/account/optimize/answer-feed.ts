@@ -86,7 +86,7 @@ function measureEvent(event: FedEvent): number {
   return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
 }
 
-/** For so long after its end the answers of a search can be fetched. */
+/** How long the answers of a search can be fetched after its end. */
 const HELD_AFTER_END_MS = 10 * 60_000;
 
 /** Whose answers these are: of the person who started the search, and of no other. */

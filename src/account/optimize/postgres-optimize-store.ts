@@ -243,7 +243,7 @@ export interface NewSearch {
     readonly label: string;
     readonly requestsPerMinute: number;
   };
-  /** When it is not renewed for so long, the process counts as dead. */
+  /** A process that has not renewed its lease for this long counts as dead. */
   readonly leaseMs: number;
 }
 

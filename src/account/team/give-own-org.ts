@@ -28,7 +28,7 @@ export async function giveOwnOrg(
     accountId,
     orgId,
   ]);
-  // By no person: a member of another organization is not named in this one's log.
+  // Recorded without a person: this log must not name a member of another organization.
   const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
   return await recordChanges(client, byGateway("members"), [
     createdOrg(orgId, orgName, email),

@@ -60,7 +60,7 @@ export const memberColumns = columns({
   name: computed("a.name", orNull(text("name"))),
   role: text<Role>("role"),
   joinedAtMs: instantMs("joined_at"),
-  /** With a session in this organization; null: not in the last weeks. */
+  /** When a session in this organization was last used; null if not in the last weeks. */
   lastSeenAtMs: computed(
     `(select max(s.last_seen_at) from console_session s where s.account_id = a.account_id
       and coalesce(s.org_id, a.org_id) = m.org_id)`,

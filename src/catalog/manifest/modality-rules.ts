@@ -102,7 +102,7 @@ const videoParameters: TSchema = {
   ...secondsRule,
 };
 
-/** The conditions of each output modality on its listing, as conditions on the Model object. */
+/** What each output modality requires of a listing, as JSON Schema rules for its Model object. */
 export const MODALITY_RULES: TSchema[] = [
   when(
     isText,

@@ -33,7 +33,7 @@ export interface CallRecord {
   outcome: "open" | "answered" | "broken" | "abandoned";
 }
 
-/** A call that is about to be answered. Only generations are counted in total. */
+/** A call that is about to be answered. The total counts generations only. */
 export interface ArrivedCall {
   readonly isGeneration: boolean;
   readonly method: string;

@@ -30,7 +30,7 @@ export interface AbuseMonitor {
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
   /** Counts a request that ended; wall-clock time. Never throws and is never waited for. */
   note(event: UsageEvent, nowMs: number): void;
-  /** Something of this organization changed, or of any: its principals are read again. */
+  /** Notes that an organization changed, or any if undefined: its principals are read again. */
   forget(orgId: OrgId | undefined): void;
 }
 

@@ -42,7 +42,7 @@ export interface Authenticator {
     authorization: string | undefined,
     xApiKey: string | undefined,
   ): AuthOutcome | Promise<AuthOutcome>;
-  /** Something of this organization changed, or of any: its keys are read again. */
+  /** Forgets the keys of an organization that changed, or of all: they are read again. */
   forget(orgId: OrgId | undefined): void;
 }
 

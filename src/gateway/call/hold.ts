@@ -31,7 +31,7 @@ export interface AcceptedCall<R extends CallRequest> {
   readonly request: R;
   /** The candidates that may serve it, in order. */
   readonly candidates: CandidateList;
-  /** By which it is served where it was served last; undefined: nothing depends on it. */
+  /** Its conversation, which stays at the deployment that served it last; undefined if none. */
   readonly conversation: string | undefined;
   /** The estimate that the token windows are claimed by. */
   readonly tokens: CallTokens;

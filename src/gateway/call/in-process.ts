@@ -126,7 +126,7 @@ class InProcessExchange implements ClientExchange {
   isStream = false;
   hasBroken = false;
   readonly trace: RequestTrace | undefined;
-  /** As a client would have got it; 0: nothing was answered. */
+  /** The status that a client would have received; 0 until there is an answer. */
   status = 0;
   served: ServedHeaders = {};
   readonly unreachedProviders: string[] = [];

@@ -35,7 +35,7 @@ const SWEPT_PER_THROTTLE = 2;
 export class PoolBoard {
   readonly #limits: PoolBoardOptions["limits"];
   readonly #onCooldown: PoolBoardOptions["onCooldown"];
-  /** By the declaration itself: a new catalog's begin anew, the old ones go with their catalog. */
+  /** Keyed by the pool object: claims start empty with a new catalog and go with the old one. */
   readonly #claims: WeakMap<Pool, PoolClaims> = new WeakMap();
   /** By pool id, so that it outlives a catalog. A pool that nothing is wrong with is not in it. */
   readonly #throttles: Map<string, PoolThrottle> = new Map();

@@ -7,7 +7,7 @@ export interface ListingSums {
   /** Start of the day or hour, in milliseconds. */
   readonly fromMs: number;
   readonly succeeded: number;
-  /** By the provider's fault: not what it says of the request, nor that the client left. */
+  /** Calls that failed through the provider, not through the request or a client that left. */
   readonly failed: number;
   /** Hours with calls, and the hours in which at least one call succeeded. */
   readonly usedHours: number;

@@ -24,7 +24,7 @@ export interface DeskFigures {
   readonly requests: number;
   readonly failedRequests: number;
   readonly debitMicroUsd: MicroUsd;
-  /** What is left of the debits when providers are paid. */
+  /** The part of the debits that is left after providers are paid. */
   readonly marginMicroUsd: MicroUsd;
 }
 

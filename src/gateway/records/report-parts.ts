@@ -10,7 +10,7 @@ export interface ReportQuery {
 export type Bind = (value: unknown) => string;
 
 export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
-/** With the part of the cache that is written for an hour. */
+/** The token buckets, and the cache writes that are kept for an hour. */
 export const SKUS: readonly string[] = Object.values(SKU_NAMES);
 export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
 

@@ -98,7 +98,7 @@ export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | unde
   return rows.map(sizedColumns.read);
 }
 
-/** The attempts that were read, of all models. */
+/** The number of attempts that were read, over all models. */
 const readColumns = columns({ all: count("all_attempts") });
 const sizedColumns = columns<SizedTokens>({
   modelId: text("model_id"),

@@ -4,7 +4,7 @@ export interface ListingName {
   readonly modelId: string;
 }
 
-/** As a key of maps, and as the id of its deployment. */
+/** The listing's key in maps, which is also the id of its deployment. */
 export function listingKey({ providerId, modelId }: ListingName): string {
   return `${providerId}/${modelId}`;
 }

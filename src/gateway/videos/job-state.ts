@@ -110,7 +110,7 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
   }
 }
 
-/** With this poll, which misses the job. */
+/** How many polls have missed the job, counting this one if it is late enough. */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
   const counts = missingAtMs === null || takenAtMs - missingAtMs >= MISSING_INTERVAL_MS;

@@ -5,7 +5,7 @@ import { type MicroUsd } from "./money.ts";
 export const CAP_PERIODS = ["month", "week", "day"] as const;
 export type CapPeriod = (typeof CAP_PERIODS)[number];
 
-/** Something for each period; of amounts, null is no cap. */
+/** One value for each period; where the values are amounts, null means no cap. */
 export type Caps<T = MicroUsd | null> = Readonly<Record<CapPeriod, T>>;
 
 /** The field of each cap in JSON; flags and columns are named after it. */

@@ -273,7 +273,7 @@ export function refusalTimes({
   };
 }
 
-/** Every 429 and 503 says when to come back: late where waiting does not help. */
+/** Every 429 and 503 says when to retry: after the longest wait where waiting cannot help. */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };

@@ -24,7 +24,7 @@ export const REPLAY_ACCOUNTS_TITLE = "the replayed journal gives every account";
 const monthNumber = (month: string): string =>
   `extract(year from ${month})::bigint * 12 + extract(month from ${month})::bigint - 1`;
 
-/** The first month of which a span knows all spend, as the running number of a month. */
+/** The first month whose spend a span knows completely, as a count of months since year 0. */
 export function findFirstMonth(span: AuditSpan): number {
   if (span === undefined) return 0;
   const [year = 0, month = 1] = span.day.split("-").map(Number);

@@ -161,7 +161,7 @@ function readEntry(row: TextRow): JournalEntry {
   }
 }
 
-/** By the number that a line of a cap has. */
+/** The periods of caps, by the number that stands for each in a line of the journal. */
 const PERIODS = ["month", "week", "day"] as const;
 
 function parsePeriod(text: Text): CapPeriod {

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import { assert } from "../../kernel/index.ts";
 
-/** For each sort and hash; what needs more goes through files. */
+/** The memory for each sort or hash; one that needs more uses files on disk. */
 const WORK_MEMORY = "64MB";
 
 export type AuditTask = (client: PoolClient) => Promise<void>;

@@ -93,7 +93,7 @@ export function spendSql(span: AuditSpan): string {
     union all ${before}`;
 }
 
-/** By attempt what it spent after the span's beginning. */
+/** What each attempt spent after the span began, as a query. */
 function spentSql(span: AuditSpan): string {
   if (span === undefined) return "select org_id, key_id, month, debit as spent from attempt";
   const { position } = span;

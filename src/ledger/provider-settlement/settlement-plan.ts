@@ -43,7 +43,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   readonly overrunMicroUsd: MicroUsd;
   /** The part of both that is the platform's and not owed; below 0 where the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
-  /** Attempts of which the books lost everything in a restore, and which the provider claims. */
+  /** Attempts that the provider claims and of which a restore left no trace in the books. */
   readonly lostClaims: bigint;
   /** The part of the cost that these are. */
   readonly lostPicoUsd: PicoUsd;
@@ -155,7 +155,7 @@ export interface LateSums {
 
 export interface SettlementPlan {
   readonly periods: readonly PlannedPeriod[];
-  /** No end before this instant is left outside a period. */
+  /** Every attempt that ended before this instant is in a period. */
   readonly throughMs: number;
 }
 

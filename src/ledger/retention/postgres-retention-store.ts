@@ -117,7 +117,7 @@ class PostgresRetentionSession {
     };
   }
 
-  /** From here on nothing of the day can be written, by anybody. Again: does nothing. */
+  /** From here on nobody can write anything of the day. A second call does nothing. */
   async freeze(day: Day): Promise<void> {
     if (await this.#isFrozen(day)) return;
     await transact(this.#client, () => this.#whenFree(day, [sql.freezeSql(day)]));

@@ -166,7 +166,7 @@ function sameAttempts(a: AttemptSums, b: AttemptSums): boolean {
   return SUM_NAMES.every((name) => a[name] === b[name]);
 }
 
-/** Where a row has what is added up. */
+/** The positions in a row of the values that are added up. */
 interface Places {
   readonly id: number;
   readonly provider: number;

@@ -145,7 +145,7 @@ function lostAliases(lost: readonly string[], all: number): { why: string; next:
 export interface MovedFile {
   readonly path: string;
   readonly text: string;
-  /** Only its owner may run it. */
+  /** True for a script: the file is executable, by its owner only. */
   readonly isScript: boolean;
 }
 

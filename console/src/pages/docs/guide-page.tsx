@@ -47,7 +47,7 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
   );
 }
 
-/** The guide with the choices of its reader in the code. */
+/** The guide, with the key and the model that its reader chose filled into its code samples. */
 function GuideView({ text }: { readonly text: string }): ReactElement {
   const blocks = useMemo(() => readBlocks(text), [text]);
   const [rawKey, setRawKey] = useState("");

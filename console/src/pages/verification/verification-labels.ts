@@ -120,7 +120,7 @@ export interface TrustCount {
   readonly verified: number;
   readonly failed: number;
   readonly suspect: number;
-  /** The most that one of them bills too much, in percent; null: none does. */
+  /** By how many percent the worst of its listings overbills; null if none does. */
   readonly overbilledPercent: number | null;
 }
 

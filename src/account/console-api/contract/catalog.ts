@@ -152,7 +152,7 @@ export const catalogRoutes = {
       }),
     }),
     answer: Type.Object({
-      /** Of a manifest without problems; else null. */
+      /** The number of listings of a manifest without problems; else null. */
       listings: nullable(Count),
       problems: Type.Array(
         Type.Object({ pointer: Type.String(), rule: Type.String(), message: Type.String() }),

@@ -138,7 +138,7 @@ export const PutBackPeriod = Type.Object({
 
 export const PutBack = Type.Object({
   put_back: List(PutBackPeriod),
-  /** Periods that the books have. */
+  /** How many of the given periods the books already contain. */
   known: Count,
   lost_usd: Type.String(),
 });

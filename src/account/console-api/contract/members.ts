@@ -13,7 +13,7 @@ export const Member = Type.Object({
 });
 export type Member = Static<typeof Member>;
 
-/** One that was neither accepted nor revoked. */
+/** An invitation that was neither accepted nor revoked. */
 export const Invitation = Type.Object({
   invitation_id: Id,
   email: Type.String(),

@@ -88,7 +88,7 @@ const Figures = {
   requests: Count,
   failed_requests: Count,
   spend_usd: Usd,
-  /** What is left of the spend when providers are paid. */
+  /** The part of the spend that is left after providers are paid. */
   margin_usd: Usd,
 } as const;
 

@@ -38,9 +38,9 @@ interface OtherAccess {
 
 interface RouteShape {
   readonly summary: string;
-  /** It changes a setting: an organization may change so many a minute. */
+  /** It changes a setting: how many an organization may change a minute is limited. */
   readonly isSetting?: true;
-  /** It is slow: so many of an organization's requests behind this gate run at a time. */
+  /** It is slow: this gate limits how many requests of an organization run at a time. */
   readonly gate?: "reads" | "checks" | "payments";
   /**
    * The entries that the route may leave in the change log; `[]`: it sends or reads, and changes

@@ -11,7 +11,7 @@ import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 /** A kind of decisions host: what it refuses, how it decides, and how it says so. */
 export interface DecisionHost {
   decide(body: JsonObject): Decided | SimError;
-  /** The body of an answer; `usage` is what is laid over the usage, null reports none. */
+  /** The body of an answer; `usage` overrides fields of the reported usage, null reports none. */
   answer(decided: Decided, usage: JsonObject | null): JsonObject;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;

@@ -67,7 +67,7 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/** The chance of a question that ends with a word which is in the state; undefined if it is not. */
+/** The chance by whether the state contains the question's last word; undefined if none. */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;

@@ -106,7 +106,7 @@ function alphabetEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The character of a complete escape, as far as base64 has it. */
+/** The character of a complete escape; `NO_CHARACTER` if base64 cannot contain it. */
 function decodeEscape(escape: string): number {
   if (escape === "\\/") return SLASH;
   return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;

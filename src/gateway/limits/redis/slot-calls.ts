@@ -7,9 +7,9 @@ export const STEPS_MAX = 1_000;
 /** One step of a slot's script. */
 export interface SlotStep {
   readonly kind: "claim" | "change";
-  /** As how many it counts in a call: at most `STEPS_MAX`. */
+  /** How many steps it counts as in a call, which takes at most `STEPS_MAX`. */
   readonly size: number;
-  /** As the script reads it, see `TAKE_STEPS`. */
+  /** Writes the step in the form that the script reads, see `TAKE_STEPS`. */
   write(call: SlotCall): string;
   /** The script took it, and says this to a claim. */
   taken(answer: unknown): void;

@@ -1,7 +1,7 @@
 /** A lease that is not refreshed ends after this time. */
 const LEASE_SECONDS = 15;
 
-/** Longest silence after which a slot is still known to be complete. */
+/** How long after its last call a slot is still known to hold all of its counts. */
 export const MARK_SECONDS = 3_600;
 
 /** How long a plain scope is stored: for the window, and for a clock that steps back by as much. */

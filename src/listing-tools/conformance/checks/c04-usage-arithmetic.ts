@@ -12,7 +12,7 @@ import { isServed, type Observation, ProbeNotSent } from "../probing/observation
 import { readChat } from "../chat/read-chat.ts";
 import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
 
-/** C4: what is billed adds up, agrees with itself, and is what the text has. */
+/** C4: billed usage adds up, is the same for the same request, and fits the text's length. */
 export const usageArithmetic: Check = {
   id: "C4",
   title: "usage arithmetic",
