@@ -87,8 +87,9 @@ export const FIND_SQL = `
 
 /* Only one destination with an address may be enabled. */
 export const IS_TAKEN_SQL = `
-  select from alert_destination t join alert_destination o using (org_id, channel, address)
-  where t.org_id = $1 and t.destination_id = $2
+  select from alert_destination t join alert_destination o using (org_id, channel)
+  where t.org_id = $1
+    and (o.address = t.address or channel = 'email' and lower(o.address) = lower(t.address)) and t.destination_id = $2
     and o.destination_id <> t.destination_id
     and (o.disabled_at is null or o.disabled_reason = 'unconfirmed')`;
 
@@ -174,9 +175,12 @@ export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
       select from alert_destination o where o.org_id = t.org_id and o.channel = 'email'
         and o.disabled_at is null and lower(o.address) = lower(t.address))`,
   stop: `
-    update alert_destination
-    set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'stopped'
-    where destination_id = $1 and coalesce(disabled_reason, '') not in ('removed', 'stopped')`,
+    update alert_destination t
+    set disabled_at = coalesce(t.disabled_at, now()), disabled_reason = 'stopped'
+    from alert_destination asked
+    where asked.destination_id = $1 and t.org_id = asked.org_id and t.channel = 'email'
+      and lower(t.address) = lower(asked.address)
+      and coalesce(t.disabled_reason, '') not in ('removed', 'stopped')`,
 };
 
 export const KEEP_STOP_SQL = `

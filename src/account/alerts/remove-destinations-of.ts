@@ -5,7 +5,7 @@ import { nameDestination } from "./alert-store.ts";
 
 /**
  * Removes a former member's e-mail address from the destinations, in the transaction of the
- * removal, because only members get alerts. Returns the changes for its record.
+ * removal, because no link of a message has confirmed it. Returns the changes for its record.
  */
 export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,

@@ -6,6 +6,7 @@ import { Worker } from "node:worker_threads";
 import type { Paper } from "./paper.ts";
 
 const HEAP_MIB_MAX = 256;
+const PRINT_MS_MAX = 60_000;
 
 /**
  * The document as a PDF file, one at a time. It is printed in a thread, which begins with the first
@@ -24,16 +25,28 @@ async function printInThread(paper: Paper): Promise<Buffer> {
   const worker = thread ?? startThread();
   worker.ref();
   worker.postMessage(paper, []);
-  const [bytes] = (await once(worker, "message")) as [Uint8Array];
-  worker.unref();
-  return Buffer.from(bytes);
+  try {
+    const signal = AbortSignal.timeout(PRINT_MS_MAX);
+    const [bytes] = (await once(worker, "message", { signal })) as [Uint8Array];
+    worker.unref();
+    return Buffer.from(bytes);
+  } catch (fault) {
+    // The next document, which may wait already, gets a new thread.
+    if (thread === worker) thread = undefined;
+    void worker.terminate();
+    throw fault;
+  }
 }
 
 function startThread(): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: HEAP_MIB_MAX };
-  thread = new Worker(loadText(), { eval: true, execArgv: [], resourceLimits });
-  thread.once("exit", () => (thread = undefined));
-  return thread;
+  const worker = new Worker(loadText(), { eval: true, execArgv: [], resourceLimits });
+  const forget = (): void => {
+    if (thread === worker) thread = undefined;
+  };
+  worker.on("error", forget).once("exit", forget);
+  thread = worker;
+  return worker;
 }
 
 /** Loads the printer; from the sources a thread needs the loader of TypeScript as well. */

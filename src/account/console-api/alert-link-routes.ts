@@ -15,45 +15,41 @@ import { MinuteBound } from "./minute-bound.ts";
  * checked, as mail programs press that button by themselves and the token is the proof.
  */
 export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  const lookUps = new MinuteBound(LOOK_UPS_PER_MINUTE);
-  const mayLookUp = (request: FastifyRequest): boolean => {
+  const misses = new MinuteBound(MISSES_PER_MINUTE_MAX);
+  type Find = (hash: Buffer) => Promise<LinkedAddress | undefined>;
+  const answer = async (
+    { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+    find: Find,
+    show: (of: LinkedAddress) => PlainPage,
+  ): Promise<FastifyReply> => {
+    const token = readToken(request);
+    if (!isToken(token)) return sendPlainPage(reply, 410, SPENT);
     const network = clientNetwork(findClientAddress(deps.clientAddresses, request) ?? "");
-    return lookUps.mayRun(network, deps.clock.monotonicMs());
+    if (!misses.mayRun(network, deps.clock.monotonicMs())) {
+      return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY);
+    }
+    const found = await find(hashToken(token));
+    if (found === undefined) return sendPlainPage(reply, 410, SPENT);
+    misses.giveBack(network);
+    return sendPlainPage(reply, 200, show(found));
   };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, _body, done) => done(null));
   app.get("/alerts/link", async (request, reply) => {
-    if (!mayLookUp(request)) return refuseBusy(reply);
-    const token = readToken(request);
-    const finding = isToken(token) && deps.alerts.store.findLink(hashToken(token));
-    return answer(reply, askPage(token), finding);
+    const find: Find = (hash) => deps.alerts.store.findLink(hash);
+    return answer({ request, reply }, find, askPage(readToken(request)));
   });
   app.post("/alerts/link", async (request, reply) => {
-    if (!mayLookUp(request)) return refuseBusy(reply);
-    const token = readToken(request);
-    const using = isToken(token) && deps.alerts.store.useLink(hashToken(token));
-    return answer(reply, donePage, using);
+    const use: Find = (hash) => deps.alerts.store.useLink(hash);
+    return answer({ request, reply }, use, donePage);
   });
 }
 
-/** The bound for one network: each look-up costs a query and needs no session. */
-const LOOK_UPS_PER_MINUTE = 60;
-
-function refuseBusy(reply: FastifyReply): FastifyReply {
-  return sendPlainPage(reply.header("retry-after", "60"), 429, BUSY);
-}
+/** Look-ups that find nothing: each costs a query and needs no session. */
+const MISSES_PER_MINUTE_MAX = { ofNetwork: 60, ofAll: 3_000 };
 
 function readToken({ query }: FastifyRequest): string {
   return textOf((query as Readonly<Record<string, unknown>>)["t"]);
-}
-
-async function answer(
-  reply: FastifyReply,
-  show: (of: LinkedAddress) => PlainPage,
-  finding: Promise<LinkedAddress | undefined> | false,
-): Promise<FastifyReply> {
-  const found = (await finding) || undefined;
-  return sendPlainPage(reply, found === undefined ? 410 : 200, found ? show(found) : SPENT);
 }
 
 const askPage =

@@ -67,7 +67,7 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
   };
 }
 
-/** The routes for destinations: the caller's e-mail address, and webhooks. */
+/** The routes for destinations: e-mail addresses and webhooks. */
 function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinationRoutes> {
   const { alerts } = deps;
   return {
@@ -126,7 +126,10 @@ const NO_MAIL = conflict(
 const NO_VAULT = conflict(
   "webhooks are not available here; ask the operator to configure an encryption key",
 );
-const TAKEN = conflict("alerts already go to this address; change that destination instead");
+const TAKEN = conflict(
+  "this address gets alerts already, or has not confirmed them yet; change that destination, or " +
+    "remove it and add it again",
+);
 const READERS = conflict(
   "only the reader of this address can begin its alerts; remove it and add it again to ask once more",
 );

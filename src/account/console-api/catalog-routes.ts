@@ -14,7 +14,7 @@ import { presentModel, presentProvider } from "./show-model.ts";
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const facts = new ProviderFacts(deps);
-  const checks = new MinuteBound(CHECKS_PER_MINUTE);
+  const checks = new MinuteBound(CHECKS_PER_MINUTE_MAX);
   const ids = memoizeDocument(({ id }) => id);
   const listings = memoizeDocument(presentModel);
   return {
@@ -51,7 +51,8 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 }
 
 const PROBLEMS_SHOWN_MAX = 50;
-const CHECKS_PER_MINUTE = 20;
+/** Few for all together: the processor belongs to calls. */
+const CHECKS_PER_MINUTE_MAX = { ofNetwork: 20, ofAll: 300 };
 const TOO_MANY_CHECKS = rateLimited(
   "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",
   60,

@@ -1,6 +1,4 @@
 const MINUTE_MS = 60_000;
-/** The bound for all networks together in this process: its CPU time is meant for calls. */
-const ALL_MAX = 300;
 
 /**
  * Bounds what strangers may have done in a minute: for one network, and for all together in this
@@ -10,10 +8,10 @@ export class MinuteBound {
   #sinceMs = Number.NEGATIVE_INFINITY;
   #all = 0;
   readonly #of = new Map<string, number>();
-  readonly #perNetworkMax: number;
+  readonly #max: { readonly ofNetwork: number; readonly ofAll: number };
 
-  constructor(perNetworkMax: number) {
-    this.#perNetworkMax = perNetworkMax;
+  constructor(max: { readonly ofNetwork: number; readonly ofAll: number }) {
+    this.#max = max;
   }
 
   mayRun(network: string, nowMs: number): boolean {
@@ -24,9 +22,17 @@ export class MinuteBound {
     }
     const count = this.#of.get(network) ?? 0;
     // A refused one counts for nobody: a stranger uses up no other's.
-    if (count >= this.#perNetworkMax || this.#all >= ALL_MAX) return false;
+    if (count >= this.#max.ofNetwork || this.#all >= this.#max.ofAll) return false;
     this.#of.set(network, count + 1);
     this.#all += 1;
     return true;
+  }
+
+  /** Takes back what turned out to be no stranger's. */
+  giveBack(network: string): void {
+    const count = this.#of.get(network) ?? 0;
+    if (count === 0) return;
+    this.#of.set(network, count - 1);
+    this.#all -= 1;
   }
 }

@@ -77,19 +77,20 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
   };
 }
 
-/** The record keeps no address, and of a key only what its list shows too. */
+/** The record keeps no address, of a key only what its list shows too, and no unknown text. */
 function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
   const text = asked.trim();
-  const [shown = text.slice(0, ASKED_CHARS_MAX)] = text.includes("@")
+  const [shown = "other text"] = text.includes("@")
     ? [maskedEmail(text)]
-    : (/^tm_vk_.{0,6}/.exec(text) ?? []);
+    : (/tm_vk_.{0,6}/.exec(text) ?? KNOWN_ID.exec(text) ?? []);
   const orgs = new Set(found.map(({ orgId }) => orgId));
   const [orgId = null] = orgs.size === 1 ? orgs : [];
   const after = { asked: shown, found: found.length };
   return { action: "customer.look-up", orgId, target: orgId ?? "customers", before: null, after };
 }
 
-const ASKED_CHARS_MAX = 40;
+/** The id of a request, an organization, a key or a purchase, or the number of a receipt. */
+const KNOWN_ID = /^(?:(?:org|key|pur|req|gen)[_-][\w-]{1,40}|(?:R|TEST)-\d{1,12})$/;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
 

@@ -184,7 +184,7 @@ class OpenedIdentity {
 
   /**
    * A top-level round trip to the identity provider is due: the next page load of this browser goes
-   * to `/auth/recheck`. Only where nothing else reports the end of its session.
+   * to `/auth/recheck`, which ends a session that has ended there.
    */
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;

@@ -83,7 +83,8 @@ describe("destinations of alerts", () => {
     const again = await bob.ask(`POST ${ALERTS}/destinations`, { body });
     expect([again.status, at(again.json, "error.message")]).toEqual([
       409,
-      "alerts already go to this address; change that destination instead",
+      "this address gets alerts already, or has not confirmed them yet; change that destination, or " +
+        "remove it and add it again",
     ]);
     const none = await bob.ask(`POST ${ALERTS}/destinations`, {
       body: { ...body, address: "ceo@example.com, cfo@example.com" },

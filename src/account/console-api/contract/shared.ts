@@ -106,9 +106,9 @@ export function Fields<P extends TProperties>(fields: P) {
 }
 
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
-/** An id, a reference or a sentence that a request gives. */
 export const Email = Type.String({ minLength: 3, maxLength: 320 });
 
+/** An id, a reference or a sentence that a request gives. */
 export function ShortText(description: string) {
   return Type.String({ minLength: 1, maxLength: 200, description });
 }
