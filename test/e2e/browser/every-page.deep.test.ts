@@ -145,7 +145,7 @@ const fixture = withConsole({
 const browser = withBrowser();
 
 test("every page of the router is checked", () => {
-  const listed = [...readFileSync(ROUTER, "utf8").matchAll(/\bpage\((\w+), "([^"]+)"/g)];
+  const listed = [...readFileSync(ROUTER, "utf8").matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)];
   const paths = listed.map(([, parent, path]) => {
     if (parent !== "modelPages") return String(path);
     return path === "/" ? "/models" : `/models/${path}`;

@@ -163,6 +163,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   deepTest("one prompt goes to two models, each with the parameters that it declares", async () => {
     const { page, complaints } = await chatter("compare");
+    await chooseModel(page, "Plain");
     const parameters = page.getByRole("region", { name: "Parameters" });
     await parameters.getByLabel("Max output tokens").fill("200");
     await expect.poll(() => parameters.getByLabel("Temperature").count()).toBe(0);
@@ -242,7 +243,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       ["Python", "from anthropic"],
     ] as const) {
       await dialog.getByRole("tab", { name: tab }).click();
-      await dialog.getByText(word).waitFor();
+      await dialog.getByText(word).first().waitFor();
     }
     const code = await dialog.innerText();
     expect(code).toContain("test/rich");
@@ -286,6 +287,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   deepTest("a message is edited and sent again; what came after it is gone", async () => {
     const { page, complaints } = await chatter("edit");
+    await chooseModel(page, "Plain");
     await say(page, "First words");
     await answerOf(page, "Plain").getByText("You said: First words").waitFor();
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
@@ -300,6 +302,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   deepTest("the composer is in view at every size, and an answer is Markdown", async () => {
     const { page, complaints } = await chatter("markdown");
+    await chooseModel(page, "Plain");
     const outside: string[] = [];
     page.on("request", (request) => outside.push(new URL(request.url()).origin));
     const said = "- **bold** [away](https://example.com/)\n- ![cat](https://example.com/cat.png)";

@@ -23,8 +23,8 @@ const TABLES: Readonly<Record<string, string>> = {
   "/providers": "Providers",
   "/providers/prov-a": "Models of this provider",
 };
-/** A row of 44 pixels, its line included. */
-const ROW_PX_MAX = 46;
+/** A row of two short lines, such as a name and what it is, its border included. */
+const ROW_PX_MAX = 52;
 
 const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
 const browser = withBrowser();

@@ -25,7 +25,7 @@ export function ForProvidersPage(): ReactElement {
           <Text size="sm">
             On your own machine, with your own key: it takes a minute or two and a few cents.
           </Text>
-          <Code block>
+          <Code block tabIndex={0}>
             {"npx tokenmarket manifest check lab.json\nnpx tokenmarket conformance run lab.json"}
           </Code>
           <Text size="sm">
