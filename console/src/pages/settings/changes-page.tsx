@@ -174,7 +174,11 @@ function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
   return (
     <Text size="sm" span style={{ overflowWrap: "break-word" }}>
       {actor} {at < 0 ? says : says.slice(0, at)}
-      {at < 0 || place === undefined ? null : <AppLink {...place} td="underline">{name}</AppLink>}
+      {at < 0 || place === undefined ? null : (
+        <AppLink {...place} td="underline">
+          {name}
+        </AppLink>
+      )}
       {at < 0 ? null : says.slice(at + (name ?? "").length)}
     </Text>
   );
