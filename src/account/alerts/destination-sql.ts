@@ -88,9 +88,8 @@ export const FIND_SQL = `
 /* Only one destination with an address may be enabled. */
 export const IS_TAKEN_SQL = `
   select from alert_destination t join alert_destination o using (org_id, channel)
-  where t.org_id = $1
-    and (o.address = t.address or channel = 'email' and lower(o.address) = lower(t.address)) and t.destination_id = $2
-    and o.destination_id <> t.destination_id
+  where t.org_id = $1 and t.destination_id = $2 and o.destination_id <> t.destination_id
+    and (o.address = t.address or channel = 'email' and lower(o.address) = lower(t.address))
     and (o.disabled_at is null or o.disabled_reason = 'unconfirmed')`;
 
 export const CHANGE_SQL = `

@@ -71,4 +71,14 @@ describe("a document", () => {
     expect(ticks).toBeGreaterThan(10);
     expect(printed.equals(await drawPaper(paper))).toBe(true);
   });
+
+  test("fails for a document that cannot be drawn, and for none that waits behind it", async () => {
+    const broken = paperOf({ tables: null as never });
+    const [failed, printed] = await Promise.allSettled([
+      printPaper(broken),
+      printPaper(paperOf({})),
+    ]);
+    expect(failed.status).toBe("rejected");
+    expect(printed.status).toBe("fulfilled");
+  });
 });
