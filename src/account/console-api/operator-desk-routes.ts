@@ -80,17 +80,17 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
 /** The record keeps no address, of a key only what its list shows too, and no unknown text. */
 function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
   const text = asked.trim();
-  const [shown = "other text"] = text.includes("@")
-    ? [maskedEmail(text)]
-    : (/tm_vk_.{0,6}/.exec(text) ?? KNOWN_ID.exec(text) ?? []);
+  const shown = text.includes("@")
+    ? maskedEmail(text)
+    : (parseRequestId(text) ?? (/tm_vk_.{0,6}/.exec(text) ?? KNOWN_ID.exec(text))?.[0]);
   const orgs = new Set(found.map(({ orgId }) => orgId));
   const [orgId = null] = orgs.size === 1 ? orgs : [];
-  const after = { asked: shown, found: found.length };
+  const after = { ...(shown === undefined ? {} : { asked: shown }), found: found.length };
   return { action: "customer.look-up", orgId, target: orgId ?? "customers", before: null, after };
 }
 
-/** The id of a request, an organization, a key or a purchase, or the number of a receipt. */
-const KNOWN_ID = /^(?:(?:org|key|pur|req|gen)[_-][\w-]{1,40}|(?:R|TEST)-\d{1,12})$/;
+/** The id of an organization, a key or a purchase, or the number of a receipt. */
+const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,12})$/;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
 

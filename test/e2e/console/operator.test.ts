@@ -257,6 +257,18 @@ describe("what an operator does is what the command does", () => {
     expect(own.text).not.toContain("customer.look-up");
   });
 
+  test("a look-up is on record by an id or a masked form, and any other text is not", async () => {
+    for (const [q, asked] of [
+      [callId, callId],
+      [`Bearer ${secret}`, secret.slice(0, 12)],
+      ["sk-proj-0123456789abcdefghij", undefined],
+    ] as const) {
+      await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q)}`);
+      const [record] = await fixture.gateway.backend.changeStore.list({ limit: 1 });
+      expect(record?.after?.["asked"]).toBe(asked);
+    }
+  });
+
   test("a look-up of what nobody has finds nothing", async () => {
     for (const q of ["pur_none", "R-000001", "01900000-0000-7000-8000-000000000000", "%", "a@b"]) {
       const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q)}`);
