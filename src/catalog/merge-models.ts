@@ -70,14 +70,14 @@ function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
   assert(first !== undefined, "a model is listed because a deployment serves it");
   const deployments = listings.map(({ deployment }) => deployment);
-  const released = textOf(listings, "released");
-  const description = textOf(listings, "description");
+  const released = findText(listings, "released");
+  const description = findText(listings, "description");
   const deprecationDate = lastDeprecation(listings);
   const contextLength = largest(deployments.map((deployment) => deployment.contextLength));
   const maxOutputTokens = largest(deployments.map((deployment) => deployment.maxOutputTokens));
   return {
     id: first.modelId,
-    displayName: textOf(listings, "display_name") ?? first.modelId,
+    displayName: findText(listings, "display_name") ?? first.modelId,
     ...(description !== undefined && { description }),
     modality: first.modality,
     inputModalities: unionOfModalities(deployments),
@@ -93,7 +93,7 @@ function mergeOne(listings: readonly Listing[]): ListedModel {
   };
 }
 
-function textOf(
+function findText(
   listings: readonly Listing[],
   field: "display_name" | "description" | "released",
 ): string | undefined {

@@ -22,14 +22,14 @@ export function openAlertDocuments(
   seller: () => Seller,
 ): (event: AlertEvent) => Promise<MailAttachment | undefined> {
   return async (event) => {
-    const paper = await paperOf(stores, event, seller);
+    const paper = await loadPaper(stores, event, seller);
     if (paper === undefined) return undefined;
     const filename = `${paper.title.toLowerCase().replaceAll(" ", "-")}.pdf`;
     return { filename, contentType: "application/pdf", content: await printPaper(paper) };
   };
 }
 
-async function paperOf(
+async function loadPaper(
   stores: DocumentStores,
   { orgId, kind, facts }: AlertEvent,
   seller: () => Seller,
@@ -38,7 +38,7 @@ async function paperOf(
     return await receiptOf(stores, orgId, String(facts["purchase_id"]));
   }
   if (kind !== "statement.ready") return undefined;
-  return await statementOf(stores, { orgId, text: String(facts["month"]), seller });
+  return await loadStatement(stores, { orgId, text: String(facts["month"]), seller });
 }
 
 async function receiptOf(
@@ -50,7 +50,7 @@ async function receiptOf(
   return purchase !== undefined && isPaid(purchase) ? receiptPaper(purchase) : undefined;
 }
 
-async function statementOf(
+async function loadStatement(
   { statementStore, companyStore, accountStore }: DocumentStores,
   of: { readonly orgId: OrgId; readonly text: string; readonly seller: () => Seller },
 ): Promise<Paper | undefined> {

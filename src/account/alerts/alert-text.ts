@@ -100,7 +100,7 @@ function describePeriod(fact: Fact): { readonly adjective: string; readonly end:
   }
 }
 
-function callsOf(fact: Fact): string {
+function nameCalls(fact: Fact): string {
   const calls = fact("calls");
   return `${calls.charAt(0).toUpperCase()}${calls.slice(1)} requests`;
 }
@@ -159,8 +159,8 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     subject: "Requests restricted",
     sentence:
       fact("until") === ""
-        ? `${callsOf(fact)} are rejected until support has reviewed them.`
-        : `${callsOf(fact)} are limited until ${fact("until")}.`,
+        ? `${nameCalls(fact)} are rejected until support has reviewed them.`
+        : `${nameCalls(fact)} are limited until ${fact("until")}.`,
     ...LIMITS,
   }),
   "provider.trouble": (fact) => ({

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { drawPaper, type Paper } from "./paper.ts";
 import { printPaper } from "./print-paper.ts";
 
-function paperOf(change: Partial<Paper>): Paper {
+function makePaper(change: Partial<Paper>): Paper {
   return {
     title: "Receipt R-000001",
     from: ["Seller"],
@@ -41,18 +41,18 @@ describe("a document", () => {
     ["주식회사 토큰", "UniKS-UTF16-H", "주식회사"],
     ["Acme 臺北 Ltd.", "UniGB-UTF16-H", "臺北"],
   ])("prints %s in the fonts of its reader", async (name, encoding, run) => {
-    const file = await read(paperOf({ to: [name] }));
+    const file = await read(makePaper({ to: [name] }));
     expect(file).toContain(`/Encoding /${encoding}`);
     expect(file).toContain(utf16(run));
   });
 
   test("prints the code of a letter that neither it nor its reader has a font for", async () => {
-    const plain = await read(paperOf({ to: ["[U+0E01][U+1F680]"] }));
-    expect(await read(paperOf({ to: ["ก🚀"] }))).toBe(plain);
+    const plain = await read(makePaper({ to: ["[U+0E01][U+1F680]"] }));
+    expect(await read(makePaper({ to: ["ก🚀"] }))).toBe(plain);
   });
 
   test("names no font of its reader when it has all the letters", async () => {
-    const file = await read(paperOf({ to: ["Müller & Söhne", "Łódź", "Ελλάδα", "Київ"] }));
+    const file = await read(makePaper({ to: ["Müller & Söhne", "Łódź", "Ελλάδα", "Київ"] }));
     expect(file).not.toContain("UTF16-H");
   });
 
@@ -62,7 +62,7 @@ describe("a document", () => {
       { label: "Name", share: 0.7 },
       { label: "Amount", share: 0.3, isFigure: true },
     ];
-    const paper = paperOf({ tables: [{ title: "Lines", columns, rows }] });
+    const paper = makePaper({ tables: [{ title: "Lines", columns, rows }] });
     let ticks = 0;
     const clock = setInterval(() => (ticks += 1), 5);
     const printed = await printPaper(paper);
@@ -73,10 +73,10 @@ describe("a document", () => {
   });
 
   test("fails for a document that cannot be drawn, and for none that waits behind it", async () => {
-    const broken = paperOf({ tables: null as never });
+    const broken = makePaper({ tables: null as never });
     const [failed, printed] = await Promise.allSettled([
       printPaper(broken),
-      printPaper(paperOf({})),
+      printPaper(makePaper({})),
     ]);
     expect(failed.status).toBe("rejected");
     expect(printed.status).toBe("fulfilled");

@@ -96,11 +96,11 @@ export const ACTIONS = {
   "company.change": seen("changed the company data for statements and invoices"),
   "hold.place": seen(
     (told) =>
-      `limited ${callsOf(told)} after unusual use${told.with("until", "until", dayAndHour)}`,
+      `limited ${nameCalls(told)} after unusual use${told.with("until", "until", dayAndHour)}`,
     ["reason"],
   ),
   "hold.lift": seen(
-    (told) => `lifted the restriction of ${callsOf(told)} after unusual use`,
+    (told) => `lifted the restriction of ${nameCalls(told)} after unusual use`,
     ["reason", "lifted_because"],
   ),
   "alert.rules": seen((told) =>
@@ -218,7 +218,7 @@ function signedInBy(told: Told): string {
   return told.with("with", "issuer", plain);
 }
 
-function callsOf(told: Told): string {
+function nameCalls(told: Told): string {
   const kind = told.now("kind") ?? told.was("kind");
   return kind === undefined || kind === null ? "requests" : `${String(kind)} requests`;
 }

@@ -37,7 +37,7 @@ export class Told {
 
   /** ` from $5.00 to $10.00`, ` to $10.00`, or ` from $5.00 to none`. */
   move(fact: string, show: (text: string) => string = plain, none = "none"): string {
-    const [was, is] = [textOf(this.#before[fact]), textOf(this.#after[fact])];
+    const [was, is] = [toText(this.#before[fact]), toText(this.#after[fact])];
     if (!(fact in this.#after)) return "";
     const to = ` to ${is === undefined ? none : show(is)}`;
     return was === undefined ? to : ` from ${show(was)}${to}`;
@@ -46,8 +46,8 @@ export class Told {
   /** The numbers that are other than before: ` to 60 requests per minute`. */
   values(names: Readonly<Record<string, string>>): string {
     const changed = Object.entries(names).flatMap(([fact, words]) => {
-      const is = textOf(this.#after[fact]);
-      if (!(fact in this.#after) || textOf(this.#before[fact]) === is) return [];
+      const is = toText(this.#after[fact]);
+      if (!(fact in this.#after) || toText(this.#before[fact]) === is) return [];
       return [is === undefined ? `no limit on ${words}` : `${count(is)} ${words}`];
     });
     return changed.length === 0 ? "" : ` to ${changed.join(", ")}`;
@@ -72,11 +72,11 @@ export class Told {
   }
 
   #text(fact: string): string | undefined {
-    return textOf(this.#after[fact]) ?? textOf(this.#before[fact]);
+    return toText(this.#after[fact]) ?? toText(this.#before[fact]);
   }
 }
 
-function textOf(value: Facts[string]): string | undefined {
+function toText(value: Facts[string]): string | undefined {
   if (value === null || value === undefined || value === "") return undefined;
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.join(", ");
   return String(value);

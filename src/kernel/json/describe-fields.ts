@@ -32,7 +32,7 @@ export function describeFields(
     const { in: place, name, description } = Object(inner) as Json;
     const isSilent = typeof place === "string" && typeof name === "string" && !description;
     const own = isSilent ? (Object(inner) as { schema?: Json }).schema?.["description"] : undefined;
-    return isSilent ? withWords(inner as Json, own ?? wordsOf("parameter", name)) : inner;
+    return isSilent ? withWords(inner as Json, own ?? findWords("parameter", name)) : inner;
   }
 
   function walkFields(fields: Json, parent: string): Json {
@@ -40,12 +40,12 @@ export function describeFields(
       Object.entries(fields).map(([name, schema]) => {
         const inner = walk(schema, name) as Json;
         const own = inner["description"];
-        return [name, own === undefined ? withWords(inner, wordsOf(parent, name)) : inner];
+        return [name, own === undefined ? withWords(inner, findWords(parent, name)) : inner];
       }),
     );
   }
 
-  function wordsOf(parent: string, name: string): string | undefined {
+  function findWords(parent: string, name: string): string | undefined {
     const found = [`${parent}.${name}`, name].find((each) => Object.hasOwn(words, each));
     if (found !== undefined) used.add(found);
     return found === undefined ? undefined : words[found];

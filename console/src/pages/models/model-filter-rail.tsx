@@ -153,7 +153,7 @@ function StepSlider(props: {
         min={0}
         max={steps.length}
         step={1}
-        value={chosen === undefined ? 0 : placeOf(slider, chosen) + 1}
+        value={chosen === undefined ? 0 : findPlace(slider, chosen) + 1}
         aria-valuetext={text}
         onChange={(event) => {
           const place = Number(event.currentTarget.value);
@@ -165,7 +165,7 @@ function StepSlider(props: {
 }
 
 /** The place of the step that is next to a value. */
-function placeOf({ steps, read }: Slider, text: string): number {
+function findPlace({ steps, read }: Slider, text: string): number {
   const far = steps.map((step) => Math.abs((read(step) ?? 0) - (read(text) ?? 0)));
   return far.indexOf(Math.min(...far));
 }

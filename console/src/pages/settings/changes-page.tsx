@@ -169,7 +169,7 @@ const COLUMNS: readonly Column<ShownChange>[] = [
 /** The sentence, with the name of the thing as the way to its page. */
 function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
   const { actor, says, target_name: name } = change;
-  const place = placeOf(change);
+  const place = toTarget(change);
   const at = name === null || place === undefined ? -1 : says.indexOf(name);
   return (
     <Text size="sm" span style={{ overflowWrap: "break-word" }}>
@@ -184,7 +184,7 @@ function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
   );
 }
 
-function placeOf({ target }: ShownChange): Target | undefined {
+function toTarget({ target }: ShownChange): Target | undefined {
   if (target.startsWith("key_")) return { to: "/keys/$keyId", params: { keyId: target } };
   if (target.startsWith("search_")) {
     return { to: "/optimize/$searchId", params: { searchId: target } };
