@@ -247,7 +247,7 @@ const SPENT_BEFORE = "the books here begin with the move; what was spent before 
 const WHY_NO_CAP: Readonly<Record<Budget["kind"], string>> = {
   absent: "there is no budget beside it",
   monthly: "",
-  lasting: "a cap has a period, and this budget has none or is used up",
+  lasting: "a cap has a period, and this budget has no period or is used up",
   other: "only monthly budgets are carried, and this one has another period or is not an amount",
 };
 
