@@ -22,7 +22,7 @@ export function manifestPage(): string {
   const objects = objectsOf(manifestSchema);
   return page(
     "Provider manifest",
-    "Source: `src/manifest`. A provider publishes one such JSON document to be listed. " +
+    "Source: `src/catalog/manifest`. A provider publishes one such JSON document to be listed. " +
       "`schema/provider-manifest.schema.json` is the same as JSON Schema 2020-12; " +
       "`tokenmarket manifest check FILE` reports every problem with a JSON pointer and a rule id.",
     ...objects.map(objectSection),

@@ -194,7 +194,7 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   }),
   capReset: header(ANSWER_HEADERS.capReset, "refusals", {
     exposed: false,
-    doc: "start of the next UTC month; only when a spend cap was reached",
+    doc: "start of the next UTC day, week or month, when the spend cap that was reached starts anew",
   }),
   retryAfter: header(ANSWER_HEADERS.retryAfter, "refusals", {
     exposed: true,

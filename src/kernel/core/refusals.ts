@@ -155,7 +155,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "billing_error",
     wireAType: "insufficient_quota",
     retryable: false,
-    condition: "the balance is too low, or a monthly spend cap would be exceeded",
+    condition: "the balance is too low, or a spend cap would be exceeded",
     advice: "add credit, lower `max_tokens`, or wait until `x-tm-cap-reset`",
   },
   usage_limited: {

@@ -136,7 +136,7 @@ export const CALL_ROWS = {
   },
   tm_circuit_open: {
     type: "gauge",
-    help: "1: no request is sent to this routed listing but a probe, after failures; 0: it is open.",
+    help: "1: after failures this routed listing gets no request but a probe; 0: it gets requests.",
     labels: LISTING,
   },
   tm_pool_cooldown: {

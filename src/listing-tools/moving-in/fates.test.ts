@@ -213,7 +213,7 @@ describe("the table of settings", () => {
       .filter(({ fate }) => fate === "carried")
       .flatMap((group) => group.keys.map((key) => `${group.in}.${key}`));
     expect(promised.length).toBeGreaterThan(40);
-    // A key that ends is named as such: keys have no end date here.
+    // A key that ends is named as such: the import sets none.
     expect(promised.filter((path) => !carried.has(path))).toEqual(["keys_file.keys[].expires"]);
   });
 

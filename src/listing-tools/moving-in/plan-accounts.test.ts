@@ -115,7 +115,7 @@ describe("teams and keys of LiteLLM", () => {
     expect(fateOf(result, "keys_file.keys[3].expires")).toMatch(/^not_carried: .*no end date/);
   });
 
-  test("what a key cannot have here is named: allow-lists, other periods, the key itself", () => {
+  test("what the import does not carry of a key is named: allow-lists, other periods, the key itself", () => {
     const result = moved([
       { token: "hash", models: ["gpt-4.1"], max_budget: 5, budget_duration: "1d" },
       { models: ["all-team-models"], max_budget: 5 },

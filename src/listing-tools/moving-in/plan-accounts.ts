@@ -169,8 +169,8 @@ function planKey(
   const expires = textAt(item, "expires");
   if (expires !== undefined) {
     fates.notCarried([...path, "expires"], {
-      why: "a key has no end date",
-      next: "on that day: tokenmarket key disable KEY_ID",
+      why: "the import sets no end date",
+      next: "tokenmarket key change KEY_ID --expires-at INSTANT",
     });
   }
   noteModels(item, path, fates);
@@ -233,7 +233,7 @@ function noteBudget(
   }
   const why = WHY_NO_CAP[budget.kind];
   if (budget.kind !== "absent") {
-    const next = "set a monthly cap by hand: tokenmarket org cap, tokenmarket key change";
+    const next = "set a cap by hand: tokenmarket org cap, tokenmarket key change";
     for (const field of fields) fates.notCarried([...path, field], { why, next });
   } else if (!isEmpty(settingAt(item, "budget_duration") ?? null)) {
     fates.ignored([...path, "budget_duration"], { why });
@@ -247,8 +247,8 @@ const SPENT_BEFORE = "the books here begin with the move; what was spent before 
 const WHY_NO_CAP: Readonly<Record<Budget["kind"], string>> = {
   absent: "there is no budget beside it",
   monthly: "",
-  lasting: "a cap holds for a calendar month, and this budget has no period or is used up",
-  other: "a cap holds for a calendar month, and this budget has another period or is not an amount",
+  lasting: "a cap has a period, and this budget has no period or is used up",
+  other: "only monthly budgets are carried, and this one has another period or is not an amount",
 };
 
 const ALL_MODELS = new Set(["all-proxy-models", "all-team-models", "*"]);
@@ -261,10 +261,10 @@ function noteModels(item: RawJson, path: SettingPath, fates: Fates): void {
     return;
   }
   fates.notCarried([...path, "models"], {
-    why: `it allows ${models.length} models; here a key may use every listed model`,
+    why: `it allows ${models.length} models; the new key may use every listed model`,
     next:
-      "limit the others with tokenmarket limits contract --scope model, or give the models a private " +
-      "manifest and its organization a dedicated endpoint (tokenmarket endpoint add)",
+      "tokenmarket key change KEY_ID --models MODELS, for each key; models of one organization alone: a " +
+      "private manifest and a dedicated endpoint (tokenmarket endpoint add)",
   });
 }
 

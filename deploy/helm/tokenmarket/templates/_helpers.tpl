@@ -9,7 +9,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* What a selector has: it can never change, so no version is in it. */ -}}
+{{- /* Labels of selectors: they can never change, so no version is in them. */ -}}
 {{- define "tokenmarket.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
@@ -42,8 +42,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.manifestsConfigMap | default (printf "%s-manifests" (include "tokenmarket.fullname" .)) -}}
 {{- end -}}
 
-{{- /* What every pod has: no token, no rights, no addresses of other services in its environment (a
-release named "tm" would otherwise set TM_PORT). */ -}}
+{{- /* Every pod has no token, no rights and no addresses of other services in its environment
+(a release named "tm" would otherwise set TM_PORT). */ -}}
 {{- define "tokenmarket.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
